@@ -13,9 +13,9 @@ from typing import Any
 from flows.display.spreadsheet import CsvRows, cell_of
 from flows.settings import Settings
 from flows.system.keys import content_id
-from flows.warehouse import Published, Warehouse
+from flows.warehouse import Warehouse
 from flows.warehouse.schema import TABLES
-from flows.warehouse.sql import sql
+from flows.warehouse.sql import over, sql
 from models_registry.errors import DataError, UsageError, nearest
 
 COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_match", "reason")
@@ -23,6 +23,9 @@ JUDGES_DISAGREE, RULE_AND_JUDGE, RULES_DISAGREE = "judges disagree", "rule and j
 UNSCORED, RIGHT, WRONG = "rule unscored", "all say right", "all say wrong"
 STRATA = (RULE_AND_JUDGE, JUDGES_DISAGREE, RULES_DISAGREE, UNSCORED, RIGHT, WRONG)  # in the order they are filled from
 ORDERS = "select prompt_variant_id, sample_id, option_order from raw.option_orders where audit_run_id = $run"
+NO_ORDERS = (
+    "select null::varchar as prompt_variant_id, null::varchar as sample_id, null::integer[] as option_order where false"
+)
 TASKS = "select task_id from marts.dim_tasks where audit_run_id = $run"
 
 
@@ -74,15 +77,20 @@ def write_sheet(  # noqa: PLR0913 - one option each
         msg = f"--task {task}: run {audit_run_id} has no such task{nearest(task, tasks)}"
         raise UsageError(msg)
     chosen = tasks if task is None else [task]
-    answers = published.read(sql("annotation", "answers"), run=audit_run_id, tasks=chosen)
+    has_orders = "raw.option_orders" in {row["name"] for row in published.read(TABLES)}  # no copy of an earlier version
+    orders = ORDERS if has_orders else NO_ORDERS
+    answers = published.read(over(sql("annotation", "answers"), orders=orders), run=audit_run_id, tasks=chosen)
     if not answers:
         msg = f"run {audit_run_id} has no answer to rule on: all are blank, quarantined or of samples without a key"
         raise DataError(msg)
     strata = {row["item"]: stratum_of(row["rules"] or (), row["judges"] or (), row["is_unscored"]) for row in answers}
     items = choose(strata, n, seed) if questions is None else of_questions(answers, questions, seed)
-    orders = _option_orders(published, audit_run_id)
+    shown = {
+        (row["prompt_variant_id"], row["sample_id"]): row["option_order"]
+        for row in (published.read(ORDERS, run=audit_run_id) if has_orders else ())
+    }
     texts = {
-        row["item"]: {**row, "option_order": orders.get((row["prompt_variant_id"], row["sample_id"]))}
+        row["item"]: {**row, "option_order": shown.get((row["prompt_variant_id"], row["sample_id"]))}
         for row in published.read(sql("annotation", "texts"), run=audit_run_id, items=items)
     }
     _write(path, [sheet_row(texts[item]) for item in items], force=force)
@@ -140,15 +148,6 @@ def of_questions(answers: Sequence[Mapping[str, Any]], n: int, seed: int) -> lis
         chosen |= {(task_id, sample_id) for sample_id in sorted(ranks, key=ranks.__getitem__)[:n]}
     items = [row["item"] for row in answers if (row["task_id"], row["sample_id"]) in chosen]
     return sorted(items, key=lambda item: _rank("shuffle", seed, item))
-
-
-def _option_orders(published: Published, run: str) -> dict[tuple[str, str], list[int]]:
-    """The orders in which options were shown where it was not the data's; a copy of an earlier version has none."""
-    if "raw.option_orders" not in {row["name"] for row in published.read(TABLES)}:
-        return {}
-    return {
-        (row["prompt_variant_id"], row["sample_id"]): row["option_order"] for row in published.read(ORDERS, run=run)
-    }
 
 
 def _rank(what: str, seed: int, item: str) -> str:

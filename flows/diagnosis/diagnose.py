@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal, get_args
 
 from flows.diagnosis.confusions import Confusion, find_confusions
 from flows.diagnosis.groups import Group, Groups, find_groups
 from flows.diagnosis.material import Material, Task, Unit, read_material
 from flows.diagnosis.samples import PointsTo, SampleFinding, sample_findings
+from flows.display.encode import NOT_ENCODED
 from flows.display.figures import LONG, cut, shown
 from flows.warehouse import Warehouse
 from flows.warehouse.figure_names import figure_id
@@ -25,12 +26,12 @@ GROUPS = (
 )
 OF_KIND: dict[PointsTo, tuple[str, str]] = {
     "prompt": (
-        "sample's label depends on the wording, beyond noise",
-        "samples' labels depend on the wording, beyond noise",
+        "sample's label depends on the {word}, beyond noise",
+        "samples' labels depend on the {word}, beyond noise",
     ),
     "prompt_or_noise": (
-        "sample's label changes with the wording, or by noise: asked once",
-        "samples' labels change with the wording, or by noise: asked once",
+        "sample's label changes with the {word}, or by noise: asked once",
+        "samples' labels change with the {word}, or by noise: asked once",
     ),
     "sample_or_label": (
         "sample is steadily answered with another label than its gold label",
@@ -88,6 +89,7 @@ class Diagnosis:
     n_samples_not_looked_at: int
     confusions: tuple[Confusion, ...]
     formats: tuple[UnreadAnswers, ...]
+    word: str = field(default="wording", metadata=NOT_ENCODED)  # what the run's variants are called
 
 
 def diagnose(  # noqa: PLR0913 - the command's options
@@ -168,7 +170,7 @@ def put_together(  # noqa: PLR0913 - what it is made of
     return Diagnosis(
         audit_run_id=run,
         audit_id=audit_id,
-        stands_out=tuple(_stands_out(counts, groups.groups, confusions, formats)),
+        stands_out=tuple(_stands_out(counts, groups.groups, confusions, formats, material.word)),
         units=counts,
         samples=tuple(samples),
         groups=tuple(replace(group, words=()) if policy[group.task_id] == "none" else group for group in groups.groups),
@@ -176,6 +178,7 @@ def put_together(  # noqa: PLR0913 - what it is made of
         n_samples_not_looked_at=groups.n_samples_not_looked_at,
         confusions=confusions,
         formats=formats,
+        word=material.word,
     )
 
 
@@ -194,6 +197,7 @@ def _stands_out(
     groups: Sequence[Group],
     confusions: Sequence[Confusion],
     formats: Sequence[UnreadAnswers],
+    word: str,
 ) -> list[str]:
     """Returns what stands out, a line each, the most telling first."""
     by_kind: Counter[str] = Counter()
@@ -202,4 +206,4 @@ def _stands_out(
     n_confused = sum(each.stands_out for each in confusions)
     counted = [(len(groups), GROUPS), *((by_kind[kind], of_kind) for kind, of_kind in OF_KIND.items())]
     counted += [(n_confused, CONFUSED), (len(formats), UNREAD)]
-    return [f"{n} {one if n == 1 else many}" for n, (one, many) in counted if n]
+    return [f"{n} {(one if n == 1 else many).format(word=word)}" for n, (one, many) in counted if n]

@@ -58,10 +58,16 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The units of a run that are looked at, and their tasks."""
+    """The units of a run that are looked at, their tasks, and whether the run has variants of other kinds than wordings."""
 
     units: tuple[Unit, ...]
     tasks: dict[str, Task]
+    has_other_kinds: bool = False
+
+    @property
+    def word(self) -> str:
+        """Returns what its variants are called: prompts where some differ in another respect than their wording."""
+        return "prompt" if self.has_other_kinds else "wording"
 
 
 def read_material(
@@ -92,8 +98,11 @@ def read_material(
     for row in warehouse.published.read(_INPUTS, run=run):
         inputs.setdefault(row["task_id"], {})[row["sample_id"]] = row["input"]
     names = {unit.task_id for unit in kept}
+    (kinds,) = warehouse.published.read(sql("diagnosis", "other_kinds"), run=run)
     return Material(
-        kept, {name: Task(bool(tasks[name].get("is_sensitive")), inputs.get(name, {})) for name in sorted(names)}
+        kept,
+        {name: Task(bool(tasks[name].get("is_sensitive")), inputs.get(name, {})) for name in sorted(names)},
+        kinds["has_other_kinds"],
     )
 
 

@@ -11,10 +11,10 @@ from flows.diagnosis.samples import MEANS, PointsTo
 from flows.display.figures import cut, interval, number, percent, ranged, share
 
 if TYPE_CHECKING:
-    from flows.diagnosis.diagnose import Diagnosis, UnitCounts
+    from flows.diagnosis.diagnose import Diagnosis
 
 NOTHING = (
-    "nothing stands out: no sample's label depends on the wording beyond noise, no group of samples, no confused labels"
+    "nothing stands out: no sample's label depends on the {word} beyond noise, no group of samples, no confused labels"
 )
 MOST_IDS = 12
 MOST_LABELS = 4
@@ -34,36 +34,41 @@ def lines_of(diagnosis: Diagnosis, top: int) -> list[str]:
 
 def _summary(diagnosis: Diagnosis) -> list[str]:
     if not diagnosis.stands_out:
-        return [NOTHING, *_counted(diagnosis.units)]
-    return [*diagnosis.stands_out, *_counted(diagnosis.units)]
+        return [NOTHING.format(word=diagnosis.word), *_counted(diagnosis)]
+    return [*diagnosis.stands_out, *_counted(diagnosis)]
 
 
-def _counted(units: Sequence[UnitCounts]) -> Iterable[str]:
+def _counted(diagnosis: Diagnosis) -> Iterable[str]:
+    units = diagnosis.units
     total = {kind: sum(unit.by_kind.get(kind, 0) for unit in units) for kind in ORDER}
     n = sum(unit.n_samples for unit in units)
     for kind in ORDER:
         if total[kind]:
-            yield f"  {total[kind]:>5} of {n} point to {MEANS[kind]}"
+            yield f"  {total[kind]:>5} of {n} point to {_means(kind, diagnosis)}"
     steady = n - sum(total.values())
     if steady:
-        yield f"  {steady:>5} of {n} are answered alike under the wordings, and not known to be wrong"
+        yield f"  {steady:>5} of {n} are answered alike under the {diagnosis.word}s, and not known to be wrong"
+
+
+def _means(kind: PointsTo, diagnosis: Diagnosis) -> str:
+    return MEANS[kind].format(word=diagnosis.word)
 
 
 def _samples(diagnosis: Diagnosis, top: int) -> Iterable[str]:
     if not diagnosis.samples:
-        yield "  none: no sample's label changes with the wording"
+        yield f"  none: no sample's label changes with the {diagnosis.word}"
     for row in diagnosis.samples[:top]:
-        whose = "" if row.wording_share is None else f", wording {share(max(0.0, row.wording_share))} of it"
+        whose = "" if row.wording_share is None else f", {diagnosis.word} {share(max(0.0, row.wording_share))} of it"
         p_value = "" if row.p_value is None else f" (p {number(row.p_value, 4)})"
         yield (
             f"  {cut(row.sample_id, 60)}  sensitivity {number(row.sensitivity)}, corrected "
             f"{ranged(row.corrected, row.low, row.high)}{whose}{p_value}"
         )
         gold = "unknown" if row.gold_label is None else cut(row.gold_label, 60)
-        points = "nothing" if row.points_to is None else MEANS[row.points_to].partition(":")[0]
+        points = "nothing" if row.points_to is None else _means(row.points_to, diagnosis).partition(":")[0]
         yield (
             f"      {_unit(row.model_id, row.task_id, row.strategy)}; gold {gold}, says {_label(row.said)} in "
-            f"{share(row.said_share)} of {row.n_variants} wordings; points to {points}"
+            f"{share(row.said_share)} of {row.n_variants} {diagnosis.word}s; points to {points}"
         )
         if row.input is not None:
             yield f"      {row.input}"
@@ -73,7 +78,7 @@ def _groups(diagnosis: Diagnosis, top: int) -> Iterable[str]:
     if not diagnosis.groups:
         yield "  none: no samples of a class are answered alike, unlike the rest of their class, and share words"
     for group in diagnosis.groups[:top]:
-        yield from _group(group)
+        yield from _group(group, diagnosis)
     without_words, not_looked_at = diagnosis.n_clusters_without_words, diagnosis.n_samples_not_looked_at
     if without_words:
         yield f"  {without_words} clusters share no words that the rest of their class lacks, and are not told"
@@ -81,7 +86,7 @@ def _groups(diagnosis: Diagnosis, top: int) -> Iterable[str]:
         yield f"  of large classes a seeded choice was looked at, {not_looked_at} samples were not"
 
 
-def _group(group: Group) -> Iterable[str]:
+def _group(group: Group, diagnosis: Diagnosis) -> Iterable[str]:
     answers = ", ".join(f"{_label(label)} {share(part)}" for label, part in group.said[:MOST_LABELS])
     yield (
         f"  group:{group.group}  {len(group.sample_ids)} samples of class {cut(group.gold_label, 60)}, {group.n_rest} others; "
@@ -97,7 +102,7 @@ def _group(group: Group) -> Iterable[str]:
         f"distance {number(group.distance)}; answers {answers}"
     )
     if group.points_to is not None:
-        yield f"      points to {MEANS[group.points_to]}"
+        yield f"      points to {_means(group.points_to, diagnosis)}"
     ids = ", ".join(cut(sample, 40) for sample in group.sample_ids[:MOST_IDS])
     more = len(group.sample_ids) - MOST_IDS
     yield f"      {ids}{f', {more} more' if more > 0 else ''}"

@@ -65,7 +65,7 @@ def erase(  # noqa: PLR0913 - what is erased, and where rows may still lie that 
     Doing it again finds what an interrupted call left, and nothing else.
 
     Raises:
-        DataError: no run has such a sample.
+        DataError: no run has such a sample; it may stand as an example in prompts, which this does not reach.
         UsageError: a run that has it is not finished, and would ask it again.
     """
     warehouse.apply_schema()
@@ -146,8 +146,11 @@ def _clean_backups(warehouse: Warehouse, samples: Sequence[dict[str, Any]], text
 def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[dict[str, Any]]:
     samples = warehouse.read(sql("erase", "samples"), sample=sample_id, task=task_id)
     if not samples:
-        known = warehouse.read("select distinct sample_id from raw.samples")
         of = "" if task_id is None else f" of task {task_id!r}"
+        shown = warehouse.read(sql("erase", "examples"), sample=sample_id, task=task_id)
+        if shown:
+            raise DataError(_stands_as_example(sample_id, of, shown))
+        known = warehouse.read("select distinct sample_id from raw.samples")
         msg = f"no run has a sample {sample_id[:80]!r}{of}{nearest(sample_id, [row['sample_id'] for row in known])}"
         raise DataError(msg)
     for row in samples:
@@ -156,6 +159,17 @@ def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[
             msg = f"run {run} asks sample {sample_id[:80]!r} and is not finished: `promptaudit run` finishes it first"
             raise UsageError(msg)
     return samples
+
+
+def _stands_as_example(sample_id: str, of: str, shown: Sequence[dict[str, Any]]) -> str:
+    """Why a row that no run asked is not erased: its text is not kept apart from the prompts that show it."""
+    first, others = shown[0], len(shown) - 1
+    where = f"run {first['audit_run_id']} (task '{first['task_id']}', {first['strategy']}, variant {first['variant_index']})"
+    more = "" if not others else f" and {others} more prompt variant{'' if others == 1 else 's'}"
+    return (
+        f"no run asks sample {sample_id[:80]!r}{of}, but it stands as an example in the prompts of {where}{more}; "
+        "`erase` does not reach it there"
+    )
 
 
 def _texts(samples: Sequence[dict[str, Any]]) -> list[str]:

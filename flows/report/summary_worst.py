@@ -213,7 +213,7 @@ def example_of(copy: Copy, worst: Worst, scorecard: Sequence[Row]) -> Example | 
     ]
     for strategy in [worst.strategy] if worst.strategy is not None else sorted(strategies):
         rows = copy.if_there(query("telling_answers"), model=worst.model_id, task=worst.task_id, strategy=strategy)
-        pair = _pair(rows)
+        pair = pair_of(rows)
         if pair is not None:
             first = pair[0]
             is_left_out = copy.texts.of(worst.task_id) == "none"
@@ -230,8 +230,11 @@ def example_of(copy: Copy, worst: Worst, scorecard: Sequence[Row]) -> Example | 
     return None
 
 
-def _pair(rows: Sequence[Row]) -> tuple[Row, Row] | None:
-    """The first answer, of the original where it was asked, and the commonest other one: a wrong one to a right one first."""
+def pair_of(rows: Sequence[Row]) -> tuple[Row, Row] | None:
+    """Returns the first answer, of the original where it was asked, and the commonest other one: a wrong one to a right one first.
+
+    Rows of `telling_answers.sql`; None where no two variants are answered differently.
+    """
     if not rows:
         return None
     first = rows[0]
@@ -245,9 +248,13 @@ def _pair(rows: Sequence[Row]) -> tuple[Row, Row] | None:
 
 
 def _words(row: Row) -> str:
-    """What an answer was asked by: each temperature has an original, which are one wording."""
+    """What an answer was asked by: each temperature has an original, which are one wording.
+
+    What differs in another respect has the original's instruction, or another variant's, and is known by its id.
+    """
     text = row["instruction"]
-    return "" if row["is_original"] else str(row["prompt_variant_id"] if text in (None, LEFT_OUT) else text)
+    has_own_words = text not in (None, LEFT_OUT) and kind_of(row) is None
+    return "" if row["is_original"] else str(text if has_own_words else row["prompt_variant_id"])
 
 
 def _lines(text: str) -> tuple[str, ...]:

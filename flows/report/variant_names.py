@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from flows.warehouse import Row
 
 OF_ITS_WORDS = ("original", "wording", "template")
@@ -32,3 +34,8 @@ def kind_of(variant: Row) -> str | None:
     """
     variation: str | None = variant.get("variation")
     return None if variation is None or variation in OF_ITS_WORDS else variation.replace("_", " ")
+
+
+def word_for(variants: Iterable[Row]) -> str:
+    """Returns what a run's variants are called in a sentence: wording, or prompt where some differ in another respect."""
+    return "wording" if all(kind_of(variant) is None for variant in variants) else "prompt"

@@ -33,6 +33,7 @@ class Base:
     variants: tuple[Row, ...]  # rows of raw.prompt_variants
     samples: dict[str, Sample]  # by id, in order
     format_limits: str
+    has_other_kinds: bool = False  # variants that differ in another respect than their wording, which no trial asks
 
     @property
     def strategies(self) -> tuple[str, ...]:
@@ -108,12 +109,11 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoic
         raise UsageError(msg)
     models = {row["model_id"]: row["card"] for row in warehouse.published.read(_MODELS, run=run)}
     refuse_unknown("model", chosen.model, models, run)
-    variants = [
-        row
-        for row in warehouse.published.read(sql("trial", "variants"), run=run)
-        # a copy of an earlier version has no such column
-        if row["task_id"] == chosen.task_id and row.get("variation") in WORDED_ALONE
+    every = [
+        row for row in warehouse.published.read(sql("trial", "variants"), run=run) if row["task_id"] == chosen.task_id
     ]
+    # a copy of an earlier version has no such column
+    variants = [row for row in every if row.get("variation") in WORDED_ALONE]
     refuse_unknown("strategy", chosen.strategy, {row["strategy"] for row in variants}, run)
     rows = {
         row["sample_id"]: row for row in warehouse.published.read(_SAMPLES, run=run) if row["task_id"] == chosen.task_id
@@ -130,6 +130,7 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoic
         variants=tuple(row for row in variants if chosen.strategy in (None, row["strategy"])),
         samples=samples,
         format_limits=run_row["format_limits"],
+        has_other_kinds=len(variants) < len(every),
     )
 
 

@@ -62,7 +62,7 @@ class ModelEffects:
     strategy: str
     n_samples: int
     n_variants: int
-    when_chosen: float | None  # mean sensitivity of these samples in the base run
+    when_chosen: float | None  # mean sensitivity of these samples in the base run, where that is of its wordings alone
     measures: tuple[Effect, ...]
 
 
@@ -131,7 +131,7 @@ def _effects(trial: Trial, model: str, strategy: str, table: NDArray[np.int64], 
         strategy=strategy,
         n_samples=counts.shape[1],
         n_variants=counts.shape[2],
-        when_chosen=chosen,
+        when_chosen=None if trial.base.has_other_kinds else chosen,
         measures=measures,
     )
 

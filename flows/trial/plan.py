@@ -102,7 +102,7 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
         raise UsageError(msg)
     design = _design(registry, base, change, models, control=filler is not None)
     rows = arms(design, base, change, lambda: _reworded(settings, design, now), filler)
-    notes = _notes(base, design, rows, options)
+    notes = notes_on(base, design, rows, options)
     return Trial(
         base=base,
         change=change,
@@ -238,8 +238,14 @@ def _fingerprinted(design: Design, base: Base, change: Change, rows: Sequence[Ro
     return replace(design, source=source, plan_fingerprint=fingerprint)
 
 
-def _notes(base: Base, design: Design, rows: Sequence[Row], options: TrialOptions) -> tuple[str, ...]:
+def notes_on(base: Base, design: Design, rows: Sequence[Row], options: TrialOptions) -> tuple[str, ...]:
+    """Returns what a reader of a trial has to know of how it was asked."""
     notes = []
+    if base.has_other_kinds:
+        notes.append(
+            "the base run has prompts that differ in another respect than their wording: its figures, which samples are chosen "
+            "by, are over all of them, and the trial asks the wordings alone"
+        )
     for name, card in design.models.items():
         landed = base.models.get(name)
         if landed is not None and sent_by(ModelCard.model_validate_json(landed)) != sent_by(card):

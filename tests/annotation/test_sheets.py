@@ -36,6 +36,7 @@ from flows.marts.publish import publish
 from flows.settings import Settings
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
+from flows.warehouse.sql import sql
 from models_registry.errors import DataError, PromptauditError, UsageError
 
 RUN, OTHER_RUN = "a" * 32, "b" * 32
@@ -181,7 +182,7 @@ def prediction(name: str) -> str:
 def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]], **scores: dict[str, bool]) -> Settings:
     """A published warehouse of answers (prediction, sample, variant, completion), with scores by method and prediction.
 
-    Sample `keyless` has no gold label; variant v2 numbers the options that v1 gives letters.
+    Sample `keyless` has no gold label; variant v2 numbers the options that v1 gives letters, v3 and v4 turn their order.
     """
     warehouse = folder / "audit.duckdb"
     Warehouse(warehouse).apply_schema()
@@ -204,7 +205,12 @@ def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]],
             {"task_id": "t", "prompt_variant_id": name, "strategy": "simple", "variant_index": place,
              "is_original": place == 0, "is_edited": False, "repetitions": [1],
              "reader": json.dumps({"option_letter": signs})}
-            for place, (name, signs) in enumerate({"v1": ["A", "B"], "v2": ["1", "2"]}.items())
+            for place, (name, signs) in enumerate(
+                {"v1": ["A", "B"], "v2": ["1", "2"], "v3": ["A", "B"], "v4": ["A", "B"]}.items()
+            )
+        ],
+        "option_orders": [
+            {"prompt_variant_id": name, "sample_id": "one", "option_order": [1, 0]} for name in ("v3", "v4")
         ],
         "predictions": [
             {"task_id": "t", "prediction_id": prediction(name), "model_id": f"model-{name}", "prompt_variant_id": variant,
@@ -294,6 +300,27 @@ def test_a_row_is_a_distinct_answer_that_can_be_ruled_on(unchanged: Settings, tm
         "  1 of 1  rule and judge disagree", "  1 of 1  rule unscored", "  1 of 1  all say right", "  1 of 1  all say wrong",
     ]  # fmt: skip
     assert encoded(written)["strata"][WRONG] == {"n_rows": 1, "n_answers": 1}
+
+
+def test_one_answer_under_another_order_of_options_is_another(tmp_path: Path) -> None:
+    said = [("1", "one", "v1", "A"), ("2", "one", "v3", "A"), ("3", "one", "v4", "A")]
+    sheet = tmp_path / "sheet.csv"
+    settings = warehouse_of(tmp_path, said)
+    write_sheet(settings, None, sheet)
+    options = {row["item"]: row["options"] for row in read(sheet)}
+    assert options == {prediction("1"): "A. red\nB. green", prediction("2"): "A. green\nB. red"}
+    # a ruling on each, and every answer has one
+    query = sql("annotation", "rulable_answers")
+    items = [prediction(name) for name in "123"]
+    answers = Warehouse(settings.warehouse).read(query, run=RUN, items=items)
+    assert len({row["answer"] for row in answers}) == len(options)
+
+
+def test_a_copy_of_before_orders_were_kept_gives_a_sheet(tmp_path: Path) -> None:
+    settings = warehouse_of(tmp_path, SAID)
+    with duckdb.connect(str(Warehouse(settings.warehouse).published.path)) as con:
+        con.execute("drop table raw.option_orders")
+    assert write_sheet(settings, None, tmp_path / "sheet.csv").n_answers == len(ITEMS)
 
 
 def test_nothing_tells_who_said_it_or_what_was_thought_of_it(unchanged: Settings, tmp_path: Path) -> None:

@@ -13,10 +13,12 @@ from flows.diagnosis.diagnose import Diagnosis, put_together
 from flows.diagnosis.groups import find_groups, words_of
 from flows.diagnosis.material import Material, Task, Unit
 from flows.diagnosis.samples import sample_findings
-from flows.diagnosis.terminal import NOTHING, lines_of
+from flows.diagnosis.terminal import NOTHING as NOTHING_STANDS_OUT
+from flows.diagnosis.terminal import lines_of
 from flows.display.encode import encoded
 from udfs.measures.entropy import plug_in_terms
 
+NOTHING = NOTHING_STANDS_OUT.format(word="wording")
 LABELS = (None, "number", "place", "person")
 N, Q, R = 60, 12, 2
 YEAR = np.arange(0, N, 6)  # of class number, every other sample of it
@@ -181,6 +183,21 @@ def test_confusions_count_and_have_intervals() -> None:
     assert confusion.rate == pytest.approx(6 * 0.5 / 20)
     assert confusion.low is not None
     assert 0.03 < confusion.low < confusion.rate
+
+
+def test_variants_of_other_kinds_are_no_wordings() -> None:
+    rng = np.random.default_rng(1)
+    unit = unit_of(answers(rng, np.full(N, 0.2), np.full(N, True)))  # noqa: FBT003 - numpy's
+    findings = [sample_findings(unit, seed=1)]
+    tasks = {"t": Task(False, {})}  # noqa: FBT003
+    groups = find_groups([unit], tasks, findings, 1)
+    for has_other_kinds, word, other in ((False, "wording", "prompts"), (True, "prompt", "wording")):
+        found = put_together("r", "a", Material((unit,), tasks, has_other_kinds), findings, groups)
+        said = "\n".join(lines_of(found, 3))
+        assert f"labels depend on the {word}, beyond noise" in said
+        assert f"of {Q} {word}s; points to the prompt" in said
+        assert other not in said
+        assert "{" not in said
 
 
 def test_texts_of_sensitive_tasks_are_withheld() -> None:

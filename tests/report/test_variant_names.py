@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flows.report.variant_names import kind_of, named, numbered
+from flows.report.variant_names import kind_of, named, numbered, word_for
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,9 @@ def test_a_variant_of_another_kind_is_no_wording(
 
 def test_a_row_without_the_column_is_of_its_words() -> None:
     assert kind_of({"variant_index": 1}) is None
+
+
+def test_variants_are_called_wordings_where_nothing_else_differs() -> None:
+    words, order = [{"variation": "original"}, {"variation": "wording"}, {}], {"variation": "option_order"}
+    assert word_for(words) == word_for([]) == "wording"
+    assert word_for([*words, order]) == "prompt"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from flows.audit.design import Design
 from flows.audit.prompts import FILLED, TRIED, dressing
 from flows.trial.arms import change_of
 from flows.trial.base_run import Base
 from flows.trial.effects import Effect
 from flows.trial.figures import Level, corrected_difference, levels
-from flows.trial.plan import arm_names
-from models_registry.cards import TaskCard
+from flows.trial.plan import TrialOptions, arm_names, notes_on
+from models_registry.cards import AuditCard, TaskCard
 from models_registry.errors import UsageError
+from models_registry.registry import Registry
 from models_registry.samples import Sample
 
 CARD = TaskCard.model_validate(
@@ -71,6 +75,18 @@ def test_an_empty_text_is_nothing_to_try() -> None:
 def test_an_edited_reader_or_format_is_a_change() -> None:
     assert change_of(base(), edited(reader="label_in_text"), None).edited is not None
     assert change_of(base(), edited(output_format="A letter."), None).edited is not None
+
+
+@pytest.mark.parametrize("has_other_kinds", [True, False])
+def test_that_a_base_run_chose_by_other_prompts_is_said(*, has_other_kinds: bool) -> None:
+    of = replace(base(), has_other_kinds=has_other_kinds)
+    design = Design(
+        audit_id="audit", audit=AuditCard(tasks=["t"], models=["m"]), registry=Registry(), tasks={"t": CARD}, templates={},
+        models={}, judges={}, samples={}, fingerprint="", plan_fingerprint="",
+    )  # fmt: skip
+    told = notes_on(of, design, [{"strategy": f"simple{TRIED}"}], TrialOptions(audit="audit", on="worst:1", added="x"))
+    assert [note for note in told if "asks the wordings alone" in note] == list(told)
+    assert bool(told) == has_other_kinds
 
 
 def draws(rng: np.random.Generator, p: np.ndarray) -> np.ndarray:

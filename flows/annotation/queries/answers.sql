@@ -1,4 +1,5 @@
--- one row an answer, as judges have it: equal answers to a sample under equal signs of its options that mean the same are one
+-- one row an answer, as rulings are spread: equal answers to a sample under equal signs of its options in equal order are one.
+-- `orders` stands before it: the rows of raw.option_orders where the copy has them
 with answers as (
     select
         min(predictions.prediction_id) as item,
@@ -10,6 +11,10 @@ with answers as (
         on
             predictions.audit_run_id = variants.audit_run_id
             and predictions.prompt_variant_id = variants.prompt_variant_id
+    left join orders
+        on
+            predictions.prompt_variant_id = orders.prompt_variant_id
+            and predictions.sample_id = orders.sample_id
     where
         predictions.audit_run_id = $run
         and list_contains($tasks, predictions.task_id)
@@ -20,7 +25,7 @@ with answers as (
         predictions.task_id,
         predictions.sample_id,
         coalesce(variants.reader, ''),
-        predictions.label,
+        orders.option_order,
         md5(predictions.completion)
 )
 

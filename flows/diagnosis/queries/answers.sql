@@ -6,14 +6,18 @@ with sensitive as (
     limit $most
 ),
 
--- as for p_tau: where paraphrase temperatures are swept, one wording under several of them is one
+-- as for p_tau: where paraphrase temperatures are swept, one wording under several of them is one; what differs in another
+-- respect has the original's instruction and is one of its own
 wordings as (
     select
         prompt_variant_id,
         if(
-            count(paraphrase_temperature) over () > 0, coalesce(instruction, prompt_variant_id), prompt_variant_id
+            count(paraphrase_temperature) over () > 0
+            and coalesce(to_json(variants) ->> 'variation', 'wording') in ('original', 'wording'),
+            coalesce(instruction, prompt_variant_id),
+            prompt_variant_id
         ) as wording
-    from marts.dim_prompt_variants
+    from marts.dim_prompt_variants as variants
     where audit_run_id = $run and task_id = $task and strategy = $strategy and refused_because is null
 )
 

@@ -62,11 +62,16 @@ def _moved(card: ModelCard, request: Request, label: str) -> str:
 
 
 def as_shown(request: Request, label: str) -> str:
-    """Returns the label that an option goes by where the prompt shows it in another place than the data has it."""
-    order = () if request.question is None else request.question.option_order
-    if not order or label not in request.labels[: len(order)]:
+    """Returns what an option goes by in the prompt: the sign of the place where it is shown."""
+    question = request.question
+    if question is None or question.completion is not None:  # a judge's request: what is drawn is a verdict
         return label
-    return request.labels[order.index(request.labels.index(label))]
+    signs, order = question.signs or request.labels, question.option_order
+    offered = request.labels[: len(order or question.signs)]
+    if label not in offered:
+        return label
+    place = offered.index(label)
+    return signs[order.index(place) if order else place]
 
 
 def _weakness(weak_on: WeakOn) -> Callable[[Request], bool]:

@@ -15,6 +15,7 @@ from flows.report.sections.missing_answers import lacking, n_unanswered
 from flows.report.sections.rule_against_judge import findings as of_comparisons
 from flows.report.sections.run_changes import by_base, counts_of
 from flows.report.summary_causes import base_of
+from flows.report.variant_names import word_for
 from flows.warehouse import Row
 
 NAME = 60
@@ -43,7 +44,7 @@ def samples(data: ReportData) -> str:
         return ""
     first = data.top[0]
     sample = f"Sample {cut(first['sample_id'], NAME)} of {cut(first['task_id'], NAME)}"
-    return f"{sample} depends most on the wording: {number(first['sensitivity'])}"
+    return f"{sample} depends most on the {word_for(data.variants)}: {number(first['sensitivity'])}"
 
 
 def format_checks(data: ReportData) -> str:
@@ -141,7 +142,7 @@ def _across(data: ReportData) -> str:
 
 
 def _stability_across(data: ReportData) -> str:
-    return _ends("PSS over wordings", _known(data, data.scorecard, "pss_inter"), "pss_inter")
+    return _ends(f"PSS over {word_for(data.variants)}s", _known(data, data.scorecard, "pss_inter"), "pss_inter")
 
 
 def _sensitivity(data: ReportData) -> str:
@@ -151,17 +152,17 @@ def _sensitivity(data: ReportData) -> str:
     worst = max(rows, key=lambda row: 1 - row["n_steady"] / row["n_samples"])
     n = worst["n_samples"] - worst["n_steady"]
     if not n:
-        return "No sample changes its label with the wording"
-    return f"{count(n)} of {count(worst['n_samples'])} samples change their label with the wording for {_who(worst)}"
+        return f"No sample changes its label with the {word_for(data.variants)}"
+    samples = f"{count(n)} of {count(worst['n_samples'])} samples"
+    return f"{samples} change their label with the {word_for(data.variants)} for {_who(worst)}"
 
 
 def _classes(data: ReportData) -> str:
     worst = _most(_known(data, data.class_sensitivities, "sensitivity_mean"), "sensitivity_mean")
-    return (
-        ""
-        if worst is None
-        else f"{_class(worst)} depends most on the wording: {number(worst['sensitivity_mean'])} for {_who(worst)}"
-    )
+    if worst is None:
+        return ""
+    figure = f"{number(worst['sensitivity_mean'])} for {_who(worst)}"
+    return f"{_class(worst)} depends most on the {word_for(data.variants)}: {figure}"
 
 
 def _telling(data: ReportData) -> str:
@@ -215,7 +216,7 @@ def _numbers(data: ReportData) -> str:
     own = sorted((row for row in rows if _group(row) == _group(worst)), key=lambda row: row["n_wordings"])
     first, last = own[0], own[-1]
     return (
-        f"{first['n_wordings']} wordings would show a sensitivity of {number(first['sensitivity'])}, {last['n_wordings']} show "
+        f"{first['n_wordings']} {word_for(data.variants)}s would show a sensitivity of {number(first['sensitivity'])}, {last['n_wordings']} show "
         f"{number(last['sensitivity'])}, for {_who(last)}"
     )
 
@@ -249,9 +250,10 @@ def _paraphrase(data: ReportData) -> str:
         return f"PSS falls below .8 from temperature {first['paraphrase_temperature']:g} for {_who(first)}"
     n = sum(row["pss"] < STABLE for row in known)
     if not n:
-        return f"PSS over wordings is .8 or above for {_all(len(known))}"
+        return f"PSS over {word_for(data.variants)}s is .8 or above for {_all(len(known))}"
     worst = min(known, key=lambda row: row["pss"])
-    return f"PSS over wordings is below .8 for {n} of {len(known)} groups, lowest for {_who(worst)}: {number(worst['pss'])}"
+    lowest = f"lowest for {_who(worst)}: {number(worst['pss'])}"
+    return f"PSS over {word_for(data.variants)}s is below .8 for {n} of {len(known)} groups, {lowest}"
 
 
 def _between(data: ReportData) -> str:
@@ -261,8 +263,8 @@ def _between(data: ReportData) -> str:
         if len(means) > 1:
             least, most = min(means, key=lambda key: means[key]), max(means, key=lambda key: means[key])
             return (
-                f"PSS over wordings is {number(means[most])} on average for {cut(most, NAME)} and {number(means[least])} for "
-                f"{cut(least, NAME)}"
+                f"PSS over {word_for(data.variants)}s is {number(means[most])} on average for {cut(most, NAME)} and "
+                f"{number(means[least])} for {cut(least, NAME)}"
             )
     return ""
 
@@ -283,7 +285,9 @@ def _subsamples(data: ReportData) -> str:
         return ""
     if enough == 1:
         return f"PSS of {percent(shares[-2])} of the samples is up to {number(apart[shares[-2]])} away from that of all"
-    return f"{percent(enough)} of the samples give PSS over wordings to within {NEAR:g} of that of all"
+    return (
+        f"{percent(enough)} of the samples give PSS over {word_for(data.variants)}s to within {NEAR:g} of that of all"
+    )
 
 
 def _variety(data: ReportData) -> str:
@@ -309,7 +313,7 @@ def _accuracy(data: ReportData) -> str:
         return ""
     rows = sorted(widest, key=lambda row: row["accuracy"])
     ends = f"{number(rows[0]['accuracy'])} to {number(rows[-1]['accuracy'])}"
-    return f"Accuracy is {ends} depending on the wording, for {_who(rows[0])}"
+    return f"Accuracy is {ends} depending on the {word_for(data.variants)}, for {_who(rows[0])}"
 
 
 def _wordings(data: ReportData) -> str:
@@ -323,9 +327,10 @@ def _wordings(data: ReportData) -> str:
         return ""
     n, rows = max(costly, key=lambda each: each[0])
     if not n:
-        return f"No wording costs more than {MUCH:g} of the original's accuracy"
+        return f"No {word_for(data.variants)} costs more than {MUCH:g} of the original's accuracy"
     cost = "costs" if n == 1 else "cost"
-    return f"{n} of {len(rows)} wordings {cost} {_who(rows[0])} more than {MUCH:g} of the original's accuracy"
+    which = f"{n} of {len(rows)} {word_for(data.variants)}s"
+    return f"{which} {cost} {_who(rows[0])} more than {MUCH:g} of the original's accuracy"
 
 
 def _costs(data: ReportData) -> str:

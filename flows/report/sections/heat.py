@@ -12,6 +12,7 @@ from flows.report.blocks.cells import Cell, Printed, Traced, parts
 from flows.report.gather import ReportData
 from flows.report.sections.reasons import why_in_part
 from flows.report.summary_causes import last_comparable
+from flows.report.variant_names import word_for
 from flows.warehouse import Row
 from models_registry.mart_columns import mart_columns
 
@@ -27,7 +28,7 @@ SHADES = {
 """From which figure on each shade beyond the first is painted."""
 
 MEANS = {
-    "sensitivity_corrected": "0: every wording gives a sample the same label. Brackets are 95 % intervals.",
+    "sensitivity_corrected": "0: every {word} gives a sample the same label. Brackets are 95 % intervals.",
     "accuracy_std_corrected": "0: accuracy is the same under every template. Brackets are 95 % intervals.",
 }
 
@@ -126,7 +127,8 @@ def _drawn(  # noqa: PLR0913 - whose figures, and what is beside them
         )
         drawn.append(HeatLine(task_id=task_id, strategy=other, is_first=task_id != task, cells=cells))
         task = task_id
-    notes = [MEANS[column]]
+    word = word_for(data.variants)
+    notes = [MEANS[column].format(word=word)]
     if any(cell is not None and cell.before is not None for line in drawn for cell in line.cells):
         notes[0] += " Was: the last comparable night."
     beside_it = [task for task in dict.fromkeys(row["task_id"] for row in data.scorecard) if task not in worst]
@@ -138,7 +140,7 @@ def _drawn(  # noqa: PLR0913 - whose figures, and what is beside them
         notes.append(f"{len(models)} of {len(everyone)} models are shown; promptaudit sql has the others.")
     if len(kept) < len(lines):
         notes.append(
-            f"The {len(kept)} lines of {len(lines)} that depend most on the wording; promptaudit sql has the others."
+            f"The {len(kept)} lines of {len(lines)} that depend most on the {word}; promptaudit sql has the others."
         )
     label = (
         mart_columns("rpt_audit")[column].label

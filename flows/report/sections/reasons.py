@@ -19,7 +19,7 @@ OPEN = "An open-ended task has no labels to measure this by."
 NO_CLASSES = "No sample of this task has a gold label, so there are no classes to compare."
 NO_GOLD = "No sample of this task has a gold label, so no answer can be called right or wrong."
 ASKED_ONCE = "No original wording was asked twice, so there are no repetitions to compare."
-REWORDED_ONCE = "No rephrasing was asked twice, so wording and noise cannot be told apart."
+REWORDED_ONCE = "No prompt variant but the original was asked twice, so prompt and noise cannot be told apart."
 NO_PRICE = "No price of these answers is known."
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
@@ -53,6 +54,29 @@ def test_a_moved_option_is_named_as_the_prompt_shows_it() -> None:
     of = {"distributions": [{"A": 1.0}], "sensitive_to": ["option_order"], "moved_rate": 1}
     model = ModelCard.model_validate({"engine": "embedded", "model": "simulated", "simulated": of})
     assert asyncio.run(open_annotator(model).answer(asked)).completion == "A"  # means B, which stands first
+
+
+@pytest.mark.parametrize(
+    ("signs", "order", "answer"),
+    [
+        (("1", "2"), (), "1"),
+        (("i", "ii"), (), "i"),
+        (("1", "2"), (1, 0), "2"),  # A stands second
+        (("A", "B"), (), "A"),
+        ((), (), "A"),
+        ((), (1, 0), "B"),
+    ],
+)
+def test_an_option_is_named_by_the_sign_that_the_prompt_shows(
+    signs: tuple[str, ...], order: tuple[int, ...], answer: str
+) -> None:
+    question = Question(text="Which?", options=("x", "y"), signs=signs, gold_index=0, option_order=order)
+    asked = request_of(labels=("A", "B"), question=question)
+    of = {"distributions": [{"A": 1.0}]}
+    model = ModelCard.model_validate({"engine": "embedded", "model": "simulated", "simulated": of})
+    assert asyncio.run(open_annotator(model).answer(asked)).completion == answer
+    ruled = replace(asked, question=replace(question, completion="A"))
+    assert asyncio.run(open_annotator(model).answer(ruled)).completion == "A"  # a verdict has no place
 
 
 def test_a_kind_that_is_none_is_refused() -> None:

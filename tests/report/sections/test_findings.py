@@ -8,7 +8,7 @@ import pytest
 
 from flows.history.nights import Nights
 from flows.report.blocks.blocks import Section
-from flows.report.sections.findings import FINDINGS, say_findings, scorecard
+from flows.report.sections.findings import FINDINGS, samples, say_findings, scorecard
 from flows.report.sections.heat import heat
 from tests.report.sections.test_sections_across_tasks import report_data as data
 
@@ -57,6 +57,34 @@ def test_wordings_that_cost_much_are_counted_against_the_original() -> None:
     assert FINDINGS["accuracy"](data(accuracies=rows)) == (
         "Accuracy is 0.500 to 0.800 depending on the wording, for m, t, s"
     )
+
+
+def test_variants_of_other_kinds_are_no_wordings() -> None:
+    variants = [
+        {"prompt_variant_id": "v0", "is_original": True, "variation": "original"},
+        {"prompt_variant_id": "v1", "is_original": False, "variation": "option_order"},
+    ]
+    of = data(
+        variants=variants,
+        accuracies=[
+            group("m", scoring_method="label_match", prompt_variant_id=f"v{place}", accuracy=accuracy)
+            for place, accuracy in enumerate((0.8, 0.5))
+        ],
+        stabilities=[stability("m", None, 0.5)],
+        sample_spreads=[group("m", n_steady=3, n_samples=20)],
+        class_sensitivities=[group("m", class_label="a", gold_label="a", sensitivity_mean=0.5)],
+        top=[group("m", sample_id="q1", sensitivity=0.9)],
+        scorecard=[row("m", "a", 0.3, pss_inter=0.5), row("n", "a", 0.3, pss_inter=0.9)],
+        measures_by_wordings=[group("m", n_wordings=n, sensitivity=n / 10) for n in (2, 5)],
+    )
+    names = (
+        "wordings", "accuracy", "paraphrase", "sensitivity", "classes", "numbers", "stability-across", "between",
+    )  # fmt: skip
+    told = [*(FINDINGS[name](of) for name in names), samples(of), *heat(of).notes]
+    assert all("prompt" in sentence for sentence in told), told
+    assert not any("wording" in sentence for sentence in told), told
+    assert told[0] == "1 of 2 prompts costs m, t, s more than 0.1 of the original's accuracy"
+    assert told[3] == "17 of 20 samples change their label with the prompt for m, t, s"
 
 
 def test_models_by_chance_are_not_the_worst_of_others() -> None:

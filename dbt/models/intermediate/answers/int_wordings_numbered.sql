@@ -56,6 +56,7 @@ final as (
         numbered.paraphrase_temperature,
         numbered.variant_index,
         numbered.is_original,
+        numbered.variation,
         numbered.instruction,
         numbered.repetitions,
         numbered.wording_index,

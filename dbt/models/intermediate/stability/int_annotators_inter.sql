@@ -30,11 +30,13 @@ temperatures as (
         model_id,
         task_id,
         strategy,
-        paraphrase_temperature as group_temperature
+        paraphrase_temperature as group_temperature,
+        count(paraphrase_temperature) over (partition by audit_run_id, model_id, task_id, strategy) > 0 as is_swept
     from wordings
 ),
 
--- an original without a temperature joins every temperature, one with a temperature only its own
+-- an original without a temperature joins every temperature, one with a temperature only its own; what differs in another
+-- respect than its wording is no group beside the temperatures that are swept, or a sweep's PSS would change with it
 members as (
     select
         wordings.*,
@@ -45,7 +47,14 @@ members as (
     from wordings
     inner join temperatures using (audit_run_id, model_id, task_id, strategy)
     where
-        wordings.paraphrase_temperature is not distinct from temperatures.group_temperature
+        (
+            wordings.paraphrase_temperature is not distinct from temperatures.group_temperature
+            and not (
+                temperatures.is_swept
+                and wordings.paraphrase_temperature is null
+                and wordings.variation not in ('original', 'wording', 'template')
+            )
+        )
         or (wordings.is_original and wordings.paraphrase_temperature is null)
     window one_group as (
         partition by

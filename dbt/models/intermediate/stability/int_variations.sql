@@ -17,6 +17,7 @@ known as (
         variants.strategy,
         variants.prompt_variant_id,
         variants.paraphrase_temperature,
+        variants.model_ids[1] as own_of,
         wordings.family_index,
         case
             when variants.setting is not null then variants.setting
@@ -27,17 +28,19 @@ known as (
     inner join wordings using (audit_run_id, prompt_variant_id)
 ),
 
--- one index under two paraphrase temperatures is two wordings
+-- one index under two paraphrase temperatures is two wordings, and so it is of two models that reword for themselves
 settings as (
     select
         * replace (
             if(
-                paraphrase_temperature is not null and json_exists(setting, '$.wording'),
+                coalesce(paraphrase_temperature::varchar, own_of) is not null and json_exists(setting, '$.wording'),
                 json_merge_patch(
                     setting,
                     json_object(
                         'wording',
-                        json_object('at', paraphrase_temperature, 'wording', json_extract(setting, '$.wording'))
+                        json_object(
+                            'at', paraphrase_temperature, 'of', own_of, 'wording', json_extract(setting, '$.wording')
+                        )
                     )
                 )::varchar,
                 setting
