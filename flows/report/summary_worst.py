@@ -231,9 +231,9 @@ def example_of(copy: Copy, worst: Worst, scorecard: Sequence[Row]) -> Example | 
 
 
 def pair_of(rows: Sequence[Row]) -> tuple[Row, Row] | None:
-    """Returns the first answer, of the original where it was asked, and the commonest other one: a wrong one to a right one first.
+    """Returns the first answer, of the original where it was asked, and the commonest other one.
 
-    Rows of `telling_answers.sql`; None where no two variants are answered differently.
+    A wrong one to a right one comes first. Rows of `telling_answers.sql`; None where no two variants are answered differently.
     """
     if not rows:
         return None

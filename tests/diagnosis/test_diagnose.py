@@ -187,9 +187,9 @@ def test_confusions_count_and_have_intervals() -> None:
 
 def test_variants_of_other_kinds_are_no_wordings() -> None:
     rng = np.random.default_rng(1)
-    unit = unit_of(answers(rng, np.full(N, 0.2), np.full(N, True)))  # noqa: FBT003 - numpy's
+    unit = unit_of(answers(rng, np.full(N, 0.2), np.full(N, True)))
     findings = [sample_findings(unit, seed=1)]
-    tasks = {"t": Task(False, {})}  # noqa: FBT003
+    tasks = {"t": Task(False, {})}
     groups = find_groups([unit], tasks, findings, 1)
     for has_other_kinds, word, other in ((False, "wording", "prompts"), (True, "prompt", "wording")):
         found = put_together("r", "a", Material((unit,), tasks, has_other_kinds), findings, groups)
