@@ -233,7 +233,7 @@ def example_of(copy: Copy, worst: Worst, scorecard: Sequence[Row]) -> Example | 
 def pair_of(rows: Sequence[Row]) -> tuple[Row, Row] | None:
     """Returns the first answer, of the original where it was asked, and the commonest other one.
 
-    A wrong one stands beside a right one where there is such a pair. Rows of `telling_answers.sql`; None where no two variants are answered differently.
+    A wrong one to a right one comes first. Rows of `telling_answers.sql`; None where no two variants are answered differently.
     """
     if not rows:
         return None

@@ -215,10 +215,10 @@ def _numbers(data: ReportData) -> str:
         return ""
     own = sorted((row for row in rows if _group(row) == _group(worst)), key=lambda row: row["n_wordings"])
     first, last = own[0], own[-1]
-    return (
-        f"{first['n_wordings']} {word_for(data.variants)}s would show a sensitivity of {number(first['sensitivity'])}, "
-        f"{last['n_wordings']} show {number(last['sensitivity'])}, for {_who(last)}"
+    would = (
+        f"{first['n_wordings']} {word_for(data.variants)}s would show a sensitivity of {number(first['sensitivity'])}"
     )
+    return f"{would}, {last['n_wordings']} show {number(last['sensitivity'])}, for {_who(last)}"
 
 
 def _repetition(data: ReportData) -> str:
