@@ -116,7 +116,6 @@ def report(
     if output is not None:
         write_text(text, output, SHARED)
         show({"report": str(output)}, str(output))
-        show_closing(Warehouse(settings.warehouse), run)
     else:
         show({"report": None, form: text}, text.rstrip("\n"))
 

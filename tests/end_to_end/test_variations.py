@@ -113,7 +113,7 @@ def test_the_report_says_it_in_a_heading_and_prints_the_marts_figures(
     folder: Path, rows: dict[tuple[str, str], dict[str, Any]]
 ) -> None:
     page = (folder / "warehouse/published/report.html").read_text("utf-8")
-    (text,) = re.findall(r'<section id="variations">(.*?)</section>', page, re.DOTALL)
+    (text,) = re.findall(r'<section class="fold">((?:(?!<section).)*id="variations".*?)</section>', page, re.DOTALL)
     first = max((row for row in rows.values() if row["verdict"] == "moves_most"), key=lambda row: row["effect"])
     effect = f"{first['effect']:.3f} [{first['effect_low']:.3f}, {first['effect_high']:.3f}]"
     kind = first["variation"].replace("_", " ")

@@ -25,6 +25,7 @@ OF_ALL_MODELS = (None, "rank_in_row", "n_ranked", "is_best")
 COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
 OF_FAMILY = ("q_value", "detectable_difference", "verdict", "reason")  # these rest on every test of the comparison
 OF_ONE_VARIANT = ("n_answers", "n_invalid", "invalid_rate")  # of rpt_prompt_variants; the rest is against the others
+FITTED = ("accuracy_fitted", "accuracy_shrunk")  # of fct_variant_accuracy: beside the other variants of the group
 OF_CLASSES = (
     "fct_consistency",
     "rpt_class_sensitivities",
@@ -83,7 +84,9 @@ def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, 
         return {"task_id": within["task_id"]} if "task_id" in within else {}
     if row.get("scope") == "inter_model" or (mart == RANKED and column in OF_ALL_MODELS):
         within.pop("model_id", None)
-    if mart == "rpt_prompt_variants" and column not in OF_ONE_VARIANT:
+    if (mart == "rpt_prompt_variants" and column not in OF_ONE_VARIANT) or (
+        mart == "fct_variant_accuracy" and column in FITTED
+    ):
         del within["prompt_variant_id"]
     return within
 
