@@ -117,8 +117,9 @@ def test_the_report_says_it_in_a_heading_and_prints_the_marts_figures(
     first = max((row for row in rows.values() if row["verdict"] == "moves_most"), key=lambda row: row["effect"])
     effect = f"{first['effect']:.3f} [{first['effect_low']:.3f}, {first['effect_high']:.3f}]"
     kind = first["variation"].replace("_", " ")
-    title = f"What moves the answers: {kind} moves those of {first['model_id']} most, {effect} beyond repeating; 1 more below"
-    assert f"<h2>{title}</h2>" in text
+    finding = f"{kind.capitalize()} moves answers of {first['model_id']} most, {effect} beyond repeating; 1 more below"
+    assert f"<h2>{finding}</h2>" in text
+    assert '<span class="kicker">What moves the answers</span>' in text
     assert "<strong>no kind told from repeating</strong>: by_nothing, simple" in text
     assert text.count('<div class="chart"') == 3
     for row in rows.values():

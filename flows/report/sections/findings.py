@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable, Sequence
 from flows.display.figures import count, cut, number, percent, ranged, usd
 from flows.report.blocks.blocks import Section
 from flows.report.gather import ReportData
+from flows.report.sections.extremes import NAME, by_group, ends, group, known_rows, largest, smallest, who
 from flows.report.sections.missing_answers import lacking, n_unanswered
 from flows.report.sections.rule_against_judge import findings as of_comparisons
 from flows.report.sections.run_changes import by_base, counts_of
+from flows.report.sections.variations import finding as of_variations
 from flows.report.summary_causes import base_of
 from flows.report.variant_names import word_for
 from flows.warehouse import Row
 
-NAME = 60
 NEWS = ("regressed", "changed")
 
 
@@ -33,8 +34,8 @@ def say_findings(sections: Iterable[Section], data: ReportData) -> None:
 
 def scorecard(data: ReportData) -> str:
     """Returns between which two groups the corrected sensitivity lies."""
-    return _ends(
-        "Corrected sensitivity", _known(data, data.scorecard, "sensitivity_corrected"), "sensitivity_corrected"
+    return ends(
+        "Corrected sensitivity", known_rows(data, data.scorecard, "sensitivity_corrected"), "sensitivity_corrected"
     )
 
 
@@ -86,37 +87,35 @@ def _nights(data: ReportData) -> str:
 def _scoring(data: ReportData) -> str:
     if told := of_comparisons(data.judging.comparisons):
         return f"{told[0][0]}: {told[0][1]}"
-    worst = _most(_known(data, data.judging.spreads, "accuracy_std_corrected"), "accuracy_std_corrected")
+    worst = largest(known_rows(data, data.judging.spreads, "accuracy_std_corrected"), "accuracy_std_corrected")
     if worst is None:
         return ""
     spread = ranged(*(worst[f"accuracy_std_corrected{end}"] for end in ("", "_low", "_high")))
-    return (
-        f"Accuracy varies most between templates for {_who(worst, 'model_id', 'task_id', 'scoring_method')}: {spread}"
-    )
+    return f"Accuracy varies most between templates for {who(worst, 'model_id', 'task_id', 'scoring_method')}: {spread}"
 
 
 def _scoring_across(data: ReportData) -> str:
-    return _ends(
+    return ends(
         "Mean accuracy",
-        _known(data, data.scoring_across_tasks, "accuracy_mean"),
+        known_rows(data, data.scoring_across_tasks, "accuracy_mean"),
         "accuracy_mean",
         ("model_id", "task_id", "scoring_method"),
     )
 
 
 def _rankings(data: ReportData) -> str:
-    return _ends(
+    return ends(
         "Templates rank the models alike by",
-        _known(data, data.judging.rankings, "mean_spearman"),
+        known_rows(data, data.judging.rankings, "mean_spearman"),
         "mean_spearman",
         ("task_id", "scoring_method"),
     )
 
 
 def _agreement(data: ReportData) -> str:
-    return _ends(
+    return ends(
         "Those who ruled agree on a share",
-        _known(data, data.judging.agreements, "agreement_rate"),
+        known_rows(data, data.judging.agreements, "agreement_rate"),
         "agreement_rate",
         ("task_id", "raters"),
     )
@@ -130,7 +129,7 @@ def _disagreements(data: ReportData) -> str:
 
 
 def _across(data: ReportData) -> str:
-    rows = _known(data, data.scorecard, "sensitivity_corrected")
+    rows = known_rows(data, data.scorecard, "sensitivity_corrected")
     means = _means(rows, "task_id", "sensitivity_corrected")
     if len(means) < 2:  # noqa: PLR2004 - one task is the least and the most sensitive
         return ""
@@ -142,11 +141,11 @@ def _across(data: ReportData) -> str:
 
 
 def _stability_across(data: ReportData) -> str:
-    return _ends(f"PSS over {word_for(data.variants)}s", _known(data, data.scorecard, "pss_inter"), "pss_inter")
+    return ends(f"PSS over {word_for(data.variants)}s", known_rows(data, data.scorecard, "pss_inter"), "pss_inter")
 
 
 def _sensitivity(data: ReportData) -> str:
-    rows = [row for row in _known(data, data.sample_spreads, "n_steady") if row["n_samples"]]
+    rows = [row for row in known_rows(data, data.sample_spreads, "n_steady") if row["n_samples"]]
     if not rows:
         return ""
     worst = max(rows, key=lambda row: 1 - row["n_steady"] / row["n_samples"])
@@ -154,81 +153,81 @@ def _sensitivity(data: ReportData) -> str:
     if not n:
         return f"No sample changes its label with the {word_for(data.variants)}"
     samples = f"{count(n)} of {count(worst['n_samples'])} samples"
-    return f"{samples} change their label with the {word_for(data.variants)} for {_who(worst)}"
+    return f"{samples} change their label with the {word_for(data.variants)} for {who(worst)}"
 
 
 def _classes(data: ReportData) -> str:
-    worst = _most(_known(data, data.class_sensitivities, "sensitivity_mean"), "sensitivity_mean")
+    worst = largest(known_rows(data, data.class_sensitivities, "sensitivity_mean"), "sensitivity_mean")
     if worst is None:
         return ""
-    figure = f"{number(worst['sensitivity_mean'])} for {_who(worst)}"
+    figure = f"{number(worst['sensitivity_mean'])} for {who(worst)}"
     return f"{_class(worst)} depends most on the {word_for(data.variants)}: {figure}"
 
 
 def _telling(data: ReportData) -> str:
-    rows = [row for row in _known(data, data.telling, "sensitivity") if "most" in row["roles"]]
-    worst = _most(rows, "sensitivity")
+    rows = [row for row in known_rows(data, data.telling, "sensitivity") if "most" in row["roles"]]
+    worst = largest(rows, "sensitivity")
     if worst is None:
         return ""
     key = ("model_id", "task_id", "strategy", "sample_id")
     n = sum(row["p_tau"] > 0 for row in rows if all(row[name] == worst[name] for name in key))
-    return f"Sample {cut(worst['sample_id'], NAME)} gets {n} different labels from {_who(worst)}"
+    return f"Sample {cut(worst['sample_id'], NAME)} gets {n} different labels from {who(worst)}"
 
 
 def _clouds(data: ReportData) -> str:
-    return _ends(
+    return ends(
         "Sensitivity and consistency of samples correlate at",
-        _known(data, data.sample_spreads, "correlation"),
+        known_rows(data, data.sample_spreads, "correlation"),
         "correlation",
     )
 
 
 def _consistency(data: ReportData) -> str:
-    worst = _least(_known(data, data.consistencies, "consistency"), "consistency")
+    worst = smallest(known_rows(data, data.consistencies, "consistency"), "consistency")
     return (
         ""
         if worst is None
-        else f"{_class(worst)} is treated least consistently: {number(worst['consistency'])} for {_who(worst)}"
+        else f"{_class(worst)} is treated least consistently: {number(worst['consistency'])} for {who(worst)}"
     )
 
 
 def _alike(data: ReportData) -> str:
-    return _ends(
+    return ends(
         "The median sample's consistency is",
-        _known(data, data.sample_spreads, "mean_consistency_p50"),
+        known_rows(data, data.sample_spreads, "mean_consistency_p50"),
         "mean_consistency_p50",
     )
 
 
 def _pairs(data: ReportData) -> str:
-    worst = _least([row for row in data.pairs if row["extreme"] == "lowest"], "mean_similarity_of_pairs")
+    worst = smallest([row for row in data.pairs if row["extreme"] == "lowest"], "mean_similarity_of_pairs")
     if worst is None:
         return ""
     mean = number(worst["mean_similarity_of_pairs"])
-    return f"{_class(worst)} has the pairs least alike: {mean} on average for {_who(worst)}"
+    return f"{_class(worst)} has the pairs least alike: {mean} on average for {who(worst)}"
 
 
 def _numbers(data: ReportData) -> str:
-    rows = _known(data, data.measures_by_wordings, "sensitivity")
-    worst = _most(rows, "sensitivity")
+    rows = known_rows(data, data.measures_by_wordings, "sensitivity")
+    worst = largest(rows, "sensitivity")
     if worst is None:
         return ""
-    own = sorted((row for row in rows if _group(row) == _group(worst)), key=lambda row: row["n_wordings"])
+    own = sorted((row for row in rows if group(row) == group(worst)), key=lambda row: row["n_wordings"])
     first, last = own[0], own[-1]
     would = (
         f"{first['n_wordings']} {word_for(data.variants)}s would show a sensitivity of {number(first['sensitivity'])}"
     )
-    return f"{would}, {last['n_wordings']} show {number(last['sensitivity'])}, for {_who(last)}"
+    return f"{would}, {last['n_wordings']} show {number(last['sensitivity'])}, for {who(last)}"
 
 
 def _repetition(data: ReportData) -> str:
-    worst = _least(_known(data, data.scorecard, "pss_intra"), "pss_intra")
+    worst = smallest(known_rows(data, data.scorecard, "pss_intra"), "pss_intra")
     if worst is None:
         return "No wording is asked twice, so nothing tells how far a model agrees with itself"
     if worst["pss_intra"] == 1:
         return "Asked again in the same words, every model answers the same"
     figure = ranged(*(worst[f"pss_intra{end}"] for end in ("", "_low", "_high")))
-    return f"Asked again in the same words, {_who(worst)} agrees with itself least: PSS {figure}"
+    return f"Asked again in the same words, {who(worst)} agrees with itself least: PSS {figure}"
 
 
 def _paraphrase(data: ReportData) -> str:
@@ -237,7 +236,7 @@ def _paraphrase(data: ReportData) -> str:
         for row in data.stabilities
         if (row["scope"], row["series"], row["annotation_filter"]) == ("inter", "all", "valid")
     ]
-    known = _known(data, rows, "pss")
+    known = known_rows(data, rows, "pss")
     if not known:
         return "Only one wording was asked, so nothing tells how far answers agree between wordings"
     warm = [row for row in known if row["paraphrase_temperature"] is not None]
@@ -247,17 +246,17 @@ def _paraphrase(data: ReportData) -> str:
             hottest = max(row["paraphrase_temperature"] for row in warm)
             return f"PSS stays at .8 or above at every paraphrase temperature, up to {hottest:g}"
         first = min(below, key=lambda row: (row["paraphrase_temperature"], row["pss"]))
-        return f"PSS falls below .8 from temperature {first['paraphrase_temperature']:g} for {_who(first)}"
+        return f"PSS falls below .8 from temperature {first['paraphrase_temperature']:g} for {who(first)}"
     n = sum(row["pss"] < STABLE for row in known)
     if not n:
         return f"PSS over {word_for(data.variants)}s is .8 or above for {_all(len(known))}"
     worst = min(known, key=lambda row: row["pss"])
-    lowest = f"lowest for {_who(worst)}: {number(worst['pss'])}"
+    lowest = f"lowest for {who(worst)}: {number(worst['pss'])}"
     return f"PSS over {word_for(data.variants)}s is below .8 for {n} of {len(known)} groups, {lowest}"
 
 
 def _between(data: ReportData) -> str:
-    rows = _known(data, data.scorecard, "pss_inter")
+    rows = known_rows(data, data.scorecard, "pss_inter")
     for name in ("model_id", "strategy"):
         means = _means(rows, name, "pss_inter")
         if len(means) > 1:
@@ -270,13 +269,13 @@ def _between(data: ReportData) -> str:
 
 
 def _subsamples(data: ReportData) -> str:
-    rows = [row for row in _known(data, data.stabilities_by_share, "pss") if row.get("scope") == "inter"]
-    whole = {_group(row): row["pss"] for row in rows if row["sample_share"] == 1}
+    rows = [row for row in known_rows(data, data.stabilities_by_share, "pss") if row.get("scope") == "inter"]
+    whole = {group(row): row["pss"] for row in rows if row["sample_share"] == 1}
     apart: dict[float, float] = {}
     for row in rows:
-        if _group(row) in whole:
+        if group(row) in whole:
             share = row["sample_share"]
-            apart[share] = max(apart.get(share, 0.0), abs(row["pss"] - whole[_group(row)]))
+            apart[share] = max(apart.get(share, 0.0), abs(row["pss"] - whole[group(row)]))
     shares = sorted(apart)
     enough = next(
         (share for place, share in enumerate(shares) if all(apart[later] <= NEAR for later in shares[place:])), None
@@ -291,20 +290,20 @@ def _subsamples(data: ReportData) -> str:
 
 
 def _variety(data: ReportData) -> str:
-    most = _most(_known(data, data.distinct_answers, "distinct_completions_mean"), "distinct_completions_mean")
+    most = largest(known_rows(data, data.distinct_answers, "distinct_completions_mean"), "distinct_completions_mean")
     if most is None:
         return ""
     n = number(most["distinct_completions_mean"], 0)
-    return f"One ask of all samples brings up to {n} different completions, for {_who(most)}"
+    return f"One ask of all samples brings up to {n} different completions, for {who(most)}"
 
 
 def _formats(data: ReportData) -> str:
-    worst = _most(_known(data, data.scorecard, "invalid_rate"), "invalid_rate")
+    worst = largest(known_rows(data, data.scorecard, "invalid_rate"), "invalid_rate")
     if worst is None:
         return ""
     if not worst["invalid_rate"]:
         return "Every answer could be read"
-    return f"Up to {percent(worst['invalid_rate'])} of the answers could not be read, for {_who(worst)}"
+    return f"Up to {percent(worst['invalid_rate'])} of the answers could not be read, for {who(worst)}"
 
 
 def _accuracy(data: ReportData) -> str:
@@ -313,13 +312,13 @@ def _accuracy(data: ReportData) -> str:
         return ""
     rows = sorted(widest, key=lambda row: row["accuracy"])
     ends = f"{number(rows[0]['accuracy'])} to {number(rows[-1]['accuracy'])}"
-    return f"Accuracy is {ends} depending on the {word_for(data.variants)}, for {_who(rows[0])}"
+    return f"Accuracy is {ends} depending on the {word_for(data.variants)}, for {who(rows[0])}"
 
 
 def _wordings(data: ReportData) -> str:
     originals = {row["prompt_variant_id"] for row in data.variants if row["is_original"]}
     costly: list[tuple[int, list[Row]]] = []
-    for rows in _by_group(_known(data, data.accuracies, "accuracy")):
+    for rows in by_group(known_rows(data, data.accuracies, "accuracy")):
         base = next((row["accuracy"] for row in rows if row["prompt_variant_id"] in originals), None)
         if base is not None and len(rows) > 1:
             costly.append((sum(row["accuracy"] < base - MUCH for row in rows), rows))
@@ -330,16 +329,16 @@ def _wordings(data: ReportData) -> str:
         return f"No {word_for(data.variants)} costs more than {MUCH:g} of the original's accuracy"
     cost = "costs" if n == 1 else "cost"
     which = f"{n} of {len(rows)} {word_for(data.variants)}s"
-    return f"{which} {cost} {_who(rows[0])} more than {MUCH:g} of the original's accuracy"
+    return f"{which} {cost} {who(rows[0])} more than {MUCH:g} of the original's accuracy"
 
 
 def _costs(data: ReportData) -> str:
     known = [row["cost_usd"] for row in data.answer_totals if row["cost_usd"] is not None]
-    slowest = _most(_known(data, data.answer_totals, "latency_p50_ms"), "latency_p50_ms")
+    slowest = largest(known_rows(data, data.answer_totals, "latency_p50_ms"), "latency_p50_ms")
     took = (
         ""
         if slowest is None
-        else f", the slowest median answer took {slowest['latency_p50_ms']:,.0f} ms ({_who(slowest)})"
+        else f", the slowest median answer took {slowest['latency_p50_ms']:,.0f} ms ({who(slowest)})"
     )
     n = count(sum(row["n_answers"] or 0 for row in data.answer_totals))
     return (
@@ -354,15 +353,19 @@ def _costs(data: ReportData) -> str:
 def _enough(data: ReportData) -> str:
     rows = [
         row
-        for row in _known(data, data.design_widths, "width")
+        for row in known_rows(data, data.design_widths, "width")
         if row["is_this_run"] and row["measure"] == "sensitivity"
     ]
-    widest = _most(rows, "width")
+    widest = largest(rows, "width")
     return (
         ""
         if widest is None
-        else f"Intervals of sensitivity are up to {number(widest['width'])} wide, for {_who(widest)}"
+        else f"Intervals of sensitivity are up to {number(widest['width'])} wide, for {who(widest)}"
     )
+
+
+def _variations(data: ReportData) -> str:
+    return of_variations(data.variations)
 
 
 STABLE, NEAR, MUCH = 0.8, 0.05, 0.1
@@ -373,30 +376,12 @@ FINDINGS: dict[str, Callable[[ReportData], str]] = {
     "telling": _telling, "clouds": _clouds, "consistency": _consistency, "alike": _alike, "pairs": _pairs,
     "numbers": _numbers, "repetition": _repetition, "paraphrase": _paraphrase, "between": _between,
     "subsamples": _subsamples, "variety": _variety, "formats": _formats, "accuracy": _accuracy, "wordings": _wordings,
-    "costs": _costs, "enough": _enough, "gate": format_checks,
+    "costs": _costs, "enough": _enough, "gate": format_checks, "variations": _variations,
 }  # fmt: skip
 
 
-def _known(data: ReportData, rows: Iterable[Row], column: str) -> list[Row]:
-    """The rows that have a figure, of models that are audited where there are any."""
-    known = [row for row in rows if row.get(column) is not None]
-    references = {row["model_id"] for row in data.references}
-    return [row for row in known if row.get("model_id") not in references] or known
-
-
-def _group(row: Row) -> tuple[str, ...]:
-    return tuple(row[name] for name in ("model_id", "task_id", "strategy", "scoring_method") if name in row)
-
-
-def _by_group(rows: Iterable[Row]) -> list[list[Row]]:
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(_group(row), []).append(row)
-    return list(groups.values())
-
-
 def _widest(data: ReportData) -> list[Row] | None:
-    groups = [rows for rows in _by_group(_known(data, data.accuracies, "accuracy")) if len(rows) > 1]
+    groups = [rows for rows in by_group(known_rows(data, data.accuracies, "accuracy")) if len(rows) > 1]
     return max(
         groups,
         key=lambda rows: max(row["accuracy"] for row in rows) - min(row["accuracy"] for row in rows),
@@ -411,32 +396,8 @@ def _means(rows: Sequence[Row], name: str, column: str) -> dict[str, float]:
     return {key: sum(own) / len(own) for key, own in values.items()}
 
 
-def _most(rows: Sequence[Row], column: str) -> Row | None:
-    return max(rows, key=lambda row: row[column], default=None)
-
-
-def _least(rows: Sequence[Row], column: str) -> Row | None:
-    return min(rows, key=lambda row: row[column], default=None)
-
-
-def _who(row: Row, *names: str) -> str:
-    return ", ".join(
-        cut(row[name], NAME) for name in names or ("model_id", "task_id", "strategy") if row.get(name) is not None
-    )
-
-
 def _class(row: Row) -> str:
     return f"Class {cut(row['gold_label'], NAME)}"
-
-
-def _ends(what: str, rows: Sequence[Row], column: str, names: Sequence[str] = ()) -> str:
-    """From the least to the largest figure, and whose they are."""
-    least, most = _least(rows, column), _most(rows, column)
-    if least is None or most is None:
-        return ""
-    if least is most:
-        return f"{what} {number(least[column])} for {_who(least, *names)}"
-    return f"{what} {number(least[column])} ({_who(least, *names)}) to {number(most[column])} ({_who(most, *names)})"
 
 
 def _all(n: int) -> str:

@@ -42,7 +42,7 @@ def _within(row: Row) -> Row:
         stem + end: min(max(row[stem + end], least), most)
         for stem, (least, most) in _WITHIN.items()
         for end in ("_low", "_high")
-        if row[stem + end] is not None
+        if row.get(stem + end) is not None
     }
     return {**row, **clipped}
 
@@ -63,7 +63,7 @@ def variations(data: ReportData, room: Room) -> Section:
     rows = [_within(row) for row in data.variations]
     section = Section(
         "variations",
-        f"{TITLE}: {finding(rows)}" if rows else TITLE,
+        TITLE,
         "How often two prompts that differ in one kind alone get different answers, less how often two asks of one prompt do: "
         "0 where the kind moves nothing. Lines are 95 % intervals for other samples and other variants of the kind. A kind is "
         "named where its effect is told from zero and from that of every other kind.",
@@ -89,15 +89,18 @@ def finding(rows: Sequence[Row]) -> str:
     if not largest:
         moving = list(dict.fromkeys(kind(row) for row in rows if row["verdict"] == "moves"))
         if moving:
-            return _moving(moving)
+            return _begun(_moving(moving))
         is_measured = any(row["effect"] is not None for row in rows)
-        return "no kind of variation is told from repeating" if is_measured else "not measured without repetitions"
+        return "No kind of variation is told from repeating" if is_measured else "Not measured without repetitions"
     first = largest[0]
     on = f" on {cut(first['task_id'], NAME)}" if len({row["task_id"] for row in rows}) > 1 else ""
     rest = f"; {len(largest) - 1} more below" if len(largest) > 1 else ""
-    return (
-        f"{kind(first)} moves those of {cut(first['model_id'], NAME)}{on} most, {_effect(first)} beyond repeating{rest}"
-    )
+    whose = f"{cut(first['model_id'], NAME)}{on}"
+    return _begun(f"{kind(first)} moves answers of {whose} most, {_effect(_within(first))} beyond repeating{rest}")
+
+
+def _begun(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _moving(kinds: Sequence[str]) -> str:

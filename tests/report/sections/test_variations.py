@@ -23,18 +23,20 @@ def test_the_largest_effect_that_is_named_comes_first() -> None:
         row("format", "moves_most", 0.4, model_id="n\u202ex"),
         row("wording", "moves", 0.6, model_id="n"),
     ]
-    assert finding(rows) == "format moves those of n\\u202ex most, 0.400 [0.300, 0.500] beyond repeating; 1 more below"
+    assert (
+        finding(rows) == "Format moves answers of n\\u202ex most, 0.400 [0.300, 0.500] beyond repeating; 1 more below"
+    )
     of_two_tasks = [row("option_order", "moves_most", 0.2), row("format", "not_told", task_id="u")]
-    assert finding(of_two_tasks) == "option order moves those of m on t most, 0.200 [0.100, 0.300] beyond repeating"
+    assert finding(of_two_tasks) == "Option order moves answers of m on t most, 0.200 [0.100, 0.300] beyond repeating"
 
 
 @pytest.mark.parametrize(
     ("verdicts", "effect", "said"),
     [
-        (("not_told", "not_told"), 0.01, "no kind of variation is told from repeating"),
-        (("moves", "moves"), 0.2, "a and b move answers, none told from all others"),
-        (("not_measured", "not_told"), 0.2, "no kind of variation is told from repeating"),
-        (("not_measured", "not_measured"), None, "not measured without repetitions"),
+        (("not_told", "not_told"), 0.01, "No kind of variation is told from repeating"),
+        (("moves", "moves"), 0.2, "A and b move answers, none told from all others"),
+        (("not_measured", "not_told"), 0.2, "No kind of variation is told from repeating"),
+        (("not_measured", "not_measured"), None, "Not measured without repetitions"),
     ],
 )
 def test_no_kind_is_named_that_is_not_told(verdicts: tuple[str, str], effect: float | None, said: str) -> None:
