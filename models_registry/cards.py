@@ -29,12 +29,13 @@ from models_registry.model_cards import (
     VllmServer,
     WeakOn,
 )
-from models_registry.rephraser_cards import SELF, RephraserCard, Rephrasing, Variation
+from models_registry.rephraser_cards import SELF, WORDED_ALONE, RephraserCard, Rephrasing, Variation
 from models_registry.task_cards import Data, Level, Message, PythonReader, TaskCard, TaskLabel, Translation, is_number
 from models_registry.template_cards import Example, Template, TemplateCard
 
 __all__ = [
     "SELF",
+    "WORDED_ALONE",
     "AuditCard",
     "Batching",
     "Budget",

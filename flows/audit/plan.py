@@ -12,11 +12,8 @@ from flows.audit.templates import answers_to_weigh, question_of
 from flows.engines import Request
 from flows.system.keys import prediction_id, request_sha256, sent_by
 from flows.warehouse import Warehouse
-from models_registry.cards import Template
+from models_registry.cards import WORDED_ALONE, Template
 from models_registry.samples import Sample
-
-WORDED_ALONE = (None, "original", "wording", "template")
-"""Variations of what differs from the original in its wording or its template at most; None is an earlier version's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

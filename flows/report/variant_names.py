@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flows.warehouse import Row
+from models_registry.cards import WORDED_ALONE
 
-OF_ITS_WORDS = ("original", "wording", "template")
-"""Variations whose instruction or template says what differs."""
 OF_EACH_SAMPLE = ("option_order", "label_order", "input_noise", "crossed")
 """Variations that may change a prompt sample by sample, so that its messages with open placeholders do not show it whole."""
 
@@ -33,7 +32,7 @@ def kind_of(variant: Row) -> str | None:
     A copy that an earlier version published has wordings and templates alone, and no column for it.
     """
     variation: str | None = variant.get("variation")
-    return None if variation is None or variation in OF_ITS_WORDS else variation.replace("_", " ")
+    return None if variation is None or variation in WORDED_ALONE else variation.replace("_", " ")
 
 
 def word_for(variants: Iterable[Row]) -> str:

@@ -6,13 +6,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flows.audit.plan import WORDED_ALONE
 from flows.diagnosis.diagnose import diagnose
 from flows.diagnosis.material import refuse_unknown
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.run_names import resolve
 from flows.warehouse.sql import sql
-from models_registry.cards import TaskCard
+from models_registry.cards import WORDED_ALONE, TaskCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.samples import Sample
 
