@@ -29,7 +29,7 @@ class _Jumping(selectors.DefaultSelector):
 
 
 def run_in_virtual_time(monkeypatch: pytest.MonkeyPatch, do: Callable[[], Awaitable[Any]]) -> Any:
-    """What `do` returns; `lanes.clock` and the loop's time are the virtual one, which starts at 0."""
+    """What `do` returns; `lanes.clock` and the loop's time are the virtual one, which starts at 0; waits are spread alike."""
     selector = _Jumping()
 
     class Loop(asyncio.SelectorEventLoop):
@@ -38,6 +38,7 @@ def run_in_virtual_time(monkeypatch: pytest.MonkeyPatch, do: Callable[[], Awaita
 
     loop = Loop(selector)
     monkeypatch.setattr(lanes, "clock", loop.time)
+    monkeypatch.setattr(retry, "_dice", random.Random(7))
     try:
         return loop.run_until_complete(do())
     finally:

@@ -82,7 +82,7 @@ class Rate:
     def rejected(self, sent_at: float, now: float, pause_s: float = 0.0) -> bool:
         """Takes in a rejection and the pause it brings; returns whether it set the rate.
 
-        Requests sent before the rate was last set say nothing about it, so a burst sets it once.
+        Requests sent before the rate was last set, or in the same tick of the clock, say nothing about it: a burst sets it once.
         """
         if now < self._deaf_until:
             return False
@@ -91,7 +91,7 @@ class Rate:
             self.is_watching, self._learnt_at = True, now
             return False
         self._rejected.append(now)
-        if sent_at < self._learnt_at:
+        if sent_at <= self._learnt_at:
             return False
         limit = self._measured(now)
         if limit is None:

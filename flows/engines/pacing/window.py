@@ -40,7 +40,7 @@ class Window:
         A round trip halves once: requests sent before it are of the same burst, so that 64 rejections at once leave 32. Few
         among many accepted ones take little: with one request in 16 rejected at random, halving for each leaves 5 in flight.
         """
-        if sent_at >= self._round_at:
+        if sent_at > self._round_at:
             self._round_at, self._half = now, self.size / 2
             if self._has_grown:
                 self._rounds = min(self._rounds * 2, MAX_QUIET_ROUNDS)

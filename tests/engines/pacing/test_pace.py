@@ -94,6 +94,27 @@ def test_one_rejection_sets_no_rate() -> None:
     assert not rate.is_watching
 
 
+def test_a_rate_is_set_once_by_a_burst_though_a_request_went_out_in_the_same_tick() -> None:
+    rate = Rate()
+    rate.rejected(0.0, 0.1)
+    rate.paused(1.1)
+    for index in range(10):
+        rate.accepted(0.2 + index / 100)
+    assert rate.rejected(1.0, 1.2, pause_s=1.0)
+    rate.paused(2.2)
+    first = rate.limit
+    assert not rate.rejected(1.2, 1.25, pause_s=1.0)
+    assert rate.limit == first
+    assert rate.per_second(4.2) > 3 * first  # the search goes on
+
+
+def test_a_window_is_halved_once_though_a_request_went_out_in_the_same_tick() -> None:
+    window = Window(64)
+    for sent_at in [1.0] * 32 + [2.0] * 32:
+        window.rejected(sent_at, now=2.0 if sent_at == 1.0 else 3.0)
+    assert window.size == 32
+
+
 @pytest.mark.parametrize("kinds", [(), ("retry-after",), ("x-ratelimit",), ("retry-after", "x-ratelimit")])
 # with 0.3 s 15 requests are in flight: a bucket that holds fewer and says so is waited for, and not used up
 @pytest.mark.parametrize(("burst", "latency_s"), [(5, 0.005), (10, 0.005), (50, 0.005), (50, 0.3)])
