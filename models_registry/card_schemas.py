@@ -8,7 +8,8 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from models_registry.registry import KINDS, MAX_ID
+from models_registry.card_faults import MAX_ID
+from models_registry.registry import KINDS
 
 NULL = {"type": "null"}
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -7,26 +7,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import yaml
-from pydantic import ValidationError
-
-from models_registry.base import Faults
-from models_registry.cards import SELF, AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
+from models_registry.card_faults import card_of, place_of
+from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, PromptauditError, UnknownCard, nearest, raise_all
-from models_registry.mart_columns import yaml_loader
 from models_registry.own_code import with_sha256
+from models_registry.read_yaml import read_yaml
 
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
-
-MAX_CARD_BYTES = 1_000_000
-MAX_ID = 200
-MAX_DEPTH = 30
-MAX_SHOWN = 60
 SHIPPED = Path(__file__).parent
-LOADER = yaml_loader()
 KINDS: Mapping[str, type[Card]] = {
     "models": ModelCard,
     "tasks": TaskCard,
@@ -48,9 +36,7 @@ class Entry:
 
     def where(self, *path: str | int) -> str:
         """Returns `file line n` of the field at `path`, or of the nearest thing around it."""
-        while path and path not in self.lines:
-            path = path[:-1]
-        return f"{self.file} line {self.lines.get(path, 1)}"
+        return place_of(self.file, self.lines, *path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +231,7 @@ def _load_folder(root: Path, kind: str, errors: list[PromptauditError]) -> Itera
                 continue
             seen[name] = f"{file} line {lines[name,]}"
             try:
-                card = _validated(KINDS[kind], name, body, file, lines)
+                card = card_of(KINDS[kind], name, body, file, lines)
             except PromptauditError as error:
                 errors += error.errors
                 continue
@@ -255,161 +241,3 @@ def _load_folder(root: Path, kind: str, errors: list[PromptauditError]) -> Itera
                 errors.append(error.at(f"{file} line {lines[name,]}: '{name}'"))
             else:
                 yield name, Entry(card, root, file, lines)
-
-
-def _validated(kind: type[Card], name: str, body: Any, file: str, lines: Mapping[tuple[str | int, ...], int]) -> Card:
-    entry = Entry(Card(), Path(), file, lines)
-    where = entry.where
-    if not name or len(name) > MAX_ID or not name.isprintable():
-        msg = f"{where(name)}: a card's id is 1 to 200 printable characters, found {name!r}"
-        raise CardError(msg)
-    if kind is ModelCard and name == SELF:
-        msg = f"{where(name)}: no model is called '{SELF}': in a rephraser's card it is each model that is asked"
-        raise CardError(msg)
-    if not isinstance(body, dict):
-        msg = f"{where(name)}: card '{name}' must be a mapping of fields, found {_shown(body)}"
-        raise CardError(msg)
-    try:
-        return kind.model_validate(body)
-    except ValidationError as invalid:
-        errors = _one_a_field(name, invalid.errors(include_url=False), lines)
-    raise_all([CardError(line) for error in errors for line in _messages(kind, name, error, entry)])
-    raise AssertionError  # there is at least one
-
-
-def _one_a_field(
-    name: str, errors: Iterable[ErrorDetails], lines: Mapping[tuple[str | int, ...], int]
-) -> list[ErrorDetails]:
-    """The most telling error of each field, and none of what is wrong only because a part of it is.
-
-    A field of several forms has errors of each form.
-    """
-    of_field: dict[tuple[str | int, ...], list[ErrorDetails]] = {}
-    for error in errors:
-        path = (name, *error["loc"])
-        is_absent = error["type"] == "missing" and path[:-1] in lines
-        while not is_absent and len(path) > 1 and path not in lines:
-            path = path[:-1]
-        of_field.setdefault(path, []).append(error)
-    untelling = {"extra_forbidden": 1, "missing": 2, "literal_error": 2, "model_type": 3}
-    wholes = {path[:length] for path in of_field for length in range(1, len(path))}
-    return [
-        min(same_field, key=lambda error: untelling.get(error["type"], 0))
-        for path, same_field in of_field.items()
-        if path not in wholes
-    ]
-
-
-def _messages(kind: type[Card], name: str, error: ErrorDetails, entry: Entry) -> list[str]:
-    """What is wrong with a field, or all that the fields of a mapping demand of each other."""
-    path: tuple[str | int, ...] = ()
-    for index, part in enumerate(error["loc"], start=1):
-        is_form = isinstance(part, str) and (name, *path, part) not in entry.lines  # its name stands in no file
-        path += () if is_form and index < len(error["loc"]) else (part,)
-    where = entry.where
-    field_path = ".".join(str(part) for part in path)
-    if error["type"] == "extra_forbidden":
-        model = _model_at(kind, error["loc"][:-1])
-        return [
-            f"{where(name, *path)}: unknown field '{field_path}' of '{name}'{nearest(str(path[-1]), model.model_fields)}"
-        ]
-    if error["type"] == "missing":
-        return [f"{where(name, *path)}: '{name}' needs the field '{field_path}'"]
-    is_hidden = bool(
-        {"base_url", "api_key_env", "notify_blocks"} & set(path)
-    )  # where a key may have been put by mistake
-    is_long = isinstance(error["input"], dict | list | tuple | Card)
-    instead = "" if is_hidden or is_long else f", found {_shown(error['input'])}"
-    cause = error.get("ctx", {}).get("error")
-    texts = cause.messages if isinstance(cause, Faults) else [error["msg"].removeprefix("Value error, ")]
-    return [f"{where(name, *path)}: {field_path or name}: {text}{instead}" for text in texts]
-
-
-def _model_at(kind: type[Card], path: tuple[str | int, ...]) -> type[Card]:
-    model = kind
-    for part in path:
-        annotation = getattr(model.model_fields.get(str(part)), "annotation", None)
-        candidates = [annotation, *getattr(annotation, "__args__", ())]
-        cards = [candidate for candidate in candidates if isinstance(candidate, type) and issubclass(candidate, Card)]
-        # of several forms the first: each has an error of its own, and the first one's is told
-        model = next(iter(cards), model)
-    return model
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
-
-
-def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
-    """Returns a YAML mapping with every scalar as the text written (an empty one None), and the line of each path.
-
-    Refused in one line: over 1 MB, not UTF-8, malformed, duplicate keys, aliases, more than one document.
-    """
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        msg = f"{file}: cannot be read: {error.strerror}"
-        raise CardError(msg) from None
-    if len(raw) > MAX_CARD_BYTES:
-        msg = f"{file}: {len(raw)} bytes, a card file holds at most {MAX_CARD_BYTES}"
-        raise CardError(msg)
-    try:
-        text = raw.decode("utf-8")
-        _refuse_tricks(text, file)
-        node = yaml.compose(text, Loader=LOADER)
-    except UnicodeDecodeError as error:
-        msg = f"{file}: not UTF-8 text at byte {error.start}"
-        raise CardError(msg) from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = "" if mark is None else f" line {mark.line + 1}"
-        msg = f"{file}{line}: not YAML: {getattr(error, 'problem', None) or error}"
-        raise CardError(msg) from None
-    except RecursionError:
-        msg = f"{file}: nested too deep"
-        raise CardError(msg) from None
-    if node is None:
-        return {}, {}
-    if not isinstance(node, yaml.MappingNode):
-        msg = f"{file} line {node.start_mark.line + 1}: a card file is a mapping of id to card"
-        raise CardError(msg)
-    lines: dict[tuple[str | int, ...], int] = {}
-    return _built(node, (), lines, file), lines
-
-
-def _refuse_tricks(text: str, file: str) -> None:
-    """Refuses aliases, which multiply, and nesting, which the scanner takes quadratic time for, while it is still shallow."""
-    depth = 0
-    for event in yaml.parse(text, Loader=LOADER):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            msg = f"{file} line {_line(event)}: nested deeper than {MAX_DEPTH}"
-            raise CardError(msg)
-        if isinstance(event, yaml.AliasEvent):
-            msg = f"{file} line {_line(event)}: aliases are refused; write the value out"
-            raise CardError(msg)
-
-
-def _line(event: yaml.Event) -> int:
-    return 1 if event.start_mark is None else event.start_mark.line + 1
-
-
-def _built(node: yaml.Node, path: tuple[str | int, ...], lines: dict[tuple[str | int, ...], int], file: str) -> Any:
-    lines.setdefault(path, node.start_mark.line + 1)
-    if isinstance(node, yaml.ScalarNode):
-        return None if node.value == "" and node.style is None else node.value
-    if isinstance(node, yaml.SequenceNode):
-        return [_built(item, (*path, index), lines, file) for index, item in enumerate(node.value)]
-    built: dict[str, Any] = {}
-    for key, value in node.value:
-        line = key.start_mark.line + 1
-        if not isinstance(key, yaml.ScalarNode):
-            msg = f"{file} line {line}: a key must be text"
-            raise CardError(msg)
-        if key.value in built:
-            msg = f"{file} line {line}: key '{key.value}' stands twice"
-            raise CardError(msg)
-        lines[(*path, key.value)] = line
-        built[key.value] = _built(value, (*path, key.value), lines, file)
-    return built

@@ -19,7 +19,8 @@ from flows.audit.new_cards import scaffold
 from models_registry.card_schemas import file_schema
 from models_registry.cards import Card
 from models_registry.errors import CardError
-from models_registry.registry import KINDS, SHIPPED, read_yaml
+from models_registry.read_yaml import read_yaml
+from models_registry.registry import KINDS, SHIPPED
 from tests.support.shell import promptaudit
 
 ROOT = Path(__file__).parents[2]
