@@ -19,7 +19,7 @@ from flows.comparison.result import NEWS, run_comparison
 from flows.display.figures import shown
 from flows.display.progress import Progress
 from flows.gate.formats import markdown
-from flows.nightly.night import NightResult
+from flows.nightly.after_run import NightResult
 from flows.report.terminal.scorecard import scorecard_rows
 from flows.settings import Settings
 from flows.warehouse import Warehouse

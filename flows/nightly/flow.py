@@ -19,9 +19,11 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
 from flows.audit.prefect_steps import AGAIN, DERIVES, STEP, Steps, end_of, kept_at_hand
+from flows.nightly.after_run import AfterRun
 from flows.nightly.artifacts import Bar, show_artifacts
 from flows.nightly.limits import hold_limits, limits_of
-from flows.nightly.night import AfterRun, is_missed, night
+from flows.nightly.night import night
+from flows.nightly.tonight import is_missed
 from flows.settings import Settings, registry_of, settings_of, silence, work_in_audit_folder
 from models_registry.cards import AuditCard
 from models_registry.errors import PromptauditError

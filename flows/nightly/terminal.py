@@ -8,8 +8,8 @@ from flows.audit.terminal import lines_of as lines_of_run
 from flows.gate.terminal import lines_of as lines_of_gate
 
 if TYPE_CHECKING:
+    from flows.nightly.after_run import NightResult
     from flows.nightly.deployments import Deployment
-    from flows.nightly.night import NightResult
 
 
 def lines_of(result: NightResult) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.nightly.night import is_missed, longest, record_night, tonights_run
+from flows.nightly.tonight import is_missed, longest, record_night, tonights_run
 from flows.warehouse import Warehouse, now
 from flows.warehouse.sql import sql
 from models_registry.cards import AuditCard
