@@ -103,6 +103,6 @@ def test_no_secret_survives(secret: str, before: str, after: str) -> None:
 
 @pytest.mark.parametrize("unit", ["a", "*", "**a", "a://", "api_", "authorization", "sk-", "Bearer ", "key="])
 def test_hostile_text_is_scrubbed_in_time(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     scrub(unit * (100_000 // len(unit)), ["secret-value-of-some-length"])
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

@@ -60,9 +60,9 @@ def test_a_refusal_is_an_answer_that_could_not_be_read() -> None:
 
 
 def test_a_hostile_pattern_is_over_at_once() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     read_answer("a" * 200_000 + "!", json.dumps({"regex": "(a+)+$"}), LABELS)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 @given(st.text(), st.sampled_from(['"exact"', '"first_integer"', '"label_in_text"', REGEX, FIELD]))

@@ -774,9 +774,9 @@ def test_a_long_text_is_read_at_both_ends() -> None:
 @pytest.mark.parametrize("enumerators", [UPPER, NUMBERS, ("[1]", "opt-a")])
 def test_a_hostile_text_of_ten_megabytes_is_over_at_once(piece: str, enumerators: tuple[str, ...]) -> None:
     completion = (piece * (10_000_000 // len(piece) + 1))[:10_000_000]
-    started = time.monotonic()
+    started = time.process_time()
     read_option(completion, enumerators)
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_more_signs_than_can_be_told_apart_are_refused() -> None:

@@ -182,9 +182,9 @@ def test_whatever_was_landed_it_is_read(text: str) -> None:
 def test_a_long_completion_takes_no_longer(text: str) -> None:
     tokens = landed([token(text, -0.1, {f"{text}{place}": -1.0 for place in range(20)})] * 2_500)
     assert len(tokens) > 1_000_000
-    started = time.monotonic()
+    started = time.process_time()
     first_token(tokens)
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
 
 
 def reading(expected: int | str) -> OptionReading:

@@ -87,6 +87,6 @@ def test_what_stands_beyond_the_bound_is_not_read() -> None:
 
 @pytest.mark.parametrize("piece", ["\u0301\u0323", "\ufdfa", "\u0130", "a ", "!", " ", "\ud800", "\u00e9 "])
 def test_a_hostile_text_of_ten_megabytes_is_over_at_once(piece: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     token_f1((piece * 10_000_000)[:10_000_000], ["fifty years", "\u00e9t\u00e9"])
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1

@@ -123,9 +123,9 @@ def test_a_long_reply_is_none_and_is_not_cut_into_one() -> None:
 def test_a_hostile_reply_of_ten_megabytes_is_over_at_once(piece: str) -> None:
     for size in (MAX_READ_CHARACTERS, 10_000_000):
         completion = (piece * (size // len(piece) + 1))[:size]
-        started = time.monotonic()
+        started = time.process_time()
         assert read_verdict(completion) == NONE
-        assert time.monotonic() - started < 1
+        assert time.process_time() - started < 1
 
 
 @given(

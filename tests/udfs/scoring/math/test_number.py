@@ -29,7 +29,7 @@ def test_numbers_are_equal_as_fractions_are(first: Fraction, second: Fraction) -
     ["1" * 999 + "x", "1 " * 500, "1,111" * 200, "1 11" * 250, " " * 900 + "x", r"\frac{" + "1," * 400, "1/" * 500],
 )
 def test_a_number_is_read_in_no_time(text: str) -> None:
-    before = time.monotonic()
+    before = time.process_time()
     assert read_quantity(text) is None
     final_answer(text * 100)
-    assert time.monotonic() - before < 0.5
+    assert time.process_time() - before < 0.5
