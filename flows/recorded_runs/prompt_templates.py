@@ -5,45 +5,82 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers
+from flows.audit.variations import variation_of
+from flows.recorded_runs.formats.answers import Answer, PromptVariant, RecordedAnswers
+from flows.recorded_runs.prompt_dimensions import Dimensions, key_of, reference_of, settings_of, with_demonstrations
+from flows.recorded_runs.prompt_variations import is_setting, is_variation
+from flows.system.keys import as_json
 
 GAP = "{…}"
 """Stands where prompts of one variant differ in more than the fields of their samples."""
 UNKNOWN = "(recorded)"
+_Group = tuple[str | None, str | None]
+"""Task and strategy."""
+_Key = tuple[str, str | None, str | None]
+"""What tells the variants of a task apart: instruction, dimensions, and what else a file says."""
 
 
-def variants_of_answers(files: Sequence[RecordedAnswers]) -> list[list[tuple[int, str]]]:
-    """Returns the number and the instruction of every answer's prompt variant, a list a file.
+def variants_of_answers(files: Sequence[RecordedAnswers]) -> list[list[PromptVariant]]:
+    """Returns the prompt variant of every answer, a list a file.
 
     Within a task equal instructions are one variant, whichever file they are of, and numbers follow the order in which they first
     appear. Prompts of one file are one variant as long as no sample has two; else they are told apart by their templates, or,
-    where each sample's is another, by their order.
+    where each sample's is another, by their order. Where files say in what their prompts vary, this tells variants apart too,
+    and variant 0 is the one that the others differ least from.
     """
-    numbers: dict[tuple[str | None, str], int] = {}
-    counts: dict[str | None, int] = defaultdict(int)
-    numbered = []
+    answers = [answer for file in files for answer in file.answers]
+    dimensions = with_demonstrations(answers)
+    begun, instructions = 0, list[str]()
     for file in files:
-        instructions = _instructions(file.answers)
-        of_file = []
-        for answer, instruction in zip(file.answers, instructions, strict=True):
-            key = (answer.task, instruction)
-            if key not in numbers:
-                numbers[key] = counts[answer.task]
-                counts[answer.task] += 1
-            of_file.append((numbers[key], instruction))
-        numbered.append(of_file)
-    return numbered
+        instructions += _instructions(file.answers, dimensions[begun : begun + len(file.answers)])
+        begun += len(file.answers)
+    found: dict[_Group, dict[_Key, tuple[Answer, Dimensions | None]]] = defaultdict(dict)
+    keys = []
+    for answer, instruction, varied in zip(answers, instructions, dimensions, strict=True):
+        key = (instruction, key_of(varied), answer.variant)
+        keys.append(((answer.task, answer.strategy), key))
+        found[keys[-1][0]].setdefault(key, (answer, varied))
+    variants = {group: _numbered(of_group) for group, of_group in found.items()}
+    listed = iter([variants[group][key] for group, key in keys])
+    return [[next(listed) for _ in file.answers] for file in files]
 
 
-def _instructions(answers: Sequence[Answer]) -> list[str]:
-    groups: dict[tuple[str | None, str | None, str | None], list[int]] = defaultdict(list)
-    for place, answer in enumerate(answers):
-        groups[(answer.task, answer.variant, answer.instruction)].append(place)
+def _numbered(found: Mapping[_Key, tuple[Answer, Dimensions | None]]) -> dict[_Key, PromptVariant]:
+    """Returns the variants of a task; of what kind they are where the files say so of each, or in what each varies."""
+    answers = [answer for answer, _ in found.values()]
+    varied = [dimensions for _, dimensions in found.values() if dimensions is not None]
+    if len(varied) < len(found):
+        return {key: PromptVariant(index=index, instruction=key[0]) for index, key in enumerate(found)}
+    kinds = [answer.variation for answer in answers]
+    if kinds.count("original") == 1 and all(map(_is_told, answers)):
+        first = kinds.index("original")
+        told = [(answer.variation, answer.setting) for answer in answers]
+    else:
+        first = reference_of(varied)
+        settings = settings_of(varied, [key[0] for key in found], first)
+        told = [(variation_of(setting), as_json(setting)) for setting in settings]
+    index_of = {place: index for index, place in enumerate(sorted(range(len(found)), key=lambda place: place != first))}
+    return {
+        key: PromptVariant(index=index_of[place], instruction=key[0], variation=told[place][0], setting=told[place][1])
+        for place, key in enumerate(found)
+    }
+
+
+def _is_told(answer: Answer) -> bool:
+    """Returns whether a file says in which respect a prompt differs from the original."""
+    return is_variation(answer.variation or "") and (answer.setting is None or is_setting(answer.setting))
+
+
+def _instructions(answers: Sequence[Answer], dimensions: Sequence[Dimensions | None]) -> list[str]:
+    groups: dict[tuple[str | None, ...], list[int]] = defaultdict(list)
+    for place, (answer, varied) in enumerate(zip(answers, dimensions, strict=True)):
+        groups[(answer.task, answer.variant, answer.instruction, key_of(varied))].append(place)
     found = [UNKNOWN] * len(answers)
-    for (_, variant, instruction), places in groups.items():
+    for (_, variant, instruction, _), places in groups.items():
         texts = [instruction] * len(places) if instruction is not None else _templates([answers[n] for n in places])
         for place, text in zip(places, texts, strict=True):
-            found[place] = text if variant is None else f"{text}\n({variant})"
+            is_told = variant is None or answers[place].dimensions is not None
+            found[place] = text if is_told else f"{text}\n({variant})"
     return found
 
 

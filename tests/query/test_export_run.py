@@ -18,6 +18,7 @@ from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from models_registry.registry import load_registry
+from tests.support.dove import faults, without_nulls
 from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, published
 from tests.support.shell import Ended, promptaudit, sql
 
@@ -167,20 +168,39 @@ def test_kinds_and_settings_of_variants_are_imported_again(exported: Exported) -
         query = "select variant_index, variation, setting from marts.dim_prompt_variants"
         return sql(exported.folder, f"{query} where audit_run_id = '{run}' order by variant_index")
 
-    assert variants(exported.again["quiz-parquet"]) == variants(exported.quiz)
+    for form in ("parquet", "dove"):
+        assert variants(exported.again[f"quiz-{form}"]) == variants(exported.quiz)
     assert [row["variation"] for row in variants(exported.quiz)] == ["original", *["option_order"] * 3]
 
 
 def test_rows_of_dove_show_options_in_the_order_of_the_prompt(exported: Exported) -> None:
     frame = pl.read_parquet(exported.out("quiz-dove") / "predictions.parquet")
-    methods = {row["prompt_config"]["dimensions"]["choices_order"]["method"] for row in frame.to_dicts()}
+    methods = {row["prompt_config"]["dimensions"]["mc_choices_order"]["method"] for row in frame.to_dicts()}
     assert methods == {"none", "gold_first", "reversed", "seeded 1"}
     for row in frame.to_dicts():
-        asked, order = row["instance"]["classification_fields"], row["prompt_config"]["dimensions"]["choices_order"]
+        asked, order = row["instance"]["classification_fields"], row["prompt_config"]["dimensions"]["mc_choices_order"]
         if order["method"] == "gold_first":
             assert asked["ground_truth"] == asked["choices"][0]
         if row["model"]["model_info"]["name"] == "knowing":
             assert row["output"]["response"] == asked["ground_truth"]["id"]
+
+
+@pytest.mark.parametrize("name", ["dove", "quiz-dove"])
+def test_rows_of_dove_are_as_its_schema_wants_them(exported: Exported, name: str) -> None:
+    rows = pl.read_parquet(exported.out(name) / "predictions.parquet").to_dicts()
+    assert rows
+    assert [found for row in rows if (found := faults(without_nulls(row)))] == []
+
+
+def test_answers_of_which_nothing_says_what_is_right_are_no_rows_of_dove(exported: Exported) -> None:
+    (row,) = sql(
+        exported.folder, "select count(*) as n from marts.fct_predictions where task_id = 'moods' and "
+        f"audit_run_id = '{exported.run}'",
+    )  # fmt: skip
+    told = f"\n{row['n']} answers have no text, or nothing says what is right, and are no rows of dove"
+    assert told in exported.ended["dove"].out
+    frame = pl.read_parquet(exported.out("dove") / "predictions.parquet")
+    assert {each["sample_identifier"]["dataset_name"] for each in frame["instance"]} == {"colours"}
 
 
 def test_texts_of_a_sensitive_task_are_left_out_unless_asked_for(exported: Exported) -> None:

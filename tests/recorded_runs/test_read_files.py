@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from flows.recorded_runs.formats import format_of, source
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letter_of
+from flows.recorded_runs.formats.answers import Answer, PromptVariant, RecordedAnswers, letter_of
 from flows.recorded_runs.formats.inspect_logs import as_recorded
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.recorded_runs.map_columns import guessed_map, read_map
@@ -666,4 +666,4 @@ def test_a_thousand_long_prompts_are_told_apart_in_a_second() -> None:
     begun = time.process_time()
     (variants,) = variants_of_answers([RecordedAnswers(program="p", answers=answers, task="t")])
     assert time.process_time() - begun < 1.0
-    assert set(variants) == {(0, "Say: {question} so.")}
+    assert set(variants) == {PromptVariant(index=0, instruction="Say: {question} so.")}
