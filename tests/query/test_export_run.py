@@ -40,6 +40,14 @@ moods:
 ORDERS = {1: ("gold_first", None), 2: ("reversed", [3, 2, 1, 0]), 3: ("seeded 1", [2, 0, 3, 1])}
 
 
+def weighed(gold: int, variant: int) -> str:
+    """The right option is the likeliest, by 1 nat less a variant."""
+    options = [
+        {"nats": -0.5 - variant if place == gold else -9.0, "n_tokens": 2, "n_characters": 6} for place in range(4)
+    ]
+    return json.dumps(options)
+
+
 def quiz_rows(n_samples: int = 8) -> list[dict[str, Any]]:
     """Two models asked the same questions with their options in four orders: one knows them, one says the second place."""
     rows = []
@@ -56,7 +64,8 @@ def quiz_rows(n_samples: int = 8) -> list[dict[str, Any]]:
                  "setting": json.dumps({"option_order": level}) if level else None,
                  "option_order": order, "gold_label": "ABCD"[gold], "input": f"Which comes after {sample}?",
                  "instruction": "{question} {options}",
-                 "choices": [f"{name} {sample}" for name in ("red", "blue", "grey", "pink")]}
+                 "choices": [f"{name} {sample}" for name in ("red", "blue", "grey", "pink")],
+                 "option_loglikelihoods": weighed(gold, variant)}
                 for model, said in (("knowing", knowing), ("second", "B"))
             ]  # fmt: skip
     return rows
@@ -104,7 +113,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
             ("parquet", "parquet", ("--text", "full")), ("hf", "hf", ()), ("dove", "dove", ("--text", "full")),
         )
     }  # fmt: skip
-    for form in ("parquet", "dove"):
+    for form in ("parquet", "hf", "dove"):
         ended[f"quiz-{form}"] = promptaudit(folder, "export", quiz[:8], "--format", form, "--to", f"out-quiz-{form}")
     again = {}
     for name in ("parquet", "dove", "quiz-parquet", "quiz-dove"):
@@ -183,6 +192,23 @@ def test_rows_of_dove_show_options_in_the_order_of_the_prompt(exported: Exported
             assert asked["ground_truth"] == asked["choices"][0]
         if row["model"]["model_info"]["name"] == "knowing":
             assert row["output"]["response"] == asked["ground_truth"]["id"]
+
+
+def test_loglikelihoods_of_options_come_back_and_posix_with_them(exported: Exported) -> None:
+    runs = (exported.quiz, exported.again["quiz-parquet"])
+    query = "select distinct posix from marts.rpt_audit where audit_run_id = "
+    posix = [row["posix"] for run in runs for row in sql(exported.folder, f"{query}'{run}'")]
+    # of ordered pairs of four variants the answers' nats are 1, 2 or 3 apart, 20 in all over 12 pairs, of two tokens each
+    assert posix == [pytest.approx(20 / 12 / 2)] * 2
+    frames = [pl.read_parquet(exported.out("quiz-parquet") / "predictions.parquet")]
+    frames.append(pl.read_parquet(exported.out("quiz-hf") / "data/predictions.parquet"))
+    for frame in frames:
+        assert frame["option_loglikelihoods"].unique().sort().to_list() == sorted(
+            {weighed(gold, variant) for gold in range(4) for variant in range(4)}
+        )
+    assert "- `option_loglikelihoods`: how likely each option is as the reply" in (
+        exported.out("quiz-hf") / "README.md"
+    ).read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", ["dove", "quiz-dove"])

@@ -385,6 +385,30 @@ def test_another_order_of_options_in_dove_is_mapped_back_and_other_options_are_a
             r"variant 0 of task 'q': variation: 'option_orders' is none; nearest: option_order",
         ),
         ({"setting": '{"mood": 1}'}, r"variant 0 of task 'q': setting: .* is none; a JSON object by kind is wanted"),
+        *(
+            (
+                {"option_loglikelihoods": text},
+                r"row 1: option_loglikelihoods: a JSON list is wanted with an object an option",
+            )
+            for text in (
+                "{oops",
+                "[]",
+                '[{"nats": -1}]',
+                '[{"nats": "low", "n_characters": 1}]',
+                "[1, 2]",
+                '[{"nats": -1, "n_characters": 1}]',
+                '[{"nats": -1}, {"nats": -2}]',
+            )
+        ),
+        (
+            {
+                "option_loglikelihoods": '[{"nats": -1, "n_characters": 1}, {"nats": null, "n_characters": 1}]',
+                "scoring": ["option_letter", "option_loglikelihood_per_token"],
+                "kind": "multiple_choice",
+                "labels": ["A", "B"],
+            },
+            r"nats, n_characters, n_tokens; found '\[\{\"nats\": -1",
+        ),
     ],
 )
 def test_what_no_prompt_can_differ_in_is_refused(tmp_path: Path, columns: dict[str, str], message: str) -> None:
