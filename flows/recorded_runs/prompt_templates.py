@@ -9,10 +9,9 @@ from flows.audit.variations import variation_of
 from flows.recorded_runs.formats.answers import Answer, PromptVariant, RecordedAnswers
 from flows.recorded_runs.prompt_dimensions import Dimensions, key_of, reference_of, settings_of, with_demonstrations
 from flows.recorded_runs.prompt_variations import is_setting, is_variation
+from flows.recorded_runs.shared_text import is_of_word, joined, shared
 from flows.system.keys import as_json
 
-GAP = "{…}"
-"""Stands where prompts of one variant differ in more than the fields of their samples."""
 UNKNOWN = "(recorded)"
 _Group = tuple[str | None, str | None]
 """Task and strategy."""
@@ -30,10 +29,7 @@ def variants_of_answers(files: Sequence[RecordedAnswers]) -> list[list[PromptVar
     """
     answers = [answer for file in files for answer in file.answers]
     dimensions = with_demonstrations(answers)
-    begun, instructions = 0, list[str]()
-    for file in files:
-        instructions += _instructions(file.answers, dimensions[begun : begun + len(file.answers)])
-        begun += len(file.answers)
+    instructions = _instructions_of(files, dimensions)
     found: dict[_Group, dict[_Key, tuple[Answer, Dimensions | None]]] = defaultdict(dict)
     keys = []
     for answer, instruction, varied in zip(answers, instructions, dimensions, strict=True):
@@ -71,6 +67,21 @@ def _is_told(answer: Answer) -> bool:
     return is_variation(answer.variation or "") and (answer.setting is None or is_setting(answer.setting))
 
 
+def _instructions_of(files: Sequence[RecordedAnswers], dimensions: Sequence[Dimensions | None]) -> list[str]:
+    """Returns the instruction of every answer of all files; of templates that differ in what a file's samples share it is one."""
+    begun, answers, texts, numbers = 0, list[Answer](), list[str](), list[int]()
+    for number, file in enumerate(files):
+        answers += file.answers
+        texts += _instructions(file.answers, dimensions[begun : begun + len(file.answers)])
+        numbers += [number] * len(file.answers)
+        begun += len(file.answers)
+    asked: dict[str | None, dict[str, dict[int, set[str]]]] = defaultdict(dict)
+    for answer, number, text in zip(answers, numbers, texts, strict=True):
+        asked[answer.task].setdefault(text, defaultdict(set))[number].add(answer.sample_id)
+    one = {task: joined(found) for task, found in asked.items()}
+    return [one[answer.task][text] for answer, text in zip(answers, texts, strict=True)]
+
+
 def _instructions(answers: Sequence[Answer], dimensions: Sequence[Dimensions | None]) -> list[str]:
     groups: dict[tuple[str | None, ...], list[int]] = defaultdict(list)
     for place, (answer, varied) in enumerate(zip(answers, dimensions, strict=True)):
@@ -101,8 +112,8 @@ def _templates(answers: Sequence[Answer]) -> list[str]:
     by_rank: dict[int, set[str]] = defaultdict(set)
     for rank, text in zip(ranks, templates, strict=True):
         by_rank[rank].add(text)
-    shared = {rank: _shared(sorted(texts)) for rank, texts in by_rank.items()}
-    return [shared[rank] for rank in ranks]
+    found = {rank: shared(sorted(texts)) for rank, texts in by_rank.items()}
+    return [found[rank] for rank in ranks]
 
 
 def template_of(prompt: str, fields: Mapping[str, str]) -> str:
@@ -134,28 +145,6 @@ def template_of(prompt: str, fields: Mapping[str, str]) -> str:
 
 def _is_whole(prompt: str, start: int, end: int) -> bool:
     """Returns whether a part of a prompt is not the end of a longer word, nor the beginning of one."""
-    goes_back = start > 0 and prompt[start].isalnum() and _is_of_word(prompt[start - 1])
-    goes_on = end < len(prompt) and prompt[end - 1].isalnum() and _is_of_word(prompt[end])
+    goes_back = start > 0 and prompt[start].isalnum() and is_of_word(prompt[start - 1])
+    goes_on = end < len(prompt) and prompt[end - 1].isalnum() and is_of_word(prompt[end])
     return not (goes_back or goes_on)
-
-
-def _is_of_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
-
-
-def _shared(texts: Sequence[str]) -> str:
-    """Returns the beginning and the end that texts have in common, a gap between."""
-    if len(texts) == 1:
-        return texts[0]
-    start = _common(texts)
-    end = _common([text[len(start) :][::-1] for text in texts])[::-1]
-    return f"{start}{GAP}{end}"
-
-
-def _common(texts: Sequence[str]) -> str:
-    """Returns the beginning that all texts have; the least and the greatest of them have it too."""
-    least, greatest = min(texts), max(texts)
-    n = next(
-        (n for n, (a, b) in enumerate(zip(least, greatest, strict=False)) if a != b), min(len(least), len(greatest))
-    )
-    return least[:n]

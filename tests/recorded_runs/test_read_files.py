@@ -655,13 +655,37 @@ def test_a_table_of_another_kind_is_named_as_not_read(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------- templates
 def test_a_variant_that_one_of_several_models_answered_is_named(tmp_path: Path) -> None:
-    rows = [{**eee(n, f"Case number {n}. Reply now.", "yes"), "model_id": "a"} for n in (1, 2, 4)]
-    more = [{**eee(n, f"Case number {n}. Reply now.", "yes"), "model_id": "b"} for n in (31, 32)]
+    rows = [{**eee(n, f"Is case {n}? Reply now.", "yes"), "model_id": "a"} for n in (1, 2, 4)]
+    more = [{**eee(n, f"Was case {n}? Reply now.", "yes"), "model_id": "b"} for n in (31, 32)]
     notes = read_recordings([write(tmp_path / "a.jsonl", *rows), write(tmp_path / "b.jsonl", *more)]).notes
     assert any(
-        "task 't': 2 prompt variants have answers of one model only, the first of 'a': 'Case number {…}" in n
-        for n in notes
+        "task 't': 2 prompt variants have answers of one model only, the first of 'a': 'Is case {…}" in n for n in notes
     )
+
+
+def test_what_samples_of_one_file_share_makes_no_template_two(tmp_path: Path) -> None:
+    def instructions(*prompts: list[str]) -> list[str]:
+        files, sample = [], 0
+        for number, of_file in enumerate(prompts):
+            rows = [eee(sample + place, prompt, "yes") for place, prompt in enumerate(of_file)]
+            sample += len(rows)
+            files.append(write(tmp_path / f"{number}.jsonl", *rows))
+        return read_recordings(files).frame["instruction"].unique(maintain_order=True).to_list()
+
+    def asked(*cases: str, of: str = "Tell me of {}. Reply now.") -> list[str]:
+        return [of.format(case) for case in cases]
+
+    one = "Tell me of {…}. Reply now."
+    assert instructions(asked("case 31", "case 32"), asked("dogs", "cats")) == [one]  # "case" was the samples' own
+    assert instructions(asked("a", "b"), asked("31", "32"), asked("41 too", "42 too")) == [
+        one
+    ]  # parts of words, and an end
+    # the words of another instruction are no sample's
+    polite = asked("e", "f", of="Please tell me of {}. Reply now.")
+    assert instructions(asked("a", "b"), polite) == [one, "Please tell me of {…}. Reply now."]
+    # nor is a bare question the template of all others
+    bare = asked("red", "blue", of="{}")
+    assert instructions(asked("a", "b"), bare) == [one, "{…}"]
 
 
 @pytest.mark.parametrize(
