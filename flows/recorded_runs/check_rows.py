@@ -9,7 +9,7 @@ import polars as pl
 
 from flows.recorded_runs.formats.answers import PROGRAM_SCORE
 from flows.system.keys import as_json, prompt_variant_id
-from models_registry.cards import TaskCard
+from models_registry.cards import WORDED_ALONE, TaskCard
 from models_registry.errors import DataError, nearest
 from models_registry.tables import ESCAPED
 
@@ -153,9 +153,12 @@ def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         pl.col("repetitions").list.len().alias("n"),
     )
     ids = [
-        prompt_variant_id(r["task"], r["strategy"], r["paraphrase_temperature"], r["variant_index"], r["instruction"])
+        prompt_variant_id(
+            r["task"], r["strategy"], r["paraphrase_temperature"], r["variant_index"], r["instruction"],
+            setting=None if r["variation"] in WORDED_ALONE else r["setting"],
+        )
         for r in variants.iter_rows(named=True)
-    ]
+    ]  # fmt: skip
     variants = variants.with_columns(pl.Series("prompt_variant_id", ids, dtype=pl.String))
     return variants, frame["model"].unique(maintain_order=True).to_list()
 

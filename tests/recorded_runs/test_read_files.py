@@ -27,6 +27,7 @@ from tests.support.shell import promptaudit
 
 FILES = Path(__file__).parent / "files"
 NAMES = (*REQUIRED, *OPTIONAL)
+RUNS = "select audit_run_id from raw.audit_runs"
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:
@@ -435,6 +436,21 @@ def test_an_order_of_options_is_landed_beside_the_variants_kind(tmp_path: Path) 
     assert warehouse.read("select variation, setting from raw.prompt_variants order by variant_index") == [
         {"variation": None, "setting": None}, {name: varied[name] for name in ("variation", "setting")},
     ]  # fmt: skip
+
+
+def test_variants_that_differ_in_their_setting_alone_are_others_in_every_run(tmp_path: Path) -> None:
+    row = {"model": "m", "task": "q", "sample_id": "1", "completion": "A", "choices": ["x", "y"], "gold_label": "B"}
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    for name in ("reversed", "seeded 1", "reversed"):
+        varied = {"variation": "option_order", "setting": json.dumps({"option_order": name}), "variant_index": 1}
+        path = write(tmp_path / "a.jsonl", {**row, "variant_index": 0, "completion": name}, {**row, **varied})
+        import_predictions(
+            warehouse, [path], load_registry(), ImportOptions(audit=name, seed=len(warehouse.read(RUNS)))
+        )
+    query = "select count(distinct prompt_variant_id) as n from raw.prompt_variants where variant_index = "
+    assert [warehouse.read(f"{query}{index}")[0]["n"] for index in (0, 1)] == [1, 2]
+    assert len(warehouse.read(RUNS)) == 3
 
 
 # ---------------------------------------------------------------- files whose names clash

@@ -37,9 +37,9 @@ def is_of_dove(columns: Iterable[str]) -> bool:
 
 
 def begins_as_dove(head: bytes) -> bool:
-    """Returns whether the first line of a JSONL file, or the first row of a JSON list, has the sections of DOVE's schema."""
+    """Returns whether the first line of a JSONL file, or the first row of a JSON document, has the sections of DOVE's schema."""
     return is_of_dove(first_line(head)) or (
-        head.lstrip().startswith(b"[") and all(f'"{name}"'.encode() in head for name in SECTIONS)
+        head.lstrip().startswith((b"[", b"{")) and all(f'"{name}"'.encode() in head for name in SECTIONS)
     )
 
 

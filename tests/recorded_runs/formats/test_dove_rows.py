@@ -11,7 +11,7 @@ import pytest
 
 from flows.recorded_runs.read_files import read_recordings
 from models_registry.errors import DataError
-from tests.support.dove import choice_row, faults, table_row
+from tests.support.dove import CHOICES, choice_row, faults, table_row
 
 OLDER = {"mc_enumerator": "enumerator", "mc_separator": "separator", "mc_choices_order": "choices_order"}
 EXAMPLES = [{"question": f"Which is {n}?", "choices": [{"id": "A", "text": "x"}], "answer": "A"} for n in range(2)]
@@ -140,6 +140,25 @@ def test_a_table_in_another_form_is_the_same_sample_in_another_format(tmp_path: 
         ("1", "format", {"format": {"table_serialization": "list_of_lists"}}, 2),
         ("2", "input_noise", {"input_noise": {"table_perturbation": ["transpose"]}}, 2),
     ]
+
+
+def test_a_statement_about_a_table_has_options_and_rows_may_stand_in_a_document(tmp_path: Path) -> None:
+    row = choice_row(0, said=1)
+    row["instance"]["raw_input"] = {"table": "a,b", "question": "What comes after 0?"}
+    assert faults(row) == []
+    (tmp_path / "rows.json").write_text(json.dumps({"examples": [row]}, indent=2))
+    frame = read_recordings([tmp_path / "rows.json"]).frame
+    assert frame.select("input", "choices", "gold_label").rows() == [
+        ("a,b\n\nWhat comes after 0?", json.dumps(list(CHOICES)), "A")
+    ]
+
+
+def test_a_column_of_others_by_the_name_of_ours_says_no_kind(tmp_path: Path) -> None:
+    rows = [choice_row(0, said=0), choice_row(0, said=0, enumerator="greek")]
+    for row in rows:
+        row["prompt_config"]["dimensions"] |= {"variation": "<b>v1</b>", "setting": "warm"}
+    frame = read_recordings([write(tmp_path / "rows.jsonl", rows)]).frame
+    assert frame["variation"].to_list() == ["original", "format"]
 
 
 @pytest.mark.parametrize(
