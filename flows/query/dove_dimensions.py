@@ -6,6 +6,7 @@ are those of every export.
 
 from __future__ import annotations
 
+import functools
 import json
 import string
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ _ONE_SHOT = "one_shot"
 
 def dimensions(row: dict[str, Any], signs: Sequence[str], instruction: str) -> dict[str, Any]:
     """Returns the dimensions of an answer's prompt; `instruction` is the name of its instruction."""
-    template = Template.model_validate_json(row["template"]) if row["template"] else None
+    template = None if row["template"] is None else _template(row["template"])
     setting = json.loads(row["setting"] or "{}")
     is_choice = row["kind"] == "multiple_choice"
     shown = (
@@ -43,6 +44,11 @@ def dimensions(row: dict[str, Any], signs: Sequence[str], instruction: str) -> d
         "mc_choices_order": _choices_order(row, setting) if is_choice else None,
         **{name: row[name] for name in ("strategy", "paraphrase_temperature", "variant_index", "variation", "setting")},
     }
+
+
+@functools.lru_cache(maxsize=256)
+def _template(text: str) -> Template:
+    return Template.model_validate_json(text)
 
 
 def _enumerator(signs: Sequence[str]) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from flows.recorded_runs.check_rows import typed
 from flows.recorded_runs.read_files import read_recordings
 from models_registry.errors import DataError
 from tests.support.dove import CHOICES, choice_row, faults, table_row
@@ -151,6 +152,26 @@ def test_a_statement_about_a_table_has_options_and_rows_may_stand_in_a_document(
     assert frame.select("input", "choices", "gold_label").rows() == [
         ("a,b\n\nWhat comes after 0?", json.dumps(list(CHOICES)), "A")
     ]
+
+
+def test_strategies_of_rows_of_ours_have_originals_of_their_own(tmp_path: Path) -> None:
+    rows = []
+    for strategy in ("simple", "detail"):
+        for number, (kind, phrasing) in enumerate((("original", "Choose."), ("wording", "Pick."))):
+            row = choice_row(0, said=0, phrasing=phrasing)
+            setting = json.dumps({"wording": number} if number else {})
+            ours = {"strategy": strategy, "variant_index": number, "variation": kind, "setting": setting}
+            row["prompt_config"]["dimensions"] |= ours
+            rows.append(row)
+    frame = read_recordings([write(tmp_path / "rows.jsonl", rows)]).frame
+    assert frame.select("strategy", "variant_index", "variation", "repetition").rows() == [
+        ("simple", "0", "original", "1"), ("simple", "1", "wording", "1"),
+        ("detail", "0", "original", "1"), ("detail", "1", "wording", "1"),
+    ]  # fmt: skip
+    # beside rows that name none these are of the strategy that the command says
+    files = [write(tmp_path / "rows.jsonl", rows), write(tmp_path / "others.jsonl", [choice_row(0, said=0)])]
+    told = typed(read_recordings(files).frame, "plain", None)
+    assert told["strategy"].to_list() == ["simple"] * 2 + ["detail"] * 2 + ["plain"]
 
 
 def test_a_column_of_others_by_the_name_of_ours_says_no_kind(tmp_path: Path) -> None:
