@@ -29,7 +29,7 @@ SCHEMA: dict[str, pl.DataType] = {
     "scoring": _LIST, "token_f1_threshold": _REAL, "refusal_pattern": _TEXT, "strategy": _TEXT,
     "paraphrase_temperature": _REAL, "variant_index": _WHOLE, "is_original": pl.Boolean(), "instruction": _TEXT,
     "variation": _TEXT, "setting": _TEXT, "output_format": _TEXT, "prompt": _TEXT, "option_signs": _LIST, "sample_id": _TEXT,
-    "input": _TEXT, "choices": _LIST, "option_order": pl.List(_WHOLE),
+    "input": _TEXT, "choices": _LIST, "option_order": pl.List(_WHOLE), "option_loglikelihoods": _TEXT,
     "references": _LIST, "repetition": _WHOLE, "completion": _TEXT, "finish_reason": _TEXT, "prompt_tokens": _WHOLE,
     "completion_tokens": _WHOLE, "cost_usd": _REAL, "latency_ms": _REAL, "gold_label": _TEXT, "label": _TEXT,
     "answer_status": _TEXT, "is_refused": pl.Boolean(), "is_correct": pl.Boolean(), "is_quarantined": pl.Boolean(),
@@ -41,6 +41,7 @@ _ABOUT = {
     "input": "the sample's text as the data has it; under input_noise the model was shown another spelling",
     "choices": "the options in the order of the data",
     "option_order": "for each place as shown the option's place in the data, from 0; nothing where that is the data's order",
+    "option_loglikelihoods": "how likely each option is as the reply, JSON in the data's order: nats, n_tokens, n_characters",
     "gold_label": "what is right",
     "label": "what the completion was read as; nothing where it gave no label",
     "answer_status": "what became of the answer",
@@ -50,12 +51,16 @@ _ABOUT = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportResult:
-    """What was written where, how many rows; `left_out` names the tasks whose texts are not in it."""
+    """What was written where, how many rows; `left_out` names the tasks whose texts are not in it.
+
+    `n_without` is the number of answers that the format has no row for.
+    """
 
     audit_run_id: str
     format: str
     path: Path
     n_rows: int
+    n_without: int
     left_out: tuple[str, ...]
 
 
@@ -78,24 +83,38 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
     if not rows:
         msg = f"{warehouse.published.path}: run {audit_run_id} has no answers there; of a retired run: rebuild RUN --restore"
         raise DataError(msg)
-    orders = _option_orders(warehouse.published, audit_run_id)
+    tables = {row["name"] for row in warehouse.published.read(TABLES)}
+    orders = {} if "raw.option_orders" not in tables else _option_orders(warehouse.published, audit_run_id)
+    weights = _by_prediction(warehouse.published, "option_loglikelihoods", audit_run_id)
+    details = _by_prediction(warehouse.published, "dove_details", audit_run_id) if form == "dove" else {}
     for row in rows:
         row["option_order"] = orders.get((row["prompt_variant_id"], row["sample_id"]))
+        row["option_loglikelihoods"] = weights.get(row["prediction_id"], {}).get("option_loglikelihoods")
+        row.update(details.get(row["prediction_id"], {}))
     sensitive = sorted({row["task"] for row in rows if row["is_sensitive"]})
     for row in rows:
         if text == "none" or (text is None and row["is_sensitive"]):
             row.update(dict.fromkeys(TEXTS))
     n_rows = _write(folder, lambda draft: FORMS[form](draft, rows, audit_run_id))
     left_out = tuple(sorted({row["task"] for row in rows})) if text == "none" else tuple(() if text else sensitive)
-    return ExportResult(audit_run_id=audit_run_id, format=form, path=folder, n_rows=n_rows, left_out=left_out)
+    return ExportResult(
+        audit_run_id=audit_run_id,
+        format=form,
+        path=folder,
+        n_rows=n_rows,
+        n_without=len(rows) - n_rows,
+        left_out=left_out,
+    )
 
 
 def _option_orders(published: Published, run: str) -> dict[tuple[str, str], list[int]]:
-    """The orders in which options were shown where it was not the data's; a copy of an earlier version has none."""
-    if "raw.option_orders" not in {row["name"] for row in published.read(TABLES)}:
-        return {}
+    """Returns the orders in which options were shown where it was not the data's, by prompt variant and sample."""
     orders = published.read(sql("query", "option_orders"), run=run)
     return {(row["prompt_variant_id"], row["sample_id"]): row["option_order"] for row in orders}
+
+
+def _by_prediction(published: Published, query: str, run: str) -> dict[str, dict[str, Any]]:
+    return {row["prediction_id"]: row for row in published.read(sql("query", query), run=run)}
 
 
 def refuse_filled(folder: Path) -> None:
@@ -157,8 +176,11 @@ def _write_hf(folder: Path, rows: list[dict[str, Any]], run: str) -> int:
     return len(rows)
 
 
-def _write_dove(folder: Path, rows: list[dict[str, Any]], _run: str) -> int:
+def _write_dove(folder: Path, rows: list[dict[str, Any]], run: str) -> int:
     nested = dove_rows(rows)
+    if nested.is_empty():
+        msg = f"run {run}: none of its answers has a completion and a score, which rows of DOVE need"
+        raise DataError(msg)
     nested.write_parquet(folder / "predictions.parquet")
     return nested.height
 

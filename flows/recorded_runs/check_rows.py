@@ -9,7 +9,7 @@ import polars as pl
 
 from flows.recorded_runs.formats.answers import PROGRAM_SCORE
 from flows.system.keys import as_json, prompt_variant_id
-from models_registry.cards import TaskCard
+from models_registry.cards import WORDED_ALONE, TaskCard
 from models_registry.errors import DataError, nearest
 from models_registry.tables import ESCAPED
 
@@ -44,6 +44,8 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
     for column, default in texts.items():
         if column not in frame.columns:
             frame = frame.with_columns(pl.lit(default, dtype=pl.String).alias(column))
+    of_program = pl.col("program").is_not_null()  # whose files may name no strategy
+    frame = frame.with_columns(pl.when(of_program).then(pl.col("strategy").fill_null(strategy)).otherwise("strategy"))
     for column in ("model", "sample_id", "strategy"):
         fail(frame, pl.col(column).is_null() | (pl.col(column) == ""), column, "a name is wanted")
     _refuse_unnumbered(frame)
@@ -151,9 +153,12 @@ def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         pl.col("repetitions").list.len().alias("n"),
     )
     ids = [
-        prompt_variant_id(r["task"], r["strategy"], r["paraphrase_temperature"], r["variant_index"], r["instruction"])
+        prompt_variant_id(
+            r["task"], r["strategy"], r["paraphrase_temperature"], r["variant_index"], r["instruction"],
+            setting=None if r["variation"] in WORDED_ALONE else r["setting"],
+        )
         for r in variants.iter_rows(named=True)
-    ]
+    ]  # fmt: skip
     variants = variants.with_columns(pl.Series("prompt_variant_id", ids, dtype=pl.String))
     return variants, frame["model"].unique(maintain_order=True).to_list()
 

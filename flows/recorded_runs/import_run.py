@@ -20,6 +20,7 @@ from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import following
 from flows.marts.manifest import made_by
 from flows.marts.publish import is_published
+from flows.recorded_runs.check_loglikelihoods import check_loglikelihoods
 from flows.recorded_runs.check_rows import MEASURED, VARIANT, fail, samples_of, typed, variants_of, without_duplicates
 from flows.recorded_runs.formats.answers import letters_of
 from flows.recorded_runs.infer_task import infer_task
@@ -150,6 +151,7 @@ def import_predictions(
     frame, n_duplicates = without_duplicates(frame)
     variants, samples = variants_of(frame), samples_of(frame, cards)
     check_variations(variants[0])
+    check_loglikelihoods(frame, cards)
     option_orders = option_orders_of(audit_run_id, frame, variants[0])
     missing = frame.filter(pl.col("completion").is_null()).height
     frame = frame.filter(pl.col("completion").is_not_null())

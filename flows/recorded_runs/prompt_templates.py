@@ -5,45 +5,93 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers
+from flows.audit.variations import variation_of
+from flows.recorded_runs.formats.answers import Answer, PromptVariant, RecordedAnswers
+from flows.recorded_runs.prompt_dimensions import Dimensions, key_of, reference_of, settings_of, with_demonstrations
+from flows.recorded_runs.prompt_variations import is_setting, is_variation
+from flows.recorded_runs.shared_text import is_of_word, joined, shared
+from flows.system.keys import as_json
 
-GAP = "{…}"
-"""Stands where prompts of one variant differ in more than the fields of their samples."""
 UNKNOWN = "(recorded)"
+_Group = tuple[str | None, str | None]
+"""Task and strategy."""
+_Key = tuple[str, str | None, str | None]
+"""What tells the variants of a task apart: instruction, dimensions, and what else a file says."""
 
 
-def variants_of_answers(files: Sequence[RecordedAnswers]) -> list[list[tuple[int, str]]]:
-    """Returns the number and the instruction of every answer's prompt variant, a list a file.
+def variants_of_answers(files: Sequence[RecordedAnswers]) -> list[list[PromptVariant]]:
+    """Returns the prompt variant of every answer, a list a file.
 
     Within a task equal instructions are one variant, whichever file they are of, and numbers follow the order in which they first
     appear. Prompts of one file are one variant as long as no sample has two; else they are told apart by their templates, or,
-    where each sample's is another, by their order.
+    where each sample's is another, by their order. Where files say in what their prompts vary, this tells variants apart too,
+    and variant 0 is the one that the others differ least from.
     """
-    numbers: dict[tuple[str | None, str], int] = {}
-    counts: dict[str | None, int] = defaultdict(int)
-    numbered = []
-    for file in files:
-        instructions = _instructions(file.answers)
-        of_file = []
-        for answer, instruction in zip(file.answers, instructions, strict=True):
-            key = (answer.task, instruction)
-            if key not in numbers:
-                numbers[key] = counts[answer.task]
-                counts[answer.task] += 1
-            of_file.append((numbers[key], instruction))
-        numbered.append(of_file)
-    return numbered
+    answers = [answer for file in files for answer in file.answers]
+    dimensions = with_demonstrations(answers)
+    instructions = _instructions_of(files, dimensions)
+    found: dict[_Group, dict[_Key, tuple[Answer, Dimensions | None]]] = defaultdict(dict)
+    keys = []
+    for answer, instruction, varied in zip(answers, instructions, dimensions, strict=True):
+        key = (instruction, key_of(varied), answer.variant)
+        keys.append(((answer.task, answer.strategy), key))
+        found[keys[-1][0]].setdefault(key, (answer, varied))
+    variants = {group: _numbered(of_group) for group, of_group in found.items()}
+    listed = iter([variants[group][key] for group, key in keys])
+    return [[next(listed) for _ in file.answers] for file in files]
 
 
-def _instructions(answers: Sequence[Answer]) -> list[str]:
-    groups: dict[tuple[str | None, str | None, str | None], list[int]] = defaultdict(list)
-    for place, answer in enumerate(answers):
-        groups[(answer.task, answer.variant, answer.instruction)].append(place)
+def _numbered(found: Mapping[_Key, tuple[Answer, Dimensions | None]]) -> dict[_Key, PromptVariant]:
+    """Returns the variants of a task; of what kind they are where the files say so of each, or in what each varies."""
+    answers = [answer for answer, _ in found.values()]
+    varied = [dimensions for _, dimensions in found.values() if dimensions is not None]
+    if len(varied) < len(found):
+        return {key: PromptVariant(index=index, instruction=key[0]) for index, key in enumerate(found)}
+    kinds = [answer.variation for answer in answers]
+    if kinds.count("original") == 1 and all(map(_is_told, answers)):
+        first = kinds.index("original")
+        told = [(answer.variation, answer.setting) for answer in answers]
+    else:
+        first = reference_of(varied)
+        settings = settings_of(varied, [key[0] for key in found], first)
+        told = [(variation_of(setting), as_json(setting)) for setting in settings]
+    index_of = {place: index for index, place in enumerate(sorted(range(len(found)), key=lambda place: place != first))}
+    return {
+        key: PromptVariant(index=index_of[place], instruction=key[0], variation=told[place][0], setting=told[place][1])
+        for place, key in enumerate(found)
+    }
+
+
+def _is_told(answer: Answer) -> bool:
+    """Returns whether a file says in which respect a prompt differs from the original."""
+    return is_variation(answer.variation or "") and (answer.setting is None or is_setting(answer.setting))
+
+
+def _instructions_of(files: Sequence[RecordedAnswers], dimensions: Sequence[Dimensions | None]) -> list[str]:
+    """Returns the instruction of every answer of all files; of templates that differ in what a file's samples share it is one."""
+    begun, answers, texts, numbers = 0, list[Answer](), list[str](), list[int]()
+    for number, file in enumerate(files):
+        answers += file.answers
+        texts += _instructions(file.answers, dimensions[begun : begun + len(file.answers)])
+        numbers += [number] * len(file.answers)
+        begun += len(file.answers)
+    asked: dict[str | None, dict[str, dict[int, set[str]]]] = defaultdict(dict)
+    for answer, number, text in zip(answers, numbers, texts, strict=True):
+        asked[answer.task].setdefault(text, defaultdict(set))[number].add(answer.sample_id)
+    one = {task: joined(found) for task, found in asked.items()}
+    return [one[answer.task][text] for answer, text in zip(answers, texts, strict=True)]
+
+
+def _instructions(answers: Sequence[Answer], dimensions: Sequence[Dimensions | None]) -> list[str]:
+    groups: dict[tuple[str | None, ...], list[int]] = defaultdict(list)
+    for place, (answer, varied) in enumerate(zip(answers, dimensions, strict=True)):
+        groups[(answer.task, answer.variant, answer.instruction, key_of(varied))].append(place)
     found = [UNKNOWN] * len(answers)
-    for (_, variant, instruction), places in groups.items():
+    for (_, variant, instruction, _), places in groups.items():
         texts = [instruction] * len(places) if instruction is not None else _templates([answers[n] for n in places])
         for place, text in zip(places, texts, strict=True):
-            found[place] = text if variant is None else f"{text}\n({variant})"
+            is_told = variant is None or answers[place].dimensions is not None
+            found[place] = text if is_told else f"{text}\n({variant})"
     return found
 
 
@@ -64,8 +112,8 @@ def _templates(answers: Sequence[Answer]) -> list[str]:
     by_rank: dict[int, set[str]] = defaultdict(set)
     for rank, text in zip(ranks, templates, strict=True):
         by_rank[rank].add(text)
-    shared = {rank: _shared(sorted(texts)) for rank, texts in by_rank.items()}
-    return [shared[rank] for rank in ranks]
+    found = {rank: shared(sorted(texts)) for rank, texts in by_rank.items()}
+    return [found[rank] for rank in ranks]
 
 
 def template_of(prompt: str, fields: Mapping[str, str]) -> str:
@@ -97,28 +145,6 @@ def template_of(prompt: str, fields: Mapping[str, str]) -> str:
 
 def _is_whole(prompt: str, start: int, end: int) -> bool:
     """Returns whether a part of a prompt is not the end of a longer word, nor the beginning of one."""
-    goes_back = start > 0 and prompt[start].isalnum() and _is_of_word(prompt[start - 1])
-    goes_on = end < len(prompt) and prompt[end - 1].isalnum() and _is_of_word(prompt[end])
+    goes_back = start > 0 and prompt[start].isalnum() and is_of_word(prompt[start - 1])
+    goes_on = end < len(prompt) and prompt[end - 1].isalnum() and is_of_word(prompt[end])
     return not (goes_back or goes_on)
-
-
-def _is_of_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
-
-
-def _shared(texts: Sequence[str]) -> str:
-    """Returns the beginning and the end that texts have in common, a gap between."""
-    if len(texts) == 1:
-        return texts[0]
-    start = _common(texts)
-    end = _common([text[len(start) :][::-1] for text in texts])[::-1]
-    return f"{start}{GAP}{end}"
-
-
-def _common(texts: Sequence[str]) -> str:
-    """Returns the beginning that all texts have; the least and the greatest of them have it too."""
-    least, greatest = min(texts), max(texts)
-    n = next(
-        (n for n, (a, b) in enumerate(zip(least, greatest, strict=False)) if a != b), min(len(least), len(greatest))
-    )
-    return least[:n]

@@ -160,7 +160,7 @@ def _without_namesakes(frame: pl.DataFrame, path: Path, notes: list[str]) -> pl.
 
 def _numbered_on(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """Returns the rows with repetitions numbered on where several files of another program answer the same cell, and notes."""
-    cell = [pl.col(name) for name in ("model", "task", "variant_index", "sample_id")]
+    cell = [pl.col(name) for name in ("model", "task", "strategy", "variant_index", "sample_id")]
     again = pl.int_range(1, pl.len() + 1).over(cell).cast(pl.String)
     is_foreign = pl.col("program").is_not_null()
     repetition = pl.col("repetition") if "repetition" in frame.columns else pl.lit(None, dtype=pl.String)
@@ -174,17 +174,23 @@ def _numbered_on(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def _variant_notes(frame: pl.DataFrame) -> list[str]:
-    """Returns, for each task whose prompts were told apart by their texts, how many variants there are and which is the first."""
+    """Returns a note for each task with several variants: how many there are, of what kinds, and which is the first."""
     rows = frame.filter(pl.col("program").is_not_null())
     notes = []
     for (task,), of_task in rows.group_by(["task"], maintain_order=True):
-        n = of_task["instruction"].n_unique()
+        n = of_task["variant_index"].n_unique()
         if n > 1:
-            first = of_task.row(0, named=True)
+            first = of_task.filter(pl.col("variant_index") == "0").row(0, named=True)
             shown = " ".join(first["instruction"].split())[:100]
-            notes.append(
-                f"task '{task}' has {n} prompt variants; variant 0 is the first, of {first['file']}: {shown!r}"
+            kinds = [
+                kind for kind in of_task["variation"].drop_nulls().unique(maintain_order=True) if kind != "original"
+            ]
+            which = (
+                f"is the one that the others differ least from (in {', '.join(kinds)}), of"
+                if kinds
+                else "is the first, of"
             )
+            notes.append(f"task '{task}' has {n} prompt variants; variant 0 {which} {first['file']}: {shown!r}")
             notes += _of_one_model(str(task), of_task)
     return notes
 

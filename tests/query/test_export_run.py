@@ -18,6 +18,7 @@ from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from models_registry.registry import load_registry
+from tests.support.dove import faults, without_nulls
 from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, published
 from tests.support.shell import Ended, promptaudit, sql
 
@@ -39,6 +40,14 @@ moods:
 ORDERS = {1: ("gold_first", None), 2: ("reversed", [3, 2, 1, 0]), 3: ("seeded 1", [2, 0, 3, 1])}
 
 
+def weighed(gold: int, variant: int) -> str:
+    """The right option is the likeliest, by 1 nat less a variant."""
+    options = [
+        {"nats": -0.5 - variant if place == gold else -9.0, "n_tokens": 2, "n_characters": 6} for place in range(4)
+    ]
+    return json.dumps(options)
+
+
 def quiz_rows(n_samples: int = 8) -> list[dict[str, Any]]:
     """Two models asked the same questions with their options in four orders: one knows them, one says the second place."""
     rows = []
@@ -55,7 +64,8 @@ def quiz_rows(n_samples: int = 8) -> list[dict[str, Any]]:
                  "setting": json.dumps({"option_order": level}) if level else None,
                  "option_order": order, "gold_label": "ABCD"[gold], "input": f"Which comes after {sample}?",
                  "instruction": "{question} {options}",
-                 "choices": [f"{name} {sample}" for name in ("red", "blue", "grey", "pink")]}
+                 "choices": [f"{name} {sample}" for name in ("red", "blue", "grey", "pink")],
+                 "option_loglikelihoods": weighed(gold, variant)}
                 for model, said in (("knowing", knowing), ("second", "B"))
             ]  # fmt: skip
     return rows
@@ -103,7 +113,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
             ("parquet", "parquet", ("--text", "full")), ("hf", "hf", ()), ("dove", "dove", ("--text", "full")),
         )
     }  # fmt: skip
-    for form in ("parquet", "dove"):
+    for form in ("parquet", "hf", "dove"):
         ended[f"quiz-{form}"] = promptaudit(folder, "export", quiz[:8], "--format", form, "--to", f"out-quiz-{form}")
     again = {}
     for name in ("parquet", "dove", "quiz-parquet", "quiz-dove"):
@@ -167,20 +177,56 @@ def test_kinds_and_settings_of_variants_are_imported_again(exported: Exported) -
         query = "select variant_index, variation, setting from marts.dim_prompt_variants"
         return sql(exported.folder, f"{query} where audit_run_id = '{run}' order by variant_index")
 
-    assert variants(exported.again["quiz-parquet"]) == variants(exported.quiz)
+    for form in ("parquet", "dove"):
+        assert variants(exported.again[f"quiz-{form}"]) == variants(exported.quiz)
     assert [row["variation"] for row in variants(exported.quiz)] == ["original", *["option_order"] * 3]
 
 
 def test_rows_of_dove_show_options_in_the_order_of_the_prompt(exported: Exported) -> None:
     frame = pl.read_parquet(exported.out("quiz-dove") / "predictions.parquet")
-    methods = {row["prompt_config"]["dimensions"]["choices_order"]["method"] for row in frame.to_dicts()}
+    methods = {row["prompt_config"]["dimensions"]["mc_choices_order"]["method"] for row in frame.to_dicts()}
     assert methods == {"none", "gold_first", "reversed", "seeded 1"}
     for row in frame.to_dicts():
-        asked, order = row["instance"]["classification_fields"], row["prompt_config"]["dimensions"]["choices_order"]
+        asked, order = row["instance"]["classification_fields"], row["prompt_config"]["dimensions"]["mc_choices_order"]
         if order["method"] == "gold_first":
             assert asked["ground_truth"] == asked["choices"][0]
         if row["model"]["model_info"]["name"] == "knowing":
             assert row["output"]["response"] == asked["ground_truth"]["id"]
+
+
+def test_loglikelihoods_of_options_come_back_and_posix_with_them(exported: Exported) -> None:
+    runs = (exported.quiz, exported.again["quiz-parquet"])
+    query = "select distinct posix from marts.rpt_audit where audit_run_id = "
+    posix = [row["posix"] for run in runs for row in sql(exported.folder, f"{query}'{run}'")]
+    # of ordered pairs of four variants the answers' nats are 1, 2 or 3 apart, 20 in all over 12 pairs, of two tokens each
+    assert posix == [pytest.approx(20 / 12 / 2)] * 2
+    frames = [pl.read_parquet(exported.out("quiz-parquet") / "predictions.parquet")]
+    frames.append(pl.read_parquet(exported.out("quiz-hf") / "data/predictions.parquet"))
+    for frame in frames:
+        assert frame["option_loglikelihoods"].unique().sort().to_list() == sorted(
+            {weighed(gold, variant) for gold in range(4) for variant in range(4)}
+        )
+    assert "- `option_loglikelihoods`: how likely each option is as the reply" in (
+        exported.out("quiz-hf") / "README.md"
+    ).read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["dove", "quiz-dove"])
+def test_rows_of_dove_are_as_its_schema_wants_them(exported: Exported, name: str) -> None:
+    rows = pl.read_parquet(exported.out(name) / "predictions.parquet").to_dicts()
+    assert rows
+    assert [found for row in rows if (found := faults(without_nulls(row)))] == []
+
+
+def test_answers_of_which_nothing_says_what_is_right_are_no_rows_of_dove(exported: Exported) -> None:
+    (row,) = sql(
+        exported.folder, "select count(*) as n from marts.fct_predictions where task_id = 'moods' and "
+        f"audit_run_id = '{exported.run}'",
+    )  # fmt: skip
+    told = f"\n{row['n']} answers have no text, or nothing says what is right, and are no rows of dove"
+    assert told in exported.ended["dove"].out
+    frame = pl.read_parquet(exported.out("dove") / "predictions.parquet")
+    assert {each["sample_identifier"]["dataset_name"] for each in frame["instance"]} == {"colours"}
 
 
 def test_texts_of_a_sensitive_task_are_left_out_unless_asked_for(exported: Exported) -> None:

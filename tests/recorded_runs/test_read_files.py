@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from flows.recorded_runs.formats import format_of, source
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letter_of
+from flows.recorded_runs.formats.answers import Answer, PromptVariant, RecordedAnswers, letter_of
 from flows.recorded_runs.formats.inspect_logs import as_recorded
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.recorded_runs.map_columns import guessed_map, read_map
@@ -27,6 +27,7 @@ from tests.support.shell import promptaudit
 
 FILES = Path(__file__).parent / "files"
 NAMES = (*REQUIRED, *OPTIONAL)
+RUNS = "select audit_run_id from raw.audit_runs"
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:
@@ -385,6 +386,30 @@ def test_another_order_of_options_in_dove_is_mapped_back_and_other_options_are_a
             r"variant 0 of task 'q': variation: 'option_orders' is none; nearest: option_order",
         ),
         ({"setting": '{"mood": 1}'}, r"variant 0 of task 'q': setting: .* is none; a JSON object by kind is wanted"),
+        *(
+            (
+                {"option_loglikelihoods": text},
+                r"row 1: option_loglikelihoods: a JSON list is wanted with an object an option",
+            )
+            for text in (
+                "{oops",
+                "[]",
+                '[{"nats": -1}]',
+                '[{"nats": "low", "n_characters": 1}]',
+                "[1, 2]",
+                '[{"nats": -1, "n_characters": 1}]',
+                '[{"nats": -1}, {"nats": -2}]',
+            )
+        ),
+        (
+            {
+                "option_loglikelihoods": '[{"nats": -1, "n_characters": 1}, {"nats": null, "n_characters": 1}]',
+                "scoring": ["option_letter", "option_loglikelihood_per_token"],
+                "kind": "multiple_choice",
+                "labels": ["A", "B"],
+            },
+            r"nats, n_characters, n_tokens; found '\[\{\"nats\": -1",
+        ),
     ],
 )
 def test_what_no_prompt_can_differ_in_is_refused(tmp_path: Path, columns: dict[str, str], message: str) -> None:
@@ -411,6 +436,21 @@ def test_an_order_of_options_is_landed_beside_the_variants_kind(tmp_path: Path) 
     assert warehouse.read("select variation, setting from raw.prompt_variants order by variant_index") == [
         {"variation": None, "setting": None}, {name: varied[name] for name in ("variation", "setting")},
     ]  # fmt: skip
+
+
+def test_variants_that_differ_in_their_setting_alone_are_others_in_every_run(tmp_path: Path) -> None:
+    row = {"model": "m", "task": "q", "sample_id": "1", "completion": "A", "choices": ["x", "y"], "gold_label": "B"}
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    for name in ("reversed", "seeded 1", "reversed"):
+        varied = {"variation": "option_order", "setting": json.dumps({"option_order": name}), "variant_index": 1}
+        path = write(tmp_path / "a.jsonl", {**row, "variant_index": 0, "completion": name}, {**row, **varied})
+        import_predictions(
+            warehouse, [path], load_registry(), ImportOptions(audit=name, seed=len(warehouse.read(RUNS)))
+        )
+    query = "select count(distinct prompt_variant_id) as n from raw.prompt_variants where variant_index = "
+    assert [warehouse.read(f"{query}{index}")[0]["n"] for index in (0, 1)] == [1, 2]
+    assert len(warehouse.read(RUNS)) == 3
 
 
 # ---------------------------------------------------------------- files whose names clash
@@ -631,13 +671,37 @@ def test_a_table_of_another_kind_is_named_as_not_read(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------- templates
 def test_a_variant_that_one_of_several_models_answered_is_named(tmp_path: Path) -> None:
-    rows = [{**eee(n, f"Case number {n}. Reply now.", "yes"), "model_id": "a"} for n in (1, 2, 4)]
-    more = [{**eee(n, f"Case number {n}. Reply now.", "yes"), "model_id": "b"} for n in (31, 32)]
+    rows = [{**eee(n, f"Is case {n}? Reply now.", "yes"), "model_id": "a"} for n in (1, 2, 4)]
+    more = [{**eee(n, f"Was case {n}? Reply now.", "yes"), "model_id": "b"} for n in (31, 32)]
     notes = read_recordings([write(tmp_path / "a.jsonl", *rows), write(tmp_path / "b.jsonl", *more)]).notes
     assert any(
-        "task 't': 2 prompt variants have answers of one model only, the first of 'a': 'Case number {…}" in n
-        for n in notes
+        "task 't': 2 prompt variants have answers of one model only, the first of 'a': 'Is case {…}" in n for n in notes
     )
+
+
+def test_what_samples_of_one_file_share_makes_no_template_two(tmp_path: Path) -> None:
+    def instructions(*prompts: list[str]) -> list[str]:
+        files, sample = [], 0
+        for number, of_file in enumerate(prompts):
+            rows = [eee(sample + place, prompt, "yes") for place, prompt in enumerate(of_file)]
+            sample += len(rows)
+            files.append(write(tmp_path / f"{number}.jsonl", *rows))
+        return read_recordings(files).frame["instruction"].unique(maintain_order=True).to_list()
+
+    def asked(*cases: str, of: str = "Tell me of {}. Reply now.") -> list[str]:
+        return [of.format(case) for case in cases]
+
+    one = "Tell me of {…}. Reply now."
+    assert instructions(asked("case 31", "case 32"), asked("dogs", "cats")) == [one]  # "case" was the samples' own
+    assert instructions(asked("a", "b"), asked("31", "32"), asked("41 too", "42 too")) == [
+        one
+    ]  # parts of words, and an end
+    # the words of another instruction are no sample's
+    polite = asked("e", "f", of="Please tell me of {}. Reply now.")
+    assert instructions(asked("a", "b"), polite) == [one, "Please tell me of {…}. Reply now."]
+    # nor is a bare question the template of all others
+    bare = asked("red", "blue", of="{}")
+    assert instructions(asked("a", "b"), bare) == [one, "{…}"]
 
 
 @pytest.mark.parametrize(
@@ -666,4 +730,4 @@ def test_a_thousand_long_prompts_are_told_apart_in_a_second() -> None:
     begun = time.process_time()
     (variants,) = variants_of_answers([RecordedAnswers(program="p", answers=answers, task="t")])
     assert time.process_time() - begun < 1.0
-    assert set(variants) == {(0, "Say: {question} so.")}
+    assert set(variants) == {PromptVariant(index=0, instruction="Say: {question} so.")}

@@ -29,7 +29,10 @@ def posix(nats: NDArray[np.float64], n_tokens: NDArray[np.float64]) -> float:
         NaN where fewer than two prompts are left.
 
     Source:
-        Chatterjee et al. 2024, POSIX: A Prompt Sensitivity Index For Large Language Models, equation 1.
+        Chatterjee et al. 2024, POSIX: A Prompt Sensitivity Index For Large Language Models, equation 1. The authors' own code
+        (kowndinya-renduchintala/POSIX, posix.py at 96077d0, MIT) takes the mean over samples of the same sum of ordered pairs
+        over Q (Q - 1), but in each pair subtracts the log-likelihoods of y_i and y_j under the one prompt x_j, and divides by
+        the number of tokens that it asked for (max_new_tokens) where the equation has the answer's length.
     """
     is_known = np.isfinite(nats).all(axis=1) & (n_tokens > 0).all(axis=1)
     nats, n_tokens = nats[is_known], n_tokens[is_known]

@@ -23,8 +23,10 @@ class Answer:
     """One answer as a program recorded it.
 
     `prompt` is what was sent; `fields` are the parts of the sample that stand in it. `instruction` is what the file itself calls
-    the prompt's template, where it does. `variant` tells prompts apart whose texts do not. `sample_key` is what the sample
-    consists of, where ids of several files may clash; `settings` are those that the model answered at. `score` is the program's.
+    the prompt's template, where it does. `variant` tells prompts apart whose texts do not. `dimensions` are those in which the
+    file says that its prompts vary, each as JSON, and `demonstrations` the examples that it showed; `variation` and `setting`
+    are in which respect the file says that its prompt differs from the original. `sample_key` is what the sample consists of,
+    where ids of several files may clash; `settings` are those that the model answered at. `score` is the program's.
     """
 
     place: str
@@ -36,6 +38,11 @@ class Answer:
     fields: Mapping[str, str] = field(default_factory=dict)
     instruction: str | None = None
     variant: str | None = None
+    strategy: str | None = None
+    dimensions: Mapping[str, str] | None = None
+    demonstrations: str | None = None
+    variation: str | None = None
+    setting: str | None = None
     sample_key: str | None = None
     settings: str | None = None
     gold_label: str | None = None
@@ -52,6 +59,19 @@ class Answer:
     cost_usd: float | None = None
     latency_ms: float | None = None
     finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptVariant:
+    """The prompt variant of an answer: its number in its task, its text, and in which respect it differs from variant 0.
+
+    `variation` and `setting` are as `raw.prompt_variants` has them; None where nothing says in which respect variants differ.
+    """
+
+    index: int
+    instruction: str
+    variation: str | None = None
+    setting: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,20 +127,21 @@ def whole_of(value: Any) -> int | None:  # noqa: ANN401
     return int(number) if number is not None and 0 <= number < 2**31 else None
 
 
-def frame_of_answers(answers: Sequence[Answer], path: Path, variants: Sequence[tuple[int, str]]) -> pl.DataFrame:
-    """Returns answers under the names of recorded predictions, every column text; `variants` has each one's number and text."""
+def frame_of_answers(answers: Sequence[Answer], path: Path, variants: Sequence[PromptVariant]) -> pl.DataFrame:
+    """Returns answers under the names of recorded predictions, every column text; `variants` has each one's prompt variant."""
     if not answers:
         msg = f"{path}: no answers"
         raise DataError(msg)
     repetitions: dict[tuple[str | None, ...], int] = {}
     rows = []
-    for answer, (index, instruction) in zip(answers, variants, strict=True):
-        cell = (answer.model, answer.task, str(index), answer.sample_id)
+    for answer, variant in zip(answers, variants, strict=True):
+        cell = (answer.model, answer.task, answer.strategy, str(variant.index), answer.sample_id)
         repetitions[cell] = repetitions.get(cell, 0) + 1
         completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
         rows.append({
             "model": answer.model, "task": answer.task, "sample_id": answer.sample_id, "completion": completion,
-            "variant_index": str(index), "instruction": instruction, "repetition": str(repetitions[cell]),
+            "strategy": answer.strategy, "variant_index": str(variant.index), "instruction": variant.instruction,
+            "variation": variant.variation, "setting": variant.setting, "repetition": str(repetitions[cell]),
             "gold_label": answer.gold_label, "input": answer.input,
             "references": _listed(tuple(answer.references)),
             "choices": _listed(tuple(answer.choices)),

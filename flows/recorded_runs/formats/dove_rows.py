@@ -1,4 +1,4 @@
-"""Reads rows of the DOVE dataset: a prediction a row, with what its prompt varied in (`prompt_config.dimensions`).
+"""Reads rows of the DOVE dataset and of its schema: a prediction a row, with what its prompt varied in.
 
 The rows are nested (`model.model_info.name`, `instance.sample_identifier`, `output.response`, `evaluation.score`), in Parquet,
 JSONL or one JSON list. The signs of options differ between prompts, so each variant is read by its own. Options that stand in
@@ -14,6 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letters_of, number_of, text_of
+from flows.recorded_runs.formats.dove_prompts import (
+    demonstrations_of,
+    dimensions_of,
+    fields_of,
+    input_of,
+    question_of,
+    variant_of,
+)
 from flows.recorded_runs.formats.rows import rows_of
 from flows.recorded_runs.formats.source import first_line
 from flows.system.keys import as_json
@@ -29,9 +37,9 @@ def is_of_dove(columns: Iterable[str]) -> bool:
 
 
 def begins_as_dove(head: bytes) -> bool:
-    """Returns whether the first line of a JSONL file, or the first row of a JSON list, has the sections of DOVE's schema."""
+    """Returns whether the first line of a JSONL file, or the first row of a JSON document, has the sections of DOVE's schema."""
     return is_of_dove(first_line(head)) or (
-        head.lstrip().startswith(b"[") and all(f'"{name}"'.encode() in head for name in SECTIONS)
+        head.lstrip().startswith((b"[", b"{")) and all(f'"{name}"'.encode() in head for name in SECTIONS)
     )
 
 
@@ -89,25 +97,33 @@ def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
             n for n, text in enumerate(choices) if text == truth.get("text")
         ]
         gold = letters[right[0]] if right else None
-    question = text_of(asked.get("question")) or text_of(instance.get("raw_input"))
+    raw = instance.get("raw_input")
+    shown = input_of(raw)
+    question = text_of(asked.get("question")) or question_of(raw) or text_of(asked.get("full_input")) or shown
     index = identifier.get("hf_index")
-    sample_id = str(index) if index not in (None, -1) else str(question)[:200]
+    sample_id = text_of(identifier.get("sample_id"))  # of rows of ours
+    if sample_id is None:
+        sample_id = str(index) if index not in (None, -1) else str(question)[:200]
     source = [identifier.get(name) for name in ("hf_repo", "hf_split", "hf_index")]
-    order = dimensions.get("choices_order") or {}
-    phrasing = dimensions.get("instruction_phrasing") or {}
-    told = {name: value for name, value in dimensions.items() if name not in ("instruction_phrasing", "demonstrations")}
     score = number_of(row["evaluation"].get("score"))
     answer = Answer(
         place=place, model=_model_of(row["model"]), task=str(identifier.get("dataset_name") or "dove"),
-        sample_id=sample_id, sample_key=as_json([*source, question]), settings=_quantization_of(row["model"]),
-        completion=text_of(row["output"].get("response")),
-        prompt=text_of(instance.get("raw_input")), fields={"question": question or ""},
-        instruction=text_of(phrasing.get("text") if isinstance(phrasing, dict) else phrasing),
-        variant=as_json(told) if told else None, gold_label=gold,
+        strategy=text_of(dimensions.get("strategy")), sample_id=sample_id, sample_key=as_json([*source, question]),
+        settings=_quantization_of(row["model"]), completion=text_of(row["output"].get("response")),
+        prompt=shown, fields=fields_of(raw, question), instruction=_phrasing_of(dimensions), variant=variant_of(dimensions),
+        dimensions=dimensions_of(dimensions), demonstrations=demonstrations_of(dimensions),
+        variation=text_of(dimensions.get("variation")),
+        setting=text_of(dimensions.get("setting")), gold_label=gold,
         references=[] if choices or labels or gold is None else [gold], labels=labels,
-        input=question, choices=choices, option_signs=signs, score=score,
+        input=shown if isinstance(raw, Mapping) else question, choices=choices, option_signs=signs, score=score,
     )  # fmt: skip
+    order = dimensions.get("mc_choices_order") or dimensions.get("choices_order") or {}
     return answer, str(order.get("method") if isinstance(order, dict) else order)
+
+
+def _phrasing_of(dimensions: Mapping[str, Any]) -> str | None:
+    phrasing = dimensions.get("instruction_phrasing") or {}
+    return text_of(phrasing.get("text") if isinstance(phrasing, dict) else phrasing)
 
 
 def _quantization_of(model: Any) -> str | None:  # noqa: ANN401

@@ -1,0 +1,81 @@
+"""Finds what prompts of one template have in common, and which files' templates are one, their samples being others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+GAP = "{…}"
+"""Stands where prompts of one variant differ in more than the fields of their samples."""
+_LEAST_KEPT = 0.5  # of a template's text, where it is joined with another
+
+
+def shared(texts: Sequence[str]) -> str:
+    """Returns the beginning and the end that texts have in common, in whole words, a gap between."""
+    if len(texts) == 1:
+        return texts[0]
+    n_start = _whole_words(texts, _n_alike(texts))
+    rest = [text[n_start:][::-1] for text in texts]
+    n_end = _whole_words(rest, _n_alike(rest))
+    return f"{texts[0][:n_start]}{GAP}{rest[0][:n_end][::-1]}"
+
+
+def _n_alike(texts: Sequence[str]) -> int:
+    """Returns how many characters all texts begin with; the least and the greatest of them begin so too."""
+    least, greatest = min(texts), max(texts)
+    pairs = enumerate(zip(least, greatest, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(least), len(greatest)))
+
+
+def _whole_words(texts: Sequence[str], n: int) -> int:
+    """Returns the number of characters less those of a word that goes on in some text: samples may begin alike."""
+    while n and is_of_word(texts[0][n - 1]) and any(len(text) > n and is_of_word(text[n]) for text in texts):
+        n -= 1
+    return n
+
+
+def is_of_word(character: str) -> bool:
+    """Returns whether a character is a letter, a digit or an underscore."""
+    return character.isalnum() or character == "_"
+
+
+@dataclass(slots=True)
+class _Joined:
+    """Templates that are one: its text, the samples that were asked under it, and the files that they are of."""
+
+    text: str
+    samples: set[str]
+    files: set[int]
+
+
+def joined(found: Mapping[str, Mapping[int, set[str]]]) -> dict[str, str]:
+    """Returns the template that each template is one with; `found` has, by its text and file, its samples.
+
+    Two with a gap are one where they share neither file nor sample, and on either side of the gap one goes on beyond the other,
+    as it does where the samples of one file begin or end alike; at least half of each is kept.
+    """
+    known: list[_Joined] = []
+    place_of = {}
+    for text, of_files in found.items():
+        if GAP not in text:
+            continue
+        samples = set[str]().union(*of_files.values())
+        for place, other in enumerate(known):
+            of_both = _of_both(text, other.text)
+            if of_both is not None and other.files.isdisjoint(of_files) and other.samples.isdisjoint(samples):
+                known[place] = _Joined(of_both, samples | other.samples, {*other.files, *of_files})
+                place_of[text] = place
+                break
+        else:
+            place_of[text] = len(known)
+            known.append(_Joined(text, samples, set(of_files)))
+    return {text: known[place_of[text]].text if text in place_of else text for text in found}
+
+
+def _of_both(one: str, other: str) -> str | None:
+    (before, _, after), (before_other, _, after_other) = one.partition(GAP), other.partition(GAP)
+    start, end = min(before, before_other, key=len), min(after, after_other, key=len)
+    is_beyond = before.startswith(start) and before_other.startswith(start)
+    is_beyond = is_beyond and after.endswith(end) and after_other.endswith(end)
+    longest = max(len(before) + len(after), len(before_other) + len(after_other))
+    return f"{start}{GAP}{end}" if is_beyond and len(start) + len(end) >= _LEAST_KEPT * longest else None
