@@ -164,6 +164,8 @@ def test_what_is_in_no_group_counts_for_sensitivity_and_not_for_agreement() -> N
         return {family.names[0]: family.resampled(np.ones((1, 8)))[0][0, 0] for family in by_name}
 
     swept, every = of({0, 1, 2}), of({0, 1, 2, 3, 4})
-    assert every["pss_inter"] == swept["pss_inter"] == pytest.approx(krippendorff_alpha(labels[:3].T.tolist(), "nominal"))
+    assert (
+        every["pss_inter"] == swept["pss_inter"] == pytest.approx(krippendorff_alpha(labels[:3].T.tolist(), "nominal"))
+    )
     assert every["sensitivity"] != swept["sensitivity"]
     assert "pss_inter" not in of({0, 3, 4})
