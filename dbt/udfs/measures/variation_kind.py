@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri
 
 from udfs.codes import dense_codes
 from udfs.measures.answers_by_variant import AnswersByVariant
-from udfs.resampling import FEWEST_BEARING, bearing_samples, satterthwaite, t_quantile
-from udfs.two_way import TwoWayVariance, two_way_variance
-
-FEWEST = 2
-"""Fewest variants of a kind, or families of wordings, besides the original for an interval over them."""
-
-MOST_FREE = 2
-"""Most degrees of freedom an interval may have, as a multiple of those of the variants: a variance over two or three of
-them is often small by chance, and would then weigh nothing in the degrees of freedom of Satterthwaite."""
+from udfs.measures.variation_spread import (
+    Spread,
+    bounds_of,
+    is_above_zero,
+    larger,
+    variance_of_table,
+    variance_over,
+    weights,
+)
+from udfs.resampling import FEWEST_BEARING, bearing_samples
+from udfs.two_way import TwoWayVariance
 
 MOST_PAIRED = 11
 """Most units whose distances are looked at pair by pair; of more the jackknife alone says how much they vary."""
@@ -43,30 +43,6 @@ class Variation(NamedTuple):
     line: NDArray[np.int64]
     value: NDArray[np.int64]
     unit: NDArray[np.int64]
-
-
-class Spread(NamedTuple):
-    """How unequal the distances of a kind's units are: from the original, and from each other; None where it has too few."""
-
-    from_original: TwoWayVariance | None
-    apart: TwoWayVariance | None
-
-    def at(self, n_units: int) -> TwoWayVariance | None:
-        """Returns the variance over units of the effect that so many of them would have; None of a single unit.
-
-        Each mean of distances varies by the variance of the distances over the number of units.
-        """
-        if self.from_original is None:
-            return None
-        near, far = _weights(n_units)
-        n = round(self.from_original.n_variants)
-        of_pairs = [(near**2, self.from_original)]
-        if self.apart is not None:  # its variance is over the number of pairs, n (n - 1) / 2
-            of_pairs.append((far**2 * (n - 1) / 2, self.apart))
-        variants, both = (
-            sum(factor * getattr(part, name) for factor, part in of_pairs) for name in ("variants", "both")
-        )
-        return TwoWayVariance(variants, both, n)
 
 
 @dataclass(frozen=True)
@@ -130,10 +106,10 @@ class Kind:
         values = n_has * effects[:, None] - (n_has - 1) * less
         at, units = np.nonzero(has & np.isfinite(values))
         pseudo = at, units, values[at, units]
-        spread = Spread(_variance_of(near), _variance_of(far))
+        spread = Spread(variance_of_table(near), variance_of_table(far))
         return cls(
             disagreements, noise, effects, from_original, apart, n_units, pseudo, spread,
-            _larger(_variance(*pseudo), spread.at(n_units)),
+            larger(variance_over(*pseudo), spread.at(n_units)),
         )  # fmt: skip
 
     @property
@@ -146,20 +122,20 @@ class Kind:
         effects = self.effects[~np.isnan(self.effects)]
         if self.variance is None or len(effects) < 2:
             return np.nan, np.nan
-        bounds = [_bounds(effects, self.variance, tail)]
+        bounds = [bounds_of(effects, self.variance, tail)]
         if bearing_samples(effects) < FEWEST_BEARING:
             at, units, values = self.pseudo
             n_units = int(units.max()) + 1
             # pairs of two halves that disagree, of the units and the original
             split = 2 * ((n_units + 1) // 2) * (n_units // 2 + 1) / (n_units * (n_units + 1))
             for added in (0.0, split):
-                variance = _variance(
+                variance = variance_over(
                     np.append(at, np.full(n_units, len(self.effects))),
                     np.append(units, np.arange(n_units)),
                     np.append(values, np.full(n_units, added)),
                 )
                 if variance is not None:
-                    bounds.append(_bounds(np.append(effects, added), variance, tail))
+                    bounds.append(bounds_of(np.append(effects, added), variance, tail))
         return min(low for low, _ in bounds), max(high for _, high in bounds)
 
     def exceeds(self, other: Kind, tail: float) -> bool:
@@ -175,27 +151,17 @@ class Kind:
         if len(difference) < 2:
             return False
         variances = (self._variance_at(n_units), other._variance_at(n_units) or other._as_uneven_as(self))
-        parts = [part for part in variances if part is not None]
-        of_samples = float(difference.var(ddof=1)) / len(difference)
-        of_variants = sum(part.variants for part in parts)
-        total = max(of_samples + of_variants - sum(part.both for part in parts), of_samples, of_variants)
-        samples_free, variants_free = len(difference) - 1, _free(parts)
-        free = max(
-            min(samples_free, variants_free),
-            satterthwaite(of_samples, of_variants, samples_free, variants_free, total),
-        )
-        free = min(free, MOST_FREE * variants_free)
-        return bool(difference.mean() > t_quantile(free, tail) * np.sqrt(total))
+        return is_above_zero(difference, [part for part in variances if part is not None], tail)
 
     def _at(self, n_units: int) -> NDArray[np.float64]:
         """The effects that so many of its units would have had in expectation, shape (N,)."""
         if n_units in (0, self.n_units):
             return self.effects
-        near, far = _weights(n_units)
+        near, far = weights(n_units)
         return near * self.from_original + (far * self.apart if far else 0.0)
 
     def _variance_at(self, n_units: int) -> TwoWayVariance | None:
-        return self.variance if n_units in (0, self.n_units) else _larger(self.variance, self.spread.at(n_units))
+        return self.variance if n_units in (0, self.n_units) else larger(self.variance, self.spread.at(n_units))
 
     def _as_uneven_as(self, other: Kind) -> TwoWayVariance | None:
         """The variance of a single unit, were its effect as uncertain, in proportion, as that of one of another kind's."""
@@ -225,55 +191,6 @@ def _noise(
     noise = float(np.where(is_repeated, part * repeat, 0.0).sum() / part.sum()) if is_measured else np.nan
     # cells that are not asked again have the noise of all, and those that are stand for them
     return noise, noise + np.where(is_repeated, weight * (repeat - noise), 0.0)
-
-
-def _weights(n_units: int) -> tuple[float, float]:
-    """The parts that pairs with the original have in all pairs, and pairs of two units."""
-    return 2 / (n_units + 1), (n_units - 1) / (n_units + 1)
-
-
-def _free(parts: Sequence[TwoWayVariance]) -> float:
-    """The degrees of freedom of the sum of variances over variants."""
-    total = sum(part.variants for part in parts)
-    uncertain = sum(part.variants**2 / max(1.0, part.n_variants - 1) for part in parts)
-    return total**2 / uncertain if uncertain > 0 else np.inf
-
-
-def _bounds(effects: NDArray[np.float64], variance: TwoWayVariance, tail: float) -> tuple[float, float]:
-    """Mean -+ t standard errors; above, what variants add beyond noise is on a logarithmic scale.
-
-    The effect of few variants is skewed as a variance is: where it is small, so is its standard error. That bound is 1 at most.
-    """
-    of_samples, effect = float(effects.var(ddof=1)) / len(effects), float(effects.mean())
-    free = variance.degrees_of_freedom(of_samples, len(effects))
-    quantile = t_quantile(min(free, MOST_FREE * (variance.n_variants - 1)), tail)
-    total = variance.total(of_samples)
-    up = half = quantile * float(np.sqrt(total))
-    if effect > 0:
-        own = min(max(0.0, variance.variants - variance.both), total)
-        # never more than the variance of so many normal values is uncertain
-        most = np.log(variance.n_variants / chdtri(variance.n_variants, 1 - tail))
-        added = effect * np.expm1(min(quantile * np.sqrt(own) / effect, most))
-        up = max(half, min(1 - effect, float(np.hypot(quantile * np.sqrt(total - own), added))))
-    return effect - half, effect + up
-
-
-def _variance(sample: NDArray[np.int64], unit: NDArray[np.int64], value: NDArray[np.float64]) -> TwoWayVariance | None:
-    if len(np.unique(unit)) < FEWEST:
-        return None
-    return two_way_variance(dense_codes(sample)[0], dense_codes(unit)[0], value)
-
-
-def _variance_of(table: NDArray[np.float64]) -> TwoWayVariance | None:
-    sample, column = np.nonzero(np.isfinite(table))
-    return _variance(sample, column, table[sample, column])
-
-
-def _larger(one: TwoWayVariance | None, other: TwoWayVariance | None) -> TwoWayVariance | None:
-    """That which is larger beyond noise: where pseudo-values are equal by chance, distances are not, and the reverse."""
-    if one is None or other is None:
-        return one
-    return other if other.variants - other.both > one.variants - one.both else one
 
 
 def _of_original(by_unit: NDArray[np.float64]) -> NDArray[np.float64]:
