@@ -40,7 +40,9 @@ def why_in_part(rows: Sequence[Row]) -> str | None:
     """
     if not rows or any(row.get("wordings_per_sample") is None for row in rows):
         return None
-    return "Each sample was asked under some of the prompt variants alone, and this needs every sample under all of them."
+    return (
+        "Each sample was asked under some of the prompt variants alone, and this needs every sample under all of them."
+    )
 
 
 def why_open(data: ReportData, task_id: str) -> str | None:

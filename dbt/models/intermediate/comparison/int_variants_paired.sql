@@ -33,11 +33,12 @@ final as (
         ) as variant,
         -- as of int_annotators_inter: what differs in another respect than its wording is in no group beside a sweep
         case
-            when any_value(variants.paraphrase_temperature) is not null then
-                dense_rank() over (
-                    partition by runs.comparison_id, runs.task_id, runs.strategy
-                    order by any_value(variants.paraphrase_temperature)
-                )
+            when any_value(variants.paraphrase_temperature) is not null
+                then
+                    dense_rank() over (
+                        partition by runs.comparison_id, runs.task_id, runs.strategy
+                        order by any_value(variants.paraphrase_temperature)
+                    )
             when
                 not any_value(variants.is_worded_alone)
                 and count(any_value(variants.paraphrase_temperature)) over (
