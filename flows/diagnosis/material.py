@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.sql import sql
+from models_registry.cards import WORDED_ALONE
 from models_registry.errors import MeasureError, UsageError, nearest
 
 MOST_TESTED = 1000  # samples of a unit whose answers are looked at one by one: the most sensitive
@@ -98,7 +99,9 @@ def read_material(
     for row in warehouse.published.read(_INPUTS, run=run):
         inputs.setdefault(row["task_id"], {})[row["sample_id"]] = row["input"]
     names = {unit.task_id for unit in kept}
-    (kinds,) = warehouse.published.read(sql("diagnosis", "other_kinds"), run=run)
+    (kinds,) = warehouse.published.read(
+        sql("diagnosis", "other_kinds"), run=run, worded_alone=[kind for kind in WORDED_ALONE if kind is not None]
+    )
     return Material(
         kept,
         {name: Task(bool(tasks[name].get("is_sensitive")), inputs.get(name, {})) for name in sorted(names)},

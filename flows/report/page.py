@@ -40,7 +40,7 @@ from models_registry.mart_columns import MartColumn, scorecard_columns
 TEMPLATE = "report.html.j2"
 MOST_SCORECARD = 120
 MOST_CAUSES = 5
-NO_SAMPLES = "No sample changes its label with the wording, or none was asked under two wordings."
+NO_SAMPLES = "No sample changes its label with the prompt, or none was asked under two prompt variants."
 
 
 def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str = "") -> str:
@@ -221,9 +221,9 @@ def scope(data: ReportData) -> list[str]:
     planned, landed = (sum(row[f"n_{what}"] or 0 for row in card) for what in ("planned", "landed"))
     most, repetitions = max(row["n_variants"] for row in card), max(row["n_repetitions"] or 1 for row in card)
     frequency = "asked once" if repetitions == 1 else f"asked up to {repetitions} times"
-    wordings = "one wording" if most == 1 else f"up to {most} wordings"
+    variants = "one prompt variant" if most == 1 else f"up to {most} prompt variants"
     tasks, strategies = several("task_id", "task", "tasks"), several("strategy", "strategy", "strategies")
-    out = [f"{several('model_id', 'model', 'models')}, {tasks} and {strategies}; {wordings}, {frequency}."]
+    out = [f"{several('model_id', 'model', 'models')}, {tasks} and {strategies}; {variants}, {frequency}."]
     out.append(f"{count(landed)} of {count(planned)} planned answers landed.")
     out += part_of_grid(data.designs)
     if data.run["state"] != "complete":

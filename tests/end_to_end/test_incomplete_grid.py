@@ -111,7 +111,7 @@ def test_the_page_says_which_part_was_asked(nights: tuple[Path, list[str]]) -> N
         ended = promptaudit(folder, "report", run, "--json")
         assert ended.code == 0, ended.err
         page = (folder / ended.json()["report"]).read_text(encoding="utf-8")
-        assert f"{PER_SAMPLE} of {N_WORDINGS} wordings" in page
+        assert f"{PER_SAMPLE} of {N_WORDINGS} prompt variants" in page
         assert "this needs every sample under all of them" in page  # in place of each chart that does
         assert "nan" not in re.sub("<[^>]*>", " ", page.lower()).split()
 

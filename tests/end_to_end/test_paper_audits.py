@@ -35,7 +35,7 @@ RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
         "No sample of this task has a gold label, so there are no classes.",
         "No sample of this task has a gold label, so there are no classes to compare.",
         "No two samples of this task share a gold label, so none has others to be like.",
-        "No sample has both figures: they need two wordings, and two samples of one gold label.",
+        "No sample has both figures: they need two prompt variants, and two samples of one gold label.",
         "No sample of this task has a gold label, so no answer can be called right or wrong.",
     },
     "paper_hua": {

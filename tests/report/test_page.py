@@ -108,10 +108,10 @@ def test_the_most_sensitive_samples_stand_with_their_answers(ordinary: Reported)
 def test_what_is_absent_says_why(ordinary: Reported) -> None:
     text = Seen(ordinary.html).text
     for sentence in (
-        "Only one wording was asked, and sensitivity needs two.",
+        "Only one prompt variant was asked, and sensitivity needs two.",
         "No sample of this task has a gold label, so there are no classes to compare.",
         "No original wording was asked twice, so there are no repetitions to compare.",
-        "Only one wording was asked, and PSS over wordings needs two.",
+        "Only one prompt variant was asked, and PSS over prompt variants needs two.",
         "No sample of this task has a gold label, so no answer can be called right or wrong.",
         "Every answer was read as a label.",
     ):

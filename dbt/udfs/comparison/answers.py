@@ -50,7 +50,8 @@ def compare_answers(
         side: shape (n,), 0 base, 1 candidate.
         sample: shape (n,), codes, the same in both runs.
         variant: shape (n,), codes of wordings, the same in both runs.
-        temperature: shape (n,), code of the paraphrase temperature, -1 for none. One wording may have several.
+        temperature: shape (n,), code of the paraphrase temperature, -1 for none. One wording may have several. -2 for what PSS
+            between variants leaves out: variants of other kinds beside temperatures that are swept.
         is_original: shape (n,).
         repetition: shape (n,), from 1.
         label: shape (n,), position in the task's labels; -1 is N/A.

@@ -21,7 +21,7 @@ class AnswersTable:
         labels: shape (2, n_asks, n_repetitions, n_samples), codes of labels, N/A the last one; -1 where the answer is
             missing in either run.
         ask_slot: shape (n_asks,).
-        ask_temperature: shape (n_asks,), -1 without one.
+        ask_temperature: shape (n_asks,), -1 without one, -2 where it is in no group.
         is_original: shape (n_slots,), whether both runs have it as their original wording.
         stratum: shape (n_slots,), as of `Slots`.
         gold: shape (n_samples,), ascending, -1 where the runs do not agree on one.

@@ -89,7 +89,7 @@ def _inter(table: AnswersTable, numbers: Floats, level: Level) -> Alphas | None:
     """PSS between wordings: of each paraphrase temperature, of each repetition that all its wordings have."""
     is_asked = (table.labels[0] >= 0).any(axis=2)
     groups, units = [], []
-    for temperature in np.unique(table.ask_temperature):
+    for temperature in np.unique(table.ask_temperature[table.ask_temperature >= -1]):
         # an original without a temperature joins every temperature
         joins = (table.ask_temperature == -1) & table.is_original[table.ask_slot]
         members = np.flatnonzero((table.ask_temperature == temperature) | joins)

@@ -16,8 +16,9 @@ from udfs.measures.consistency_rate import ConsistencyRate, consistency_rate
 from udfs.measures.consistency_wordings import consistency_wordings
 from udfs.measures.disagreement import DisagreementShares, disagreement_shares
 from udfs.measures.posix import posix_of
-from udfs.measures.variation_effects import Variation, VariationEffect
+from udfs.measures.variation_effects import VariationEffect
 from udfs.measures.variation_effects import variation_effects as effects_of
+from udfs.measures.variation_kind import Variation
 from udfs.sql.columns import (
     Column,
     all_present,

@@ -25,7 +25,7 @@ def _of_wordings(designs: Sequence[Row]) -> list[str]:
     if not own:
         return []
     shares = sorted({(row["wordings_per_sample"], row["n_wordings"]) for row in own})
-    under = ", ".join(f"{part} of {whole} wordings" for part, whole in shares)
+    under = ", ".join(f"{part} of {whole} prompt variants" for part, whole in shares)
     unmeasured = ", ".join(labels_of_full_grids())
     return [f"Each sample was asked under {under}; what needs all of them is not measured: {unmeasured}."]
 

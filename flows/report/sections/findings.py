@@ -238,7 +238,7 @@ def _paraphrase(data: ReportData) -> str:
     ]
     known = known_rows(data, rows, "pss")
     if not known:
-        return "Only one wording was asked, so nothing tells how far answers agree between wordings"
+        return "Only one prompt variant was asked, so nothing tells how far answers agree between them"
     warm = [row for row in known if row["paraphrase_temperature"] is not None]
     if warm:
         below = [row for row in warm if row["pss"] < STABLE]

@@ -20,7 +20,7 @@ MOST_CELLS = 800
 MOST_MODELS = 40
 MOST_NAMED, NAME = 4, 60
 MANY_TASKS = 6  # are not all in sight at once
-NO_FIGURE = "No task was asked under two wordings, so nothing tells how far answers depend on them."
+NO_FIGURE = "No task was asked under two prompt variants, so nothing tells how far answers depend on them."
 SHADES = {
     "sensitivity_corrected": (0.05, 0.1, 0.2, 0.35, 0.6),
     "accuracy_std_corrected": (0.01, 0.02, 0.04, 0.08, 0.16),

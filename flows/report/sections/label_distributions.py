@@ -10,7 +10,7 @@ from flows.report.blocks.cells import Part, Traced
 from flows.report.charts import samples as charts
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, STRATEGY, Column, figure, table, words
-from flows.report.sections.reasons import why_in_part, why_one_wording, why_open
+from flows.report.sections.reasons import why_in_part, why_one_variant, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_pairs
 from flows.warehouse import Row
 
@@ -38,7 +38,7 @@ def telling(data: ReportData, room: Room) -> Section:
         rows = rows_of.get(task_id)
         if not rows:
             block.absent.append(
-                why_open(data, task_id) or why_in_part(scored) or why_one_wording(scored, "the share of labels")
+                why_open(data, task_id) or why_in_part(scored) or why_one_variant(scored, "the share of labels")
             )
             continue
         paints = _painted(rows)

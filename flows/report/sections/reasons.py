@@ -33,14 +33,16 @@ def why_no_answers(rows: Sequence[Row]) -> str | None:
 
 
 def why_in_part(rows: Sequence[Row]) -> str | None:
-    """Returns why a task has none of the measures that need all wordings, None where one of its rows has them.
+    """Returns why a task has none of the measures that need all prompt variants, None where one of its rows has them.
 
     Args:
         rows: the task's rows of the scorecard; those of a copy that an earlier version published say nothing of it.
     """
     if not rows or any(row.get("wordings_per_sample") is None for row in rows):
         return None
-    return "Each sample was asked under some of the wordings alone, and this needs every sample under all of them."
+    return (
+        "Each sample was asked under some of the prompt variants alone, and this needs every sample under all of them."
+    )
 
 
 def why_open(data: ReportData, task_id: str) -> str | None:
@@ -56,12 +58,12 @@ def why_older(data: ReportData) -> str | None:
     return OLDER
 
 
-def why_one_wording(rows: Sequence[Row], measure: str) -> str:
-    """Returns why a measure over wordings is missing; `rows` are the task's rows of the scorecard."""
+def why_one_variant(rows: Sequence[Row], measure: str) -> str:
+    """Returns why a measure over prompt variants is missing; `rows` are the task's rows of the scorecard."""
     if nothing := why_no_answers(rows):
         return nothing
     if max(row["n_variants"] - row["n_variants_quarantined"] for row in rows) < 2:  # noqa: PLR2004
-        return f"Only one wording was asked, and {measure} needs two."
+        return f"Only one prompt variant was asked, and {measure} needs two."
     return f"Too few answers can be compared for {measure}."
 
 
@@ -83,6 +85,6 @@ def why_no_figure(row: Row, measure: str, *, is_open: bool) -> str:  # noqa: PLR
         return NO_CLASSES
     if measure == "wording_share" and row["sensitivity"] is not None:
         return REWORDED_ONCE
-    return why_one_wording(
-        [row], {"pss_inter": "PSS over wordings"}.get(measure, mart_columns("rpt_audit")[measure].label.lower())
+    return why_one_variant(
+        [row], {"pss_inter": "PSS over prompt variants"}.get(measure, mart_columns("rpt_audit")[measure].label.lower())
     )

@@ -10,7 +10,7 @@ from flows.report.blocks.cells import Traced
 from flows.report.charts import panels
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, figure, table, words
-from flows.report.sections.reasons import NO_CLASSES, why_in_part, why_no_answers, why_older, why_one_wording, why_open
+from flows.report.sections.reasons import NO_CLASSES, why_in_part, why_no_answers, why_older, why_one_variant, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_pairs
 from flows.warehouse import Row
 
@@ -45,7 +45,7 @@ def sensitivity(data: ReportData, room: Room) -> Section:
                 why_open(data, task_id)
                 or why_older(data)
                 or why_in_part(scored)
-                or why_one_wording(scored, "sensitivity")
+                or why_one_variant(scored, "sensitivity")
             )
             continue
         room.draw_pairs(block, charts_of_pairs(bins[task_id], task_id, partial(_histogram, spread)))

@@ -43,7 +43,7 @@ def clouds(data: ReportData, room: Room) -> Section:
         if not (dots and spread):
             both = (
                 why_in_part(scored)
-                or "No sample has both figures: they need two wordings, and two samples of one gold label."
+                or "No sample has both figures: they need two prompt variants, and two samples of one gold label."
             )
             block.absent.append(why_open(data, task_id) or why_no_answers(scored) or why_older(data) or both)
             continue

@@ -14,7 +14,7 @@ from flows.report.charts import panels
 from flows.report.charts.curves import Axes, curves
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, STRATEGY, Column, beside, bounds, table, tally, words
-from flows.report.sections.reasons import ASKED_ONCE, why_no_answers, why_one_wording, why_open
+from flows.report.sections.reasons import ASKED_ONCE, why_no_answers, why_one_variant, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_pairs, point
 from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
@@ -92,7 +92,7 @@ def paraphrase(data: ReportData, room: Room) -> Section:
         if task_id in rows_of:
             _of_wordings(block, rows_of[task_id], room)
         else:
-            block.absent.append(why_open(data, task_id) or why_one_wording(scored, "PSS over wordings"))
+            block.absent.append(why_open(data, task_id) or why_one_variant(scored, "PSS over prompt variants"))
         if task_id in between_of:
             caption = "PSS between models, original wording, first ask"
             block.tables.append(table(caption, _MODELS, between_of[task_id], MART))
@@ -110,7 +110,7 @@ def _of_wordings(block: Block, rows: list[Row], room: Room) -> None:
     if cold:
         _draw_series(block, cold, room, "wordings")
     everything = [row for row in rows if row["series"] == "all"]
-    block.tables.append(_table("PSS over wordings", _WORDINGS, everything, everything))
+    block.tables.append(_table("PSS over prompt variants", _WORDINGS, everything, everything))
 
 
 def _draw_series(block: Block, rows: list[Row], room: Room, axis: str, *, has_table: bool = True) -> None:

@@ -34,7 +34,7 @@ def stability(model: str, temperature: float | None, pss: float) -> dict[str, An
          "PSS stays at .8 or above at every paraphrase temperature, up to 2.1"),
         ([stability("lexical", None, 0.75), stability("other", None, 0.5), stability("third", None, 0.9)],
          "PSS over wordings is below .8 for 2 of 3 groups, lowest for other, t, s: 0.500"),
-        ([], "Only one wording was asked, so nothing tells how far answers agree between wordings"),
+        ([], "Only one prompt variant was asked, so nothing tells how far answers agree between them"),
     ],
 )  # fmt: skip
 def test_where_stability_falls(rows: list[dict[str, Any]], sentence: str) -> None:

@@ -116,7 +116,10 @@ def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: ReportData)
     )
     # of 24 samples 2 and 5 % are fewer than three
     assert len(truth) == 2 * 3 * 2 * 5
-    assert [table.caption.split(" of ")[0] for table in block.tables] == ["PSS by repetition", "PSS over wordings"]
+    assert [table.caption.split(" of ")[0] for table in block.tables] == [
+        "PSS by repetition",
+        "PSS over prompt variants",
+    ]
     assert [line for table in block.tables for line in printed(table)] == [
         (model, strategy, percent(share), str(n), number(pss), f"[{number(low)}, {number(high)}]")
         for _, model, strategy, share, n, pss, low, high in truth

@@ -66,7 +66,7 @@ def test_a_dash_has_its_reason_below(ordinary: Reported, judged: Reported) -> No
         if line.startswith("  harbour-small") and "20 × 1" in line
     }
     assert moods == "harbour-small 20 × 1 –¹ –²"
-    assert "\n¹ Only one wording was asked, and sensitivity needs two.\n" in text
+    assert "\n¹ Only one prompt variant was asked, and sensitivity needs two.\n" in text
     assert "\n² No sample of this task has a gold label, so there are no classes to compare.\n" in text
     assert "\nIn every row: cost –⁷.\n" in text
     assert "\n⁷ No price of these answers is known.\n" in text

@@ -144,3 +144,28 @@ def test_a_wording_under_two_temperatures_counts_once_and_agrees_within_each() -
     p_tau = (share[0] + (share[1] + share[3]) / 2 + (share[2] + share[4]) / 2 + share[5]) / 4
     entropy = -np.where(p_tau > 0, p_tau * np.log(np.maximum(p_tau, 1e-9)), 0).sum(axis=1) / np.log(4)
     assert by_name["sensitivity"] == pytest.approx(entropy.mean())
+
+
+def test_what_is_in_no_group_counts_for_sensitivity_and_not_for_agreement() -> None:
+    # the original, two wordings of a temperature, and two formats beside the sweep, of which no group is made
+    rng = np.random.default_rng(5)
+    asks = [(0, -1), (1, 0), (2, 0), (3, -2), (4, -2)]
+    labels = rng.integers(0, 3, (5, 8))
+    rows = [
+        (side, i, variant, temperature, variant == 0, 1, labels[variant, i], -1)
+        for side in (0, 1)
+        for variant, temperature in asks
+        for i in range(8)
+    ]
+
+    def of(kept: set[int]) -> dict[str, float]:
+        columns = [np.array(column) for column in zip(*(row for row in rows if row[2] in kept), strict=True)]
+        by_name = measured(table_of(columns, 4), NUMBERS, "nominal")
+        return {family.names[0]: family.resampled(np.ones((1, 8)))[0][0, 0] for family in by_name}
+
+    swept, every = of({0, 1, 2}), of({0, 1, 2, 3, 4})
+    assert (
+        every["pss_inter"] == swept["pss_inter"] == pytest.approx(krippendorff_alpha(labels[:3].T.tolist(), "nominal"))
+    )
+    assert every["sensitivity"] != swept["sensitivity"]
+    assert "pss_inter" not in of({0, 3, 4})

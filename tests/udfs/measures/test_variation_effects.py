@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.udfs.variation_worlds import World, rates
-from udfs.measures.variation_effects import Variation, VariationEffect, variation_effects
+from udfs.measures.variation_effects import VariationEffect, variation_effects
+from udfs.measures.variation_kind import Variation
 
 Cell = tuple[int, int]
 
@@ -131,6 +132,33 @@ def test_nothing_that_differs_leaves_room_for_a_sample_that_would() -> None:
     assert row.effect_low < 0 < row.effect_high < 0.2
     assert np.isnan(row.effect_share)
     assert row.verdict == "not_told"
+
+
+def test_variants_of_which_some_break_tell_nothing_of_others() -> None:
+    # two of three formats are answered otherwise on every sample: leaving out any one leaves as many pairs that differ
+    cells: dict[Cell, Sequence[int]] = {(s, v): [int(v in (1, 2))] * 2 for s in range(40) for v in range(4)}
+    (row,) = effects(cells, kind((0, 0, 0), (1, 0, 1), (2, 0, 2), (3, 0, 3)))
+    assert row.effect == pytest.approx(2 / 3)
+    assert row.effect_low < 0
+    assert row.verdict == "not_told"
+
+
+def test_variants_that_move_unevenly_leave_more_room_above() -> None:
+    cells: dict[Cell, Sequence[int]] = {
+        (s, v): [v * (s * 7 % 60 < moved)] * 2 for s in range(60) for v, moved in enumerate((0, 6, 10, 16, 24))
+    }
+    (row,) = effects(cells, kind(*((v, 0, v) for v in range(5))))
+    assert row.effect_high - row.effect > 1.2 * (row.effect - row.effect_low)
+    assert row.effect_high <= 1
+
+
+def test_kinds_of_unequal_numbers_are_compared_at_the_smaller_one() -> None:
+    # two variants are further from each other than from the original, and of eight variants most pairs are such
+    alike = rates(World(strengths=(1, 1, 0), temperature=0.7), 250, (2, 8, 4), 30)
+    assert alike.effect[1] > 1.3 * alike.effect[0]
+    assert alike.named.sum() <= 0.05
+    first = rates(World(strengths=(0.2, 1.6, 0), temperature=0.7), 250, (2, 8, 4), 30)
+    assert first.named[1] >= 0.9
 
 
 def test_no_answers_have_no_effect() -> None:

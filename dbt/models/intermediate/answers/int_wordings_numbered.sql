@@ -56,7 +56,7 @@ final as (
         numbered.paraphrase_temperature,
         numbered.variant_index,
         numbered.is_original,
-        numbered.variation,
+        numbered.is_worded_alone,
         numbered.instruction,
         numbered.repetitions,
         numbered.wording_index,

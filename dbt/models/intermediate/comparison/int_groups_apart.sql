@@ -42,7 +42,7 @@ in_part as (
         paired.task_id,
         paired.strategy,
         unnest(['sensitivity', 'consistency', 'accuracy_std']) as measure,
-        'samples were asked under some of the wordings alone' as reason
+        'samples were asked under some of the prompt variants alone' as reason
     from paired
     anti join apart using (comparison_id, model_id, task_id, strategy)
     where paired.has_incomplete_grid and len(paired.labels) > 0 -- an open task has no measure of labels

@@ -99,7 +99,7 @@ prompts as (
         audit_run_id,
         task_id,
         [
-            count(*) || ' wordings, '
+            count(*) || ' prompt variants, '
             || left(md5(string_agg(concat_ws(' ', prompt_variant_id, prompt, template), ';' order by prompt_variant_id)), 8)
         ] as prompts
     from variants
@@ -121,7 +121,7 @@ own_prompts as (
         model_id,
         task_id,
         [
-            count(*) || ' wordings of its own, '
+            count(*) || ' prompt variants of its own, '
             || left(md5(string_agg(concat_ws(' ', prompt_variant_id, prompt, template), ';' order by prompt_variant_id)), 8)
         ] as prompts
     from asked

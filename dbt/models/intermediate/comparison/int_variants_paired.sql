@@ -31,15 +31,22 @@ final as (
                 any_value(variants.variant_index),
                 variants.prompt_variant_id
         ) as variant,
-        -- a code for each paraphrase temperature, -1 without
-        if(
-            any_value(variants.paraphrase_temperature) is null,
-            -1,
-            dense_rank() over (
-                partition by runs.comparison_id, runs.task_id, runs.strategy
-                order by any_value(variants.paraphrase_temperature)
-            )
-        ) as temperature
+        -- as of int_annotators_inter: what differs in another respect than its wording is in no group beside a sweep
+        case
+            when any_value(variants.paraphrase_temperature) is not null
+                then
+                    dense_rank() over (
+                        partition by runs.comparison_id, runs.task_id, runs.strategy
+                        order by any_value(variants.paraphrase_temperature)
+                    )
+            when
+                not any_value(variants.is_worded_alone)
+                and count(any_value(variants.paraphrase_temperature)) over (
+                    partition by runs.comparison_id, runs.task_id, runs.strategy
+                ) > 0
+                then -2
+            else -1
+        end as temperature
     from runs
     inner join variants using (audit_run_id, task_id, strategy)
     group by runs.comparison_id, runs.task_id, runs.strategy, variants.prompt_variant_id

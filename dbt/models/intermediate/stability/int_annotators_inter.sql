@@ -52,7 +52,7 @@ members as (
             and not (
                 temperatures.is_swept
                 and wordings.paraphrase_temperature is null
-                and wordings.variation not in ('original', 'wording', 'template')
+                and not wordings.is_worded_alone
             )
         )
         or (wordings.is_original and wordings.paraphrase_temperature is null)

@@ -25,7 +25,7 @@ quarantined as (
 
 final as (
     select
-        variants.*,
+        variants.* exclude (is_worded_alone),
         coalesce(quarantined.quarantined_for, []::varchar[]) as quarantined_for,
         wordings.family_index as wording_family,
         {{ measure_version() }}

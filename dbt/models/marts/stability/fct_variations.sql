@@ -182,7 +182,7 @@ final as (
         kinds.strategy,
         kinds.variation,
         kinds.n_variants::integer as n_variants,
-        samples_asked.n_samples::integer as n_samples,
+        coalesce(effects.n_samples, samples_asked.n_samples)::integer as n_samples,
         figures.sensitivity,
         figures.sensitivity_low,
         figures.sensitivity_high,

@@ -1,0 +1,119 @@
+"""How far a kind's effect is from what other variants of it would have, and the bounds that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri
+
+from udfs.codes import dense_codes
+from udfs.resampling import satterthwaite, t_quantile
+from udfs.two_way import TwoWayVariance, two_way_variance
+
+FEWEST = 2
+"""Fewest variants of a kind, or families of wordings, besides the original for an interval over them."""
+
+MOST_FREE = 2
+"""Most degrees of freedom an interval may have, as a multiple of those of the variants: a variance over two or three of
+them is often small by chance, and would then weigh nothing in the degrees of freedom of Satterthwaite."""
+
+
+class Spread(NamedTuple):
+    """How unequal the distances of a kind's units are: from the original, and from each other; None where it has too few."""
+
+    from_original: TwoWayVariance | None
+    apart: TwoWayVariance | None
+
+    def at(self, n_units: int) -> TwoWayVariance | None:
+        """Returns the variance over units of the effect that so many of them would have; None of a single unit.
+
+        Each mean of distances varies by the variance of the distances over the number of units.
+        """
+        if self.from_original is None:
+            return None
+        near, far = weights(n_units)
+        n = round(self.from_original.n_variants)
+        of_pairs = [(near**2, self.from_original)]
+        if self.apart is not None:  # its variance is over the number of pairs, n (n - 1) / 2
+            of_pairs.append((far**2 * (n - 1) / 2, self.apart))
+        variants, both = (
+            sum(factor * getattr(part, name) for factor, part in of_pairs) for name in ("variants", "both")
+        )
+        return TwoWayVariance(variants, both, n)
+
+
+def weights(n_units: int) -> tuple[float, float]:
+    """Returns the parts that pairs with the original, and pairs of two units, have in all pairs of so many units."""
+    return 2 / (n_units + 1), (n_units - 1) / (n_units + 1)
+
+
+def bounds_of(effects: NDArray[np.float64], variance: TwoWayVariance, tail: float) -> tuple[float, float]:
+    """Returns mean -+ t standard errors; above, what variants add beyond noise is on a logarithmic scale.
+
+    The effect of few variants is skewed as a variance is: where it is small, so is its standard error. That bound is 1 at most.
+    """
+    of_samples, effect = float(effects.var(ddof=1)) / len(effects), float(effects.mean())
+    free = variance.degrees_of_freedom(of_samples, len(effects))
+    quantile = t_quantile(min(free, MOST_FREE * (variance.n_variants - 1)), tail)
+    total = variance.total(of_samples)
+    up = half = quantile * float(np.sqrt(total))
+    if effect > 0:
+        own = min(max(0.0, variance.variants - variance.both), total)
+        # never more than the variance of so many normal values is uncertain
+        most = np.log(variance.n_variants / chdtri(variance.n_variants, 1 - tail))
+        added = effect * np.expm1(min(quantile * np.sqrt(own) / effect, most))
+        up = max(half, min(1 - effect, float(np.hypot(quantile * np.sqrt(total - own), added))))
+    return effect - half, effect + up
+
+
+def is_above_zero(difference: NDArray[np.float64], variances: Sequence[TwoWayVariance], tail: float) -> bool:
+    """Returns whether a difference of effects is told from zero, of samples that have both and over the kinds' variances."""
+    of_samples = float(difference.var(ddof=1)) / len(difference)
+    of_variants = sum(part.variants for part in variances)
+    total = max(of_samples + of_variants - sum(part.both for part in variances), of_samples, of_variants)
+    samples_free, variants_free = len(difference) - 1, _free(variances)
+    free = max(
+        min(samples_free, variants_free),
+        satterthwaite(of_samples, of_variants, samples_free, variants_free, total),
+    )
+    free = min(free, MOST_FREE * variants_free)
+    return bool(difference.mean() > t_quantile(free, tail) * np.sqrt(total))
+
+
+def variance_over(
+    sample: NDArray[np.int64], unit: NDArray[np.int64], value: NDArray[np.float64]
+) -> TwoWayVariance | None:
+    """Returns `two_way_variance` of a table's entries, whose codes need not be dense; None below FEWEST units."""
+    if len(np.unique(unit)) < FEWEST:
+        return None
+    return two_way_variance(dense_codes(sample)[0], dense_codes(unit)[0], value)
+
+
+def variance_of_table(table: NDArray[np.float64]) -> TwoWayVariance | None:
+    """Returns the same of a table of samples by units, NaN where there is nothing; of a full one by its plain means."""
+    rows = table[np.isfinite(table).any(axis=1)]
+    n, n_units = rows.shape
+    if n > 1 and n_units >= FEWEST and np.isfinite(rows).all():
+        left = rows - rows.mean(axis=0)
+        left -= left.mean(axis=1, keepdims=True)
+        both = float(np.square(left).sum()) / ((n - 1) * (n_units - 1) * left.size)
+        return TwoWayVariance(float(rows.mean(axis=0).var(ddof=1)) / n_units, both, n_units)
+    sample, column = np.nonzero(np.isfinite(table))
+    return variance_over(sample, column, table[sample, column])
+
+
+def larger(one: TwoWayVariance | None, other: TwoWayVariance | None) -> TwoWayVariance | None:
+    """Returns that which is larger beyond noise: where pseudo-values are equal by chance, distances are not, and the reverse."""
+    if one is None or other is None:
+        return one
+    return other if other.variants - other.both > one.variants - one.both else one
+
+
+def _free(parts: Sequence[TwoWayVariance]) -> float:
+    """The degrees of freedom of the sum of variances over variants."""
+    total = sum(part.variants for part in parts)
+    uncertain = sum(part.variants**2 / max(1.0, part.n_variants - 1) for part in parts)
+    return total**2 / uncertain if uncertain > 0 else np.inf
