@@ -40,7 +40,7 @@ class WorstWording:
     """The wording of the worst group that is right least often, or else whose labels differ most from the others'."""
 
     wording: Wording
-    label: str  # accuracy, difference from the other wordings
+    label: str  # accuracy, difference from the others
     figure: float
     of_original: float | None
 
@@ -199,7 +199,7 @@ def _wording_of(copy: Copy, worst: Worst) -> WorstWording | None:
     if len(rows) < 2:  # noqa: PLR2004 - one wording is no worse than another
         return None
     first, original = rows[0], next((row for row in rows if row["is_original"]), None)
-    for name, label in (("accuracy", "accuracy"), ("disagreement", "difference from the other wordings")):
+    for name, label in (("accuracy", "accuracy"), ("disagreement", "difference from the others")):
         if first[name] is not None:
             of_original = None if original is None or original is first else original[name]
             return WorstWording(wording=_wording(copy, first), label=label, figure=first[name], of_original=of_original)

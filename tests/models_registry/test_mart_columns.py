@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import re
+
 import pytest
 
+from models_registry.cards import WORDED_ALONE
 from models_registry.mart_columns import (
     ABOUT,
     ENDS,
@@ -87,3 +91,9 @@ def test_the_newest_scorecard_has_the_columns_of_all() -> None:
 def test_a_mart_that_is_not_there_is_named() -> None:
     with pytest.raises(FileNotFoundError, match="rpt_audits"):
         mart_columns("rpt_audits")
+
+
+def test_staging_calls_worded_alone_what_the_cards_do() -> None:
+    text = (dbt_project() / "models" / "staging" / "stg_prompt_variants.sql").read_text("utf-8")
+    (listed,) = re.findall(r"in \((.*)\) as is_worded_alone", text)
+    assert (None, *ast.literal_eval(f"({listed})")) == WORDED_ALONE

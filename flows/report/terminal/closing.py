@@ -33,7 +33,7 @@ def _worst(worst: Worst) -> str:
         return sentence
     wording = worst.wording
     beside = "" if wording.of_original is None else f", {number(wording.of_original)} with the original wording"
-    return f"{sentence}; its worst wording is {wording.wording.name}: {wording.label} {number(wording.figure)}{beside}"
+    return f"{sentence}; its worst prompt is {wording.wording.name}: {wording.label} {number(wording.figure)}{beside}"
 
 
 def _example(example: Example) -> str:
