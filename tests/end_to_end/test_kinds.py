@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from flows.audit.variations.input_noise import NOISES
 from flows.marts.transform import transform
+from flows.prompts.variations.input_noise import NOISES
 from flows.system.keys import request_sha256, sent_by
 from flows.warehouse import Warehouse
 from models_registry.registry import load_registry

@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from flows.audit.prompts import ClassificationPrompt
-from flows.audit.variations import (
+from flows.prompts.messages import ClassificationPrompt
+from flows.prompts.variations import (
     examples,
     formatting,
     input_noise,
@@ -19,7 +19,7 @@ from flows.audit.variations import (
     option_order,
     system,
 )
-from flows.audit.variations.original import Level, Original, PromptT
+from flows.prompts.variations.original import Level, Original, PromptT
 from models_registry.cards import Rephrasing, TaskCard, Template, Variation
 from models_registry.samples import ChosenSamples
 

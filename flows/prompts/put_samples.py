@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flows.audit.design import Design
-from flows.audit.prompts import ClassificationPrompt, Messages, left_open, prompt_of, render
-from flows.audit.templates import ask
-from flows.audit.variations import input_noise, label_order, option_order, varied
-from models_registry.cards import Template
-from models_registry.samples import Sample
+from flows.prompts.messages import ClassificationPrompt, Messages, left_open, prompt_of, render
+from flows.prompts.templates import ask
+from flows.prompts.variations import input_noise, label_order, option_order, varied
+from models_registry.cards import TaskCard, Template
+from models_registry.samples import ChosenSamples, Sample
 
 LABELS = "{labels}"
 
@@ -31,18 +30,17 @@ class Prompter:
 
     def __init__(  # noqa: PLR0913 - what of a variant decides its messages
         self,
-        design: Design,
+        task: TaskCard,
+        chosen: ChosenSamples,
         *,
-        task_id: str,
         strategy: str,
         instruction: str,
         template: Template | None,
         setting: str | None,
     ) -> None:
-        self._task = design.card_of(task_id, strategy)
+        self._task = task
         self._instruction, self._template = instruction, template
         self._setting: Mapping[str, Any] = {} if setting is None else json.loads(setting)
-        chosen = design.samples[task_id]
         # a template has been varied when its variant was made
         self._prompt = prompt_of(self._task, strategy, chosen.examples)
         if template is None:

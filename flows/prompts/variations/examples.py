@@ -11,9 +11,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from flows.audit.prompts import ONE_SHOT, ClassificationPrompt, dressing
-from flows.audit.variations.order import SEEDED, order_of
-from flows.audit.variations.original import Level, Original, PromptT
+from flows.prompts.messages import ONE_SHOT, ClassificationPrompt, dressing
+from flows.prompts.variations.order import SEEDED, order_of
+from flows.prompts.variations.original import Level, Original, PromptT
 from models_registry.cards import TaskCard, Template
 from models_registry.samples import ChosenSamples
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from flows.audit.variations.original import Level, Original
 from flows.engines.embedded.draws import choice, uniform
+from flows.prompts.variations.original import Level, Original
 from models_registry.cards import TaskCard
 from models_registry.samples import Sample
 
