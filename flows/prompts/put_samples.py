@@ -18,11 +18,21 @@ LABELS = "{labels}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownSample:
-    """A sample as a prompt shows it; `option_order` has for each place the option's place in the data, nothing if it is that."""
+    """A sample as a prompt shows it.
+
+    `option_order` has for each place the option's place in the data, nothing if it is that; `labels` is what stands for {labels}
+    in the messages that are left open, None where that is the same for every sample.
+    """
 
     sample: Sample
     messages: Messages
     option_order: tuple[int, ...] = ()
+    labels: str | None = None
+
+
+def json_of(messages: Messages) -> str:
+    """Returns messages as JSON, a list of objects with role and content."""
+    return json.dumps([{"role": role, "content": content} for role, content in messages], ensure_ascii=False)
 
 
 class Prompter:
@@ -61,7 +71,12 @@ class Prompter:
             else ask(self._template, shown)
         )
         is_of_data = order == tuple(range(len(order)))
-        return ShownSample(sample=shown, messages=messages, option_order=() if is_of_data else order)
+        return ShownSample(
+            sample=shown,
+            messages=messages,
+            option_order=() if is_of_data else order,
+            labels=self._prompt_for(sample.gold_label).block if self._orders_by_gold else None,
+        )
 
     @property
     def output_format(self) -> str:
@@ -75,8 +90,7 @@ class Prompter:
         Where each sample has its labels in another order, {labels} stands for them.
         """
         block = LABELS if self._orders_by_gold else None
-        messages = left_open(self._prompt_for(None), self._instruction, block)
-        return json.dumps([{"role": role, "content": content} for role, content in messages], ensure_ascii=False)
+        return json_of(left_open(self._prompt_for(None), self._instruction, block))
 
     @property
     def _orders_by_gold(self) -> bool:

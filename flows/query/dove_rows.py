@@ -63,6 +63,14 @@ def _choices_order(row: dict[str, Any]) -> dict[str, str]:
     return {"method": str(name or "reordered"), "description": "Choices stand as they were shown, in this order"}
 
 
+def _raw_input(row: dict[str, Any]) -> str | None:
+    """Returns the whole prompt as one text, a blank line between messages; where it is not recorded, the sample's input."""
+    if row["messages"] is None:
+        own: str | None = row["input"]
+        return own
+    return "\n\n".join(message["content"] for message in json.loads(row["messages"]))
+
+
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     labels = row["labels"] or []
     texts = row["choices"] or (labels if row["kind"] == "classification" else [])
@@ -91,7 +99,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
             },
         },
         "instance": {
-            "task_type": "classification" if labels else "generation", "raw_input": row["input"], "language": None,
+            "task_type": "classification" if labels else "generation", "raw_input": _raw_input(row), "language": None,
             "sample_identifier": {
                 "dataset_name": row["task"], "hf_repo": None, "hf_index": row["sample_id"], "hf_split": None,
             },

@@ -19,6 +19,8 @@ from typing import Any
 import pytest
 
 from flows.marts.transform import transform
+from flows.prompts.as_sent import SentPrompts
+from flows.prompts.put_samples import json_of
 from flows.prompts.variations.input_noise import NOISES
 from flows.system.keys import request_sha256, sent_by
 from flows.warehouse import Warehouse
@@ -82,7 +84,21 @@ chosen:
   models: [api]
   rephrasing: {rephraser: rules, variants: 4, templates: true, kinds: [CHOSEN], variants_of: {option_order: 6, language: 2}}
   repetitions: {original: 1, variants: 1}
+moods:
+  tasks: [mood]
+  models: [api]
+  strategies: [one_shot]
+  rephrasing: {kinds: [label_order, examples, input_noise], crossed: true, noise_rate: 0.5, variants: 3}
+  repetitions: {original: 2, variants: 1}
+  samples: {limit: 4}
+quizzes:
+  tasks: [quiz]
+  models: [api]
+  rephrasing: {kinds: [input_noise, option_order, system], crossed: true, noise_rate: 0.5, variants: 3}
+  repetitions: {original: 1, variants: 1}
+  samples: {limit: 4}
 """
+ONE_BY_ONE, CROSSED = ("sorted", "chosen"), ("moods", "quizzes")
 
 
 @dataclass(frozen=True)
@@ -91,7 +107,8 @@ class Asked:
 
     warehouse: Path
     server: KnowingServer
-    cells: list[dict[str, Any]]
+    cells: list[dict[str, Any]]  # of the audits that vary one kind at a time
+    crossed: list[dict[str, Any]]
     orders: Mapping[tuple[str, str], list[int]]
 
 
@@ -151,13 +168,18 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
             asking = start(folder, audit, n_askers=1 if audit == "sorted" else 2)
             _, err = asking.communicate(timeout=120)
             assert asking.returncode == 0, err
+        for audit in CROSSED:
+            _, err = (asking := start(folder, audit)).communicate(timeout=120)
+            assert asking.returncode == 0, err
         warehouse = folder / "audit.duckdb"
         transform(Warehouse(warehouse), [run for (run,) in query(warehouse, "select audit_run_id from raw.audit_runs")],
                   "up_to_formats")  # fmt: skip
+        cells = sent_cells(warehouse, folder / "cards", server)
         yield Asked(
             warehouse=warehouse,
             server=server,
-            cells=sent_cells(warehouse, folder / "cards", server),
+            cells=[cell for cell in cells if cell["audit"] in ONE_BY_ONE],
+            crossed=[cell for cell in cells if cell["audit"] in CROSSED],
             orders={
                 (variant, sample): order
                 for variant, sample, order in query(
@@ -171,22 +193,25 @@ def sent_cells(warehouse: Path, cards: Path, server: KnowingServer) -> list[dict
     """Every cell with its variant, its sample and the messages that the server got for it, found by the hash of what was sent."""
     sent = sent_by(load_registry([cards]).model("api"))
     got = {
-        request_sha256(sent, [(each["role"], each["content"]) for each in body["messages"]], 1): body["messages"]
+        request_sha256(sent, [(each["role"], each["content"]) for each in body["messages"]], repetition): body[
+            "messages"
+        ]
         for body in server.bodies
+        for repetition in (1, 2)
     }
-    names = ("task", "variant", "variation", "setting", "index", "instruction", "prompt", "sample", "text", "options",
+    names = ("audit", "run", "prediction", "repetition", "task", "variant", "variation", "setting", "index", "instruction", "prompt", "sample", "text", "options",
              "gold", "request", "status", "label", "is_correct")  # fmt: skip
     rows = query(
         warehouse,
-        "select p.task_id, v.prompt_variant_id, v.variation, v.setting, v.variant_index, v.instruction, v.prompt, "
+        "select r.audit_id, audit_run_id, prediction_id, p.repetition, p.task_id, v.prompt_variant_id, v.variation, v.setting, v.variant_index, v.instruction, v.prompt, "
         "p.sample_id, s.input, s.options, s.gold_label, p.request_sha256, l.answer_status, l.label, l.is_correct "
-        "from raw.predictions p join raw.prompt_variants v using (audit_run_id, prompt_variant_id) "
+        "from raw.predictions p join raw.audit_runs r using (audit_run_id) join raw.prompt_variants v using (audit_run_id, prompt_variant_id) "
         "join raw.samples s on s.audit_run_id = p.audit_run_id and s.sample_id = p.sample_id "
         "join intermediate.int_predictions_labelled l using (prediction_id)",
     )
     cells = [dict(zip(names, row, strict=True)) for row in rows]
     for cell in cells:
-        messages = got[cell["request"]]
+        messages = cell["messages"] = got[cell["request"]]
         cell["setting"] = json.loads(cell["setting"])
         cell["system"] = next((each["content"] for each in messages if each["role"] == "system"), None)
         cell["user"] = messages[-1]["content"]
@@ -205,6 +230,25 @@ def of_kind(asked: Asked, task: str, kind: str) -> list[tuple[dict[str, Any], di
 
 
 pytestmark = pytest.mark.slow
+
+
+def test_prompts_are_put_together_again_from_what_has_landed_byte_for_byte(asked: Asked) -> None:
+    cells = [*asked.cells, *asked.crossed]
+    assert {len(cell["setting"]) for cell in cells} == {0, 1, 2, 3}
+    for run in {cell["run"] for cell in cells}:
+        own = [cell for cell in cells if cell["run"] == run]
+        answers = [
+            {"prediction_id": cell["prediction"], "model_id": "api", "prompt_variant_id": cell["variant"],
+             "sample_id": cell["sample"], "repetition": cell["repetition"]}
+            for cell in own
+        ]  # fmt: skip
+        with Warehouse(asked.warehouse).write() as con:
+            prompts = SentPrompts(con, run)
+            shown = prompts.shown(answers)
+        assert prompts.n_otherwise == 0
+        for cell, each in zip(own, shown, strict=True):
+            assert each is not None
+            assert json.loads(json_of(each.messages)) == cell["messages"]
 
 
 def test_every_cell_is_asked_once_though_the_runs_were_killed(asked: Asked) -> None:

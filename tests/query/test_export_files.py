@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows.query.dove_rows import dove_rows
-from flows.query.export_run import FORMS, SCHEMA, refuse_filled
+from flows.query.export_files import FORMS, SCHEMA, refuse_filled
 from models_registry.errors import UsageError
 
 
@@ -34,7 +34,7 @@ def answer(**changes: Any) -> dict[str, Any]:
 
 def test_an_answer_without_a_completion_is_no_row_of_dove_and_not_counted(tmp_path: Path) -> None:
     rows = [answer(), answer(completion=None), answer(completion=None, is_sensitive=True)]
-    assert FORMS["dove"](tmp_path, rows, "run") == 2
+    assert FORMS["dove"](tmp_path, [rows], "run") == 2
 
 
 def test_a_row_of_dove_has_the_options_as_they_were_shown() -> None:

@@ -100,6 +100,11 @@ def varied(prompt: PromptT, setting: Setting, task: TaskCard, chosen: ChosenSamp
     return prompt
 
 
+def is_of_each_sample(setting: Setting) -> bool:
+    """Returns whether a setting shows each sample in its own way, beside what is put into the same messages."""
+    return "input_noise" in setting or "option_order" in setting or label_order.is_of_gold(setting.get("label_order"))
+
+
 def variation_of(setting: Setting) -> str:
     """Returns in which respect a variant with a setting differs from the original."""
     return "original" if not setting else next(iter(setting)) if len(setting) == 1 else "crossed"

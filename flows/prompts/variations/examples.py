@@ -86,6 +86,11 @@ def _of_template(template: Template, n: int) -> list[Level]:
     return chosen[:n]
 
 
+def labels_of(level: Level, names: Sequence[str]) -> list[str]:
+    """Returns the label of each row that a level shows; rows are taken label by label, so as many of each."""
+    return [names[place % len(names)] for place in range(len(level["rows"]))]
+
+
 def apply(prompt: PromptT, level: Level, chosen: ChosenSamples) -> PromptT:
     """Returns the prompt with these examples, in this order."""
     if not isinstance(prompt, ClassificationPrompt):
