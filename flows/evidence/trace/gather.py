@@ -101,7 +101,10 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
     most: int | None = None,
     prompts_of: Callable[[str], SentPrompts] | None = None,
 ) -> Trace:
-    """Returns the same of a row of a mart that is at hand, on an open copy; `prompts_of` gives those of a run, read once for many."""
+    """Returns the same of a row of a mart that is at hand, on an open copy.
+
+    `prompts_of` gives the prompts of a run, which are read once for many rows.
+    """
     mart, column, _ = parse_figure(figure)
     compared = rows_of(con, COMPARISONS, comparison=row["comparison_id"]) if mart in COMPARED else []
     whose = {"base_model_id": compared[0]["base_model_id"]} | row if compared else row
