@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,83 +18,12 @@ from flows.marts.transform import transform
 from flows.prompts.as_sent import SentPrompts
 from flows.prompts.put_samples import json_of
 from flows.prompts.variations.input_noise import NOISES
-from flows.system.keys import request_sha256, sent_by
 from flows.warehouse import Warehouse
-from models_registry.registry import load_registry
 from tests.support.http_audit import query
+from tests.support.kinds_audit import MOODS, messages_got, start, write_registry
 from tests.support.knowing_server import KnowingServer, knowing_server
-from tests.support.loopback import ROOT
 
 CONNECTIONS = 8
-MOODS = ("pleased", "annoyed", "neutral")
-SORTED_KINDS = ("wording", "format", "label_order", "examples", "input_noise", "system", "language")
-CHOSEN_KINDS = ("wording", "format", "option_order", "examples", "input_noise", "system", "language")
-CARDS = """models/api.yml:
-api:
-  engine: openai_api
-  model: small
-  base_url: URL
-  api_key_env: AUDIT_KEY
-  sampling: {temperature: 0, max_tokens: 16}
-  limits: {max_connections: 8}
----
-tasks/t.yml:
-mood:
-  labels: {pleased: it praises, annoyed: it complains, neutral: it does neither}
-  instruction: Sort the message by the mood of its writer.
-  output_format: Reply with the label alone.
-  messages:
-    - {role: system, content: You read letters.}
-    - {role: user, content: "{instruction} {output_format}\\n\\nMessage: {input}"}
-  translations: {de: Welche Stimmung hat die Nachricht?, fr: Classez le message selon son humeur.}
-  data: {path: datasets/mood.csv, id: id, input: text, gold_label: mood}
-quiz:
-  kind: multiple_choice
-  templates: quiz
-  translations: {de: "{examples}\\n\\nFrage: {question}\\n{options}\\nAntwort:"}
-  data: {path: datasets/quiz.csv, id: id, input: text, gold_label: right, options: [a, b, c, d]}
----
-templates/quiz.yml:
-quiz:
-  kind: multiple_choice
-  templates:
-    - system: You sit an examination.
-      text: "{examples}\\n\\nRead the question and choose the right option.\\n\\nQuestion: {question}\\n{options}\\nAnswer:"
-      examples:
-        - {question: "What is wet? A. stone B. rain", answer: B}
-        - {question: "What is hot? A. fire B. ice", answer: A}
-        - {question: "What is tall? A. ant B. tree", answer: B}
-    - text: "{question}\\n{options}\\nGive the number."
-      enumerators: numbers
----
-audits/a.yml:
-sorted:
-  tasks: [mood]
-  models: [api]
-  strategies: [one_shot]
-  rephrasing: {rephraser: rules, variants: 4, kinds: [SORTED], variants_of: {language: 3}, noise_rate: 0.3}
-  repetitions: {original: 1, variants: 1}
-  samples: {limit: 15}
-chosen:
-  tasks: [quiz]
-  models: [api]
-  rephrasing: {rephraser: rules, variants: 4, templates: true, kinds: [CHOSEN], variants_of: {option_order: 6, language: 2}}
-  repetitions: {original: 1, variants: 1}
-moods:
-  tasks: [mood]
-  models: [api]
-  strategies: [one_shot]
-  rephrasing: {kinds: [label_order, examples, input_noise], crossed: true, noise_rate: 0.5, variants: 3}
-  repetitions: {original: 2, variants: 1}
-  samples: {limit: 4}
-quizzes:
-  tasks: [quiz]
-  models: [api]
-  rephrasing: {kinds: [input_noise, option_order, system], crossed: true, noise_rate: 0.5, variants: 3}
-  repetitions: {original: 1, variants: 1}
-  samples: {limit: 4}
-"""
-ONE_BY_ONE, CROSSED = ("sorted", "chosen"), ("moods", "quizzes")
 
 
 @dataclass(frozen=True)
@@ -107,50 +32,8 @@ class Asked:
 
     warehouse: Path
     server: KnowingServer
-    cells: list[dict[str, Any]]  # of the audits that vary one kind at a time
-    crossed: list[dict[str, Any]]
+    cells: list[dict[str, Any]]
     orders: Mapping[tuple[str, str], list[int]]
-
-
-def write_registry(folder: Path, url: str) -> dict[str, str]:
-    """Writes cards and data; returns the key, by the number that stands in each question."""
-    text = (
-        CARDS.replace("URL", url).replace("SORTED", ", ".join(SORTED_KINDS)).replace("CHOSEN", ", ".join(CHOSEN_KINDS))
-    )
-    for part in text.split("---\n"):
-        name, _, content = part.partition(":\n")
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(content)
-    (folder / "datasets").mkdir()
-    key = {}
-    with (folder / "datasets/mood.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["id", "text", "mood"])
-        for n in range(42):
-            key[f"m{n}"] = MOODS[n % 3]
-            rows.writerow([f"m{n}", f"Letter m{n} about another long delayed parcel from yesterday", MOODS[n % 3]])
-    with (folder / "datasets/quiz.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["id", "text", "a", "b", "c", "d", "right"])
-        for n in range(12):
-            options = [f"option {color} {n}" for color in ("red", "green", "blue", "grey")]
-            key[f"q{n}"] = options[n % 4]
-            options = options if n % 3 else [*options[:3], ""]  # some have three
-            right = "ABCD"[n % 4] if options[n % 4] else "A"
-            key[f"q{n}"] = options["ABCD".index(right)]
-            rows.writerow([f"q{n}", f"Which colour belongs to thing q{n} in the catalogue?", *options, right])
-    return key
-
-
-def start(folder: Path, audit: str, n_askers: int = 1) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.support.http_audit", str(folder / "audit.duckdb"), str(folder / "cards")]
-    return subprocess.Popen(
-        [*command, "ask", str(n_askers), audit],
-        cwd=ROOT,
-        env={**os.environ, "AUDIT_KEY": "sk-0123456789abcdef"},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -168,18 +51,13 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
             asking = start(folder, audit, n_askers=1 if audit == "sorted" else 2)
             _, err = asking.communicate(timeout=120)
             assert asking.returncode == 0, err
-        for audit in CROSSED:
-            _, err = (asking := start(folder, audit)).communicate(timeout=120)
-            assert asking.returncode == 0, err
         warehouse = folder / "audit.duckdb"
         transform(Warehouse(warehouse), [run for (run,) in query(warehouse, "select audit_run_id from raw.audit_runs")],
                   "up_to_formats")  # fmt: skip
-        cells = sent_cells(warehouse, folder / "cards", server)
         yield Asked(
             warehouse=warehouse,
             server=server,
-            cells=[cell for cell in cells if cell["audit"] in ONE_BY_ONE],
-            crossed=[cell for cell in cells if cell["audit"] in CROSSED],
+            cells=sent_cells(warehouse, folder / "cards", server),
             orders={
                 (variant, sample): order
                 for variant, sample, order in query(
@@ -190,22 +68,16 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
 
 
 def sent_cells(warehouse: Path, cards: Path, server: KnowingServer) -> list[dict[str, Any]]:
-    """Every cell with its variant, its sample and the messages that the server got for it, found by the hash of what was sent."""
-    sent = sent_by(load_registry([cards]).model("api"))
-    got = {
-        request_sha256(sent, [(each["role"], each["content"]) for each in body["messages"]], repetition): body[
-            "messages"
-        ]
-        for body in server.bodies
-        for repetition in (1, 2)
-    }
-    names = ("audit", "run", "prediction", "repetition", "task", "variant", "variation", "setting", "index", "instruction", "prompt", "sample", "text", "options",
-             "gold", "request", "status", "label", "is_correct")  # fmt: skip
+    """Every cell with its variant, its sample and the messages that the server got, found by the hash of what was sent."""
+    got = messages_got(cards, server)
+    names = ("run", "prediction", "task", "variant", "variation", "setting", "index", "instruction", "prompt", "sample",
+             "text", "options", "gold", "request", "status", "label", "is_correct")  # fmt: skip
     rows = query(
         warehouse,
-        "select r.audit_id, audit_run_id, prediction_id, p.repetition, p.task_id, v.prompt_variant_id, v.variation, v.setting, v.variant_index, v.instruction, v.prompt, "
-        "p.sample_id, s.input, s.options, s.gold_label, p.request_sha256, l.answer_status, l.label, l.is_correct "
-        "from raw.predictions p join raw.audit_runs r using (audit_run_id) join raw.prompt_variants v using (audit_run_id, prompt_variant_id) "
+        "select p.audit_run_id, p.prediction_id, p.task_id, v.prompt_variant_id, v.variation, v.setting, v.variant_index, "
+        "v.instruction, v.prompt, p.sample_id, s.input, s.options, s.gold_label, p.request_sha256, "
+        "l.answer_status, l.label, l.is_correct "
+        "from raw.predictions p join raw.prompt_variants v using (audit_run_id, prompt_variant_id) "
         "join raw.samples s on s.audit_run_id = p.audit_run_id and s.sample_id = p.sample_id "
         "join intermediate.int_predictions_labelled l using (prediction_id)",
     )
@@ -233,13 +105,11 @@ pytestmark = pytest.mark.slow
 
 
 def test_prompts_are_put_together_again_from_what_has_landed_byte_for_byte(asked: Asked) -> None:
-    cells = [*asked.cells, *asked.crossed]
-    assert {len(cell["setting"]) for cell in cells} == {0, 1, 2, 3}
-    for run in {cell["run"] for cell in cells}:
-        own = [cell for cell in cells if cell["run"] == run]
+    for run in {cell["run"] for cell in asked.cells}:
+        own = [cell for cell in asked.cells if cell["run"] == run]
         answers = [
             {"prediction_id": cell["prediction"], "model_id": "api", "prompt_variant_id": cell["variant"],
-             "sample_id": cell["sample"], "repetition": cell["repetition"]}
+             "sample_id": cell["sample"], "repetition": 1}
             for cell in own
         ]  # fmt: skip
         with Warehouse(asked.warehouse).write() as con:

@@ -32,7 +32,9 @@ CARD = TaskCard.model_validate(
 LONG, SHORT = 'Zoë Quellington called from "17 Larch Mews" on Tuesday', "Ask Quell"  # short: fewer than is looked for
 SPARE = tuple(
     Sample(name, text, label, {})
-    for name, text, label in (("e-long", LONG, "yes"), ("e-short", SHORT, "no"), ("e-3", "Never mind.", "yes"), ("e-4", "No.", "no"))
+    for name, text, label in (
+        ("e-long", LONG, "yes"), ("e-short", SHORT, "no"), ("e-3", "Never mind.", "yes"), ("e-4", "No.", "no"),
+    )
 )  # fmt: skip
 CHOSEN = ChosenSamples((), {"yes": "Is it?", "no": "It is."}, SPARE)
 SETTINGS: list[dict[str, Any]] = [
@@ -52,7 +54,7 @@ def prompt(setting: dict[str, Any]) -> str:
 
 
 def made(folder: Path, **changes: str) -> Gated:
-    """Two nights whose prompts show rows e-long and e-short, a model that quotes the one, a backup; `changes` of prompts."""
+    """Two nights whose prompts show rows e-long and e-short, a model that quotes one, a backup; `changes` of prompts."""
     gated = Gated(folder, MARTS)
     runs = []
     for night in range(2):
@@ -64,9 +66,8 @@ def made(folder: Path, **changes: str) -> Gated:
              "prompt": changes.get(f"v{place}", prompt(setting)), "repetitions": [1], "setting": json.dumps(setting)}
             for place, setting in enumerate(SETTINGS)
         ]  # fmt: skip
-        Warehouse(gated.warehouse).land(
-            [("prompt_variants", frame_of("prompt_variants", variants)), ("tasks", frame_of("tasks", [task_row(run, "t", CARD)]))],
-        )  # fmt: skip
+        landed = {"prompt_variants": variants, "tasks": [task_row(run, "t", CARD)]}
+        Warehouse(gated.warehouse).land([(table, frame_of(table, rows)) for table, rows in landed.items()])
         gated._pending += [
             (f"marts.{mart}", {"audit_run_id": run, "task_id": "t", "prompt_variant_id": row["prompt_variant_id"],
                                "prompt": row["prompt"]})
@@ -84,11 +85,14 @@ def holding(folder: Path, text: str) -> set[str]:
     """The files that hold a text, by their bytes or, where they pack them, by their rows."""
     found = set()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        if any(each.encode() in path.read_bytes() for each in (text, json.dumps(text)[1:-1], text.split('"')[0])):
+        if any(
+            each.encode() in path.read_bytes()
+            for each in (text, json.dumps(text)[1:-1], text.split('"', maxsplit=1)[0])
+        ):
             found.add(path.name)
         if path.suffix == ".parquet":
             rows = duckdb.read_parquet(str(path), hive_partitioning=False).fetchall()
-            found |= {path.name} if text.split('"')[0] in str(rows) else set()
+            found |= {path.name} if text.split('"', maxsplit=1)[0] in str(rows) else set()
     return found
 
 
