@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from flows.display.figures import cut, shown
-from flows.system.keys import as_json
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -106,13 +106,14 @@ def tree_of(trace: Trace) -> Tree:
 
 def _add_prompts(top: Tree, trace: Trace) -> None:
     """The messages as they were sent, in full where they are those of one sample under one variant."""
-    prompts = [{**row, "messages": as_json(row["messages"])} for row in trace.prompts]
+    prompts = [{**row, "messages": json.dumps(row["messages"], ensure_ascii=False)} for row in trace.prompts[:MOST]]
     if len(prompts) == 1 and isinstance(trace.prompts[0]["messages"], list):
         below = top.add(_line("prompt as sent"))
         for message in trace.prompts[0]["messages"]:
             below.add(_line(f"{message['role']}: {message['content']}"))
     else:
-        _add_rows(top, f"{len(prompts):,} prompts as sent", prompts, PROMPT)
+        head = "prompts as sent" if trace.n_answers <= MOST else "prompts as sent, the first; --json lists all"
+        _add_rows(top, head, prompts, PROMPT)
     if trace.prompts_note is not None:
         top.add(_line(trace.prompts_note))
 

@@ -73,11 +73,18 @@ class Trace:
         return [] if self.lineage is None else self.lineage.raw_columns()
 
 
-def trace(
-    warehouse: Warehouse, figure: str, text: Policy | None = None, *, with_lineage: bool = True, most: int | None = None
+def trace(  # noqa: PLR0913 - options of a command
+    warehouse: Warehouse,
+    figure: str,
+    text: Policy | None = None,
+    *,
+    with_lineage: bool = True,
+    most: int | None = None,
+    most_prompts: int | None = None,
 ) -> Trace:
     """Returns what a figure, or a row of a mart, rests on; `most` answers and samples are listed of it, all without.
 
+    The prompts of the first `most_prompts` of these answers are put together as they were sent, those of all without.
     `text` none leaves inputs, completions and prompts out, excerpt and full have them; default: full, none of tasks marked
     sensitive. `with_lineage` follows the column to raw columns, which compiles the project once.
 
@@ -88,7 +95,7 @@ def trace(
     mart, column, _ = parse_figure(figure)
     with warehouse.published.connect() as con:
         row = _row(con, figure, mart, column)
-        return trace_row(con, figure, row, text, with_lineage=with_lineage, most=most)
+        return trace_row(con, figure, row, text, with_lineage=with_lineage, most=most, most_prompts=most_prompts)
 
 
 def trace_row(  # noqa: PLR0913 - what `trace` has
@@ -99,6 +106,7 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
     *,
     with_lineage: bool = False,
     most: int | None = None,
+    most_prompts: int | None = None,
     prompts_of: Callable[[str], SentPrompts] | None = None,
 ) -> Trace:
     """Returns the same of a row of a mart that is at hand, on an open copy.
@@ -128,7 +136,7 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
     raw["format_checks"] = rows_of(con, CHECKS, runs=parameters["runs"], most=listed["most"])
     tasks = {answer["prediction_id"]: answer["task_id"] for answer in answers}
     tasks |= {each["control_id"]: each["task_id"] for each in raw.get("judge_controls", ())}
-    prompts, note = _prompts(prompts_of or partial(SentPrompts, con), parameters["runs"], answers)
+    prompts, note = _prompts(prompts_of or partial(SentPrompts, con), parameters["runs"], answers[:most_prompts])
     prompts = [_with_texts(each, texts, tasks) for each in prompts]
     for name, rows in raw.items():
         raw[name] = [_with_texts(each, texts, tasks) for each in rows]
