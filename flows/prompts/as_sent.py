@@ -22,7 +22,7 @@ from models_registry.cards import ModelCard, TaskCard, Template
 from models_registry.samples import ChosenSamples, Sample
 
 OTHERWISE = "texts of them were erased, or another version of promptaudit put them together"
-NOT_THERE = (ValueError, KeyError, TypeError, IndexError, AttributeError)
+NOT_THERE = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError)
 """What cards and rows raise that this version does not understand, or that somebody else wrote."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flows.display.policy import Texts
-from flows.prompts.as_sent import SentPrompts
+from flows.prompts.as_sent import NOT_THERE, SentPrompts
 from flows.prompts.variations import is_of_each_sample
 from flows.warehouse import Row
 from flows.warehouse.duckdb_file import Connection
@@ -49,7 +49,10 @@ def changes_each_sample(variant: Row) -> bool:
     setting = variant.get("setting")
     if setting is None:
         return variant.get("variation") in ("option_order", "label_order", "input_noise", "crossed")
-    return is_of_each_sample(json.loads(setting))
+    try:
+        return is_of_each_sample(json.loads(setting))
+    except NOT_THERE:  # what stands in a copy may be somebody else's
+        return False
 
 
 def gather_shown(  # noqa: PLR0913 - of which answers
