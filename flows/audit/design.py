@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from flows.audit.check_cards import CardCheck, check_audit
 from flows.audit.check_cards.cards import perturbed_last
 from flows.audit.check_cards.data import fetch_samples
-from flows.audit.prompts import TRIED
-from flows.audit.templates import columns_of, weighs_options
+from flows.prompts.messages import TRIED
+from flows.prompts.templates import columns_of, weighs_options
 from flows.system.keys import as_json, content_id, sent_by
 from models_registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, TemplateCard
 from models_registry.errors import raise_all

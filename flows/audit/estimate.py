@@ -12,9 +12,9 @@ from flows.audit.check_cards.data import choose
 from flows.audit.grid import n_asks, samples_by_wording
 from flows.audit.judge_requests import Ruling, rulings_of
 from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
-from flows.audit.prompts import STRUCTURED, prompt_of, render
 from flows.audit.rewording import n_variants, rewordings_of
-from flows.audit.templates import ask
+from flows.prompts.messages import STRUCTURED, prompt_of, render
+from flows.prompts.templates import ask
 from models_registry.cards import AuditCard, ModelCard, TaskCard
 from models_registry.errors import UsageError, nearest, raise_all
 from models_registry.registry import Registry

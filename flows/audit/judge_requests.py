@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from flows.audit.design import Design
-from flows.audit.prompts import Messages
 from flows.engines import Question
+from flows.prompts.messages import Messages
 from flows.system.keys import as_json, content_id, sent_by
 from models_registry.cards import JudgeCard, TaskCard
 from models_registry.placeholders import substitute

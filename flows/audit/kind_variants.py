@@ -9,9 +9,9 @@ from dataclasses import replace
 from flows.audit.design import Design
 from flows.audit.plan import Variant, template_of
 from flows.audit.rewording import n_wordings_wanted
-from flows.audit.templates import reader_of
-from flows.audit.variations import Setting, language, option_order, settings, variation_of, varied
-from flows.audit.variations.original import original_of
+from flows.prompts.templates import reader_of
+from flows.prompts.variations import Setting, language, option_order, settings, variation_of, varied
+from flows.prompts.variations.original import original_of
 from flows.system.keys import as_json, prompt_variant_id
 
 

@@ -15,7 +15,6 @@ from flows.audit.edit_prompts import read_prompts
 from flows.audit.kind_variants import kind_variants, option_order_rows
 from flows.audit.paid_rephraser import KeptEngine
 from flows.audit.plan import Variant, prompter_of, template_of
-from flows.audit.prompts import STRUCTURED
 from flows.audit.rewording import Rewording
 from flows.audit.template_variants import (
     is_of_card,
@@ -24,9 +23,10 @@ from flows.audit.template_variants import (
     templates_of_card,
     variants_key,
 )
-from flows.audit.templates import left_open, reader_of
 from flows.audit.variants import Proposal, earlier_proposals, earlier_rows, landed_variants, rephrasing_key, rewordings
 from flows.engines import Engine, always, open_engine, silent
+from flows.prompts.messages import STRUCTURED
+from flows.prompts.templates import left_open, reader_of
 from flows.rephrasers import Rephraser, Wording
 from flows.rephrasers.protected_spans import protected_words
 from flows.rephrasers.refusals import shortfall, why_wording_refused

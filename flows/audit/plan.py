@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from flows.audit.design import Design
-from flows.audit.put_samples import Prompter
-from flows.audit.templates import answers_to_weigh, question_of
 from flows.engines import Request
+from flows.prompts.put_samples import Prompter
+from flows.prompts.templates import answers_to_weigh, question_of
 from flows.system.keys import prediction_id, request_sha256, sent_by
 from flows.warehouse import Warehouse
 from models_registry.cards import WORDED_ALONE, Template
@@ -165,8 +165,8 @@ def missing_requests(
 def prompter_of(design: Design, variant: Variant) -> Prompter:
     """Returns what puts samples into a variant's messages."""
     return Prompter(
-        design,
-        task_id=variant.task_id,
+        design.card_of(variant.task_id, variant.strategy),
+        design.samples[variant.task_id],
         strategy=variant.strategy,
         instruction=variant.instruction,
         template=template_of(variant),

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from flows.audit.prompts import Messages
+from flows.prompts.messages import Messages
 from models_registry.cards import ModelCard, Price
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from flows.audit.variations import settings
-from flows.audit.variations.original import original_of
+from flows.prompts.variations import settings
+from flows.prompts.variations.original import original_of
 from models_registry.cards import AuditCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.samples import ChosenSamples
 

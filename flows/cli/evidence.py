@@ -13,6 +13,7 @@ from flows.cli.app import app, console, show, state
 from flows.warehouse import Warehouse
 
 WIDTH = 160  # of a tree that no terminal shows
+PROMPTS = 200  # answers whose prompts are put together for a tree, which draws a few
 
 
 @app.command()
@@ -81,7 +82,13 @@ def trace(
 
     settings, progress = state.settings(), state.progress()
     traces = trace_figures(
-        Warehouse(settings.warehouse), figures, text, with_lineage=lineage, with_recompute=recompute, say=progress.say
+        Warehouse(settings.warehouse),
+        figures,
+        text,
+        with_lineage=lineage,
+        with_recompute=recompute,
+        most_prompts=None if state.as_json else PROMPTS,
+        say=progress.say,
     )
     show(traces if len(traces) > 1 else traces[0])
     if not state.as_json:

@@ -144,6 +144,7 @@ def export(
     ] = None,
 ) -> None:
     """Write the answers of a published run, with prompts, labels and gold, for other programs."""
+    from flows.prompts.as_sent import OTHERWISE
     from flows.query.export_run import export_run
 
     exported = export_run(state.settings(), audit_run_id, format_, to, text)
@@ -154,6 +155,8 @@ def export(
         )
     if exported.left_out:
         lines += f"\nwithout the texts of {', '.join(exported.left_out)}; --text full writes them"
+    if exported.n_otherwise:
+        lines += f"\nwithout the messages of {exported.n_otherwise} answers: {OTHERWISE}"
     show(exported, lines)
 
 

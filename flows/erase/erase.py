@@ -19,6 +19,7 @@ from typing import Any
 from flows.audit.ask_in_batches import drop_batches
 from flows.audit.shards.land_segments import land_left
 from flows.engines import Say, silent
+from flows.erase.examples import blank_examples, shown_rows
 from flows.erase.leftovers import beyond_reach, still_quoting
 from flows.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
 from flows.evidence.retain import restore, retire_again, retired_runs
@@ -62,10 +63,11 @@ def erase(  # noqa: PLR0913 - what is erased, and where rows may still lie that 
 ) -> Erasure:
     """Erases the texts of a sample in every run, seals that, publishes, and writes the reports of these runs again.
 
+    A row that no run asked is one too where prompts show it as an example.
     Doing it again finds what an interrupted call left, and nothing else.
 
     Raises:
-        DataError: no run has such a sample; it may stand as an example in prompts, which this does not reach.
+        DataError: no run has such a sample, and no prompt shows it as an example.
         UsageError: a run that has it is not finished, and would ask it again.
     """
     warehouse.apply_schema()
@@ -144,32 +146,21 @@ def _clean_backups(warehouse: Warehouse, samples: Sequence[dict[str, Any]], text
 
 
 def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[dict[str, Any]]:
+    """Returns a row for each run and task that asked it, or shows it as an example."""
     samples = warehouse.read(sql("erase", "samples"), sample=sample_id, task=task_id)
+    with warehouse.write() as con:
+        samples += shown_rows(con, sample_id, task_id)
     if not samples:
         of = "" if task_id is None else f" of task {task_id!r}"
-        shown = warehouse.read(sql("erase", "examples"), sample=sample_id, task=task_id)
-        if shown:
-            raise DataError(_stands_as_example(sample_id, of, shown))
         known = warehouse.read("select distinct sample_id from raw.samples")
         msg = f"no run has a sample {sample_id[:80]!r}{of}{nearest(sample_id, [row['sample_id'] for row in known])}"
         raise DataError(msg)
     for row in samples:
         if row["goes_on"]:
             run = row["audit_run_id"]
-            msg = f"run {run} asks sample {sample_id[:80]!r} and is not finished: `promptaudit run` finishes it first"
+            msg = f"run {run} sends sample {sample_id[:80]!r} and is not finished: `promptaudit run` finishes it first"
             raise UsageError(msg)
     return samples
-
-
-def _stands_as_example(sample_id: str, of: str, shown: Sequence[dict[str, Any]]) -> str:
-    """Why a row that no run asked is not erased: its text is not kept apart from the prompts that show it."""
-    first, others = shown[0], len(shown) - 1
-    where = f"run {first['audit_run_id']} (task '{first['task_id']}', {first['strategy']}, variant {first['variant_index']})"
-    more = "" if not others else f" and {others} more prompt variant{'' if others == 1 else 's'}"
-    return (
-        f"no run asks sample {sample_id[:80]!r}{of}, but it stands as an example in the prompts of {where}{more}; "
-        "`erase` does not reach it there"
-    )
 
 
 def _texts(samples: Sequence[dict[str, Any]]) -> list[str]:
@@ -226,6 +217,8 @@ def _blank(con: Connection, samples: Sequence[dict[str, Any]], texts: Sequence[s
     """Takes the texts out of every table that is there; returns the runs whose rows changed, and counts the sample's own."""
     _mark(con, samples)
     updated = _blank_tables(con, TEXTS, "raw")
+    for sample_id, task_id in sorted({(row["sample_id"], row["task_id"]) for row in samples}):
+        updated.update(("raw.prompt_variants", run) for run in blank_examples(con, sample_id, task_id))
     for (table, _), n in updated.items():
         n_rows[table] += n
     return {run for _, run in updated} | _replace_texts(con, texts, "raw", "marts")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from flows.display.figures import cut, shown
@@ -28,6 +29,7 @@ DEALT = ("prompt_variant_id", "repetition", "n_samples")
 VARIANT = (
     "prompt_variant_id", "variant_index", "paraphrase_temperature", "variation", "setting", "instruction", "prompt",
 )  # fmt: skip
+PROMPT = ("prompt_variant_id", "sample_id", "messages")
 ORDER = ("prompt_variant_id", "sample_id", "option_order")
 MODEL = ("model_id", "engine", "model", "fingerprint", "input_usd_per_mtok", "output_usd_per_mtok")
 
@@ -74,6 +76,7 @@ def tree_of(trace: Trace) -> Tree:
     _add_rows(top, f"{trace.n_answers:,} predictions{retired}", raw["predictions"], ANSWER)
     _add_rows(top, f"{len(raw['samples']):,} samples", raw["samples"], ("sample_id", "gold_label", "input"))
     _add_rows(top, f"{len(raw['prompt_variants'])} prompt variants", raw["prompt_variants"], VARIANT)
+    _add_prompts(top, trace)
     orders = raw["option_orders"]
     _add_rows(top, f"options of {len(orders):,} samples and variants in another order than the data", orders, ORDER)
     if raw["grid"] or raw["sample_batches"]:
@@ -99,6 +102,20 @@ def tree_of(trace: Trace) -> Tree:
         again = f"derived again from the listed rows alone: {trace.recomputed!r}, {verdict}"
         top.add(_line(again))
     return top
+
+
+def _add_prompts(top: Tree, trace: Trace) -> None:
+    """The messages as they were sent, in full where they are those of one sample under one variant."""
+    prompts = [{**row, "messages": json.dumps(row["messages"], ensure_ascii=False)} for row in trace.prompts[:MOST]]
+    if len(prompts) == 1 and isinstance(trace.prompts[0]["messages"], list):
+        below = top.add(_line("prompt as sent"))
+        for message in trace.prompts[0]["messages"]:
+            below.add(_line(f"{message['role']}: {message['content']}"))
+    else:
+        head = "prompts as sent" if trace.n_answers <= MOST else "prompts as sent, the first; --json lists all"
+        _add_rows(top, head, prompts, PROMPT)
+    if trace.prompts_note is not None:
+        top.add(_line(trace.prompts_note))
 
 
 def _add_run(top: Tree, trace: Trace) -> None:

@@ -72,9 +72,11 @@ SCHEMA: dict[str, pl.DataType] = {
 }  # fmt: skip
 
 
-def dove_rows(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    """Returns one nested row an answer, without those that are none of DOVE's."""
-    instructions: dict[tuple[str, str], int] = {}
+def dove_rows(rows: Sequence[dict[str, Any]], instructions: dict[tuple[str, str | None], int]) -> pl.DataFrame:
+    """Returns one nested row an answer, without those that are none of DOVE's.
+
+    `instructions` numbers a task's instructions in the order in which they come, over all calls of one export.
+    """
     nested = []
     for row in rows:
         number = instructions.setdefault((row["task"], row["instruction"]), len(instructions))
@@ -101,7 +103,7 @@ def _row(row: dict[str, Any], instruction: str) -> dict[str, Any]:
             "dimensions": dimensions(row, signs, instruction),
         },
         "instance": {
-            "task_type": "classification" if options else "generation", "raw_input": asked, "language": "und",
+            "task_type": "classification" if options else "generation", "raw_input": _raw_input(row, truth), "language": "und",
             "sample_identifier": _identifier(row),
             "classification_fields": {"question": asked, "choices": options, "ground_truth": truth} if truth else None,
         },
@@ -111,6 +113,13 @@ def _row(row: dict[str, Any], instruction: str) -> dict[str, Any]:
             "score": row["score"],
         },
     }  # fmt: skip
+
+
+def _raw_input(row: dict[str, Any], truth: object) -> str:
+    """The prompt as it was sent, a blank line between messages, where fields beside it have the sample; else the sample's input."""
+    if truth is None or row["messages"] is None:
+        return row["input"] or ""
+    return "\n\n".join(message["content"] for message in json.loads(row["messages"]))
 
 
 def _options(

@@ -28,7 +28,7 @@ def is_setting(text: str) -> bool:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and set(value) <= set(get_args(Variation))
+    return isinstance(value, dict) and set(value) <= {"template", *get_args(Variation)}
 
 
 def check_variations(variants: pl.DataFrame) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from flows.display.figures import LONG
 from flows.display.policy import MOST_IN_ALL, Texts
+from flows.report.gather_shown import ShownCells, gather_shown
 from flows.report.queries import query
 from flows.warehouse import Row
 from flows.warehouse.duckdb_file import Connection, rows_of
@@ -27,6 +28,7 @@ class GridAnswers:
     answers: pl.DataFrame  # sorted by rank, prompt variant and repetition
     inputs: list[Row]
     variants: list[Row]
+    shown: ShownCells = field(default_factory=ShownCells)
 
 
 def gather_answers(con: Connection, audit_run_id: str, texts: Texts) -> GridAnswers:
@@ -40,9 +42,12 @@ def gather_answers(con: Connection, audit_run_id: str, texts: Texts) -> GridAnsw
         names: [row[name] for row in samples] for names, name in (("model_ids", "model_id"), ("strategies", "strategy"))
     }
     cut = {"long": texts.long, "short": LONG, "most_characters": MOST_IN_ALL}
+    answers = con.execute(query("grid_answers"), {**run, **keys, **groups, **cut}).pl()
+    variants = rows_of(con, query("grid_variants"), **run)
     return GridAnswers(
         samples=samples,
-        answers=con.execute(query("grid_answers"), {**run, **keys, **groups, **cut}).pl(),
+        answers=answers,
         inputs=rows_of(con, query("grid_inputs"), **run, **keys, long=texts.long + 1, most_fields=MOST_FIELDS),
-        variants=rows_of(con, query("grid_variants"), **run),
+        variants=variants,
+        shown=gather_shown(con, audit_run_id, texts, samples=samples, answers=answers, variants=variants),
     )

@@ -14,6 +14,7 @@ from flows.display.figures import cut
 from flows.display.policy import Policy
 from flows.evidence.trace.gather import Trace, described, trace_row
 from flows.lineage.columns.project import models
+from flows.prompts.as_sent import SentPrompts
 from flows.report.blocks.filters import environment, said
 from flows.settings import Settings
 from flows.system.files import private_folder, write_text
@@ -38,8 +39,9 @@ def write_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None = N
     shutil.rmtree(folder, ignore_errors=True)
     query = "select * from marts.rpt_audit where audit_run_id = $run order by task_id, strategy, model_id limit $most"
     with warehouse.published.connect() as con:
+        prompts_of = functools.cache(functools.partial(SentPrompts, con))
         for row in rows_of(con, query, run=audit_run_id, most=MOST_PAGES):
-            trace = trace_row(con, row_id("rpt_audit", row), row, policy, most=MOST_ROWS)
+            trace = trace_row(con, row_id("rpt_audit", row), row, policy, most=MOST_ROWS, prompts_of=prompts_of)
             private_folder(folder)
             write_text(page_of(trace), folder / f"{trace.figure}.html")
 

@@ -7,9 +7,6 @@ from collections.abc import Iterable
 from flows.warehouse import Row
 from models_registry.cards import WORDED_ALONE
 
-OF_EACH_SAMPLE = ("option_order", "label_order", "input_noise", "crossed")
-"""Variations that may change a prompt sample by sample, so that its messages with open placeholders do not show it whole."""
-
 
 def numbered(variant: Row) -> str:
     """Returns a variant's number as people say it: 3, 3 at 0.5, 7 (option order)."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flows.audit.design import Design
-from flows.audit.prompts import FILLED, STRUCTURED, TRIED, dressed
-from flows.audit.put_samples import Prompter
 from flows.audit.variants import Proposal
+from flows.prompts.messages import FILLED, STRUCTURED, TRIED, dressed
+from flows.prompts.put_samples import Prompter
 from flows.system.keys import as_json, prompt_variant_id
 from flows.trial.base_run import Base
 from flows.warehouse import Row
@@ -153,9 +153,8 @@ def _arm(design: Design, base: Base, row: Row, ending: str, instruction: str) ->
 
 
 def _prompt(design: Design, task_id: str, strategy: str, instruction: str) -> str:
-    prompter = Prompter(
-        design, task_id=task_id, strategy=strategy, instruction=instruction, template=None, setting=None
-    )
+    card, chosen = design.card_of(task_id, strategy), design.samples[task_id]
+    prompter = Prompter(card, chosen, strategy=strategy, instruction=instruction, template=None, setting=None)
     return prompter.left_open
 
 

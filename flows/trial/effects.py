@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from flows.audit.prompts import FILLED, TRIED
 from flows.display.encode import encoded_property
+from flows.prompts.messages import FILLED, TRIED
 from flows.trial.arms import asks
 from flows.trial.figures import Level, corrected_difference, finite, levels
 from flows.trial.plan import Trial

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from flows.audit.check_cards.models import unknown_prices
 from flows.audit.design import Design
 from flows.audit.paraphrase import make_proposals
-from flows.audit.prompts import FILLED, TRIED, dressing
 from flows.audit.variants import Proposal, earlier_proposals, rephrasing_key, rewordings
+from flows.prompts.messages import FILLED, TRIED, dressing
 from flows.settings import Settings
 from flows.system.keys import as_json, content_id, sent_by
 from flows.trial.arms import FILLER, Change, arms, asks, change_of

@@ -6,8 +6,8 @@ import asyncio
 import json
 
 from flows.audit.answer_schemas import FIELDS, field_of, original_schema, reworded_schemas
-from flows.audit.prompts import STRUCTURED, prompt_of, render
 from flows.audit.variants import Proposal
+from flows.prompts.messages import STRUCTURED, prompt_of, render
 from flows.rephrasers.by_rules import RulesRephraser
 from models_registry.cards import RephraserCard, TaskCard
 from models_registry.samples import Sample

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -18,71 +14,16 @@ from typing import Any
 
 import pytest
 
-from flows.audit.variations.input_noise import NOISES
 from flows.marts.transform import transform
-from flows.system.keys import request_sha256, sent_by
+from flows.prompts.as_sent import SentPrompts
+from flows.prompts.put_samples import json_of
+from flows.prompts.variations.input_noise import NOISES
 from flows.warehouse import Warehouse
-from models_registry.registry import load_registry
 from tests.support.http_audit import query
+from tests.support.kinds_audit import MOODS, messages_got, start, write_registry
 from tests.support.knowing_server import KnowingServer, knowing_server
-from tests.support.loopback import ROOT
 
 CONNECTIONS = 8
-MOODS = ("pleased", "annoyed", "neutral")
-SORTED_KINDS = ("wording", "format", "label_order", "examples", "input_noise", "system", "language")
-CHOSEN_KINDS = ("wording", "format", "option_order", "examples", "input_noise", "system", "language")
-CARDS = """models/api.yml:
-api:
-  engine: openai_api
-  model: small
-  base_url: URL
-  api_key_env: AUDIT_KEY
-  sampling: {temperature: 0, max_tokens: 16}
-  limits: {max_connections: 8}
----
-tasks/t.yml:
-mood:
-  labels: {pleased: it praises, annoyed: it complains, neutral: it does neither}
-  instruction: Sort the message by the mood of its writer.
-  output_format: Reply with the label alone.
-  messages:
-    - {role: system, content: You read letters.}
-    - {role: user, content: "{instruction} {output_format}\\n\\nMessage: {input}"}
-  translations: {de: Welche Stimmung hat die Nachricht?, fr: Classez le message selon son humeur.}
-  data: {path: datasets/mood.csv, id: id, input: text, gold_label: mood}
-quiz:
-  kind: multiple_choice
-  templates: quiz
-  translations: {de: "{examples}\\n\\nFrage: {question}\\n{options}\\nAntwort:"}
-  data: {path: datasets/quiz.csv, id: id, input: text, gold_label: right, options: [a, b, c, d]}
----
-templates/quiz.yml:
-quiz:
-  kind: multiple_choice
-  templates:
-    - system: You sit an examination.
-      text: "{examples}\\n\\nRead the question and choose the right option.\\n\\nQuestion: {question}\\n{options}\\nAnswer:"
-      examples:
-        - {question: "What is wet? A. stone B. rain", answer: B}
-        - {question: "What is hot? A. fire B. ice", answer: A}
-        - {question: "What is tall? A. ant B. tree", answer: B}
-    - text: "{question}\\n{options}\\nGive the number."
-      enumerators: numbers
----
-audits/a.yml:
-sorted:
-  tasks: [mood]
-  models: [api]
-  strategies: [one_shot]
-  rephrasing: {rephraser: rules, variants: 4, kinds: [SORTED], variants_of: {language: 3}, noise_rate: 0.3}
-  repetitions: {original: 1, variants: 1}
-  samples: {limit: 15}
-chosen:
-  tasks: [quiz]
-  models: [api]
-  rephrasing: {rephraser: rules, variants: 4, templates: true, kinds: [CHOSEN], variants_of: {option_order: 6, language: 2}}
-  repetitions: {original: 1, variants: 1}
-"""
 
 
 @dataclass(frozen=True)
@@ -93,47 +34,6 @@ class Asked:
     server: KnowingServer
     cells: list[dict[str, Any]]
     orders: Mapping[tuple[str, str], list[int]]
-
-
-def write_registry(folder: Path, url: str) -> dict[str, str]:
-    """Writes cards and data; returns the key, by the number that stands in each question."""
-    text = (
-        CARDS.replace("URL", url).replace("SORTED", ", ".join(SORTED_KINDS)).replace("CHOSEN", ", ".join(CHOSEN_KINDS))
-    )
-    for part in text.split("---\n"):
-        name, _, content = part.partition(":\n")
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(content)
-    (folder / "datasets").mkdir()
-    key = {}
-    with (folder / "datasets/mood.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["id", "text", "mood"])
-        for n in range(42):
-            key[f"m{n}"] = MOODS[n % 3]
-            rows.writerow([f"m{n}", f"Letter m{n} about another long delayed parcel from yesterday", MOODS[n % 3]])
-    with (folder / "datasets/quiz.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["id", "text", "a", "b", "c", "d", "right"])
-        for n in range(12):
-            options = [f"option {color} {n}" for color in ("red", "green", "blue", "grey")]
-            key[f"q{n}"] = options[n % 4]
-            options = options if n % 3 else [*options[:3], ""]  # some have three
-            right = "ABCD"[n % 4] if options[n % 4] else "A"
-            key[f"q{n}"] = options["ABCD".index(right)]
-            rows.writerow([f"q{n}", f"Which colour belongs to thing q{n} in the catalogue?", *options, right])
-    return key
-
-
-def start(folder: Path, audit: str, n_askers: int = 1) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.support.http_audit", str(folder / "audit.duckdb"), str(folder / "cards")]
-    return subprocess.Popen(
-        [*command, "ask", str(n_askers), audit],
-        cwd=ROOT,
-        env={**os.environ, "AUDIT_KEY": "sk-0123456789abcdef"},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -168,25 +68,22 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
 
 
 def sent_cells(warehouse: Path, cards: Path, server: KnowingServer) -> list[dict[str, Any]]:
-    """Every cell with its variant, its sample and the messages that the server got for it, found by the hash of what was sent."""
-    sent = sent_by(load_registry([cards]).model("api"))
-    got = {
-        request_sha256(sent, [(each["role"], each["content"]) for each in body["messages"]], 1): body["messages"]
-        for body in server.bodies
-    }
-    names = ("task", "variant", "variation", "setting", "index", "instruction", "prompt", "sample", "text", "options",
-             "gold", "request", "status", "label", "is_correct")  # fmt: skip
+    """Every cell with its variant, its sample and the messages that the server got, found by the hash of what was sent."""
+    got = messages_got(cards, server)
+    names = ("run", "prediction", "task", "variant", "variation", "setting", "index", "instruction", "prompt", "sample",
+             "text", "options", "gold", "request", "status", "label", "is_correct")  # fmt: skip
     rows = query(
         warehouse,
-        "select p.task_id, v.prompt_variant_id, v.variation, v.setting, v.variant_index, v.instruction, v.prompt, "
-        "p.sample_id, s.input, s.options, s.gold_label, p.request_sha256, l.answer_status, l.label, l.is_correct "
+        "select p.audit_run_id, p.prediction_id, p.task_id, v.prompt_variant_id, v.variation, v.setting, v.variant_index, "
+        "v.instruction, v.prompt, p.sample_id, s.input, s.options, s.gold_label, p.request_sha256, "
+        "l.answer_status, l.label, l.is_correct "
         "from raw.predictions p join raw.prompt_variants v using (audit_run_id, prompt_variant_id) "
         "join raw.samples s on s.audit_run_id = p.audit_run_id and s.sample_id = p.sample_id "
         "join intermediate.int_predictions_labelled l using (prediction_id)",
     )
     cells = [dict(zip(names, row, strict=True)) for row in rows]
     for cell in cells:
-        messages = got[cell["request"]]
+        messages = cell["messages"] = got[cell["request"]]
         cell["setting"] = json.loads(cell["setting"])
         cell["system"] = next((each["content"] for each in messages if each["role"] == "system"), None)
         cell["user"] = messages[-1]["content"]
@@ -205,6 +102,23 @@ def of_kind(asked: Asked, task: str, kind: str) -> list[tuple[dict[str, Any], di
 
 
 pytestmark = pytest.mark.slow
+
+
+def test_prompts_are_put_together_again_from_what_has_landed_byte_for_byte(asked: Asked) -> None:
+    for run in {cell["run"] for cell in asked.cells}:
+        own = [cell for cell in asked.cells if cell["run"] == run]
+        answers = [
+            {"prediction_id": cell["prediction"], "model_id": "api", "prompt_variant_id": cell["variant"],
+             "sample_id": cell["sample"], "repetition": 1}
+            for cell in own
+        ]  # fmt: skip
+        with Warehouse(asked.warehouse).write() as con:
+            prompts = SentPrompts(con, run)
+            shown = prompts.shown(answers)
+        assert prompts.n_otherwise == 0
+        for cell, each in zip(own, shown, strict=True):
+            assert each is not None
+            assert json.loads(json_of(each.messages)) == cell["messages"]
 
 
 def test_every_cell_is_asked_once_though_the_runs_were_killed(asked: Asked) -> None:

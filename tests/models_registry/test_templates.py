@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flows.audit.design import design_audit
-from flows.audit.templates import ask
+from flows.prompts.templates import ask
 from models_registry.cards import TaskCard, Template
 from models_registry.errors import CardError
 from models_registry.placeholders import placeholders, substitute

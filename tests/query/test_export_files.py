@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from flows.query.dove_rows import dove_rows
-from flows.query.export_run import FORMS, SCHEMA, refuse_filled
+from flows.query.export_files import FORMS, SCHEMA, refuse_filled
 from models_registry.errors import DataError, UsageError
 from tests.support.dove import faults, without_nulls
 
@@ -44,18 +44,18 @@ def answer(**changes: Any) -> dict[str, Any]:
 
 def only_row(**changes: Any) -> dict[str, Any]:
     """The row of one answer, as the schema wants it."""
-    (row,) = without_nulls(dove_rows([answer(**changes)]).to_dicts())
+    (row,) = without_nulls(dove_rows([answer(**changes)], {}).to_dicts())
     assert faults(row) == []
     return cast("dict[str, Any]", row)
 
 
 def test_an_answer_without_text_score_or_gold_is_no_row_of_dove_and_not_counted(tmp_path: Path) -> None:
     lacking = [answer(completion=None), answer(score=None), answer(gold_label=None)]
-    assert FORMS["dove"](tmp_path, [answer(), *lacking], "run") == 1
+    assert FORMS["dove"](tmp_path, [lacking, [answer(), *lacking]], "run") == 1
     with pytest.raises(
         DataError, match="run r: none of its answers has a completion and a score, which rows of DOVE need"
     ):
-        FORMS["dove"](tmp_path, lacking, "r")
+        FORMS["dove"](tmp_path, [lacking], "r")
 
 
 def test_a_row_of_dove_has_the_options_as_they_were_shown() -> None:

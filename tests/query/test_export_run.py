@@ -13,7 +13,8 @@ import pytest
 from flows.audit.runs import close_run
 from flows.marts.publish import publish
 from flows.marts.transform import transform
-from flows.query.export_run import SCHEMA, TEXTS
+from flows.query.export_files import SCHEMA
+from flows.query.export_run import TEXTS
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from flows.audit.design import Design
-from flows.audit.prompts import FILLED, TRIED, dressing
+from flows.prompts.messages import FILLED, TRIED, dressing
 from flows.trial.arms import change_of
 from flows.trial.base_run import Base
 from flows.trial.effects import Effect

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from flows.audit.prompts import STRUCTURED
 from flows.audit.rewording import owners_of
+from flows.prompts.messages import STRUCTURED
 from models_registry.cards import AuditCard, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, PromptauditError, nearest
 from models_registry.gates import parse_rule

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flows.audit.check_cards.cards import AuditCards, Errors
-from flows.audit.templates import OWN, columns_of
-from flows.audit.variations.examples import MOST_ROWS
+from flows.prompts.templates import OWN, columns_of
+from flows.prompts.variations.examples import MOST_ROWS
 from models_registry.errors import CardError, PromptauditError, nearest, raise_all
 from models_registry.samples import ChosenSamples, choose_samples, lacking_data
 

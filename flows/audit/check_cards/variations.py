@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from flows.audit.check_cards.cards import AuditCards, Errors
-from flows.audit.variations import levels, misfit
-from flows.audit.variations.original import original_of
+from flows.prompts.variations import levels, misfit
+from flows.prompts.variations.original import original_of
 from models_registry.cards import TaskCard, Template, Variation
 from models_registry.errors import CardError
 from models_registry.placeholders import placeholders

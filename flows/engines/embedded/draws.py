@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from json.encoder import encode_basestring_ascii
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -12,8 +13,30 @@ T = TypeVar("T")
 
 def uniform(*parts: str | int) -> float:
     """Returns a number in [0, 1), the same for equal parts on every machine; any text is a part, lone surrogates too."""
-    digest = hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).digest()
+    return _share(hashlib.blake2b(f"[{', '.join(map(_as_json, parts))}]".encode(), digest_size=8).digest())
+
+
+def uniform_after(*first: str | int) -> Callable[[int, int], float]:
+    """Returns `uniform` for parts that begin so, of which two more numbers follow; many of them take a third of the time."""
+    begun = hashlib.blake2b(f"[{', '.join(map(_as_json, first))}".encode(), digest_size=8)
+
+    def drawn(one: int, other: int) -> float:
+        digest = begun.copy()
+        digest.update(b", %d, %d]" % (one, other))
+        return _share(digest.digest())
+
+    return drawn
+
+
+def _share(digest: bytes) -> float:
     return (int.from_bytes(digest, "big") >> 11) / 2**53
+
+
+def _as_json(part: str | int) -> str:
+    """What `json.dumps` makes of it, which takes three times as long for a list of few parts."""
+    if type(part) is str:
+        return encode_basestring_ascii(part)
+    return repr(part) if type(part) is int else json.dumps(part)
 
 
 def choice(items: Sequence[T], *parts: str | int) -> T:

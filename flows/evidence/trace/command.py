@@ -27,11 +27,14 @@ def trace_figures(  # noqa: PLR0913 - options of a command
     *,
     with_lineage: bool,
     with_recompute: bool,
+    most_prompts: int | None = None,
     say: Callable[[str], None],
 ) -> Sequence[Trace]:
     """Returns a trace of each figure; with `with_recompute` all derived again in one build, each from its own listed rows."""
     policy = policy_of(text)
-    traces = [trace(warehouse, figure, policy, with_lineage=with_lineage) for figure in figures]
+    traces = [
+        trace(warehouse, figure, policy, with_lineage=with_lineage, most_prompts=most_prompts) for figure in figures
+    ]
     if not with_recompute:
         return traces
     say("deriving again from the listed rows alone")

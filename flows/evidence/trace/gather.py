@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from flows.display.encode import encoded_property
@@ -12,6 +13,7 @@ from flows.display.policy import LEFT_OUT, TEXTS, Policy, Texts
 from flows.evidence.trace.scope import COMPARED, JUDGED, is_ruled, scope_of
 from flows.lineage.columns.follow import Column, lineage_of
 from flows.marts.digests import columns_of
+from flows.prompts.as_sent import OTHERWISE, SentPrompts
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from flows.warehouse.figure_names import grains, parse_figure, project_models, row_id
@@ -37,7 +39,10 @@ ALL = 2**62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """A figure and what it rests on; `raw` holds rows of schema raw by table, in the order of the path."""
+    """A figure and what it rests on; `raw` holds rows of schema raw by table, in the order of the path.
+
+    `prompts` has a row for each listed prompt variant and sample whose `messages` are known as they were sent.
+    """
 
     figure: str
     mart: str
@@ -59,6 +64,8 @@ class Trace:
     is_retired: bool
     texts: str
     other_runs: list[Row] = field(default_factory=list)
+    prompts: list[Row] = field(default_factory=list)
+    prompts_note: str | None = None  # why those of some answers are not among them
 
     @encoded_property
     def raw_columns(self) -> list[str]:
@@ -66,11 +73,18 @@ class Trace:
         return [] if self.lineage is None else self.lineage.raw_columns()
 
 
-def trace(
-    warehouse: Warehouse, figure: str, text: Policy | None = None, *, with_lineage: bool = True, most: int | None = None
+def trace(  # noqa: PLR0913 - options of a command
+    warehouse: Warehouse,
+    figure: str,
+    text: Policy | None = None,
+    *,
+    with_lineage: bool = True,
+    most: int | None = None,
+    most_prompts: int | None = None,
 ) -> Trace:
     """Returns what a figure, or a row of a mart, rests on; `most` answers and samples are listed of it, all without.
 
+    The prompts of the first `most_prompts` of these answers are put together as they were sent, those of all without.
     `text` none leaves inputs, completions and prompts out, excerpt and full have them; default: full, none of tasks marked
     sensitive. `with_lineage` follows the column to raw columns, which compiles the project once.
 
@@ -81,13 +95,24 @@ def trace(
     mart, column, _ = parse_figure(figure)
     with warehouse.published.connect() as con:
         row = _row(con, figure, mart, column)
-        return trace_row(con, figure, row, text, with_lineage=with_lineage, most=most)
+        return trace_row(con, figure, row, text, with_lineage=with_lineage, most=most, most_prompts=most_prompts)
 
 
 def trace_row(  # noqa: PLR0913 - what `trace` has
-    con: Connection, figure: str, row: Row, text: Policy | None, *, with_lineage: bool = False, most: int | None = None
+    con: Connection,
+    figure: str,
+    row: Row,
+    text: Policy | None,
+    *,
+    with_lineage: bool = False,
+    most: int | None = None,
+    most_prompts: int | None = None,
+    prompts_of: Callable[[str], SentPrompts] | None = None,
 ) -> Trace:
-    """Returns the same of a row of a mart that is at hand, on an open copy."""
+    """Returns the same of a row of a mart that is at hand, on an open copy.
+
+    `prompts_of` gives the prompts of a run, which are read once for many rows.
+    """
     mart, column, _ = parse_figure(figure)
     compared = rows_of(con, COMPARISONS, comparison=row["comparison_id"]) if mart in COMPARED else []
     whose = {"base_model_id": compared[0]["base_model_id"]} | row if compared else row
@@ -111,6 +136,8 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
     raw["format_checks"] = rows_of(con, CHECKS, runs=parameters["runs"], most=listed["most"])
     tasks = {answer["prediction_id"]: answer["task_id"] for answer in answers}
     tasks |= {each["control_id"]: each["task_id"] for each in raw.get("judge_controls", ())}
+    prompts, note = _prompts(prompts_of or partial(SentPrompts, con), parameters["runs"], answers[:most_prompts])
+    prompts = [_with_texts(each, texts, tasks) for each in prompts]
     for name, rows in raw.items():
         raw[name] = [_with_texts(each, texts, tasks) for each in rows]
     row, value = _with_texts(row, texts, tasks), None if column is None else row[column]
@@ -130,6 +157,7 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
         n_answers=sum(each["n_answers"] for each in served),
         is_retired=is_retired, texts=texts.summary,
         other_runs=runs[:-1] if mart in COMPARED else [],
+        prompts=prompts, prompts_note=note,
     )  # fmt: skip
 
 
@@ -183,12 +211,32 @@ def _rulings(con: Connection, runs: Sequence[str], answers: Sequence[Row]) -> di
     }
 
 
+def _prompts(
+    prompts_of: Callable[[str], SentPrompts], runs: Sequence[str], answers: Sequence[Row]
+) -> tuple[list[Row], str | None]:
+    """Returns a row for each prompt variant and sample of some answers with the messages as sent, and why some have none."""
+    prompts: dict[tuple[str, ...], Row] = {}
+    n_otherwise = 0
+    for run in runs:
+        own = [answer for answer in answers if answer["audit_run_id"] == run]
+        sent = prompts_of(run)
+        n_before = sent.n_otherwise
+        for answer, shown in zip(own, sent.shown(own), strict=True):
+            if shown is not None:
+                cell = {name: answer[name] for name in ("audit_run_id", "task_id", "prompt_variant_id", "sample_id")}
+                messages = [{"role": role, "content": content} for role, content in shown.messages]
+                prompts[tuple(cell.values())] = {**cell, "messages": messages}
+        n_otherwise += sent.n_otherwise - n_before
+    note = f"the prompts of {n_otherwise:,} answers are not shown as they were sent: {OTHERWISE}"
+    return list(prompts.values()), note if n_otherwise else None
+
+
 def _with_texts(row: Row, texts: Texts, tasks: dict[str, str]) -> Row:
     """Returns a row with its texts as the policy has them; a ruling is of the task of its answer or control."""
     task = row.get("task_id") or tasks.get(row.get("prediction_id") or row.get("control_id") or "")
     if texts.of(task or "") != "none":
         return row
-    columns = TEXTS | {"prompt", "fields", "error", "reason", "card", "token_logprobs"}
+    columns = TEXTS | {"prompt", "fields", "error", "reason", "card", "token_logprobs", "messages"}
     return {name: LEFT_OUT if name in columns and value is not None else value for name, value in row.items()}
 
 

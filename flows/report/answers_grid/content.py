@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from flows.display.figures import NAME, cut
 from flows.display.policy import Texts
+from flows.report.answers_grid.codes import Codes
 from flows.report.answers_grid.prompts import filled_with, messages_of, options_of, visible
 from flows.report.answers_grid.signs import signs_of
 from flows.report.gather_answers import GridAnswers
-from flows.report.variant_names import OF_EACH_SAMPLE, kind_of
+from flows.report.gather_shown import changes_each_sample
+from flows.report.variant_names import kind_of
 from flows.warehouse import Row
 from flows.warehouse.figure_names import row_id
 
@@ -25,20 +27,13 @@ MOST_REFERENCES = 5
 Key = tuple[str, str, str]  # model, task, strategy
 
 
-class Codes:
-    """Numbers for things, in the order in which they come, from 0; -1 for none."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """The content of a grid, and the numbers that its samples, by task and id, and its variants have there."""
 
-    def __init__(self, known: Sequence[Any] = ()) -> None:
-        self._codes: dict[Any, int] = {thing: code for code, thing in enumerate(known)}
-
-    def of(self, thing: Any) -> int:
-        """Returns the number of a thing, which it has from then on."""
-        return -1 if thing is None else self._codes.setdefault(thing, len(self._codes))
-
-    @property
-    def things(self) -> list[Any]:
-        """Returns the things in the order of their numbers."""
-        return list(self._codes)
+    content: dict[str, Any]
+    samples: Mapping[tuple[str, str], int]
+    variants: Mapping[str, int]
 
 
 @dataclass(slots=True)
@@ -75,7 +70,12 @@ class GridContent:
         self._inputs = {(row["task_id"], row["sample_id"]): row for row in grid.inputs}
         self._digits: dict[str, str] = {}  # to hash ids takes longer than all else, and budgets are tried one by one
 
-    def of(self, n_samples: int, answers: pl.DataFrame) -> dict[str, Any]:
+    @property
+    def long(self) -> int:
+        """Returns how many characters a text has at most."""
+        return self._texts.long
+
+    def of(self, n_samples: int, answers: pl.DataFrame) -> Drawn:
         """Returns the content of the first samples, whose answers these are."""
         import polars as pl
 
@@ -91,7 +91,7 @@ class GridContent:
         parts.sort(key=lambda each: (each[0][0] in self._references, each[1]["rank"][0]))
         things = _Things({task_id: Codes(task["labels"] or ()) for task_id, task in self._tasks.items()})
         groups = [self._group(key, part, things) for key, part in parts]
-        return {
+        content = {
             "tasks": [self._task(task_id, things.labels[task_id].things) for task_id in things.tasks.things],
             "samples": [self._sample(*key) for key in things.samples.things],
             "variants": [self._variant(self._variants[name]) for name in things.variants.things],
@@ -100,6 +100,7 @@ class GridContent:
             "rulings": things.rulings.things,
             "groups": groups,
         }
+        return Drawn(content=content, samples=things.samples.numbers, variants=things.variants.numbers)
 
     def _group(self, key: Key, part: pl.DataFrame, things: _Things) -> dict[str, Any]:
         """One grid: its rows, and a column for each property of its answers, row by row."""
@@ -170,7 +171,7 @@ class GridContent:
     def _variant(self, row: Row) -> Mapping[str, Any]:
         variant = {name: row[name] for name in ("variant_index", "paraphrase_temperature", "is_original")}
         variant["kind"] = kind_of(row)
-        variant["is_changed_by_sample"] = row["variation"] in OF_EACH_SAMPLE
+        variant["is_changed_by_sample"] = changes_each_sample(row)
         if self._texts.of(row["task_id"]) != "none":
             long = self._texts.long
             variant["messages"] = messages_of(row, long)

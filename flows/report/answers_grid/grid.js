@@ -10,6 +10,8 @@
   const RULINGS = { right: ["✓", "right"], wrong: ["✗", "wrong"], "partly right": ["~", "partly"] };
   const chosen = { label: "", gold: "", ruling: "", status: "" };
   let all;
+  let own = null; // how samples were shown under variants that show each in its own way
+  const own_at = new Map(); // the place there of a variant and a sample
   let grid; // the chosen group, with its rows
   let colour = "label";
   let n_drawn = PAGE;
@@ -26,10 +28,17 @@
   const sampleOf = (row) => all.samples[grid.rows[row.place]];
   const wordingOf = (column) => all.variants[grid.wordings[grid.by_repetition ? 0 : column]];
 
-  async function unpacked() {
-    const { deflated } = JSON.parse(document.getElementById("answers-packed").textContent);
-    const bytes = Uint8Array.from(atob(deflated), (char) => char.charCodeAt(0));
+  function inflated(text) {
+    const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+  }
+
+  async function unpack() {
+    const { deflated, shown } = JSON.parse(document.getElementById("answers-packed").textContent);
+    all = await inflated(deflated);
+    if (!shown) return;
+    own = await inflated(shown);
+    own.variant.forEach((variant, at) => own_at.set(`${variant} ${own.sample[at]}`, at));
   }
 
   // a group with the places of its answers by row and column: a column is a wording, a repetition where there is one wording
@@ -257,12 +266,22 @@
 
   const put = (text, values) => text.replace(/\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (whole, name) => (Object.hasOwn(values, name) ? values[name] : whole));
 
-  function promptOf(wording, sample) {
+  // what of the sample was shown otherwise than in the data; nothing where it is not known
+  function shownIn(row, column) {
+    const at = own_at.get(`${grid.wordings[grid.by_repetition ? 0 : column]} ${grid.rows[row.place]}`);
+    return at === undefined ? null : { text: own.texts[own.text[at]], order: own.orders[own.order[at]], labels: own.blocks[own.labels[at]] };
+  }
+
+  function promptOf(wording, sample, shown) {
     const values = { ...sample.values };
+    if (shown?.text !== undefined) values.input = values.question = shown.text;
+    if (shown?.labels !== undefined) values.labels = shown.labels;
     const { template } = wording;
     if (template) {
       for (const name of template.columns) values[name] ??= "";
-      const lines = (sample.options ?? []).slice(0, template.signs.length).map((option, place) => put(template.option, { enumerator: template.signs[place], option }));
+      const given = sample.options ?? [];
+      const options = shown?.order?.map((place) => given[place]) ?? given;
+      const lines = options.slice(0, template.signs.length).map((option, place) => put(template.option, { enumerator: template.signs[place], option }));
       values.options = lines.join(template.between);
     }
     return wording.messages.map(([role, content]) => [role, put(content, values)]);
@@ -274,10 +293,11 @@
     return drawn;
   };
 
-  function promptParts(wording, sample) {
+  function promptParts(wording, sample, shown) {
     if (!task().told) return [make("p", "absent", "Its texts are left out of this report.")];
-    const changed = wording.is_changed_by_sample ? [make("p", "absent", `This variant (${wording.kind}) shows each sample in its own way, which is not drawn here; promptaudit trace has it as sent.`)] : [];
-    if (wording.messages.length) return [...changed, ...promptOf(wording, sample).flatMap(([role, content]) => [make("p", "sub", role), block(content)])];
+    const why_not = own && !own.is_whole ? "for which this page has no room; promptaudit trace has the prompt as sent" : "which is not known here: it was not recorded, its texts were erased, or another version of promptaudit put the prompt together";
+    const changed = wording.is_changed_by_sample && !shown ? [make("p", "absent", `This variant (${wording.kind}) shows each sample in its own way, ${why_not}.`)] : [];
+    if (wording.messages.length) return [...changed, ...promptOf(wording, sample, shown).flatMap(([role, content]) => [make("p", "sub", role), block(content)])];
     const known = [["instruction", wording.instruction], ["input", sample.values?.input]].filter(([, text]) => text);
     const why = known.length ? `The prompt is not recorded; ${known.map(([name]) => `its ${name}`).join(" and ")} ${known.length > 1 ? "are" : "is"}:` : "The prompt is not recorded.";
     return [make("p", "absent", why), ...known.flatMap(([name, text]) => [make("p", "sub", name), block(text)])];
@@ -327,7 +347,7 @@
       make("div", "grid-steps", step("‹", "previous column", beside(-1)), step("›", "next column", beside(1)), step("↑", "sample above", below(-1)), step("↓", "sample below", below(1)), close),
       title,
       make("p", "sub", `${grid.model} · ${task().name} · ${grid.strategy} · gold: `, make("bdi", "", gold), ` · ${grid.measured ? "sensitivity" : "distinct answers"} ${worthOf(row)}`),
-      make("h4", "", "Prompt as sent"), ...promptParts(wordingOf(column), sample),
+      make("h4", "", "Prompt as sent"), ...promptParts(wordingOf(column), sample, shownIn(row, column)),
       ...row.cells.get(column).map(answerParts));
     if (!dialog.open) dialog.showModal();
     dialog.scrollTop = 0;
@@ -356,7 +376,7 @@
   }
 
   async function start() {
-    all = await unpacked();
+    await unpack();
     const more = make("button", "grid-more", "");
     more.type = "button";
     more.addEventListener("click", () => { n_drawn += PAGE; draw(); });

@@ -42,8 +42,11 @@ class AnswersGrid:
     is_empty: bool
 
 
-def answers_grid(data: ReportData, budget: int = BUDGET) -> AnswersGrid:
-    """Returns the grid of a run with as many answers as fit `budget` characters."""
+def answers_grid(data: ReportData, budget: int = BUDGET, room: int | None = None) -> AnswersGrid:
+    """Returns the grid of a run with as many answers as fit `budget` characters.
+
+    What is left of `room` has how samples were shown, under variants that show each in its own way.
+    """
     content = GridContent(
         data.answers,
         audit_run_id=data.run["audit_run_id"],
@@ -52,11 +55,11 @@ def answers_grid(data: ReportData, budget: int = BUDGET) -> AnswersGrid:
         texts=data.texts,
         references={row["model_id"] for row in data.references},
     )
-    grid = packed(data.answers, content, budget)
+    grid = packed(data.answers, content, budget, room)
     n_landed = sum(row["n_landed"] or 0 for row in data.scorecard)
     sentence = NONE if not grid.n_answers else ALL if grid.n_answers >= n_landed else PART
     return AnswersGrid(
-        packed=as_json({"deflated": grid.deflated}),
+        packed=as_json({"deflated": grid.deflated, "shown": grid.shown}),
         script=script(),
         finding=(FINDING if grid.n_answers else NONE).format(n=count(grid.n_answers)),
         summary=sentence.format(n=count(grid.n_answers), of=count(n_landed)),
@@ -68,8 +71,8 @@ def answers_grid(data: ReportData, budget: int = BUDGET) -> AnswersGrid:
 
 def filled_in(page: str, data: ReportData) -> str:
     """Returns the page with the grid in its place, of as many answers as the page has room for."""
-    room = page_size.PAGE_BYTES - len(page.encode()) - BESIDE
-    grid = answers_grid(data, max(0, min(BUDGET, room)))
+    room = max(0, page_size.PAGE_BYTES - len(page.encode()) - BESIDE)
+    grid = answers_grid(data, min(BUDGET, room), room)
     section = environment(Path(__file__).parents[1]).get_template(TEMPLATE).render(grid=grid)
     return page.replace(PLACE, section, 1)
 

@@ -7,6 +7,7 @@ select
     variant_index,
     is_original,
     to_json(variants) ->> 'variation' as variation, -- a copy of an earlier version has none
+    to_json(variants) ->> 'setting' as setting,
     instruction,
     prompt,
     template

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.audit.templates import ask, left_open
+from flows.prompts.templates import ask, left_open
 from flows.report import as_written
 from flows.warehouse import Warehouse
 from models_registry.samples import Sample

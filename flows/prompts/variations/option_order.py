@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flows.audit.variations.order import order_names, order_of
-from flows.audit.variations.original import Level, Original
+from flows.prompts.variations.order import order_names, order_of
+from flows.prompts.variations.original import Level, Original
 from models_registry.cards import TaskCard
 from models_registry.samples import Sample
 

@@ -7,23 +7,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flows.audit.design import Design
-from flows.audit.prompts import ClassificationPrompt, Messages, left_open, prompt_of, render
-from flows.audit.templates import ask
-from flows.audit.variations import input_noise, label_order, option_order, varied
-from models_registry.cards import Template
-from models_registry.samples import Sample
+from flows.prompts.messages import ClassificationPrompt, Messages, left_open, prompt_of, render
+from flows.prompts.templates import ask
+from flows.prompts.variations import input_noise, label_order, option_order, varied
+from models_registry.cards import TaskCard, Template
+from models_registry.samples import ChosenSamples, Sample
 
 LABELS = "{labels}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownSample:
-    """A sample as a prompt shows it; `option_order` has for each place the option's place in the data, nothing if it is that."""
+    """A sample as a prompt shows it.
+
+    `option_order` has for each place the option's place in the data, nothing if it is that; `labels` is what stands for {labels}
+    in the messages that are left open, None where that is the same for every sample.
+    """
 
     sample: Sample
     messages: Messages
     option_order: tuple[int, ...] = ()
+    labels: str | None = None
+
+
+def json_of(messages: Messages) -> str:
+    """Returns messages as JSON, a list of objects with role and content."""
+    return json.dumps([{"role": role, "content": content} for role, content in messages], ensure_ascii=False)
 
 
 class Prompter:
@@ -31,18 +40,17 @@ class Prompter:
 
     def __init__(  # noqa: PLR0913 - what of a variant decides its messages
         self,
-        design: Design,
+        task: TaskCard,
+        chosen: ChosenSamples,
         *,
-        task_id: str,
         strategy: str,
         instruction: str,
         template: Template | None,
         setting: str | None,
     ) -> None:
-        self._task = design.card_of(task_id, strategy)
+        self._task = task
         self._instruction, self._template = instruction, template
         self._setting: Mapping[str, Any] = {} if setting is None else json.loads(setting)
-        chosen = design.samples[task_id]
         # a template has been varied when its variant was made
         self._prompt = prompt_of(self._task, strategy, chosen.examples)
         if template is None:
@@ -63,7 +71,12 @@ class Prompter:
             else ask(self._template, shown)
         )
         is_of_data = order == tuple(range(len(order)))
-        return ShownSample(sample=shown, messages=messages, option_order=() if is_of_data else order)
+        return ShownSample(
+            sample=shown,
+            messages=messages,
+            option_order=() if is_of_data else order,
+            labels=self._prompt_for(sample.gold_label).block if self._orders_by_gold else None,
+        )
 
     @property
     def output_format(self) -> str:
@@ -77,8 +90,7 @@ class Prompter:
         Where each sample has its labels in another order, {labels} stands for them.
         """
         block = LABELS if self._orders_by_gold else None
-        messages = left_open(self._prompt_for(None), self._instruction, block)
-        return json.dumps([{"role": role, "content": content} for role, content in messages], ensure_ascii=False)
+        return json_of(left_open(self._prompt_for(None), self._instruction, block))
 
     @property
     def _orders_by_gold(self) -> bool:

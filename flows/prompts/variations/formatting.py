@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from flows.audit.prompts import ClassificationPrompt, LabelForm
-from flows.audit.variations.original import Level, Original, PromptT
-from flows.audit.variations.system import ROLES
 from flows.engines.embedded.draws import choice
+from flows.prompts.messages import ClassificationPrompt, LabelForm
+from flows.prompts.variations.original import Level, Original, PromptT
+from flows.prompts.variations.system import ROLES
 from models_registry.cards import TaskCard, Template
 from models_registry.placeholders import placeholders
 from models_registry.template_cards import SIGNS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from flows.audit.prompts import ClassificationPrompt, prompt_of
+from flows.prompts.messages import ClassificationPrompt, prompt_of
 from models_registry.cards import Rephrasing, TaskCard, Template, TemplateCard
 from models_registry.samples import ChosenSamples
 

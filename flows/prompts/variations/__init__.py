@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from flows.audit.prompts import ClassificationPrompt
-from flows.audit.variations import (
+from flows.prompts.messages import ClassificationPrompt
+from flows.prompts.variations import (
     examples,
     formatting,
     input_noise,
@@ -19,7 +19,7 @@ from flows.audit.variations import (
     option_order,
     system,
 )
-from flows.audit.variations.original import Level, Original, PromptT
+from flows.prompts.variations.original import Level, Original, PromptT
 from models_registry.cards import Rephrasing, TaskCard, Template, Variation
 from models_registry.samples import ChosenSamples
 
@@ -98,6 +98,11 @@ def varied(prompt: PromptT, setting: Setting, task: TaskCard, chosen: ChosenSamp
     if "system" in setting:
         prompt = system.apply(prompt, setting["system"])
     return prompt
+
+
+def is_of_each_sample(setting: Setting) -> bool:
+    """Returns whether a setting shows each sample in its own way, beside what is put into the same messages."""
+    return "input_noise" in setting or "option_order" in setting or label_order.is_of_gold(setting.get("label_order"))
 
 
 def variation_of(setting: Setting) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flows.audit.prompts import Messages
 from flows.engines import Question
+from flows.prompts.messages import Messages
 from flows.system.keys import as_json
 from models_registry.cards import TaskCard, Template
 from models_registry.placeholders import placeholders, substitute

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flows.audit.prompts import ClassificationPrompt
-from flows.audit.variations.original import Level, Original, PromptT
+from flows.prompts.messages import ClassificationPrompt
+from flows.prompts.variations.original import Level, Original, PromptT
 from models_registry.cards import TaskCard
 
 

@@ -11,9 +11,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from flows.audit.prompts import ONE_SHOT, ClassificationPrompt, dressing
-from flows.audit.variations.order import SEEDED, order_of
-from flows.audit.variations.original import Level, Original, PromptT
+from flows.prompts.messages import ONE_SHOT, ClassificationPrompt, dressing
+from flows.prompts.variations.order import SEEDED, order_of
+from flows.prompts.variations.original import Level, Original, PromptT
 from models_registry.cards import TaskCard, Template
 from models_registry.samples import ChosenSamples
 
@@ -84,6 +84,11 @@ def _of_template(template: Template, n: int) -> list[Level]:
                 seen.add(places)
                 chosen.append({"places": list(places)})
     return chosen[:n]
+
+
+def labels_of(level: Level, names: Sequence[str]) -> list[str]:
+    """Returns the label of each row that a level shows; rows are taken label by label, so as many of each."""
+    return [names[place % len(names)] for place in range(len(level["rows"]))]
 
 
 def apply(prompt: PromptT, level: Level, chosen: ChosenSamples) -> PromptT:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from flows.audit.variations.original import Level, Original
-from flows.engines.embedded.draws import choice, uniform
+from flows.engines.embedded.draws import choice, uniform, uniform_after
+from flows.prompts.variations.original import Level, Original
 from models_registry.cards import TaskCard
 from models_registry.samples import Sample
 
@@ -71,7 +71,8 @@ def noisy(text: str, noise: str, rate: float, kept: frozenset[str], key: Sequenc
     if not spans:
         return text
     change: Callable[..., str] = {"typos": _mistyped, "case": _recased, "white_space": _widened}[noise]
-    ranked = sorted(spans, key=lambda span: uniform("word", *key, *span))
+    rank = uniform_after("word", *key)
+    ranked = sorted(spans, key=lambda span: rank(*span))
     parts, place = [], 0
     for start, end in sorted(ranked[: max(1, round(rate * len(spans)))]):
         parts += [text[place:start], change(text[start:end], *key, start)]

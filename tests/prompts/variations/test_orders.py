@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from flows.audit.prompts import prompt_of
-from flows.audit.templates import answers_to_weigh, ask, question_of
-from flows.audit.variations import label_order, option_order
-from flows.audit.variations.order import order_of
-from flows.audit.variations.original import Original
+from flows.prompts.messages import prompt_of
+from flows.prompts.templates import answers_to_weigh, ask, question_of
+from flows.prompts.variations import label_order, option_order
+from flows.prompts.variations.order import order_of
+from flows.prompts.variations.original import Original
 from models_registry.cards import TaskCard, Template
 from models_registry.samples import ChosenSamples, Sample
 

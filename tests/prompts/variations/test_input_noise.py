@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.audit.variations import input_noise
-from flows.audit.variations.input_noise import NOISES, kept_words, noisy
+from flows.prompts.variations import input_noise
+from flows.prompts.variations.input_noise import NOISES, kept_words, noisy
 from models_registry.cards import TaskCard
 from models_registry.samples import Sample
 

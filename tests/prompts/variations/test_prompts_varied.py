@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from flows.audit.prompts import left_open, prompt_of, render
-from flows.audit.templates import ask, reader_of
-from flows.audit.variations import examples, formatting, language, levels, system, varied
-from flows.audit.variations.original import Original
+from flows.prompts.messages import left_open, prompt_of, render
+from flows.prompts.templates import ask, reader_of
+from flows.prompts.variations import examples, formatting, language, levels, system, varied
+from flows.prompts.variations.original import Original
 from models_registry.cards import Example, TaskCard, Template
 from models_registry.samples import ChosenSamples, Sample
 

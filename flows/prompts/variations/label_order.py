@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flows.audit.prompts import ClassificationPrompt, shows_labels
-from flows.audit.variations.order import OF_GOLD, order_names, order_of
-from flows.audit.variations.original import Level, Original
+from flows.prompts.messages import ClassificationPrompt, shows_labels
+from flows.prompts.variations.order import OF_GOLD, order_names, order_of
+from flows.prompts.variations.original import Level, Original
 from models_registry.cards import TaskCard
 
 TRIES = 20  # orders that are tried for one that is new

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from flows.audit.prompts import left_open, prompt_of, render
+from flows.prompts.messages import left_open, prompt_of, render
 from models_registry.cards import TaskCard
 from models_registry.samples import Sample
 

@@ -1,0 +1,93 @@
+"""Erases rows that no run asked from the prompts that show them as solved examples: their texts have landed there alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from flows.evidence.blanks import GONE
+from flows.prompts.as_sent import NOT_THERE
+from flows.prompts.put_samples import json_of
+from flows.prompts.shown_examples import examples_in, with_texts
+from flows.warehouse import Row
+from flows.warehouse.duckdb_file import Connection, rows_of
+from flows.warehouse.sql import sql
+from models_registry.cards import TaskCard
+
+CARDS = "select audit_run_id, task_id, card from raw.tasks order by recorded_at"
+Cards = Mapping[tuple[str, str], str]
+
+
+def shown_rows(con: Connection, sample_id: str, task_id: str | None) -> list[Row]:
+    """Returns a row that prompts show as an example, once a run and task, as rows of raw.samples have one.
+
+    `input` is None where it is told apart in none of the prompts, or has been erased; `goes_on`: the run asks on.
+    """
+    rows: dict[tuple[str, str], Row] = {}
+    cards = _cards(con)
+    for variant in _variants(con, sample_id, task_id):
+        run, task = variant["audit_run_id"], variant["task_id"]
+        empty = dict.fromkeys(("input", "options", "reference_answers", "fields"))
+        row = {"audit_run_id": run, "task_id": task, "sample_id": sample_id, "goes_on": variant["goes_on"], **empty}
+        known = rows.setdefault((run, task), row)
+        known["input"] = known["input"] or _text(cards, variant, sample_id)
+    return list(rows.values())
+
+
+def blank_examples(con: Connection, sample_id: str, task_id: str | None) -> list[str]:
+    """Takes the row's text out of the prompts that show it, in raw and in the marts; returns the run of each changed prompt.
+
+    Where it is not told apart in a prompt, all that its messages say goes.
+    """
+    cards, runs = _cards(con), []
+    for variant in _variants(con, sample_id, task_id):
+        prompt = _without(cards, variant, sample_id)
+        if prompt in (None, variant["prompt"]):
+            continue
+        for table in (each["name"] for each in rows_of(con, sql("erase", "tables_of_prompts"))):
+            con.execute(
+                f"update {table} set prompt = $prompt where audit_run_id = $run and prompt_variant_id = $variant",  # noqa: S608 - ours
+                {"prompt": prompt, "run": variant["audit_run_id"], "variant": variant["prompt_variant_id"]},
+            )
+        runs.append(variant["audit_run_id"])
+    return runs
+
+
+def _variants(con: Connection, sample_id: str, task_id: str | None) -> list[Row]:
+    """The prompt variants that show it; a warehouse of an earlier version has none."""
+    columns = {row["column_name"] for row in rows_of(con, "describe raw.prompt_variants")}
+    return rows_of(con, sql("erase", "examples"), sample=sample_id, task=task_id) if "setting" in columns else []
+
+
+def _cards(con: Connection) -> Cards:
+    return {(row["audit_run_id"], row["task_id"]): row["card"] for row in rows_of(con, CARDS)}
+
+
+def _card(cards: Cards, variant: Row) -> TaskCard:
+    return TaskCard.model_validate_json(cards[variant["audit_run_id"], variant["task_id"]])
+
+
+def _text(cards: Cards, variant: Row, sample_id: str) -> str | None:
+    try:
+        shown = examples_in(_card(cards, variant), variant).spare
+    except NOT_THERE:
+        return None
+    return next((row.text for row in shown if row.sample_id == sample_id and row.text != GONE), None)
+
+
+def _without(cards: Cards, variant: Row, sample_id: str) -> str | None:
+    """A prompt without the row's text; None where it does not hold it."""
+    try:
+        return with_texts(_card(cards, variant), variant, {sample_id: GONE})
+    except NOT_THERE:
+        return _blanked(variant["prompt"])
+
+
+def _blanked(prompt: str | None) -> str | None:
+    try:
+        messages: list[dict[str, Any]] = json.loads(prompt or "[]")
+        roles = [str(message["role"]) for message in messages]
+    except NOT_THERE:
+        return GONE
+    return json_of(tuple((role, GONE) for role in roles)) if roles else prompt

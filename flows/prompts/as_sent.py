@@ -1,0 +1,156 @@
+"""Puts prompts together again as they were sent, from what has landed: cards, prompt variants and samples, no file of data.
+
+An answer's id is a hash of its run, its cell and exactly what was sent, so every prompt is held against it: one that cannot be
+put together, because texts were erased or another version of the code sent it, is none, never a wrong one.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flows.prompts.messages import TRIED
+from flows.prompts.put_samples import Prompter, ShownSample
+from flows.prompts.shown_examples import shown_examples
+from flows.system.keys import prediction_id, request_sha256, sent_by
+from flows.warehouse import Row
+from flows.warehouse.duckdb_file import Connection, rows_of
+from flows.warehouse.sql import sql
+from models_registry.cards import ModelCard, TaskCard, Template
+from models_registry.samples import ChosenSamples, Sample
+
+OTHERWISE = "texts of them were erased, or another version of promptaudit put them together"
+NOT_THERE = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError)
+"""What cards and rows raise that this version does not understand, or that somebody else wrote."""
+
+
+class SentPrompts:
+    """The prompts of one run, from its rows in a warehouse or a copy; runs that recorded no settings have none."""
+
+    def __init__(self, con: Connection, audit_run_id: str) -> None:
+        self._con, self._run = con, audit_run_id
+        self._source: str | None = None
+        self._variants: dict[str, Row] = {}
+        for run in self._rows("audit_runs"):
+            if run["origin"] != "import":  # whose prompts others sent
+                self._source = run["source"]
+                self._variants = {row["prompt_variant_id"]: row for row in self._rows("prompt_variants")}
+        self._prompters: dict[str, Prompter | None] = {}
+        self._sent: dict[str, Mapping[str, object] | None] = {}
+        self.n_otherwise = 0
+        """How many of the answers that were asked for had a prompt that could not be put together as it was sent."""
+
+    def shown(self, answers: Sequence[Row]) -> list[ShownSample | None]:
+        """Returns how each answer's sample was shown, and in which messages; None where that is not recorded, or not as sent.
+
+        An answer has `prediction_id`, `model_id`, `prompt_variant_id`, `sample_id` and `repetition`.
+        """
+        recorded = [answer for answer in answers if self.is_recorded(answer["prompt_variant_id"])]
+        samples = self._samples(recorded)
+        cells: dict[tuple[str, str], ShownSample | None] = {}
+        found: list[ShownSample | None] = []
+        for answer in answers:
+            variant, sample_id = answer["prompt_variant_id"], answer["sample_id"]
+            if not self.is_recorded(variant):
+                found.append(None)
+                continue
+            if (variant, sample_id) not in cells:
+                sample = samples.get((self._variants[variant]["task_id"], sample_id))
+                cells[variant, sample_id] = self._put(variant, sample)
+            shown = cells[variant, sample_id]
+            is_sent = shown is not None and self._is_sent(answer, shown)
+            self.n_otherwise += not is_sent
+            found.append(shown if is_sent else None)
+        return found
+
+    def is_recorded(self, prompt_variant_id: str) -> bool:
+        """Returns whether it is recorded in which respects a variant differs, as imports and earlier versions did not."""
+        variant = self._variants.get(prompt_variant_id)
+        return variant is not None and variant.get("setting") is not None
+
+    def _rows(self, table: str) -> list[Row]:
+        return rows_of(self._con, f"select * from raw.{table} where audit_run_id = $run", run=self._run)  # noqa: S608 - ours
+
+    def _samples(self, answers: Sequence[Row]) -> dict[tuple[str, str], Sample | None]:
+        keys = {(self._variants[each["prompt_variant_id"]]["task_id"], each["sample_id"]) for each in answers}
+        if not keys:
+            return {}
+        tasks, samples = zip(*keys, strict=True)
+        query = sql("prompts", "samples")
+        rows = rows_of(self._con, query, run=self._run, task_ids=list(tasks), sample_ids=list(samples))
+        return {(row["task_id"], row["sample_id"]): _sample(row) for row in rows}
+
+    def _put(self, variant: str, sample: Sample | None) -> ShownSample | None:
+        prompter = self._prompter(variant)
+        try:
+            return None if prompter is None or sample is None else prompter.put(sample)
+        except NOT_THERE:
+            return None
+
+    def _is_sent(self, answer: Row, shown: ShownSample) -> bool:
+        sent, variant = self._sent_by(answer["model_id"]), answer["prompt_variant_id"]
+        if sent is None:
+            return False
+        schema = self._variants[variant]["answer_schema"]
+        request = request_sha256(sent, shown.messages, answer["repetition"], schema)
+        cell = (answer["model_id"], variant, answer["sample_id"], answer["repetition"])
+        return bool(prediction_id(self._run, *cell, request) == answer["prediction_id"])
+
+    def _prompter(self, variant: str) -> Prompter | None:
+        if variant not in self._prompters:
+            try:
+                self._prompters[variant] = self._prompter_of(self._variants[variant])
+            except NOT_THERE:
+                self._prompters[variant] = None
+        return self._prompters[variant]
+
+    def _prompter_of(self, variant: Row) -> Prompter:
+        task_id = variant["task_id"]
+        card = self._tried if variant["strategy"].endswith(TRIED) else None
+        template = variant["template"]
+        return Prompter(
+            card or self._tasks[task_id],
+            self._examples[task_id] if template is None else ChosenSamples((), {}),
+            strategy=variant["strategy"],
+            instruction=variant["instruction"],
+            template=None if template is None else Template.model_validate_json(template),
+            setting=variant["setting"],
+        )
+
+    def _sent_by(self, model_id: str) -> Mapping[str, object] | None:
+        if not self._sent:
+            for row in self._rows("models"):
+                try:
+                    self._sent[row["model_id"]] = sent_by(ModelCard.model_validate_json(row["card"]))
+                except NOT_THERE:
+                    self._sent[row["model_id"]] = None
+        return self._sent.get(model_id)
+
+    @functools.cached_property
+    def _tasks(self) -> dict[str, TaskCard]:
+        """The cards of the run; what changed of one since the run opened asks nothing."""
+        return {row["task_id"]: TaskCard.model_validate_json(row["card"]) for row in self._rows("tasks")}
+
+    @functools.cached_property
+    def _tried(self) -> TaskCard | None:
+        """The edited card of a trial's changed arm."""
+        edited = json.loads(self._source or "{}").get("edited")
+        return None if edited is None else TaskCard.model_validate(edited)
+
+    @functools.cached_property
+    def _examples(self) -> dict[str, ChosenSamples]:
+        return {
+            task_id: shown_examples(card, [row for row in self._variants.values() if row["task_id"] == task_id])
+            for task_id, card in self._tasks.items()
+        }
+
+
+def _sample(row: Row) -> Sample | None:
+    """A sample as it was landed; None where its text has been erased."""
+    if row["input"] is None:
+        return None
+    fields: dict[str, Any] = json.loads(row["fields"] or "{}")
+    options, references = (json.loads(row[name] or "[]") for name in ("options", "reference_answers"))
+    return Sample(row["sample_id"], row["input"], row["gold_label"], fields, tuple(options), tuple(references))

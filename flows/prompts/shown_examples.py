@@ -1,0 +1,124 @@
+"""Finds the solved examples that landed prompts show: rows of the data that no run asked have their texts there alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from flows.prompts.messages import ONE_SHOT, Messages, dressing
+from flows.prompts.put_samples import Prompter
+from flows.prompts.variations import examples
+from flows.warehouse import Row
+from models_registry.cards import TaskCard
+from models_registry.samples import ChosenSamples, Sample
+
+_MARK = "\ue000{place}\ue001"  # stands for a text, of characters that no text has
+_MARKED = re.compile("\ue000(\\d+)\ue001")
+
+
+def shown_examples(task: TaskCard, variants: Iterable[Row]) -> ChosenSamples:
+    """Returns the examples that the prompts of a task show, by label, and other rows that are shown in place of them.
+
+    `variants` are rows of raw.prompt_variants. What stands in none of their prompts, or is not told apart there, is not returned.
+    """
+    of_labels: dict[str, str] = dict(task.examples or {})
+    rows: dict[str, Sample] = {}
+    for variant in variants:
+        shown = examples_in(task, variant)
+        of_labels = {**shown.examples, **of_labels}
+        rows = {**{row.sample_id: row for row in shown.spare}, **rows}
+    return ChosenSamples((), of_labels, tuple(rows.values()))
+
+
+def examples_in(task: TaskCard, variant: Row) -> ChosenSamples:
+    """Returns the examples in one landed prompt: by label, or the rows that its setting names.
+
+    There are none where they are not told apart.
+    """
+    if dressing(variant["strategy"]) != ONE_SHOT or variant.get("template") is not None:
+        return ChosenSamples((), {})
+    wanted = _marked(task, variant)
+    landed = _messages(variant["prompt"])
+    own = _messages(_left_open(task, variant, wanted))
+    if [role for role, _ in landed] != [role for role, _ in own]:
+        return ChosenSamples((), {})
+    texts: dict[str, str] = {}  # by mark
+    for (_, marked), (_, text) in zip(own, landed, strict=True):
+        told = _told_apart(marked, text)
+        if told is None or any(texts.setdefault(mark, part) != part for mark, part in told):
+            return ChosenSamples((), {})
+    return ChosenSamples(
+        (),
+        {label: texts[mark] for label, mark in wanted.examples.items() if mark in texts},
+        tuple(replace(row, text=texts[row.text]) for row in wanted.spare if row.text in texts),
+    )
+
+
+def with_texts(task: TaskCard, variant: Row, texts: Mapping[str, str]) -> str | None:
+    """Returns a landed prompt with other texts of some rows that it shows as examples, by their ids; None where it shows none.
+
+    Raises ValueError where it shows some and they are not told apart.
+    """
+    level = _level(variant)
+    is_named = bool(level and level.get("rows")) and not texts.keys().isdisjoint(level["rows"])
+    if not is_named or not _MARKED.search(_left_open(task, variant, _marked(task, variant))):
+        return None  # none of them, or its labels, and with them the examples, stand in an order of their own for each sample
+    rows = examples_in(task, variant).spare
+    if not rows:
+        msg = f"the examples of prompt variant {variant['prompt_variant_id']} are not told apart"
+        raise ValueError(msg)
+    others = tuple(replace(row, text=texts.get(row.sample_id, row.text)) for row in rows)
+    return _left_open(task, variant, ChosenSamples((), {}, others))
+
+
+def _marked(task: TaskCard, variant: Row) -> ChosenSamples:
+    """The examples that a variant shows, each with a mark for its text."""
+    level, names = _level(variant), task.label_names
+    if not level or level["rows"] is None:
+        return ChosenSamples((), {name: _MARK.format(place=place) for place, name in enumerate(names)})
+    labels = examples.labels_of(level, names)
+    rows = [
+        Sample(row, _MARK.format(place=place), label, {})
+        for place, (row, label) in enumerate(zip(level["rows"], labels, strict=True))
+    ]
+    return ChosenSamples((), {}, tuple(rows))
+
+
+def _left_open(task: TaskCard, variant: Row, chosen: ChosenSamples) -> str:
+    prompter = Prompter(
+        task,
+        chosen,
+        strategy=variant["strategy"],
+        instruction=variant["instruction"] or "",
+        template=None,
+        setting=variant.get("setting"),
+    )
+    return prompter.left_open
+
+
+def _level(variant: Row) -> Any:  # noqa: ANN401 - as JSON has it
+    return json.loads(variant.get("setting") or "{}").get("examples")
+
+
+def _messages(prompt: str | None) -> Messages:
+    return tuple((each["role"], each["content"]) for each in json.loads(prompt or "[]"))
+
+
+def _told_apart(marked: str, text: str) -> list[tuple[str, str]] | None:
+    """What stands in a text for each mark, up to where what follows the mark comes first; None where it is another text."""
+    first, *rest = _MARKED.split(marked)
+    if not text.startswith(first):
+        return None
+    told, at = [], len(first)
+    for place in range(0, len(rest), 2):
+        behind = rest[place + 1]
+        is_last = place + 2 >= len(rest)
+        end = text.rfind(behind) if is_last else text.find(behind, at)
+        if end < at or (is_last and not text.endswith(behind)):
+            return None
+        told.append((_MARK.format(place=rest[place]), text[at:end]))
+        at = end + len(behind)
+    return told if at == len(text) else None

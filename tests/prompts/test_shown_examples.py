@@ -1,0 +1,94 @@
+"""Examples are found in the prompts that show them, however these are written, and nothing is made up where they are not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from flows.prompts.put_samples import Prompter
+from flows.prompts.shown_examples import examples_in, shown_examples, with_texts
+from models_registry.cards import TaskCard
+from models_registry.samples import ChosenSamples, Sample
+
+TASK = TaskCard.model_validate(
+    {
+        "labels": ["good", "bad"],
+        "instruction": "Rate it.",
+        "output_format": "Reply with one of {kinds}.",
+        "messages": [{"role": "system", "content": "Be fair."},
+                     {"role": "user", "content": "{instruction} {output_format}\n\nText: {input}"}],
+        "data": {"path": "d.csv"},
+    }
+)  # fmt: skip
+EXAMPLES = {"good": "A {fine} one\n-> bad idea", "bad": "Poor {input}"}
+SPARE = tuple(Sample(f"{label}{n}", f"{label} text {n}", label, {}) for label in ("good", "bad") for n in range(2))
+CHOSEN = ChosenSamples((), EXAMPLES, SPARE)
+FORMS: list[dict[str, Any]] = [
+    {},
+    {"label_order": "reversed"},
+    {"format": {"casing": "upper", "separator": " - ", "spacing": "\n|| ", "between": " | ", "bullet": "* ",
+                "arrow": " => "}},
+    {"system": None},
+    {"input_noise": {"noise": "case", "rate": 0.5, "seed": 1}},
+]  # fmt: skip
+ROWS = {"examples": {"rows": ["good1", "bad1", "good0", "bad0"], "order": None}}
+
+
+def landed(
+    setting: Mapping[str, Any], strategy: str = "one_shot", instruction: str = "Say {input} what?"
+) -> dict[str, Any]:
+    """A row of raw.prompt_variants as far as its prompt."""
+    text = json.dumps(setting)
+    prompter = Prompter(TASK, CHOSEN, strategy=strategy, instruction=instruction, template=None, setting=text)
+    return {"prompt_variant_id": "v", "strategy": strategy, "instruction": instruction, "template": None,
+            "setting": text, "prompt": prompter.left_open}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_examples_are_told_apart_in_every_form(form: dict[str, Any]) -> None:
+    assert examples_in(TASK, landed(form)).examples == EXAMPLES
+    rows = examples_in(TASK, landed({**ROWS, **form})).spare
+    assert {(row.sample_id, row.text, row.gold_label) for row in rows} == {
+        (row.sample_id, row.text, row.gold_label) for row in SPARE
+    }
+
+
+def test_examples_of_another_order_are_those_of_their_labels() -> None:
+    variant = landed({"examples": {"rows": None, "order": [1, 0]}})
+    assert json.loads(variant["prompt"])[1]["content"].index("Poor") < variant["prompt"].index("fine")
+    # the setting names no rows: which text stands where is known from the original alone
+    assert shown_examples(TASK, [landed({}), variant]).examples == EXAMPLES
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        landed({}, strategy="simple"),
+        landed({"label_order": "gold_first"}),  # stands in an order of its own for each sample
+        {**landed({}), "prompt": landed({})["prompt"].replace("Be fair.", "Be just.")},  # as another version wrote it
+        {**landed({}), "prompt": None},
+        {**landed({}), "template": "{}", "setting": '{"examples": {"places": [1, 0]}}'},
+    ],
+)
+def test_nothing_is_made_up(variant: dict[str, Any]) -> None:
+    found = examples_in(TASK, variant)
+    assert (found.examples, found.spare) == ({}, ())
+
+
+def test_examples_of_the_card_are_its_own() -> None:
+    card = TASK.model_copy(update={"examples": {"good": "Fine.", "bad": "Foul."}})
+    assert shown_examples(card, []).examples == {"good": "Fine.", "bad": "Foul."}
+
+
+def test_the_text_of_a_row_is_replaced_and_nothing_else() -> None:
+    variant = landed({**ROWS, "label_order": "reversed"})
+    changed = with_texts(TASK, variant, {"bad1": "[gone]", "elsewhere": "[never]"})
+    assert changed == variant["prompt"].replace("bad text 1", "[gone]") != variant["prompt"]
+    assert with_texts(TASK, variant, {"elsewhere": "[never]"}) is None
+    assert with_texts(TASK, landed({**ROWS, "label_order": "gold_first"}), {"bad1": "[gone]"}) is None
+    assert with_texts(TASK, landed({}), {"bad1": "[gone]"}) is None
+    with pytest.raises(ValueError, match="are not told apart"):
+        with_texts(TASK, {**variant, "prompt": variant["prompt"].replace("Be fair", "Be just")}, {"bad1": "[gone]"})
