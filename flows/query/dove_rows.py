@@ -116,7 +116,7 @@ def _row(row: dict[str, Any], instruction: str) -> dict[str, Any]:
 
 
 def _raw_input(row: dict[str, Any], truth: object) -> str:
-    """The prompt as it was sent, a blank line between messages, where fields beside it have the sample; else the sample's input."""
+    """The prompt as it was sent, a blank line between messages; the sample's input where no fields beside it have that."""
     if truth is None or row["messages"] is None:
         return row["input"] or ""
     return "\n\n".join(message["content"] for message in json.loads(row["messages"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from flows.audit.variations import variation_of
+from flows.prompts.variations import variation_of
 from flows.recorded_runs.formats.answers import Answer, PromptVariant, RecordedAnswers
 from flows.recorded_runs.prompt_dimensions import Dimensions, key_of, reference_of, settings_of, with_demonstrations
 from flows.recorded_runs.prompt_variations import is_setting, is_variation
