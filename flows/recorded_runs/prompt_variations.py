@@ -14,7 +14,8 @@ from models_registry.cards import Variation
 from models_registry.errors import DataError, nearest
 
 _PLACE = re.compile(r"[0-9]{1,4}")  # numbers of JSONL come as texts
-VARIATIONS = ("original", "template", *get_args(Variation), "crossed")
+_KINDS = ("template", *get_args(Variation))
+VARIATIONS = ("original", *_KINDS, "crossed")
 
 
 def is_variation(text: str) -> bool:
@@ -28,7 +29,7 @@ def is_setting(text: str) -> bool:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and set(value) <= {"template", *get_args(Variation)}
+    return isinstance(value, dict) and set(value) <= set(_KINDS)
 
 
 def check_variations(variants: pl.DataFrame) -> None:

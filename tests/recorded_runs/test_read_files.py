@@ -19,6 +19,7 @@ from flows.recorded_runs.formats.inspect_logs import as_recorded
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.recorded_runs.map_columns import guessed_map, read_map
 from flows.recorded_runs.prompt_templates import template_of, variants_of_answers
+from flows.recorded_runs.prompt_variations import is_setting
 from flows.recorded_runs.read_files import DERIVED, OPTIONAL, REQUIRED, read_recordings
 from flows.warehouse import Warehouse
 from models_registry.errors import DataError, UsageError
@@ -436,6 +437,13 @@ def test_an_order_of_options_is_landed_beside_the_variants_kind(tmp_path: Path) 
     assert warehouse.read("select variation, setting from raw.prompt_variants order by variant_index") == [
         {"variation": None, "setting": None}, {name: varied[name] for name in ("variation", "setting")},
     ]  # fmt: skip
+
+
+def test_settings_of_a_runs_variants_are_settings() -> None:
+    for text in ("{}", '{"template": 1}', '{"wording": 2, "format": {"casing": "upper"}}', '{"system": null}'):
+        assert is_setting(text)
+    for text in ("", "[]", "1", '{"mood": 1}', "[" * 100_000):
+        assert not is_setting(text)
 
 
 def test_variants_that_differ_in_their_setting_alone_are_others_in_every_run(tmp_path: Path) -> None:

@@ -41,9 +41,7 @@ final as (
         samples.sample_index,
         tasks.card -> '$.data' as data,
         tasks.scoring_methods[1] as scoring_method,
-        coalesce(
-            scores.score, if(samples.has_key and answers.answer_status not in ('valid', 'error'), 0.0, null)
-        ) as score
+        if(scores.unscored_kind = 'not_read', 0.0, scores.score) as score
     from answers
     inner join variants on answers.prompt_variant_id = variants.prompt_variant_id
     inner join samples on answers.task_id = samples.task_id and answers.sample_id = samples.sample_id
