@@ -1,5 +1,5 @@
--- Whether answers differ because of the wording, by chance, or because samples differ, in each audit's newest run.
--- NULL shares: rephrasings were asked once, so that wording and chance cannot be told apart.
+-- Whether answers differ because of the prompt, by chance, or because samples differ, in each audit's newest run.
+-- NULL shares: rephrasings were asked once, so that prompt and chance cannot be told apart.
 select
     audit_id,
     task_id,
@@ -12,8 +12,8 @@ select
     item_share,
     case
         when wording_share is null then 'asked once: cannot be told'
-        when wording_share_low > 0 then 'wording matters'
-        when wording_share_high < 0.05 then 'wording hardly matters'
+        when wording_share_low > 0 then 'prompt matters'
+        when wording_share_high < 0.05 then 'prompt hardly matters'
         else 'undecided'
     end as reading,
     sensitivity,

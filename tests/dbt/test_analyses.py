@@ -190,7 +190,7 @@ def test_disagreement_by_wording_noise_item(published: Published) -> None:
     assert len(rows) == 4
     for row in rows:
         assert row["wording_share"] + row["noise_share"] + row["item_share"] == pytest.approx(1)
-        assert row["reading"] in ("wording matters", "wording hardly matters", "undecided")
+        assert row["reading"] in ("prompt matters", "prompt hardly matters", "undecided")
 
 
 def test_what_changed_since_last_run(published: Published) -> None:
