@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from flows.display.progress import Progress
 
 TEMPLATE = "comparison.html.j2"
-MOST_CAUSES = 5
+MOST_CAUSES = 2
 ROWS = (2000, 500, *page_size.ROWS)
 _ID = re.compile(r'<meta name="comparison" content="([0-9a-f]{32})">')
 

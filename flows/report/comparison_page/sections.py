@@ -100,15 +100,12 @@ def _finding_of_costs(rows: Sequence[Row]) -> str:
 
 
 def _recorded(rows: Sequence[Row]) -> Section:
-    names = list(dict.fromkeys(row["what"] for row in rows))
     section = Section(
         "recorded",
         "What is recorded otherwise",
         "Cards, prompts, data, readers, providers and code, as each side recorded them. A long text is cut and has a hash "
         "of all of it.",
-        finding=f"{', '.join(names)} {'differs' if len(names) == 1 else 'differ'}"
-        if rows
-        else "Nothing on record differs",
+        finding=_finding_of_recorded(list(dict.fromkeys(row["what"] for row in rows))),
     )
     block = section.add()
     if rows:
@@ -116,6 +113,13 @@ def _recorded(rows: Sequence[Row]) -> Section:
     else:
         block.absent.append("Cards, prompts, data, readers, providers and code are recorded alike.")
     return section
+
+
+def _finding_of_recorded(names: Sequence[str]) -> str:
+    if not names:
+        return "Nothing on record differs"
+    n = "1 thing differs" if len(names) == 1 else f"{len(names)} things differ"
+    return f"{n}: {', '.join(names)}"
 
 
 def _flips(rows: Sequence[Row]) -> Section:

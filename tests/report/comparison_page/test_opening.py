@@ -166,7 +166,7 @@ def test_headings_of_what_is_folded_say_what_is_found() -> None:
     assert [(section.anchor, section.finding) for section in found] == [
         ("measures", "1 regressed, 1 not comparable"),
         ("costs", "latency_ms differs most for m, t, s: 10 ms → 40 ms"),
-        ("recorded", "reader differs"),
+        ("recorded", "1 thing differs: reader"),
         ("flips", "Samples: 1 became wrong"),
     ]
     assert found[0].blocks[0].notes == ["1 not comparable: other label set."]
