@@ -49,7 +49,12 @@ def _group(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def summary(row: Mapping[str, Any]) -> str:
-    """Returns a comparison's figures in one line: `0.081 → 0.143, +0.062 [+0.041, +0.083], q 0.001`; what is NULL is left out.
+    """Returns a comparison's figures in one line: `0.081 → 0.143, +0.062 [+0.041, +0.083], q 0.001`; what is NULL is left out."""
+    return ", ".join(figures_of(row))
+
+
+def figures_of(row: Mapping[str, Any]) -> list[str]:
+    """Returns from what to what a measure went, by how much with its interval, and how sure that is, without what is NULL.
 
     q is of the family of one pair of runs; a measure outside it (label_churn) gives its own p.
     """
@@ -64,7 +69,7 @@ def summary(row: Mapping[str, Any]) -> str:
         if _is_known(value):
             parts.append(f"{name} {value:.2g}")
             break
-    return ", ".join(parts)
+    return parts
 
 
 def _is_known(value: float | None) -> bool:

@@ -28,6 +28,7 @@ from flows.lineage.openlineage.tell import landed
 from flows.marts.publish import publish
 from flows.marts.transform import Part, transform
 from flows.report import report
+from flows.report.comparison_page.page import write_again
 from flows.warehouse import Warehouse
 from flows.warehouse.sql import sql
 from models_registry.cards import FormatLimits
@@ -197,8 +198,9 @@ class Execution:
         publish(self.warehouse, [self.audit_run_id], self._compared, warn=self.progress.warn)
 
     def report(self) -> None:
-        """Writes the run's page."""
+        """Writes the run's page, and those about its comparisons that are there."""
         self.outcome.report = report(self.warehouse, self.audit_run_id, warn=self.progress.warn)
+        write_again(self.warehouse, self._compared)
 
     def derive(self) -> None:
         """Takes the steps that need no answers any more, of a run of recorded answers."""

@@ -97,15 +97,18 @@ def compare(
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Show every measure, not only those that differ.")] = False,
 ) -> None:
-    """Compare two runs or two models: show what differs by more than chance, and why."""
+    """Compare two runs or two models: show what differs by more than chance, and why, and write a page about it."""
     from flows.comparison.compare_named import compare_runs
+    from flows.display.encode import encoded
+    from flows.report.comparison_page.page import write_if_possible
 
     settings, registry = state.load()
     comparison = compare_runs(
         settings, registry, base, candidate, state.progress(), min_effect=min_effect, resamples=resamples
     )
+    page = write_if_possible(Warehouse(settings.warehouse), comparison, settings.text, state.progress())
     if state.as_json:
-        show(comparison)
+        show({**encoded(comparison), "report": None if page is None else str(page)})
         return
     from flows.comparison.terminal import closing_lines, opening_lines, table_of
 
@@ -113,7 +116,7 @@ def compare(
     show({}, "\n".join(opening_lines(comparison)))
     if table is not None:
         console(WIDTH).print(table)
-    show({}, "\n".join(closing_lines(comparison)))
+    show({}, "\n".join([*closing_lines(comparison), *([] if page is None else [f"report     {page}"])]))
 
 
 @app.command()

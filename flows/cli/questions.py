@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.app import app, show, show_closing, state
-from models_registry.errors import UsageError, WarehouseLocked, nearest
+from models_registry.errors import UsageError, nearest
 
 
 @app.command()
@@ -79,6 +79,7 @@ def report(
     from flows.display.policy import policy_of
     from flows.report import FORMS, charts_of, report_as
     from flows.report import report as write_report
+    from flows.report.record import held_if_free
     from flows.system.files import SHARED, write_text
     from flows.warehouse import Warehouse
     from flows.warehouse.run_names import resolve_id
@@ -95,20 +96,10 @@ def report(
         tables = f"; {n_tables} tables, each as CSV and LaTeX" if n_tables else ""
         show({"charts": list(map(str, files))}, f"{n_charts} charts in {charts}, each as SVG, PNG and CSV{tables}")
         return
-    if Warehouse(settings.warehouse).published.lake is not None and form == "html" and output is None:
-        path = write_report(Warehouse(settings.warehouse), run, policy, is_held=False)
-        show({"report": str(path)}, str(path))
-        show_closing(Warehouse(settings.warehouse), run)
-        return
     if form == "html" and output is None:
-        try:
-            with Warehouse(settings.warehouse).hold(wait_s=0):
-                path = write_report(Warehouse(settings.warehouse), run, policy, warn=state.progress().warn)
-        except WarehouseLocked:
-            path = write_report(Warehouse(settings.warehouse), run, policy, is_held=False)
-            state.progress().warn(
-                "a run holds the warehouse: this page is not recorded, so `verify` looks at its figures alone"
-            )
+        with held_if_free(Warehouse(settings.warehouse), state.progress()) as is_held:
+            warn = state.progress().warn
+            path = write_report(Warehouse(settings.warehouse), run, policy, is_held=is_held, warn=warn)
         show({"report": str(path)}, str(path))
         show_closing(Warehouse(settings.warehouse), run)
         return

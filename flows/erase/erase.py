@@ -27,6 +27,7 @@ from flows.evidence.terminal import line_of_difference
 from flows.evidence.verify import verify
 from flows.marts.publish import bring_lake_up, publish
 from flows.report import from_below, report
+from flows.report.comparison_page.page import write_again
 from flows.system.keys import as_json, content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.duckdb_file import Connection
@@ -333,7 +334,12 @@ def _newest_shown(warehouse: Warehouse) -> str | None:
 
 
 def _write_reports(warehouse: Warehouse, runs: set[str], newest: str | None) -> None:
-    """Writes the pages of these runs again; the newest report is about the run it was about before."""
+    """Writes the pages of these runs and of their comparisons again; the newest report is about the run it was about before."""
     kept = [run for run in sorted(runs) if warehouse.places.report(run).is_file()]
     for run in (*(run for run in kept if run != newest), *([newest] if newest and kept else [])):
         report(warehouse, run)
+    compared = warehouse.read(
+        "select comparison_id from raw.comparisons where list_has_any($runs, [base_run_id, candidate_run_id])",
+        runs=sorted(runs),
+    )
+    write_again(warehouse, [row["comparison_id"] for row in compared])

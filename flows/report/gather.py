@@ -31,6 +31,7 @@ class ReportData:
     nights: Nights
     n_checks: int
     has_formats_page: bool
+    compared: frozenset[str] = frozenset()  # the beginnings of the ids of comparisons that have a page
     models: list[Row] = field(default_factory=list)
     tasks: list[Row] = field(default_factory=list)
     scorecard: list[Row] = field(default_factory=list)
@@ -100,6 +101,7 @@ def _gathered(copy: Copy, warehouse: Warehouse, answers: GridAnswers) -> ReportD
         answers=answers,
         nights=gather_nights(copy, query("nightly"), MOST_NIGHTS),
         has_formats_page=warehouse.places.formats_page(copy.run["audit_run_id"]).is_file(),
+        compared=frozenset(warehouse.places.compared()),
         n_checks=copy(query("n_checks"))[0]["n_checks"],
         **rows_of_queries,
     )

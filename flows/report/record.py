@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 from flows.marts.seal import seal_runs
 from flows.warehouse import Warehouse, now
 from flows.warehouse.insert import insert_new
 from flows.warehouse.rows import frame_of
+from models_registry.errors import WarehouseLocked
+
+if TYPE_CHECKING:
+    from flows.display.progress import Progress
+
+
+@contextmanager
+def held_if_free(warehouse: Warehouse, progress: Progress) -> Iterator[bool]:
+    """Holds the warehouse while a page is written, and yields whether it does: a lake is never held, nor what a run holds."""
+    if warehouse.published.lake is not None:
+        yield False
+        return
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(warehouse.hold(wait_s=0))
+            is_held = True
+        except WarehouseLocked:
+            is_held = False
+            progress.warn(
+                "a run holds the warehouse: this page is not recorded, so `verify` looks at its figures alone"
+            )
+        yield is_held
 
 
 def record(warehouse: Warehouse, audit_run_id: str, pages: Mapping[str, str]) -> None:
@@ -20,8 +44,8 @@ def record(warehouse: Warehouse, audit_run_id: str, pages: Mapping[str, str]) ->
         for name, page in pages.items()
     ]
     with warehouse.write() as con:
-        insert_new(con, "reports", frame_of("reports", rows))
-        seal_runs(con)
+        if insert_new(con, "reports", frame_of("reports", rows)):
+            seal_runs(con)
 
 
 def page_sha256(page: bytes) -> str:

@@ -12,7 +12,8 @@ from flows.display.policy import Policy, Texts
 from flows.report.ask_copy import Copy
 from flows.report.queries import query
 from flows.report.summary_causes import Cause, base_of, causes_of, last_comparable
-from flows.report.summary_worst import Example, Worst, example_of, worst_of
+from flows.report.summary_example import Example, example_of
+from flows.report.summary_worst import Worst, worst_of
 from flows.warehouse import Row, Warehouse
 from models_registry.errors import CardError, UsageError, WarehouseError
 
@@ -88,9 +89,17 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
         compared_with=base_of(last[0]) if last else None,
         causes=tuple(causes_of(copy, compared, gate)),
         worst=worst,
-        example=None if worst is None else example_of(copy, worst, own),
+        example=None if worst is None else example_of(copy, worst.model_id, worst.task_id, _strategies(worst, own)),
         next_command=_next_command(copy.run, gate, worst, last),
     )
+
+
+def _strategies(worst: Worst, scorecard: Sequence[Row]) -> list[str]:
+    """The strategies that the worst figure is of."""
+    if worst.strategy is not None:
+        return [worst.strategy]
+    group = (worst.model_id, worst.task_id)
+    return sorted(row["strategy"] for row in scorecard if (row["model_id"], row["task_id"]) == group)
 
 
 def _outcome(run: Row, gate: GateResult | None, scorecard: Sequence[Row]) -> Outcome:
@@ -134,29 +143,31 @@ def _next_command(run: Row, gate: GateResult | None, worst: Worst | None, last: 
     """The command that helps on: to go on with the run, to measure what was not, to see what made the worst group so."""
     name = run["audit_run_id"][:ID]
     if run["state"] != "complete":
-        return _command("run", run["audit_id"]) if run["origin"] == "run" else _command("report", name)
+        return command("run", run["audit_id"]) if run["origin"] == "run" else command("report", name)
     rules = () if gate is None else gate.rules
     helps = [rule.look_closer[0] for rule in rules if rule.outcome == "unmeasured" and rule.look_closer]
     if helps and not any(rule.outcome == "failed" for rule in rules):
         return (
-            _command("check", name)
+            command("check", name)
             if helps[0].startswith("promptaudit sql")
             else helps[0].replace(" pin RUN ", f" pin {name} ")
         )
     if worst is None:
-        return _command("check", name)
+        return command("check", name)
     if worst.measure in ("cost_usd", "latency_ms", "label_churn") and last:
-        return _command("compare", last[0]["base_run_id"][:ID], name)
+        return command("compare", last[0]["base_run_id"][:ID], name)
     if not worst.is_of_labels:
-        return _command("trace", worst.figure_id)
-    options = (("--model", worst.model_id), ("--task", worst.task_id), ("--strategy", worst.strategy))
-    return _command("diagnose", name, *(part for option in options if _is_typed(option[1]) for part in option))
+        return command("trace", worst.figure_id)
+    return diagnosis_of(name, worst.model_id, worst.task_id, worst.strategy)
 
 
-def _is_typed(name: str | None) -> bool:
-    """Whether a name can be typed as it is printed."""
-    return name is not None and shown(name) == name
+def diagnosis_of(run: str, model_id: str, task_id: str, strategy: str | None) -> str:
+    """Returns the command that says what makes a group of a run so; a name that cannot be typed as it is printed is left out."""
+    options = (("--model", model_id), ("--task", task_id), ("--strategy", strategy))
+    typed = [(option, name) for option, name in options if name is not None and shown(name) == name]
+    return command("diagnose", run, *(part for option in typed for part in option))
 
 
-def _command(verb: str, *parts: str | None) -> str:
-    return " ".join(["promptaudit", verb, *(shlex.quote(part) for part in parts if part is not None)])
+def command(verb: str, *parts: str) -> str:
+    """Returns a command as it is typed."""
+    return " ".join(["promptaudit", verb, *map(shlex.quote, parts)])

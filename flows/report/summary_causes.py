@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -67,16 +67,27 @@ def causes_of(copy: Copy, compared: Sequence[Row], gate: GateResult | None) -> l
     last = last_comparable(compared)
     standing, over = _alarms(copy, compared, last, gate)
     news = [row for row in last if row["verdict"] in NEWS and not _is_consistency_alone(row, last)]
-    groups = told_together(news, lambda row: (row["cause"], row["model_id"]))
     recovered = {alarm.key.model_id for alarm, _ in over if alarm.key.is_compared}
-    better = {row["model_id"] for group in groups if _kind(group) == "improved" for row in group} & recovered
+    better = {row["model_id"] for group in _together(news) if _kind(group) == "improved" for row in group} & recovered
     recorded = copy.if_there(query("recorded_changes"), comparison=last[0]["comparison_id"]) if last else []
     return [
-        *(_moved(group, better) for group in groups),
-        *_recorded(recorded, {row["cause"] for row in news}),
+        *differences_of(news, recorded, better),
         *_folded("alarm", standing),
         *_folded("recovered", [item for item in over if item[0].key.model_id not in better]),
     ]
+
+
+def differences_of(news: Sequence[Row], recorded: Sequence[Row], recovered: Collection[str] = ()) -> list[Cause]:
+    """Returns what differs between two runs: figures that moved together as one, then what is recorded otherwise.
+
+    `news` are rows of rpt_run_comparisons, `recorded` of rpt_run_changes; alarms of the models in `recovered` are over.
+    """
+    moved = (_moved(group, recovered) for group in _together(news))
+    return [*moved, *_recorded(recorded, {row["cause"] for row in news})]
+
+
+def _together(news: Iterable[Row]) -> list[list[Row]]:
+    return told_together(news, lambda row: (row["cause"], row["model_id"]))
 
 
 def _is_consistency_alone(row: Row, last: Sequence[Row]) -> bool:
@@ -95,7 +106,7 @@ def _kind(group: Sequence[Row]) -> Literal["regressed", "improved", "changed"]:
     return "regressed" if "regressed" in verdicts else "improved" if "improved" in verdicts else "changed"
 
 
-def _moved(group: Sequence[Row], recovered: set[str]) -> Cause:
+def _moved(group: Sequence[Row], recovered: Collection[str]) -> Cause:
     """Who, how, where most and by how much, how many figures more, and why."""
     kind = _kind(group)
     first = max((row for row in group if row["verdict"] == kind), key=_size)
@@ -105,7 +116,7 @@ def _moved(group: Sequence[Row], recovered: set[str]) -> Cause:
     where = f"{first['measure']} of {', '.join(cut(place, NAME) for place in places)}"
     more = f", and {_counted(len(group) - 1, 'more figure')}" if len(group) > 1 else ""
     why = cut(first["reason"] or WHY.get(first["cause"] or "", ""), REASON)
-    end = "; its alarm is over" if set(models) <= recovered else ""
+    end = "; its alarm is over" if set(models) <= set(recovered) else ""
     sentence = f"{who} {kind}: {where}, {summary(first)}{more}{f': {why}' if why else ''}{end}."
     return Cause(kind="recovered" if end else kind, sentence=sentence)
 

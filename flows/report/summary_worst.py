@@ -1,38 +1,22 @@
-"""Finds the model, task and strategy that is worst, its worst wording, and a sample that two wordings do not agree on."""
+"""Finds the model, task and strategy that is worst, and its worst wording."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from flows.display.figures import cut, in_unit, interval, paragraph
-from flows.display.policy import LEFT_OUT
+from flows.display.figures import cut, in_unit, interval
 from flows.report.ask_copy import Copy
 from flows.report.queries import query
-from flows.report.variant_names import kind_of, named
+from flows.report.summary_example import Wording, wording_of
 from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
-from models_registry.mart_columns import ENDS, mart_columns
+from models_registry.mart_columns import ENDS, MartColumn, mart_columns
 
-INSTRUCTION = 200
-COMPLETION = 160
-INPUT = 240
-MOST_LINES = 4
 LABEL = 60
 OF_LABELS = ("sensitivity_corrected", "sensitivity")
 LAST = ("pss_inter", "micro_f1", "invalid_rate")  # where nothing says how answers depend on wordings
 UNSCALED = {"cost_usd", "latency_ms"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wording:
-    """A prompt variant: its number as people say it, its instruction, None where texts are left out."""
-
-    prompt_variant_id: str
-    name: str  # wording 3 at 0.5; variant 7 (option order); the original wording
-    is_original: bool
-    instruction: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,31 +71,6 @@ class Worst:
         return f"{figure}, {_signed(self.difference, self.unit)}{around} since {in_unit(self.before, self.unit)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExampleAnswer:
-    """What one wording was answered: the label (None: no label), whether that is right, the completion, None where left out."""
-
-    wording: Wording
-    prediction_id: str
-    label: str | None
-    is_correct: bool | None
-    completion: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """A sample that two wordings are answered differently; `lines` of its text are None where it is left out or unknown."""
-
-    model_id: str
-    task_id: str
-    strategy: str
-    sample_id: str
-    gold_label: str | None
-    lines: tuple[str, ...] | None
-    is_left_out: bool
-    answers: tuple[ExampleAnswer, ExampleAnswer]
-
-
 def worst_of(copy: Copy, scorecard: Sequence[Row], last: Sequence[Row]) -> Worst | None:
     """Returns what is worst among rows of the scorecard, `last` being the comparison with the last comparable night."""
     models = {row["model_id"] for row in scorecard}
@@ -123,14 +82,14 @@ def worst_of(copy: Copy, scorecard: Sequence[Row], last: Sequence[Row]) -> Worst
 def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
     """The regressed figure that moved most; of costs and times only where nothing else moved."""
     row = max(worse, key=lambda row: (row["measure"] not in UNSCALED, abs(row["difference"] or 0.0)))
-    column = next((each for each in mart_columns("rpt_audit").values() if each.compared == row["measure"]), None)
+    column = compared_column(row["measure"])
     group = next((each for each in scorecard if _group(each) == _group(row)), None)
     return Worst(
         model_id=row["model_id"],
         task_id=row["task_id"],
         strategy=row["strategy"],
         measure=row["measure"],
-        label=row["measure"] if column is None or not column.label else column.label,
+        label=label_of(row["measure"]),
         unit="usd" if row["measure"] == "cost_usd" else None if column is None else column.unit,
         figure=row["candidate"],
         low=None,
@@ -142,6 +101,17 @@ def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
         difference_high=row["difference_high"],
         is_of_labels=group is not None and group["sensitivity"] is not None,
     )
+
+
+def compared_column(measure: str) -> MartColumn | None:
+    """Returns the scorecard's column of a measure of rpt_run_comparisons; None where it has none."""
+    return next((each for each in mart_columns("rpt_audit").values() if each.compared == measure and each.label), None)
+
+
+def label_of(measure: str) -> str:
+    """Returns what people call a measure of rpt_run_comparisons."""
+    column = compared_column(measure)
+    return measure if column is None else column.label
 
 
 def _highest(copy: Copy, scorecard: Sequence[Row], models: set[str]) -> Worst | None:
@@ -202,94 +172,10 @@ def _wording_of(copy: Copy, worst: Worst) -> WorstWording | None:
     for name, label in (("accuracy", "accuracy"), ("disagreement", "difference from the others")):
         if first[name] is not None:
             of_original = None if original is None or original is first else original[name]
-            return WorstWording(wording=_wording(copy, first), label=label, figure=first[name], of_original=of_original)
-    return None
-
-
-def example_of(copy: Copy, worst: Worst, scorecard: Sequence[Row]) -> Example | None:
-    """Returns a sample of the worst group with two answers that differ; None where no two wordings are answered differently."""
-    strategies = [
-        row["strategy"] for row in scorecard if (row["model_id"], row["task_id"]) == (worst.model_id, worst.task_id)
-    ]
-    for strategy in [worst.strategy] if worst.strategy is not None else sorted(strategies):
-        rows = copy.if_there(query("telling_answers"), model=worst.model_id, task=worst.task_id, strategy=strategy)
-        pair = pair_of(rows)
-        if pair is not None:
-            first = pair[0]
-            is_left_out = copy.texts.of(worst.task_id) == "none"
-            return Example(
-                model_id=worst.model_id,
-                task_id=worst.task_id,
-                strategy=strategy or "",
-                sample_id=first["sample_id"],
-                gold_label=None if first["gold_label"] is None else cut(first["gold_label"], LABEL),
-                lines=None if is_left_out or first["input"] is None else _lines(first["input"]),
-                is_left_out=is_left_out,
-                answers=(_answer(copy, pair[0]), _answer(copy, pair[1])),
+            return WorstWording(
+                wording=wording_of(copy, first), label=label, figure=first[name], of_original=of_original
             )
     return None
-
-
-def pair_of(rows: Sequence[Row]) -> tuple[Row, Row] | None:
-    """Returns the first answer, of the original where it was asked, and the commonest other one.
-
-    A wrong one to a right one comes first. Rows of `telling_answers.sql`; None where no two variants are answered differently.
-    """
-    if not rows:
-        return None
-    first = rows[0]
-    others = [row for row in rows if _words(row) != _words(first) and _ruling(row) != _ruling(first)]
-    if not others:
-        return None
-    times = Counter(row["label"] for row in others)
-    return first, min(
-        others, key=lambda row: (row["is_correct"] is first["is_correct"], row["label"] is None, -times[row["label"]])
-    )
-
-
-def _words(row: Row) -> str:
-    """What an answer was asked by: each temperature has an original, which are one wording.
-
-    What differs in another respect has the original's instruction, or another variant's, and is known by its id.
-    """
-    text = row["instruction"]
-    has_own_words = text not in (None, LEFT_OUT) and kind_of(row) is None
-    return "" if row["is_original"] else str(text if has_own_words else row["prompt_variant_id"])
-
-
-def _lines(text: str) -> tuple[str, ...]:
-    """The first lines of an input that are not blank."""
-    return tuple(line for line in paragraph(text, INPUT) if line.strip())[:MOST_LINES]
-
-
-def _ruling(row: Row) -> tuple[object, ...]:
-    """What an answer was read as; of answers without labels whether they are right."""
-    return row["label"], row["is_correct"]
-
-
-def _answer(copy: Copy, row: Row) -> ExampleAnswer:
-    is_left_out = copy.texts.of(row["task_id"]) == "none"
-    return ExampleAnswer(
-        wording=_wording(copy, row),
-        prediction_id=row["prediction_id"],
-        label=None if row["label"] is None else cut(row["label"], LABEL),
-        is_correct=row["is_correct"],
-        completion=None if is_left_out else cut(row["completion"] or "", COMPLETION),
-    )
-
-
-def _wording(copy: Copy, row: Row) -> Wording:
-    instruction = row["instruction"]
-    is_left_out = instruction in (None, LEFT_OUT) or copy.texts.of(row["task_id"]) == "none"
-    return Wording(
-        prompt_variant_id=row["prompt_variant_id"],
-        name=named(row),
-        is_original=row["is_original"],
-        # the instruction of what differs in another respect is the original's
-        instruction=None
-        if is_left_out or kind_of(row) is not None
-        else cut(" ".join(instruction.split()), INSTRUCTION),
-    )
 
 
 def _signed(value: float, unit: str | None) -> str:

@@ -198,26 +198,34 @@ def spellings(value: Any) -> set[str]:
     elif isinstance(value, bool):
         texts |= {"yes" if value else "no"}
     elif isinstance(value, int | float):
-        texts |= {number(value, digits) for digits in range(MOST_DIGITS)} | {percent(value), share(value), usd(value)}
-        texts |= (
-            {milliseconds(value)}
-            | {f"+{text}" for text in list(texts)}
-            | {count(value) if isinstance(value, int) else f"{value:g}"}
-        )
+        unsigned = _of_number(abs(value))
+        texts |= _of_number(value) | {f"{'-' if value < 0 else '+'}{text}" for text in unsigned}
+        texts |= {text for text in unsigned if not set(text) & set("123456789")}  # too small for its sign to be printed
+        texts |= {count(value) if isinstance(value, int) else f"{value:g}"}
     return texts | {f"{text}{mark}" for text in texts for mark in MARKS}
+
+
+def _of_number(value: float) -> set[str]:
+    texts = {number(value, digits) for digits in range(MOST_DIGITS)} | {exact(value), str(value)}
+    return texts | {percent(value), share(value), usd(value), milliseconds(value)}
 
 
 def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[SealDifference]:
     """The first line that is not as the page would be written now, under the text policy that comes nearest."""
     from flows.report import as_written, report_as
+    from flows.report.comparison_page.page import as_written as comparison_as_written
 
     nearest_by: tuple[int, int, str] | None = None
     place = path.stem.partition("-")[2]
     for policy in (None, *POLICIES):
-        rendered = as_written(
-            warehouse, run, policy, is_below=path.parent.name == BELOW, part=int(place) if place.isdecimal() else 1
-        )
-        if page in (rendered, report_as(warehouse, run, "html", policy)):
+        rendered = comparison_as_written(warehouse, page, policy)
+        if rendered is None:
+            rendered = as_written(
+                warehouse, run, policy, is_below=path.parent.name == BELOW, part=int(place) if place.isdecimal() else 1
+            )
+            if page == report_as(warehouse, run, "html", policy):
+                return []
+        if page == rendered:
             return []
         pairs = enumerate(zip_longest(page.splitlines(), rendered.splitlines()), start=1)
         differing = [number for number, (one, other) in pairs if one != other]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.report.blocks.filters import environment
+from flows.report.queries import query
 from flows.report.trace_pages import css
 from flows.settings import Settings
 from flows.warehouse import Row, Warehouse
@@ -104,12 +105,23 @@ def application(warehouse: Warehouse, login: str | None, *, is_local: bool) -> F
 
 
 def index_of(warehouse: Warehouse) -> str:
-    """Returns a page with the newest 500 runs, each with a link to its page where that is there."""
+    """Returns a page with the newest 500 runs, each with a link to its page where that is there, and comparisons with a page."""
     runs = warehouse.published.read(_RUNS, most=MOST_RUNS) if warehouse.published.exists() else []
     folder = warehouse.published.path.parent
     pages = {row["audit_run_id"]: _page(warehouse, row, folder) for row in runs}
+    compared = warehouse.places.compared() if runs else {}
+    # a copy that an earlier version published may lack the table, and has no page about what it holds
+    comparisons = warehouse.published.read(query("compared"), beginnings=list(compared)) if compared else []
     template = environment(Path(__file__).parent).get_template("runs.html.j2")
-    return template.render(runs=runs, pages=pages, css=css(), copy=warehouse.published.path.name, most=MOST_RUNS)
+    return template.render(
+        runs=runs,
+        pages=pages,
+        comparisons=comparisons[:MOST_RUNS],
+        compared={beginning: path.relative_to(folder).as_posix() for beginning, path in compared.items()},
+        css=css(),
+        copy=warehouse.published.path.name,
+        most=MOST_RUNS,
+    )
 
 
 def _page(warehouse: Warehouse, run: Row, folder: Path) -> str | None:

@@ -53,6 +53,14 @@ class Places:
         """Returns where the page of a run lies, or a further page of it."""
         return self.reports / f"{audit_run_id if part == 1 else f'{audit_run_id}-{part}'}.html"
 
+    def comparison(self, comparison_id: str) -> Path:
+        """Returns where the page about a comparison lies."""
+        return self.reports / f"comparison-{comparison_id[:12]}.html"
+
+    def compared(self) -> dict[str, Path]:
+        """Returns the pages about comparisons that are there, by the beginnings of the comparisons' ids."""
+        return {path.stem.removeprefix("comparison-"): path for path in sorted(self.reports.glob("comparison-*.html"))}
+
     def formats_page(self, audit_run_id: str) -> Path:
         """Returns where the page about the format validation of a run lies."""
         return self.reports / f"{audit_run_id}.formats.html"

@@ -124,6 +124,8 @@ def test_another_label_set_is_not_comparable_and_says_so(folder: Path) -> None:
     ended = promptaudit(folder, "compare", "latest~1")
     assert ended.code == 0, ended.err
     assert "22 not comparable" in ended.out  # two models, eleven measures
+    page = folder / ended.out.splitlines()[-1].removeprefix("report").strip()
+    assert "Not comparable" in page.read_text(encoding="utf-8")
     assert "not comparable: other label set" in ended.out
 
 
@@ -133,6 +135,9 @@ def test_two_models_of_one_run(folder: Path) -> None:
     assert {row["base_model_id"] for row in found["measures"]} == {"good"}
     assert of(found, "bad", "micro_f1")["verdict"] == "regressed"
     assert of(found, "bad", "micro_f1")["cause"] == "other_model"
+    page = Path(found["report"])
+    assert page.as_posix() == f"warehouse/published/reports/comparison-{found['comparison_id'][:12]}.html"
+    assert "good and bad compared" in (folder / page).read_text(encoding="utf-8")
     again = promptaudit(folder, "compare", "latest:good", ":bad", "--json").json()
     assert again["comparison_id"] == found["comparison_id"]
 

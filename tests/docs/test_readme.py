@@ -31,6 +31,7 @@ VARYING = (
     (re.compile(r"is complete and .* old"), "is complete and <age> old"),
     (re.compile(r"\b(rpt_audit\.\w+)\.[0-9a-f]{12}\b"), r"\1.<row>"),
     (re.compile(r"\bseal [0-9a-f]{12}\b"), "seal <seal>"),
+    (re.compile(r"\bcomparison-[0-9a-f]{12}\b"), "comparison-<comparison>"),
     (re.compile(r"\b(0\.\d{13})\d{1,4}\b"), r"\1"),  # the last bits of a parallel sum
 )
 

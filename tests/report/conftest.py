@@ -7,11 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from flows.comparison.compare import Pair, compare
+from flows.comparison.result import run_comparison
 from flows.report import report
 from flows.report.charts.script import script
+from flows.report.comparison_page.page import write_page
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
-from tests.support.imported_runs import COLOURS, HOSTILE_LABELS, Recorded, hostile_rows, ordinary_rows, published
+from tests.support.imported_runs import (
+    COLOURS,
+    HOSTILE_LABELS,
+    SCRIPT,
+    Recorded,
+    hostile_rows,
+    ordinary_rows,
+    published,
+)
 from tests.support.judged_runs import hostile_judged_rows, hostile_rulings, judged_registry, judged_rows, judged_rulings
 from tests.support.prebuilt_folders import shape
 
@@ -96,3 +107,53 @@ def judged(_reported: dict[str, Reported]) -> Reported:
 def hostile_judged(_reported: dict[str, Reported]) -> Reported:
     """Questions, answers, judges and reasons that try to be markup, templates and control characters."""
     return _reported["hostile_judged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A published comparison and its page."""
+
+    warehouse: Path
+    comparison_id: str
+
+    @property
+    def page(self) -> Path:
+        return Warehouse(self.warehouse).places.comparison(self.comparison_id)
+
+    @property
+    def html(self) -> str:
+        return self.page.read_text(encoding="utf-8")
+
+
+def _build_compared(folder: Path) -> list[str]:
+    """The same warehouse with two models of the first run compared, and two of the hostile one, each with its page."""
+    ordinary, hostile, *_ = shape("reported", _build, folder)
+    warehouse = Warehouse(folder / "audit.duckdb")
+    pairs = [
+        Pair(base_run_id=run, candidate_run_id=run, base_model_id=base, candidate_model_id=model, n_resamples=400)
+        for run, base, model in (
+            (ordinary, "harbour-large-2025", "harbour-small"), (hostile, "plain", SCRIPT),
+        )
+    ]  # fmt: skip
+    ids = compare(warehouse, pairs)
+    for each in ids:
+        write_page(warehouse, run_comparison(warehouse, each))
+    return ids
+
+
+@pytest.fixture(scope="session")
+def _compared(tmp_path_factory: pytest.TempPathFactory) -> list[Compared]:
+    folder = tmp_path_factory.mktemp("compared")
+    return [Compared(folder / "audit.duckdb", each) for each in shape("compared", _build_compared, folder)]
+
+
+@pytest.fixture(scope="session")
+def compared(_compared: list[Compared]) -> Compared:
+    """Two models of the ordinary run, the second of which knows less."""
+    return _compared[0]
+
+
+@pytest.fixture(scope="session")
+def hostile_compared(_compared: list[Compared]) -> Compared:
+    """Two models of the hostile run, one of which is called as a script would be."""
+    return _compared[1]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flows.warehouse import Warehouse
-from tests.report.conftest import Reported
+from tests.report.conftest import Compared, Reported
 from tests.report.test_page import PAGES
 from tests.support.large_warehouse import large
 
@@ -158,6 +158,28 @@ def test_axe_finds_nothing_serious(
     found = axe.run(view, options=RULES).response["violations"]
     assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found if each["impact"] in SERIOUS] == []
     view.close()
+
+
+SCREENS = [(*size, scheme) for size in ((390, 844), (1280, 800)) for scheme in ("light", "dark")]
+
+
+@slow
+def test_the_first_screen_of_a_comparison_holds_what_is_to_be_seen(browser: Any, compared: Compared) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    for width, height, scheme in SCREENS:
+        view = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        view.goto(compared.page.as_uri())
+        assert view.evaluate("document.documentElement.scrollWidth") == width
+        for part in (".outcome strong", ".told .figure", ".example dd", ".next .command"):
+            box = view.locator(part).last.bounding_box()
+            assert box["y"] + box["height"] <= height, (part, width, scheme)
+        assert view.locator("details[open]").count() == 0
+        found = axe.run(view, options=RULES).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found if each["impact"] in SERIOUS] == []
+        view.goto(f"{compared.page.as_uri()}#flips")  # a link to a section opens its fold
+        assert view.locator("#flips").is_visible()
+        assert not view.locator("#measures").is_visible()
+        view.close()
 
 
 @slow

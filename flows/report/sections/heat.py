@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from flows.display.figures import cut, number
 from flows.history.nights import differs
 from flows.report.blocks.cells import Cell, Printed, Traced, parts
+from flows.report.blocks.heat import Heat, HeatCell, HeatLine
 from flows.report.gather import ReportData
 from flows.report.sections.reasons import why_in_part
 from flows.report.summary_causes import last_comparable
@@ -33,52 +33,11 @@ MEANS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeatCell:
-    """One group: its figure, interval and the figure of the last comparable night; shade 0 (steady) to 5."""
-
-    shade: int
-    figure: Cell
-    bounds: Printed
-    before: Cell | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeatLine:
-    """One task and strategy, a cell a model; None: no figure. `is_first` of its task, which then stands above it."""
-
-    task_id: str
-    strategy: str
-    is_first: bool
-    cells: tuple[HeatCell | None, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heat:
-    """The picture; `absent` says why there is none. `steps` are where shades begin, `notes` what is not in it."""
-
-    label: str = ""
-    models: tuple[tuple[str, bool], ...] = ()  # name, whether it answers by chance or errs on purpose
-    lines: tuple[HeatLine, ...] = ()
-    has_strategies: bool = False
-    has_before: bool = False
-    steps: tuple[float, ...] = ()
-    notes: tuple[str, ...] = ()
-    absent: str = ""
-
-    @property
-    def legend(self) -> list[str]:
-        """Returns what each shade stands for."""
-        edges = [f"{step:g}" for step in self.steps]
-        between = [f"{low}–{high}" for low, high in pairwise(edges)]
-        return [f"below {edges[0]}", *between, f"{edges[-1]} and more"]
-
-
 def heat(data: ReportData) -> Heat:
     """Returns the picture: corrected sensitivity, or where no labels are measured the corrected spread of accuracy."""
     rows = [row for row in data.scorecard if row.get("sensitivity_corrected") is not None]
     if rows:
-        before = {_key(row, "strategy"): row for row in _before(data)}
+        before = {_key(row, "strategy"): row for row in _before(data) if row.get("sensitivity_corrected") is not None}
         return _drawn(data, rows, "rpt_audit", "sensitivity_corrected", "strategy", before)
     spreads = [row for row in data.judging.spreads if row["accuracy_std_corrected"] is not None]
     if spreads:
@@ -119,17 +78,21 @@ def _drawn(  # noqa: PLR0913 - whose figures, and what is beside them
         kept.sort(key=lambda line: (-worst.get(line[0], -1.0), line[0]))
     kept = kept[:most]
     steps = SHADES[column]
+    has_strategies = len({other for _, other in kept}) > 1 or beside != "strategy"
     drawn, task = [], None
     for task_id, other in kept:
         cells = tuple(
             _cell(by_key.get((model, task_id, other)), before.get((model, task_id, other)), mart, column, steps)
             for model in models
         )
-        drawn.append(HeatLine(task_id=task_id, strategy=other, is_first=task_id != task, cells=cells))
+        heading = task_id if has_strategies and task_id != task else None
+        drawn.append(HeatLine(name=other if has_strategies else task_id, heading=heading, cells=cells))
         task = task_id
     word = word_for(data.variants)
     notes = [MEANS[column].format(word=word)]
-    if any(cell is not None and cell.before is not None for line in drawn for cell in line.cells):
+    cells_of_both = by_key.keys() & before.keys()
+    has_before = any((model, *line) in cells_of_both for line in kept for model in models)
+    if has_before:
         notes[0] += " Was: the last comparable night."
     beside_it = [task for task in dict.fromkeys(row["task_id"] for row in data.scorecard) if task not in worst]
     if beside_it:
@@ -149,13 +112,20 @@ def _drawn(  # noqa: PLR0913 - whose figures, and what is beside them
     )
     return Heat(
         label=label,
-        models=tuple((model, model in references) for model in models),
+        beside="with its 95 % interval" + (" and the figure of the last comparable night" if has_before else ""),
+        columns=tuple((model, "reference" if model in references else "") for model in models),
         lines=tuple(drawn),
-        has_strategies=len({other for _, other in kept}) > 1 or beside != "strategy",
-        has_before=any(cell is not None and cell.before is not None for line in drawn for cell in line.cells),
-        steps=steps,
+        legend=tuple(_legend(steps)),
         notes=tuple(notes),
     )
+
+
+def _legend(steps: Sequence[float]) -> Iterable[tuple[str, str]]:
+    """What each shade stands for."""
+    edges = [f"{step:g}" for step in steps]
+    between = [f"{low}–{high}" for low, high in pairwise(edges)]
+    meanings = (f"below {edges[0]}", *between, f"{edges[-1]} and more")
+    return ((f"h{place}", meaning) for place, meaning in enumerate(meanings))
 
 
 def _key(row: Row, beside: str) -> tuple[str, ...]:
@@ -166,14 +136,13 @@ def _cell(row: Row | None, before: Row | None, mart: str, column: str, steps: Se
     if row is None:
         return None
     of, defined = Traced(mart, row), mart_columns(mart)[column]
-    known = before is not None and before.get(column) is not None
+    below: list[Printed] = [_bounds(of, column)]
+    if before is not None:
+        below.append(("was ", _printed(Traced(mart, before), column, defined.clipped(before[column]))))
     return HeatCell(
-        shade=sum(row[column] >= step for step in steps),
+        shade=f"h{sum(row[column] >= step for step in steps)}",
         figure=_printed(of, column, defined.clipped(row[column])),
-        bounds=_bounds(of, column),
-        before=_printed(Traced(mart, before), column, defined.clipped(before[column]))
-        if known and before is not None
-        else None,
+        below=tuple(filter(None, below)),
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 
 from flows.comparison.result import NEWS, VERDICTS
 from flows.display.figures import NAME, cut, number
 from flows.report.blocks.blocks import Section, by
-from flows.report.sections.columns import MODEL, STRATEGY, Column, bounds, figure, table, words
+from flows.report.sections.columns import table
+from flows.report.sections.compared import COULD_SEE, MART, NAMES, Q, figures, gravest_first
 from flows.report.summary_causes import base_of, last_comparable
 from flows.warehouse import Row
 
@@ -15,16 +17,14 @@ MOST_FINDINGS = 8  # a base
 MOST_TOGETHER = 4  # a finding; all of them stand in the table
 
 
-_COLUMNS = (
-    Column("Verdict", lambda of: of.row["verdict"].replace("_", " ")), MODEL, words("Task", "task_id"), STRATEGY,
-    words("Measure", "measure"), figure("Base", "base"), figure("This run", "candidate"), figure("Difference", "difference"),
-    bounds("difference"), figure("q", "q_value", lambda of, name: of.number(name, 4)),
-    figure("Could see", "detectable_difference"),
-)  # fmt: skip
+_COLUMNS = (*NAMES, *figures("This run"), Q, COULD_SEE)
 
 
-def changes(rows: list[Row]) -> list[Section]:
-    """Returns what is more than chance and than the audit's smallest effect; no section where this run was compared with none."""
+def changes(rows: list[Row], with_page: Collection[str] = ()) -> list[Section]:
+    """Returns what is more than chance and than the audit's smallest effect; no section where this run was compared with none.
+
+    with_page: the beginnings of the ids of comparisons about which a page is there.
+    """
     if not rows:
         return []
     section = Section(
@@ -37,7 +37,7 @@ def changes(rows: list[Row]) -> list[Section]:
     told = last_comparable(rows)  # as what changed, at the page's beginning
     for own in by_base(rows):
         block = section.add(base_of(own[0]))
-        news = sorted((row for row in own if row["verdict"] in NEWS), key=lambda row: VERDICTS.index(row["verdict"]))
+        news = gravest_first([row for row in own if row["verdict"] in NEWS])
         block.findings = [] if own == told else _findings(news)
         if not news:
             block.absent.append("No measure regressed, changed or improved.")
@@ -49,7 +49,10 @@ def changes(rows: list[Row]) -> list[Section]:
             )
         if block.findings and len({row["reason"] for row in news}) > MOST_FINDINGS:
             block.notes.append(f"The first {MOST_FINDINGS} reasons are told; the table has every measure.")
-        block.tables.append(table("Measures compared", _COLUMNS, news or own, "rpt_run_comparisons", n_heads=5))
+        beginning = own[0]["comparison_id"][:12]
+        if beginning in with_page:
+            block.links.append((f"reports/comparison-{beginning}.html", "The page about this comparison"))
+        block.tables.append(table("Measures compared", _COLUMNS, news or own, MART, n_heads=5))
     return [section]
 
 
@@ -62,7 +65,7 @@ def by_base(rows: list[Row]) -> list[list[Row]]:
     return list(by(rows, "comparison_id").values())
 
 
-def counts_of(rows: list[Row]) -> str:
+def counts_of(rows: Sequence[Row]) -> str:
     """Returns how many measures came out how, the gravest first."""
     n = Counter(row["verdict"] for row in rows)
     return ", ".join(f"{n[verdict]} {verdict.replace('_', ' ')}" for verdict in VERDICTS if n[verdict])

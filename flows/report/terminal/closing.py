@@ -10,7 +10,8 @@ from flows.display.figures import cut, number, shown
 
 if TYPE_CHECKING:
     from flows.report.summary import Summary
-    from flows.report.summary_worst import Example, ExampleAnswer, Worst
+    from flows.report.summary_example import Example, ExampleAnswer
+    from flows.report.summary_worst import Worst
 
 SHORT = 60  # characters of a name or an answer
 BREAK = " \\"  # a shell reads on behind it

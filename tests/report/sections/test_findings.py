@@ -8,6 +8,7 @@ import pytest
 
 from flows.history.nights import Nights
 from flows.report.blocks.blocks import Section
+from flows.report.blocks.cells import plain
 from flows.report.sections.findings import FINDINGS, samples, say_findings, scorecard
 from flows.report.sections.heat import heat
 from tests.report.sections.test_sections_across_tasks import report_data as data
@@ -114,20 +115,23 @@ def test_the_picture_has_a_cell_a_group_and_the_last_comparable_night_beside_it(
     ]
     nights = Nights(runs=[{"audit_run_id": "q"}, {"audit_run_id": "r"}], figures=[*before, *now])
     drawn = heat(data(scorecard=now, nights=nights))
-    assert [model for model, _ in drawn.models] == ["m", "n"]
+    assert drawn.columns == (("m", ""), ("n", ""))
     assert [
-        (line.task_id, [None if cell is None else (cell.shade, str(cell.figure)) for cell in line.cells])
+        (line.name, [None if cell is None else (cell.shade, plain(cell.figure)) for cell in line.cells])
         for line in drawn.lines
     ] == [
-        ("a", [(3, "0.300"), (5, "0.700")]),
-        ("b", [(0, "0.010"), None]),
+        ("a", [("h3", "0.300"), ("h5", "0.700")]),
+        ("b", [("h0", "0.010"), None]),
     ]
     cells = [line.cells[0] for line in drawn.lines]
     # of b the night before asked other wordings
-    assert [None if cell is None or cell.before is None else str(cell.before) for cell in cells] == ["0.200", None]
-    assert not drawn.has_strategies
-    assert drawn.legend[0] == "below 0.05"
-    assert drawn.legend[-1] == "0.6 and more"
+    assert [None if cell is None else [plain(below) for below in cell.below] for cell in cells] == [
+        ["[0.300, 0.300]", "was 0.200"],
+        ["[0.010, 0.010]"],
+    ]
+    assert drawn.beside == "with its 95 % interval and the figure of the last comparable night"
+    assert all(line.heading is None for line in drawn.lines)  # there is one strategy
+    assert (drawn.legend[0], drawn.legend[-1]) == (("h0", "below 0.05"), ("h5", "0.6 and more"))
 
 
 def test_a_picture_of_one_cell_and_of_none() -> None:

@@ -1,0 +1,1 @@
+"""The page about one comparison: which two, what differs by how much, an example, every measure."""

@@ -1,0 +1,99 @@
+"""Gathers what the page about a comparison says, from the published marts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from flows.comparison.result import NEWS, RunComparison
+from flows.display.policy import Policy, Texts
+from flows.report.ask_copy import Copy
+from flows.report.comparison_page.largest import CHURN, Largest, largest_of, ranked
+from flows.report.queries import query
+from flows.report.summary_causes import Cause, differences_of
+from flows.report.summary_example import Example, answer_of, example_with
+from flows.warehouse import Row, Warehouse
+
+MOST_GROUPS = 3  # that an example is looked for in
+OF_THE_MODEL = {"we_changed_the_model", "provider_changed_the_model"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One of the two: its run, its model where two models are compared, and whether its run has a page beside this one."""
+
+    name: str  # base, candidate
+    run: Row
+    model_id: str | None
+    has_page: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonData:
+    """What the page says. All texts of the example are cut and safe to print; a page escapes them as any other text."""
+
+    comparison: RunComparison
+    sides: tuple[Side, Side]
+    causes: list[Cause]
+    largest: Largest | None
+    example: Example | None
+
+
+def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None = None) -> ComparisonData:
+    """Returns what the page about a comparison that has rows says; texts as `text` says, as sparing as either run's cards."""
+    first = comparison.measures[0]
+    is_of_models = first["base_model_id"] not in (None, first["model_id"])
+    models = (first["base_model_id"], first["model_id"]) if is_of_models else (None, None)
+    sides = [
+        Side(name=name, run=run, model_id=model, has_page=warehouse.places.report(run["audit_run_id"]).is_file())
+        for name, run, model in zip(("base", "candidate"), comparison.runs, models, strict=True)
+    ]
+    recorded = [row for row in comparison.changes if not (is_of_models and row["cause"] in OF_THE_MODEL)]
+    return ComparisonData(
+        comparison=comparison,
+        sides=(sides[0], sides[1]),
+        causes=differences_of([row for row in comparison.measures if row["verdict"] in NEWS], recorded),
+        largest=largest_of(comparison.measures),
+        example=_example(warehouse, comparison, (sides[0], sides[1]), text),
+    )
+
+
+def _example(
+    warehouse: Warehouse, comparison: RunComparison, sides: tuple[Side, Side], text: Policy | None
+) -> Example | None:
+    """A sample that the two answer differently, of the first of the groups that differ most which has one."""
+    texts = Texts(text)
+    with warehouse.published.connect() as con:
+        sensitive: frozenset[str] = frozenset()
+        for side in sides:
+            copy = Copy(con, warehouse, side.run["audit_run_id"], texts)
+            texts.sensitive = sensitive = sensitive | texts.sensitive
+        for row in _differing(comparison.measures)[:MOST_GROUPS]:
+            found = copy.if_there(
+                query("compared_answers"),
+                base_run=row["base_run_id"], base_model=row["base_model_id"], model=row["model_id"],
+                task=row["task_id"], strategy=row["strategy"], verdict=row["verdict"],
+            )  # fmt: skip
+            if found:
+                first, second = (answer_of(copy, said, _who(side)) for said, side in zip(found, sides, strict=True))
+                if first.wording == second.wording:  # which is told once
+                    second = replace(second, wording=replace(second.wording, instruction=None))
+                return example_with(copy, found[1], row["model_id"], row["strategy"], (first, second))
+    return None
+
+
+def _differing(measures: Sequence[Row]) -> list[Row]:
+    """The measure that differs most of each group; not of one whose labels are known to be the same on both sides."""
+    groups: dict[tuple[str, ...], Row] = {}
+    for row in ranked(measures):
+        groups.setdefault(_group(row), row)
+    alike = {_group(row) for row in measures if row["measure"] == CHURN and row["candidate"] == 0}
+    return [row for group, row in groups.items() if group not in alike]
+
+
+def _group(row: Row) -> tuple[str, ...]:
+    return row["model_id"], row["task_id"], row["strategy"]
+
+
+def _who(side: Side) -> str:
+    return side.name if side.model_id is None else side.model_id

@@ -1,0 +1,126 @@
+-- Two answers to one ask that two runs, or two models, were given differently: the base's, then the candidate's ($run, $model).
+-- Of the sample that most pairs of answers tell apart in the direction of the verdict; the original wording first.
+with answers as (
+    select
+        predictions.audit_run_id,
+        predictions.prediction_id,
+        predictions.sample_id,
+        predictions.is_original,
+        predictions.paraphrase_temperature,
+        predictions.variant_index,
+        predictions.repetition,
+        predictions.is_correct as is_known_correct,
+        predictions.audit_run_id = $run and predictions.model_id = $model as is_candidate,
+        -- each run has originals of its own where its prompt changed
+        if(
+            predictions.is_original,
+            concat_ws(' ', 'original', predictions.paraphrase_temperature),
+            predictions.prompt_variant_id
+        ) as variant,
+        if(predictions.answer_status = 'valid', predictions.label, null) as known_label
+    from marts.fct_predictions as predictions
+    where
+        predictions.task_id = $task and predictions.strategy = $strategy
+        and (
+            (predictions.audit_run_id = $run and predictions.model_id = $model)
+            or (predictions.audit_run_id = $base_run and predictions.model_id = $base_model)
+        )
+        and not predictions.is_quarantined and predictions.answer_status != 'error'
+),
+
+scores as (
+    select
+        audit_run_id,
+        prediction_id,
+        is_correct,
+        row_number() over (
+            partition by audit_run_id, prediction_id
+            order by scoring_method != 'label_match', starts_with(scoring_method, 'judge:'), scoring_method
+        ) as place
+    from marts.fct_scores
+    where
+        task_id = $task and strategy = $strategy
+        and (
+            (audit_run_id = $run and model_id = $model)
+            or (audit_run_id = $base_run and model_id = $base_model)
+        )
+),
+
+said as (
+    select
+        answers.*,
+        coalesce(scores.is_correct, answers.is_known_correct) as is_correct
+    from answers
+    left join scores
+        on
+            answers.audit_run_id = scores.audit_run_id
+            and answers.prediction_id = scores.prediction_id
+            and scores.place = 1
+),
+
+pairs as (
+    select
+        bases.sample_id,
+        bases.prediction_id as base_prediction_id,
+        candidates.prediction_id,
+        candidates.is_original,
+        candidates.paraphrase_temperature,
+        candidates.variant_index,
+        candidates.repetition,
+        case $verdict
+            when 'improved' then not bases.is_correct and candidates.is_correct
+            when 'regressed' then bases.is_correct and not candidates.is_correct
+        end is true as is_telling
+    from said as bases
+    inner join said as candidates
+        on
+            not bases.is_candidate and candidates.is_candidate
+            and bases.sample_id = candidates.sample_id
+            and bases.variant = candidates.variant
+            and bases.repetition = candidates.repetition
+    where
+        bases.known_label is distinct from candidates.known_label
+        or bases.is_correct is distinct from candidates.is_correct
+),
+
+chosen as (
+    select
+        base_prediction_id,
+        prediction_id
+    from pairs
+    order by
+        count_if(is_telling) over (partition by sample_id) desc,
+        count(*) over (partition by sample_id) desc,
+        sample_id asc,
+        is_telling desc,
+        is_original desc,
+        paraphrase_temperature asc nulls first,
+        variant_index asc,
+        repetition asc
+    limit 1
+)
+
+select
+    told.task_id,
+    told.sample_id,
+    told.gold_label,
+    told.prediction_id,
+    told.prompt_variant_id,
+    told.paraphrase_temperature,
+    told.variant_index,
+    told.is_original,
+    told.repetition,
+    said.known_label as label,
+    said.is_correct,
+    left(told.completion, $long) as completion,
+    left(variants.instruction, $long) as instruction,
+    to_json(variants) ->> 'variation' as variation, -- a copy of an earlier version has none
+    left(samples.input, $long) as input
+from said
+inner join chosen on said.prediction_id = if(said.is_candidate, chosen.prediction_id, chosen.base_prediction_id)
+inner join marts.fct_predictions as told on said.audit_run_id = told.audit_run_id and said.prediction_id = told.prediction_id
+left join marts.dim_prompt_variants as variants
+    on told.audit_run_id = variants.audit_run_id and told.prompt_variant_id = variants.prompt_variant_id
+left join marts.dim_samples as samples
+    on told.audit_run_id = samples.audit_run_id and told.task_id = samples.task_id and told.sample_id = samples.sample_id
+order by said.is_candidate

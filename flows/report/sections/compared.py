@@ -1,0 +1,67 @@
+"""Prints rows of rpt_run_comparisons: costs as amounts, times in milliseconds, differences with their sign."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flows.comparison.result import VERDICTS
+from flows.display.figures import ABSENT, milliseconds, number, usd
+from flows.report.blocks.cells import Cell, Printed, Traced
+from flows.report.sections.columns import MODEL, STRATEGY, Column, words
+from flows.report.sections.columns import figure as column_of
+from flows.warehouse import Row
+
+MART = "rpt_run_comparisons"
+
+
+def figure(of: Traced, column: str) -> Cell:
+    """Returns a figure in its measure's unit."""
+    return of.cell(column, _text(of.row["measure"], of.row[column]))
+
+
+def signed(of: Traced, column: str) -> Cell:
+    """Returns a difference with its sign."""
+    value = of.row[column]
+    if value is None:
+        return of.cell(column, ABSENT)
+    text = _text(of.row["measure"], abs(value))
+    sign = "" if not set(text) & set("123456789") else "-" if value < 0 else "+"
+    return of.cell(column, f"{sign}{text}")
+
+
+def around(of: Traced, stem: str = "difference") -> Printed:
+    """Returns the interval of a difference; nothing where it has none."""
+    low, high = f"{stem}_low", f"{stem}_high"
+    if of.row[low] is None or of.row[high] is None:
+        return ""
+    return ("[", signed(of, low), ", ", signed(of, high), "]")
+
+
+def _text(measure: str, value: float | None) -> str:
+    if measure == "cost_usd":
+        return usd(value)
+    return milliseconds(value) if measure == "latency_ms" else number(value)
+
+
+def gravest_first(rows: Sequence[Row]) -> list[Row]:
+    """Returns rows by their verdict, those that regressed first."""
+    return sorted(rows, key=lambda row: VERDICTS.index(row["verdict"]))
+
+
+NAMES = (
+    Column("Verdict", lambda of: of.row["verdict"].replace("_", " ")), MODEL, words("Task", "task_id"), STRATEGY,
+    words("Measure", "measure"),
+)  # fmt: skip
+"""The columns that say which measure a row is about, and how it came out."""
+
+
+def figures(candidate: str = "Candidate") -> tuple[Column, ...]:
+    """Returns the columns of the two figures and their difference, under the candidate's name."""
+    return (
+        column_of("Base", "base", figure), column_of(candidate, "candidate", figure),
+        column_of("Difference", "difference", signed), column_of("95 % interval", "difference", around),
+    )  # fmt: skip
+
+
+Q = column_of("q", "q_value", lambda of, name: of.number(name, 4))
+COULD_SEE = column_of("Could see", "detectable_difference")

@@ -1,0 +1,151 @@
+"""Finds a sample that two wordings are answered differently, and says what was asked and answered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flows.display.figures import cut, paragraph
+from flows.display.policy import LEFT_OUT
+from flows.report.ask_copy import Copy
+from flows.report.queries import query
+from flows.report.variant_names import kind_of, named
+from flows.warehouse import Row
+
+INSTRUCTION = 200
+COMPLETION = 160
+INPUT = 240
+MOST_LINES = 4
+LABEL = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """A prompt variant: its number as people say it, its instruction, None where texts are left out."""
+
+    prompt_variant_id: str
+    name: str  # wording 3 at 0.5; variant 7 (option order); the original wording
+    is_original: bool
+    instruction: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleAnswer:
+    """What one wording was answered: the label (None: no label), whether that is right, the completion, None where left out.
+
+    `side` says of two runs or models that are compared which one answered.
+    """
+
+    wording: Wording
+    prediction_id: str
+    label: str | None
+    is_correct: bool | None
+    completion: str | None
+    side: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A sample that two wordings are answered differently; `lines` of its text are None where it is left out or unknown."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    sample_id: str
+    gold_label: str | None
+    lines: tuple[str, ...] | None
+    is_left_out: bool
+    answers: tuple[ExampleAnswer, ExampleAnswer]
+
+
+def example_of(copy: Copy, model_id: str, task_id: str, strategies: Sequence[str]) -> Example | None:
+    """Returns a sample that two wordings are answered differently, of the first strategy that has one; None without any."""
+    for strategy in strategies:
+        pair = pair_of(copy.if_there(query("telling_answers"), model=model_id, task=task_id, strategy=strategy))
+        if pair is not None:
+            first, second = pair
+            return example_with(copy, first, model_id, strategy, (answer_of(copy, first), answer_of(copy, second)))
+    return None
+
+
+def example_with(
+    copy: Copy, row: Row, model_id: str, strategy: str, answers: tuple[ExampleAnswer, ExampleAnswer]
+) -> Example:
+    """Returns the sample of a row of `telling_answers.sql` with two answers to it."""
+    is_left_out = copy.texts.of(row["task_id"]) == "none"
+    return Example(
+        model_id=model_id,
+        task_id=row["task_id"],
+        strategy=strategy,
+        sample_id=row["sample_id"],
+        gold_label=None if row["gold_label"] is None else cut(row["gold_label"], LABEL),
+        lines=None if is_left_out or row["input"] is None else _lines(row["input"]),
+        is_left_out=is_left_out,
+        answers=answers,
+    )
+
+
+def pair_of(rows: Sequence[Row]) -> tuple[Row, Row] | None:
+    """Returns the first answer, of the original where it was asked, and the commonest other one.
+
+    A wrong one to a right one comes first. Rows of `telling_answers.sql`; None where no two variants are answered differently.
+    """
+    if not rows:
+        return None
+    first = rows[0]
+    others = [row for row in rows if _words(row) != _words(first) and _ruling(row) != _ruling(first)]
+    if not others:
+        return None
+    times = Counter(row["label"] for row in others)
+    return first, min(
+        others, key=lambda row: (row["is_correct"] is first["is_correct"], row["label"] is None, -times[row["label"]])
+    )
+
+
+def _words(row: Row) -> str:
+    """What an answer was asked by: each temperature has an original, which are one wording.
+
+    What differs in another respect has the original's instruction, or another variant's, and is known by its id.
+    """
+    text = row["instruction"]
+    has_own_words = text not in (None, LEFT_OUT) and kind_of(row) is None
+    return "" if row["is_original"] else str(text if has_own_words else row["prompt_variant_id"])
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    """The first lines of an input that are not blank."""
+    return tuple(line for line in paragraph(text, INPUT) if line.strip())[:MOST_LINES]
+
+
+def _ruling(row: Row) -> tuple[object, ...]:
+    """What an answer was read as; of answers without labels whether they are right."""
+    return row["label"], row["is_correct"]
+
+
+def answer_of(copy: Copy, row: Row, side: str = "") -> ExampleAnswer:
+    """Returns what a row of `telling_answers.sql` says of one answer."""
+    is_left_out = copy.texts.of(row["task_id"]) == "none"
+    return ExampleAnswer(
+        wording=wording_of(copy, row),
+        prediction_id=row["prediction_id"],
+        label=None if row["label"] is None else cut(row["label"], LABEL),
+        is_correct=row["is_correct"],
+        completion=None if is_left_out else cut(row["completion"] or "", COMPLETION),
+        side=side,
+    )
+
+
+def wording_of(copy: Copy, row: Row) -> Wording:
+    """Returns a row's prompt variant as it is told."""
+    instruction = row["instruction"]
+    is_left_out = instruction in (None, LEFT_OUT) or copy.texts.of(row["task_id"]) == "none"
+    return Wording(
+        prompt_variant_id=row["prompt_variant_id"],
+        name=named(row),
+        is_original=row["is_original"],
+        # the instruction of what differs in another respect is the original's
+        instruction=None
+        if is_left_out or kind_of(row) is not None
+        else cut(" ".join(instruction.split()), INSTRUCTION),
+    )
