@@ -25,10 +25,9 @@ def write_lake(lake: Lake, copy: Path, *, is_erasure: bool = False) -> int:
     """
     with attached(lake, is_writer=True) as con:
         # by the name of its file, which its views name
+        before = _databases(con)
         con.execute(f"attach '{quoted(str(copy))}' (read_only)")
-        ((name,),) = con.execute(
-            "select database_name from duckdb_databases() where path = $path", {"path": str(copy)}
-        ).fetchall()
+        (name,) = _databases(con) - before
         _refuse_strangers(con, lake, name)
         con.execute("begin")
         n_changed = _Writer(con, name, is_anew=is_erasure).write()
@@ -48,6 +47,10 @@ def write_lake(lake: Lake, copy: Path, *, is_erasure: bool = False) -> int:
         )
         raise WarehouseError(msg)
     return n_changed
+
+
+def _databases(con: Connection) -> set[str]:
+    return {str(name) for (name,) in con.execute("select database_name from duckdb_databases()").fetchall()}
 
 
 def _refuse_strangers(con: Connection, lake: Lake, copy: str) -> None:
