@@ -260,7 +260,10 @@ def test_a_warehouse_may_have_dots_in_its_name(gated: Gated) -> None:
     assert write_lake(known(), path) == 0
 
 
+@pytest.mark.parametrize("lake", ["file"], indirect=True)
+@pytest.mark.usefixtures("lake")
 def test_a_copy_may_be_named_from_the_folder_one_stands_in(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
+    night(gated, 1)
     copy = Warehouse(gated.warehouse).published.path
     monkeypatch.chdir(copy.parent)
     assert write_lake(known(), Path(copy.name)) == 0
