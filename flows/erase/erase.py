@@ -153,7 +153,7 @@ def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[
         samples += shown_rows(con, sample_id, task_id)
     if not samples:
         of = "" if task_id is None else f" of task {task_id!r}"
-        known = warehouse.read("select distinct sample_id from raw.samples")
+        known = warehouse.read(sql("erase", "known_rows"))
         msg = f"no run has a sample {sample_id[:80]!r}{of}{nearest(sample_id, [row['sample_id'] for row in known])}"
         raise DataError(msg)
     for row in samples:

@@ -25,8 +25,9 @@ def shown_rows(con: Connection, sample_id: str, task_id: str | None) -> list[Row
     `input` is None where it is told apart in none of the prompts, or has been erased; `goes_on`: the run asks on.
     """
     rows: dict[tuple[str, str], Row] = {}
-    cards = _cards(con)
-    for variant in _variants(con, sample_id, task_id):
+    variants = _variants(con, sample_id, task_id)
+    cards = _cards(con) if variants else {}
+    for variant in variants:
         run, task = variant["audit_run_id"], variant["task_id"]
         empty = dict.fromkeys(("input", "options", "reference_answers", "fields"))
         row = {"audit_run_id": run, "task_id": task, "sample_id": sample_id, "goes_on": variant["goes_on"], **empty}
@@ -40,8 +41,9 @@ def blank_examples(con: Connection, sample_id: str, task_id: str | None) -> list
 
     Where it is not told apart in a prompt, all that its messages say goes.
     """
-    cards, runs = _cards(con), []
-    for variant in _variants(con, sample_id, task_id):
+    variants, runs = _variants(con, sample_id, task_id), []
+    cards = _cards(con) if variants else {}
+    for variant in variants:
         prompt = _without(cards, variant, sample_id)
         if prompt in (None, variant["prompt"]):
             continue

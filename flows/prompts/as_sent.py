@@ -21,8 +21,8 @@ from flows.warehouse.sql import sql
 from models_registry.cards import ModelCard, TaskCard, Template
 from models_registry.samples import ChosenSamples, Sample
 
-OTHERWISE = "texts of them were erased, or another version of promptaudit put them together"
-NOT_THERE = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError)
+OTHERWISE = "their texts were erased or are not here, or another version of promptaudit put them together"
+NOT_THERE = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError)
 """What cards and rows raise that this version does not understand, or that somebody else wrote."""
 
 
@@ -148,9 +148,12 @@ class SentPrompts:
 
 
 def _sample(row: Row) -> Sample | None:
-    """A sample as it was landed; None where its text has been erased."""
+    """A sample as it was landed; None where its text has been erased, or its parts are none."""
     if row["input"] is None:
         return None
-    fields: dict[str, Any] = json.loads(row["fields"] or "{}")
-    options, references = (json.loads(row[name] or "[]") for name in ("options", "reference_answers"))
+    try:
+        fields: dict[str, Any] = json.loads(row["fields"] or "{}")
+        options, references = (json.loads(row[name] or "[]") for name in ("options", "reference_answers"))
+    except NOT_THERE:
+        return None
     return Sample(row["sample_id"], row["input"], row["gold_label"], fields, tuple(options), tuple(references))

@@ -108,9 +108,14 @@ def _messages(prompt: str | None) -> Messages:
 
 
 def _told_apart(marked: str, text: str) -> list[tuple[str, str]] | None:
-    """What stands in a text for each mark, up to where what follows the mark comes first; None where it is another text."""
+    """What stands in a text for each mark; None where it is another text, or may be told apart in another way too.
+
+    That is where one of the texts holds what follows a mark, so that it may end there or go on.
+    """
     first, *rest = _MARKED.split(marked)
     if not text.startswith(first):
+        return None
+    if any(not behind or _n_times(behind, marked) != _n_times(behind, text) for behind in rest[1:-1:2]):
         return None
     told, at = [], len(first)
     for place in range(0, len(rest), 2):
@@ -122,3 +127,8 @@ def _told_apart(marked: str, text: str) -> list[tuple[str, str]] | None:
         told.append((_MARK.format(place=rest[place]), text[at:end]))
         at = end + len(behind)
     return told if at == len(text) else None
+
+
+def _n_times(part: str, text: str) -> int:
+    """How often a part stands in a text, places that overlap included."""
+    return len(re.findall(f"(?={re.escape(part)})", text))

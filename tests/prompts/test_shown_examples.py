@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,11 +39,14 @@ ROWS = {"examples": {"rows": ["good1", "bad1", "good0", "bad0"], "order": None}}
 
 
 def landed(
-    setting: Mapping[str, Any], strategy: str = "one_shot", instruction: str = "Say {input} what?"
+    setting: Mapping[str, Any],
+    strategy: str = "one_shot",
+    instruction: str = "Say {input} what?",
+    chosen: ChosenSamples = CHOSEN,
 ) -> dict[str, Any]:
     """A row of raw.prompt_variants as far as its prompt."""
     text = json.dumps(setting)
-    prompter = Prompter(TASK, CHOSEN, strategy=strategy, instruction=instruction, template=None, setting=text)
+    prompter = Prompter(TASK, chosen, strategy=strategy, instruction=instruction, template=None, setting=text)
     return {"prompt_variant_id": "v", "strategy": strategy, "instruction": instruction, "template": None,
             "setting": text, "prompt": prompter.left_open}  # fmt: skip
 
@@ -81,6 +85,19 @@ def test_nothing_is_made_up(variant: dict[str, Any]) -> None:
 def test_examples_of_the_card_are_its_own() -> None:
     card = TASK.model_copy(update={"examples": {"good": "Fine.", "bad": "Foul."}})
     assert shown_examples(card, []).examples == {"good": "Fine.", "bad": "Foul."}
+
+
+@pytest.mark.parametrize("row", ["good1", "bad1"])
+def test_a_text_that_may_end_earlier_is_not_told_apart(row: str) -> None:
+    text = "Has she left?\n-> good\nZoe, 17 Larch Mews\n-> bad\nStay."
+    chosen = ChosenSamples(
+        (), EXAMPLES, tuple(replace(each, text=text) if each.sample_id == row else each for each in SPARE)
+    )
+    variant = landed(ROWS, chosen=chosen)
+    assert json.dumps(text)[1:-1] in variant["prompt"]
+    assert examples_in(TASK, variant).spare == ()
+    with pytest.raises(ValueError, match="are not told apart"):
+        with_texts(TASK, variant, {row: "[gone]"})
 
 
 def test_the_text_of_a_row_is_replaced_and_nothing_else() -> None:

@@ -236,7 +236,7 @@ def _with_texts(row: Row, texts: Texts, tasks: dict[str, str]) -> Row:
     task = row.get("task_id") or tasks.get(row.get("prediction_id") or row.get("control_id") or "")
     if texts.of(task or "") != "none":
         return row
-    columns = TEXTS | {"prompt", "fields", "error", "reason", "card", "token_logprobs", "messages"}
+    columns = TEXTS | {"prompt", "fields", "error", "reason", "card", "setting", "token_logprobs", "messages"}
     return {name: LEFT_OUT if name in columns and value is not None else value for name, value in row.items()}
 
 
