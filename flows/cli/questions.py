@@ -141,9 +141,7 @@ def export(
     exported = export_run(state.settings(), audit_run_id, format_, to, text)
     lines = f"{exported.n_rows} answers of run {exported.audit_run_id} in {exported.path}"
     if exported.n_without:
-        lines += (
-            f"\n{exported.n_without} answers have no text, or nothing says what is right, and are no rows of {format_}"
-        )
+        lines += f"\n{exported.n_without} answers have no text here, or nothing says what is right, and are no rows of {format_}"
     if exported.left_out:
         lines += f"\nwithout the texts of {', '.join(exported.left_out)}; --text full writes them"
     if exported.n_otherwise:

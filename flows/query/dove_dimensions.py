@@ -53,6 +53,8 @@ def _template(text: str) -> Template:
 
 def _enumerator(signs: Sequence[str]) -> str | None:
     upper = [sign.upper() for sign in signs]
+    if not upper:
+        return None
     for name, known in ENUMERATORS.items():
         if list(known[: len(signs)]) == list(upper if name == "roman" else signs):
             return name

@@ -8,6 +8,7 @@ in the task; the language is `und`, undetermined. All else that is not known is 
 from __future__ import annotations
 
 import json
+import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -130,8 +131,9 @@ def _options(
     order = row["option_order"] if row["choices"] else None
     if order:
         texts = [texts[place] for place in order]
-    signs = (row["option_signs"] or labels)[: len(texts)]
-    options = [{"id": sign, "text": text} for sign, text in zip(signs, texts, strict=True)]
+    own = row["option_signs"] or labels
+    signs = [*own, *string.ascii_uppercase[len(own) :]][: len(texts)]
+    options = [{"id": sign, "text": text} for sign, text in zip(signs, texts, strict=False)]
     place = labels.index(row["gold_label"]) if row["gold_label"] in labels else None
     if order and place in order:
         place = order.index(place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -121,10 +121,21 @@ def _write_hf(folder: Path, rows: Rows, run: str) -> int:
 
 def _write_dove(folder: Path, rows: Rows, run: str) -> int:
     instructions: dict[tuple[str, str | None], int] = {}
-    frames = (dove_rows(some, instructions) for some in rows)
-    n_rows = _write(folder / "predictions.parquet", (frame for frame in frames if frame.height))
+    is_withheld = False
+
+    def frames() -> Iterator[pl.DataFrame]:
+        nonlocal is_withheld
+        for some in rows:
+            is_withheld |= any(not row["has_texts"] for row in some)
+            frame = dove_rows(some, instructions)
+            if frame.height:
+                yield frame
+
+    n_rows = _write(folder / "predictions.parquet", frames())
     if not n_rows:
-        msg = f"run {run}: none of its answers has a completion and a score, which rows of DOVE need"
+        msg = f"run {run}: none of its answers has a completion and a score, which rows of DOVE need" + (
+            "; texts of sensitive tasks are left out unless --text full asks for them" if is_withheld else ""
+        )
         raise DataError(msg)
     return n_rows
 

@@ -8,19 +8,21 @@ from typing import Any
 
 import polars as pl
 
-from flows.recorded_runs.formats.answers import number_of, whole_of
 from models_registry.cards import TaskCard
 from models_registry.errors import DataError
 
 _PER_TOKEN = "option_loglikelihood_per_token"  # noqa: S105 - a scoring method
-_WANTED = "a JSON list is wanted with an object an option: nats, n_characters"
+_ROUNDING = 1e-6
+_WANTED = "a JSON list is wanted with an object an option: nats (0 or less), n_characters"
 
 
 def check_loglikelihoods(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> None:
     """Raises DataError naming file and row of the first value that is no list of an object an option, with what scoring needs."""
     column = "option_loglikelihoods"
     for task, card in cards.items():
-        rows = frame.filter((pl.col("task") == task) & pl.col(column).is_not_null())
+        own = frame.filter(pl.col("task") == task)
+        listed = own.select("sample_id", pl.col("choices").drop_nulls().first().over("sample_id")).unique()
+        rows = own.filter(pl.col(column).is_not_null()).drop("choices").join(listed, on="sample_id", how="left")
         units = ("n_characters", *(("n_tokens",) if _PER_TOKEN in card.scoring_methods else ()))
         for row in rows.unique(subset=[column, "choices"], keep="first", maintain_order=True).iter_rows(named=True):
             if not _is_one(row[column], row["choices"], units):
@@ -41,6 +43,7 @@ def _is_one(text: str, choices: str | None, units: tuple[str, ...]) -> bool:
 
 def _is_weighed(option: Mapping[str, Any], units: tuple[str, ...]) -> bool:
     counts = [name for name in (*units, "n_tokens") if name in units or option.get(name) is not None]
-    nats = option.get("nats")
-    is_known = nats is None or isinstance(nats, float) or number_of(nats) is not None  # minus infinity is a value
-    return is_known and all(whole_of(option.get(name)) is not None for name in counts)
+    nats = option.get("nats", "")
+    # minus infinity is a value; rounding may leave a little more than none
+    is_known = nats is None or (type(nats) in (int, float) and nats <= _ROUNDING)
+    return is_known and all(type(option.get(name)) is int and option[name] >= 0 for name in counts)

@@ -44,6 +44,8 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
     for column, default in texts.items():
         if column not in frame.columns:
             frame = frame.with_columns(pl.lit(default, dtype=pl.String).alias(column))
+    weights = pl.col("option_loglikelihoods")
+    frame = frame.with_columns(pl.when(weights.str.strip_chars() != "").then(weights).alias("option_loglikelihoods"))
     of_program = pl.col("program").is_not_null()  # whose files may name no strategy
     frame = frame.with_columns(pl.when(of_program).then(pl.col("strategy").fill_null(strategy)).otherwise("strategy"))
     for column in ("model", "sample_id", "strategy"):

@@ -48,7 +48,10 @@ def _numbered(found: Mapping[_Key, tuple[Answer, Dimensions | None]]) -> dict[_K
     if len(varied) < len(found):
         return {key: PromptVariant(index=index, instruction=key[0]) for index, key in enumerate(found)}
     kinds = [answer.variation for answer in answers]
-    if kinds.count("original") == 1 and all(map(_is_told, answers)):
+    is_told = all(map(_is_told, answers))
+    if is_told and kinds.count("original") != 1:  # kinds are of one original, which these do not share
+        return {key: PromptVariant(index=index, instruction=key[0]) for index, key in enumerate(found)}
+    if is_told:
         first = kinds.index("original")
         told = [(answer.variation, answer.setting) for answer in answers]
     else:

@@ -9,6 +9,7 @@ from typing import get_args
 import polars as pl
 
 from flows.recorded_runs.check_rows import VARIANT
+from flows.system.keys import as_json
 from flows.warehouse.rows import frame_of
 from models_registry.cards import Variation
 from models_registry.errors import DataError, nearest
@@ -27,6 +28,7 @@ def is_setting(text: str) -> bool:
     """Returns whether a text is a JSON object of kinds of variation to what stands in place of the original's."""
     try:
         value = json.loads(text)
+        as_json(value).encode()  # half a character is no text to a database
     except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and set(value) <= set(_KINDS)

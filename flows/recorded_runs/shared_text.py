@@ -61,8 +61,9 @@ def joined(found: Mapping[str, Mapping[int, set[str]]]) -> dict[str, str]:
             continue
         samples = set[str]().union(*of_files.values())
         for place, other in enumerate(known):
-            of_both = _of_both(text, other.text)
-            if of_both is not None and other.files.isdisjoint(of_files) and other.samples.isdisjoint(samples):
+            is_apart = other.files.isdisjoint(of_files) and other.samples.isdisjoint(samples)
+            of_both = _of_both(text, other.text) if is_apart else None
+            if of_both is not None:
                 known[place] = _Joined(of_both, samples | other.samples, {*other.files, *of_files})
                 place_of[text] = place
                 break

@@ -34,6 +34,7 @@ def answer(**changes: Any) -> dict[str, Any]:
         "strategy": "simple",
         "variant_index": 0,
         "is_sensitive": False,
+        "has_texts": True,
         **dict.fromkeys(("model_card", "sampling", "context_tokens", "template", "data")),
         "sample_index": 7,
         "scoring_method": "option_letter",
@@ -66,6 +67,16 @@ def test_a_row_of_dove_has_the_options_as_they_were_shown() -> None:
     assert row["evaluation"]["ground_truth"] == "2"
     dimensions = row["prompt_config"]["dimensions"]
     assert (dimensions["mc_choices_order"]["method"], dimensions["mc_enumerator"]) == ("reversed", "numbers")
+
+
+def test_options_without_signs_go_by_letters() -> None:
+    row = only_row(choices=["x", "y", "z"], labels=["A", "B", "C"], option_signs=["A", "B"], gold_label="C")
+    assert row["instance"]["classification_fields"]["ground_truth"] == {"id": "C", "text": "z"}
+
+
+def test_withheld_texts_are_named_as_what_is_lacking(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="texts of sensitive tasks are left out unless --text full asks for them"):
+        FORMS["dove"](tmp_path, [[answer(completion=None, has_texts=False)]], "r")
 
 
 def test_a_template_says_separator_and_examples() -> None:

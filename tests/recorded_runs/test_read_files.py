@@ -386,6 +386,7 @@ def test_another_order_of_options_in_dove_is_mapped_back_and_other_options_are_a
             {"variation": "option_orders"},
             r"variant 0 of task 'q': variation: 'option_orders' is none; nearest: option_order",
         ),
+        ({"setting": r'{"format": "\ud800"}'}, r"variant 0 of task 'q': setting: .* is none"),
         ({"setting": '{"mood": 1}'}, r"variant 0 of task 'q': setting: .* is none; a JSON object by kind is wanted"),
         *(
             (
@@ -400,6 +401,10 @@ def test_another_order_of_options_in_dove_is_mapped_back_and_other_options_are_a
                 "[1, 2]",
                 '[{"nats": -1, "n_characters": 1}]',
                 '[{"nats": -1}, {"nats": -2}]',
+                '[{"n_characters": 1}, {"n_characters": 1}]',
+                '[{"nats": Infinity, "n_characters": 1}, {"nats": -1, "n_characters": 1}]',
+                '[{"nats": true, "n_characters": 1}, {"nats": -1, "n_characters": 1}]',
+                '[{"nats": -1, "n_characters": 1.5}, {"nats": -1, "n_characters": 1}]',
             )
         ),
         (
@@ -409,7 +414,7 @@ def test_another_order_of_options_in_dove_is_mapped_back_and_other_options_are_a
                 "kind": "multiple_choice",
                 "labels": ["A", "B"],
             },
-            r"nats, n_characters, n_tokens; found '\[\{\"nats\": -1",
+            r"nats \(0 or less\), n_characters, n_tokens; found '\[\{\"nats\": -1",
         ),
     ],
 )

@@ -33,7 +33,7 @@ renamed as (
                 else 'wording'
             end
         ) as variation,
-        coalesce(variation, 'wording') in ('original', 'wording', 'template') as is_worded_alone,
+        is_original or coalesce(variation, 'wording') in ('original', 'wording', 'template') as is_worded_alone,
         setting
     from source
 )

@@ -55,6 +55,7 @@ class Kind:
         effects: shape (N,), disagreement less noise of each sample.
         from_original, apart: shape (N,), the same of its pairs of a unit and the original, and of its pairs of two units.
         n_units: Q.
+        n_asked: shape (N,), how many of them each sample was asked under.
         pseudo: the entries (sample, unit, pseudo-value) that the jackknife over units is made of.
         spread: of the units' distances.
         variance: over units; None below FEWEST.
@@ -66,6 +67,7 @@ class Kind:
     from_original: NDArray[np.float64]
     apart: NDArray[np.float64]
     n_units: int
+    n_asked: NDArray[np.int64]
     pseudo: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
     spread: Spread
     variance: TwoWayVariance | None
@@ -108,7 +110,7 @@ class Kind:
         pseudo = at, units, values[at, units]
         spread = Spread(variance_of_table(near), variance_of_table(far))
         return cls(
-            disagreements, noise, effects, from_original, apart, n_units, pseudo, spread,
+            disagreements, noise, effects, from_original, apart, n_units, has.sum(axis=1), pseudo, spread,
             larger(variance_over(*pseudo), spread.at(n_units)),
         )  # fmt: skip
 
@@ -154,11 +156,16 @@ class Kind:
         return is_above_zero(difference, [part for part in variances if part is not None], tail)
 
     def _at(self, n_units: int) -> NDArray[np.float64]:
-        """The effects that so many of its units would have had in expectation, shape (N,)."""
-        if n_units in (0, self.n_units):
+        """The effects that so many of its units would have had in expectation, shape (N,).
+
+        Of a sample that was asked under fewer than all, the effect is of those, and so a little smaller.
+        """
+        if n_units == 0:
             return self.effects
         near, far = weights(n_units)
-        return near * self.from_original + (far * self.apart if far else 0.0)
+        expected = near * self.from_original + (far * self.apart if far else 0.0)
+        is_own = (self.n_asked == n_units) & (n_units == self.n_units)
+        return np.where(is_own | np.isnan(self.from_original).all(), self.effects, expected)
 
     def _variance_at(self, n_units: int) -> TwoWayVariance | None:
         return self.variance if n_units in (0, self.n_units) else larger(self.variance, self.spread.at(n_units))

@@ -53,7 +53,7 @@ def weights(n_units: int) -> tuple[float, float]:
 def bounds_of(effects: NDArray[np.float64], variance: TwoWayVariance, tail: float) -> tuple[float, float]:
     """Returns mean -+ t standard errors; above, what variants add beyond noise is on a logarithmic scale.
 
-    The effect of few variants is skewed as a variance is: where it is small, so is its standard error. That bound is 1 at most.
+    The effect of few variants is skewed as a variance is: where it is small, so is its standard error. What that adds ends at 1.
     """
     of_samples, effect = float(effects.var(ddof=1)) / len(effects), float(effects.mean())
     free = variance.degrees_of_freedom(of_samples, len(effects))

@@ -21,12 +21,14 @@ _OF_DEMONSTRATION = ("table", "choices", "answer")
 def dimensions_of(given: Mapping[str, Any]) -> dict[str, str]:
     """Returns the dimensions of a prompt by their older names, each as JSON: of one with a method or a text this alone.
 
-    One that is null is none. What rows of ours add and the demonstrations are left to `demonstrations_of`.
+    One that is null is none. What rows of ours add and the demonstrations are left to `demonstrations_of`. Raises ValueError for
+    half a character, which is no text to a database.
     """
     found = {}
     for name, value in given.items():
         if value is not None and name not in (*OURS, "demonstrations"):
             found[OLDER.get(name, name)] = as_json(_told(value))
+            f"{name}{found[OLDER.get(name, name)]}".encode()
     return found
 
 

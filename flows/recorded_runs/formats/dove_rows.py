@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letters_of, number_of, text_of
+from flows.recorded_runs.formats.answers import LETTERS, Answer, RecordedAnswers, letters_of, number_of, text_of
 from flows.recorded_runs.formats.dove_prompts import (
     demonstrations_of,
     dimensions_of,
@@ -52,7 +52,7 @@ def as_recorded(path: Path) -> RecordedAnswers:
         place = f"{path} row {number}"
         try:
             answer, order = _answer(place, row)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
             msg = f"{place}: not a row of DOVE: {type(error).__name__} {str(error)[:80]}"
             raise DataError(msg) from None
         options = tuple(answer.choices)
@@ -87,6 +87,9 @@ def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
     given = asked.get("choices") or []
     choices = [str(each["text"]) for each in given]
     signs = [str(each["id"]) for each in given]
+    if len(choices) > len(LETTERS) and choices != signs:
+        msg = f"{len(choices)} options; at most {len(LETTERS)} have a letter"
+        raise ValueError(msg)
     truth = asked.get("ground_truth") or {}
     labels: list[str] = []
     gold, letters = text_of(row["evaluation"].get("ground_truth")), letters_of(len(choices))

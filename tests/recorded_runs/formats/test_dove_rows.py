@@ -182,6 +182,39 @@ def test_a_column_of_others_by_the_name_of_ours_says_no_kind(tmp_path: Path) -> 
     assert frame["variation"].to_list() == ["original", "format"]
 
 
+def test_kinds_are_of_one_original_and_none_without_it(tmp_path: Path) -> None:
+    rows = []
+    for number, kind in enumerate(("input_noise", "system")):
+        row = choice_row(0, said=0)
+        ours = {"strategy": "simple", "variant_index": number + 1, "variation": kind, "setting": json.dumps({kind: {}})}
+        row["prompt_config"]["dimensions"] |= ours
+        rows.append(row)
+    frame = read_recordings([write(tmp_path / "rows.jsonl", rows)]).frame
+    assert frame["variation"].to_list() == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda row: row["prompt_config"]["dimensions"].update(mc_enumerator="\ud83d"),
+            "row 1: not a row of DOVE: Unicode",
+        ),
+        (
+            lambda row: row["instance"]["classification_fields"].update(
+                choices=[{"id": str(n), "text": f"option {n}"} for n in range(27)]
+            ),
+            "row 1: not a row of DOVE: ValueError 27 options; at most 26 have a letter",
+        ),
+    ],
+)
+def test_what_no_table_can_hold_is_one_line(tmp_path: Path, change: Any, message: str) -> None:
+    row = choice_row(0, said=0)
+    change(row)
+    with pytest.raises(DataError, match=message):
+        read_recordings([write(tmp_path / "rows.jsonl", [row])])
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [

@@ -161,6 +161,21 @@ def test_kinds_of_unequal_numbers_are_compared_at_the_smaller_one() -> None:
     assert first.named[1] >= 0.9
 
 
+def test_gaps_in_one_kind_name_no_other() -> None:
+    # two kinds of eight variants alike; of one each sample was asked under two of them
+    dice, n_named = np.random.default_rng(11), 0
+    kinds = [kind((0, 0, 0), *((1 + 8 * k + v, 0, 1 + v) for v in range(8)), code=k) for k in range(2)]
+    for _ in range(40):
+        moved = dice.random((150, 17)) < 0.2
+        asked = {int(v) for v in range(17)}
+        cells: dict[Cell, Sequence[int]] = {}
+        for s in range(150):
+            few = set(dice.choice(8, 6, replace=False) + 1)
+            cells |= {(s, v): [int(moved[s, v] and v > 0)] * 2 for v in asked - {int(v) for v in few}}
+        n_named += any(row.verdict == "moves_most" for row in effects(cells, *kinds))
+    assert n_named <= 2
+
+
 def test_no_answers_have_no_effect() -> None:
     empty = np.empty(0, np.int64)
     assert variation_effects(empty, empty, empty, np.empty(0), np.empty(0), []) == []
