@@ -106,8 +106,8 @@ def compare(
     comparison = compare_runs(
         settings, registry, base, candidate, state.progress(), min_effect=min_effect, resamples=resamples
     )
-    page = write_if_possible(Warehouse(settings.warehouse), comparison, settings.text, state.progress())
     if state.as_json:
+        page = write_if_possible(Warehouse(settings.warehouse), comparison, settings.text, state.progress())
         show({**encoded(comparison), "report": None if page is None else str(page)})
         return
     from flows.comparison.terminal import closing_lines, opening_lines, table_of
@@ -116,7 +116,10 @@ def compare(
     show({}, "\n".join(opening_lines(comparison)))
     if table is not None:
         console(WIDTH).print(table)
-    show({}, "\n".join([*closing_lines(comparison), *([] if page is None else [f"report     {page}"])]))
+    show({}, "\n".join(closing_lines(comparison)))
+    page = write_if_possible(Warehouse(settings.warehouse), comparison, settings.text, state.progress())
+    if page is not None:
+        show({}, f"report     {page}")
 
 
 @app.command()

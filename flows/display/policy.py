@@ -20,8 +20,14 @@ TEXTS = {
     "input", "completion", "completions", "reasoning", "instruction", "output_format", "gold_option", "reference_answers",
     "references", "options", "request", "template", "wording",
 }  # fmt: skip
+SIDES = ("base", "candidate")  # of a row of rpt_run_changes, whose `what` says what they are
 RULED = {"reason", "label"}  # of an answer that scoring methods ruled on: a judge's words, what a rule read
 NAMED = 8  # tasks
+
+
+def sides_of(row: Row) -> tuple[str, ...]:
+    """Returns the columns in which a row holds a text that two runs recorded otherwise; none of another row."""
+    return SIDES if row.get("what") in TEXTS else ()
 
 
 @dataclass(slots=True)
@@ -61,10 +67,18 @@ class Texts:
 
     def kept(self, rows: Sequence[Row]) -> list[Row]:
         """Returns rows of a query with their texts as the policy has them, told by `task_id` and the columns' names."""
-        if not rows or not (TEXTS & rows[0].keys() or "ruling" in rows[0]):
+        if not rows or not (TEXTS | {"ruling", "what"}) & rows[0].keys():
             return list(rows)
         names = [name for name in rows[0] if name in TEXTS or (name in RULED and "ruling" in rows[0])]
-        return [{**row, **{name: self._kept(row, name) for name in names}} for row in rows]
+        return [{**row, **{name: self._kept(row, name) for name in (*names, *sides_of(row))}} for row in rows]
+
+    def unquoted(self, measures: Sequence[Row], recorded: Sequence[Row]) -> list[Row]:
+        """Returns rows of rpt_run_comparisons whose reasons quote no text that is left out.
+
+        `recorded` are the rows of rpt_run_changes of the same comparison, as they are.
+        """
+        quoted = [row for row in recorded if sides_of(row) and self.of(row["task_id"] or "") == "none"]
+        return [{**row, "reason": _unquoted(row, quoted)} for row in measures]
 
     def _kept(self, row: Row, name: str) -> Any:
         value, policy = row[name], self.of(row.get("task_id") or "")
@@ -85,6 +99,16 @@ class Texts:
             return text[:LONG] + "…"
         self._n_more += more
         return text
+
+
+def _unquoted(measure: Row, quoted: Sequence[Row]) -> str | None:
+    reason: str | None = measure["reason"]
+    for row in quoted:
+        if reason and row["task_id"] == measure["task_id"]:
+            reason = reason.replace(
+                f"{row['what']} {row['base']} -> {row['candidate']}", f"{row['what']} {LEFT_OUT} -> {LEFT_OUT}"
+            )
+    return reason
 
 
 def policy_of(text: str | None) -> Policy | None:

@@ -21,13 +21,12 @@ from flows.audit.shards.land_segments import land_left
 from flows.engines import Say, silent
 from flows.erase.examples import blank_examples, shown_rows
 from flows.erase.leftovers import beyond_reach, still_quoting
+from flows.erase.pages import compared_runs, delete, newest_shown, pages_of, write_again
 from flows.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
 from flows.evidence.retain import restore, retire_again, retired_runs
 from flows.evidence.terminal import line_of_difference
 from flows.evidence.verify import verify
 from flows.marts.publish import bring_lake_up, publish
-from flows.report import from_below, report
-from flows.report.comparison_page.page import write_again
 from flows.system.keys import as_json, content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.duckdb_file import Connection
@@ -86,7 +85,8 @@ def erase(  # noqa: PLR0913 - what is erased, and where rows may still lie that 
     for run in runs_of_sample:
         shutil.rmtree(warehouse.places.traces(run), ignore_errors=True)
         warehouse.places.formats_page(run).unlink(missing_ok=True)
-    newest = _newest_shown(warehouse)
+    newest = newest_shown(warehouse)
+    compared = compared_runs(warehouse)
     n_rows: Counter[str] = Counter()
     with warehouse.write() as con:
         con.execute("begin")
@@ -102,6 +102,8 @@ def erase(  # noqa: PLR0913 - what is erased, and where rows may still lie that 
             "where table_schema = 'intermediate' and table_type = 'BASE TABLE'"
         ).fetchall():
             con.execute(f'delete from intermediate."{table}"')  # noqa: S608 - dbt's own names
+        pages = pages_of(warehouse, runs, compared)
+        delete(warehouse, pages, newest)
         con.execute("commit")
     runs |= {row["audit_run_id"] for row in warehouse.read(sql("erase", "interrupted"))}
     if runs:
@@ -112,8 +114,8 @@ def erase(  # noqa: PLR0913 - what is erased, and where rows may still lie that 
     if archived:
         warehouse.rewrite()
         published = publish(warehouse)
-    _write_reports(warehouse, runs, newest)
     bring_lake_up(published, is_erasure=True)
+    write_again(warehouse, pages.union(pages_of(warehouse, runs, compared)), newest)
     left = tuple(str(path) for path in still_quoting(warehouse, texts)) if texts else None
     return Erasure(
         sample_id=sample_id,
@@ -319,27 +321,3 @@ def _tombstone(row: dict[str, Any], erasure_id: str, n_rows: Counter[str], reaso
         "audit_run_id": row["audit_run_id"], "erasure_id": erasure_id, "task_id": row["task_id"],
         "sample_id": row["sample_id"], "n_rows": as_json(dict(n_rows)), "reason": reason, "erased_at": now(),
     }  # fmt: skip
-
-
-def _newest_shown(warehouse: Warehouse) -> str | None:
-    """Returns the run that the newest report is about."""
-    newest = warehouse.places.newest_report
-    if not newest.is_file():
-        return None
-    page = newest.read_text(encoding="utf-8")
-    for path in sorted(warehouse.places.reports.glob("*.html")):
-        if path.read_text(encoding="utf-8") == from_below(page):
-            return path.stem
-    return None
-
-
-def _write_reports(warehouse: Warehouse, runs: set[str], newest: str | None) -> None:
-    """Writes the pages of these runs and of their comparisons again; the newest report is about the run it was about before."""
-    kept = [run for run in sorted(runs) if warehouse.places.report(run).is_file()]
-    for run in (*(run for run in kept if run != newest), *([newest] if newest and kept else [])):
-        report(warehouse, run)
-    compared = warehouse.read(
-        "select comparison_id from raw.comparisons where list_has_any($runs, [base_run_id, candidate_run_id])",
-        runs=sorted(runs),
-    )
-    write_again(warehouse, [row["comparison_id"] for row in compared])

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from flows.display.policy import Policy, Texts
 from flows.history.nights import MOST_NIGHTS, Nights, gather_nights
-from flows.report.ask_copy import Copy
+from flows.report.ask_copy import Copy, rows
+from flows.report.blocks.blocks import by
 from flows.report.gather_answers import GridAnswers, gather_answers
 from flows.report.gather_judging import JudgingData, gather_judging
 from flows.report.queries import query
@@ -31,7 +32,6 @@ class ReportData:
     nights: Nights
     n_checks: int
     has_formats_page: bool
-    compared: frozenset[str] = frozenset()  # the beginnings of the ids of comparisons that have a page
     models: list[Row] = field(default_factory=list)
     tasks: list[Row] = field(default_factory=list)
     scorecard: list[Row] = field(default_factory=list)
@@ -91,6 +91,7 @@ def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) 
 
 def _gathered(copy: Copy, warehouse: Warehouse, answers: GridAnswers) -> ReportData:
     rows_of_queries = {name: (copy.if_there if name in LATER else copy)(query(name)) for name in QUERIES}
+    rows_of_queries["changes"] = _unquoted(copy, warehouse, rows_of_queries["changes"])
     gate = gate_of(warehouse, copy.run)
     return ReportData(
         run=copy.run,
@@ -101,7 +102,18 @@ def _gathered(copy: Copy, warehouse: Warehouse, answers: GridAnswers) -> ReportD
         answers=answers,
         nights=gather_nights(copy, query("nightly"), MOST_NIGHTS),
         has_formats_page=warehouse.places.formats_page(copy.run["audit_run_id"]).is_file(),
-        compared=frozenset(warehouse.places.compared()),
         n_checks=copy(query("n_checks"))[0]["n_checks"],
         **rows_of_queries,
     )
+
+
+def _unquoted(copy: Copy, warehouse: Warehouse, compared: list[Row]) -> list[Row]:
+    """The measures that were compared, with reasons that quote no text which is left out."""
+    if all(copy.texts.of(row["task_id"]) != "none" for row in compared):
+        return compared
+    recorded = query("recorded_changes")
+    return [
+        row
+        for comparison, own in by(compared, "comparison_id").items()
+        for row in copy.texts.unquoted(own, rows(warehouse, recorded, copy.run["audit_run_id"], comparison=comparison))
+    ]

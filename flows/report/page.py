@@ -193,7 +193,7 @@ def sections(data: ReportData) -> Content:
     judged = judged_sections(data)
     n_first = 1 if data.judging.comparisons else 0  # what a run with judges was made for
     over_nights = trend(data)
-    of_run = [*changes(data.changes, data.compared), *missing_answers(data.scorecard), *over_nights, *judged[n_first:]]
+    of_run = [*changes(data.changes), *missing_answers(data.scorecard), *over_nights, *judged[n_first:]]
     measures = (*guide.measures(), *(guide.NIGHTS if over_nights else ()), *(guide.SCORING if judged else ()))
     content = Content(
         first=[*checked(data.gate), *judged[:n_first]], of_run=of_run, measured=measured(data), measures=measures

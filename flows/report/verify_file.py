@@ -104,7 +104,9 @@ def check_page(warehouse: Warehouse, path: Path) -> tuple[list[SealDifference], 
 
 
 def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[tuple[Path, str | None]]:
-    """Returns the reports in `folder`, of every run or of one, whose hash did not land under their own name.
+    """Returns the reports in `folder`, of every run or of one and what it was compared with, whose hash did not land.
+
+    A hash counts under the page's own name alone.
 
     Beside each stands the run whose page it is by its hash; None where no page was written so.
     """
@@ -117,12 +119,21 @@ def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[tuple[
     }
     written = {sha256: run_ for (_, sha256), run_ in known.items()}
     pages = sorted((folder / BELOW).glob("*.html" if run is None else f"{run}*.html"))
-    pages += [folder / REPORT] if run is None else []
+    pages += [folder / REPORT] if run is None else _of_comparisons(con, folder, run)
     there = [(page, page_sha256(page.read_bytes())) for page in pages if page.is_file()]
     return [
         (page, written.get(sha256))
         for page, sha256 in there
         if (page.relative_to(folder).as_posix(), sha256) not in known
+    ]
+
+
+def _of_comparisons(con: Connection, folder: Path, candidate_run_id: str) -> list[Path]:
+    """Returns where the pages about what a run was compared with lie."""
+    query = "select distinct left(comparison_id, 12) from raw.comparisons where candidate_run_id = ? order by all"
+    return [
+        folder / BELOW / f"comparison-{beginning}.html"
+        for (beginning,) in con.execute(query, [candidate_run_id]).fetchall()
     ]
 
 

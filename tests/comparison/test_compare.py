@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
+from models_registry.errors import WarehouseError
 from tests.support.imported_runs import Recorded, published
 from tests.support.shell import promptaudit, sql
 
@@ -127,6 +129,16 @@ def test_another_label_set_is_not_comparable_and_says_so(folder: Path) -> None:
     page = folder / ended.out.splitlines()[-1].removeprefix("report").strip()
     assert "Not comparable" in page.read_text(encoding="utf-8")
     assert "not comparable: other label set" in ended.out
+
+
+def test_what_came_out_is_told_though_its_page_cannot_be_written(folder: Path) -> None:
+    told = promptaudit(folder, "compare", "latest~1")
+    failing = "flows.report.comparison_page.page.write_if_possible"
+    with mock.patch(failing, side_effect=WarehouseError("no room is left")):
+        ended = promptaudit(folder, "compare", "latest~1")
+    assert ended.code == 2
+    assert ended.one_line().endswith("no room is left")
+    assert ended.out.splitlines() == told.out.splitlines()[:-1]
 
 
 def test_two_models_of_one_run(folder: Path) -> None:

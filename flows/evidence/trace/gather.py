@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from flows.display.encode import encoded_property
-from flows.display.policy import LEFT_OUT, TEXTS, Policy, Texts
+from flows.display.policy import LEFT_OUT, TEXTS, Policy, Texts, sides_of
 from flows.evidence.trace.scope import COMPARED, JUDGED, is_ruled, scope_of
 from flows.lineage.columns.follow import Column, lineage_of
 from flows.marts.digests import columns_of
@@ -127,7 +127,7 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
     answers = rows_of(con, over(sql("evidence", "traced_answers"), labelled=labelled), **listed)
     is_retired = not answers and bool(answers := rows_of(con, over(RETIRED, labelled=labelled), **listed))
     served = rows_of(con, over(sql("evidence", "traced_models"), labelled=labelled), **parameters)
-    texts = Texts(text, _sensitive(con, run["audit_run_id"]))
+    texts = Texts(text, _sensitive(con, parameters["runs"]))
     raw = {"predictions": answers, **_beside(con, row, where, listed)}
     if mart in JUDGED or mart in COMPARED or is_ruled(row):
         raw |= _rulings(con, parameters["runs"], answers)
@@ -144,7 +144,8 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
     if column is not None and row[column] == LEFT_OUT:
         value = LEFT_OUT
     if any(texts.of(task["task_id"]) == "none" for task in raw["tasks"]):
-        run = {name: LEFT_OUT if name in ("card", "source") and each else each for name, each in run.items()}
+        runs = [{**each, **{name: LEFT_OUT for name in ("card", "source") if each.get(name)}} for each in runs]
+        run = runs[-1]
     about, columns, model_path = described(mart)
     return Trace(
         figure=figure, mart=mart, column=column, value=value, row=row,
@@ -236,15 +237,19 @@ def _with_texts(row: Row, texts: Texts, tasks: dict[str, str]) -> Row:
     task = row.get("task_id") or tasks.get(row.get("prediction_id") or row.get("control_id") or "")
     if texts.of(task or "") != "none":
         return row
-    columns = TEXTS | {"prompt", "fields", "error", "reason", "card", "setting", "token_logprobs", "messages"}
+    columns = {
+        *TEXTS, *sides_of(row), "prompt", "fields", "error", "reason", "card", "setting", "token_logprobs", "messages",
+    }  # fmt: skip
     return {name: LEFT_OUT if name in columns and value is not None else value for name, value in row.items()}
 
 
-def _sensitive(con: Connection, run: str) -> frozenset[str]:
+def _sensitive(con: Connection, runs: Sequence[str]) -> frozenset[str]:
+    """Returns the tasks that the card of any of these runs marks as sensitive."""
     query = (
-        "select task_id from raw.tasks where audit_run_id = $run and coalesce((card ->> 'sensitive')::boolean, false)"
+        "select distinct task_id from raw.tasks "
+        "where list_contains($runs, audit_run_id) and coalesce((card ->> 'sensitive')::boolean, false)"
     )
-    return frozenset(row["task_id"] for row in rows_of(con, query, run=run))
+    return frozenset(row["task_id"] for row in rows_of(con, query, runs=list(runs)))
 
 
 def described(mart: str) -> tuple[str, dict[str, str], str]:

@@ -13,6 +13,7 @@ from flows.report.queries import query
 from flows.report.summary_causes import Cause, differences_of
 from flows.report.summary_example import Example, answer_of, example_with
 from flows.warehouse import Row, Warehouse
+from flows.warehouse.duckdb_file import Connection
 
 MOST_GROUPS = 3  # that an example is looked for in
 OF_THE_MODEL = {"we_changed_the_model", "provider_changed_the_model"}
@@ -20,12 +21,11 @@ OF_THE_MODEL = {"we_changed_the_model", "provider_changed_the_model"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One of the two: its run, its model where two models are compared, and whether its run has a page beside this one."""
+    """One of the two: its run, and its model where two models are compared."""
 
     name: str  # base, candidate
     run: Row
     model_id: str | None
-    has_page: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,40 +45,48 @@ def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None 
     is_of_models = first["base_model_id"] not in (None, first["model_id"])
     models = (first["base_model_id"], first["model_id"]) if is_of_models else (None, None)
     sides = [
-        Side(name=name, run=run, model_id=model, has_page=warehouse.places.report(run["audit_run_id"]).is_file())
+        Side(name=name, run=run, model_id=model)
         for name, run, model in zip(("base", "candidate"), comparison.runs, models, strict=True)
     ]
-    recorded = [row for row in comparison.changes if not (is_of_models and row["cause"] in OF_THE_MODEL)]
-    return ComparisonData(
-        comparison=comparison,
-        sides=(sides[0], sides[1]),
-        causes=differences_of([row for row in comparison.measures if row["verdict"] in NEWS], recorded),
-        largest=largest_of(comparison.measures),
-        example=_example(warehouse, comparison, (sides[0], sides[1]), text),
-    )
-
-
-def _example(
-    warehouse: Warehouse, comparison: RunComparison, sides: tuple[Side, Side], text: Policy | None
-) -> Example | None:
-    """A sample that the two answer differently, of the first of the groups that differ most which has one."""
-    texts = Texts(text)
     with warehouse.published.connect() as con:
-        sensitive: frozenset[str] = frozenset()
-        for side in sides:
-            copy = Copy(con, warehouse, side.run["audit_run_id"], texts)
-            texts.sensitive = sensitive = sensitive | texts.sensitive
-        for row in _differing(comparison.measures)[:MOST_GROUPS]:
-            found = copy.if_there(
-                query("compared_answers"),
-                base_run=row["base_run_id"], base_model=row["base_model_id"], model=row["model_id"],
-                task=row["task_id"], strategy=row["strategy"], verdict=row["verdict"],
-            )  # fmt: skip
-            if found:
-                first, second = (answer_of(copy, said, _who(side)) for said, side in zip(found, sides, strict=True))
-                if first.wording == second.wording:  # which is told once
-                    second = replace(second, wording=replace(second.wording, instruction=None))
-                return example_with(copy, found[1], row["model_id"], row["strategy"], (first, second))
+        copy = _copy_of_both(con, warehouse, comparison, Texts(text))
+        told = _with_texts(comparison, copy.texts)
+        recorded = [row for row in told.changes if not (is_of_models and row["cause"] in OF_THE_MODEL)]
+        return ComparisonData(
+            comparison=told,
+            sides=(sides[0], sides[1]),
+            causes=differences_of([row for row in told.measures if row["verdict"] in NEWS], recorded),
+            largest=largest_of(told.measures),
+            example=_example(copy, told, (sides[0], sides[1])),
+        )
+
+
+def _copy_of_both(con: Connection, warehouse: Warehouse, comparison: RunComparison, texts: Texts) -> Copy:
+    """The copy of the candidate, as sparing with texts as the cards of either run."""
+    base, candidate = (Copy(con, warehouse, run["audit_run_id"], replace(texts)) for run in comparison.runs)
+    candidate.texts.sensitive |= base.texts.sensitive
+    return candidate
+
+
+def _with_texts(comparison: RunComparison, texts: Texts) -> RunComparison:
+    """The comparison with what is recorded otherwise as the policy has it, and reasons that quote no more than that."""
+    measures = texts.unquoted(comparison.measures, comparison.changes)
+    return replace(comparison, measures=measures, changes=texts.kept(comparison.changes))
+
+
+def _example(copy: Copy, comparison: RunComparison, sides: tuple[Side, Side]) -> Example | None:
+    """A sample that the two answer differently, of the first of the groups that differ most which has one."""
+    for row in _differing(comparison.measures)[:MOST_GROUPS]:
+        found = copy.if_there(
+            query("compared_answers"),
+            base_run=row["base_run_id"], base_model=row["base_model_id"], model=row["model_id"],
+            task=row["task_id"], strategy=row["strategy"], verdict=row["verdict"],
+        )  # fmt: skip
+        if found:
+            first, second = (answer_of(copy, said, _who(side)) for said, side in zip(found, sides, strict=True))
+            if first.wording == second.wording:  # which is told once
+                second = replace(second, wording=replace(second.wording, instruction=None))
+            return example_with(copy, found[1], row["model_id"], row["strategy"], (first, second))
     return None
 
 

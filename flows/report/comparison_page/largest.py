@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,13 +31,19 @@ class Largest:
 
 
 def ranked(measures: Sequence[Row]) -> list[Row]:
-    """Returns the measures that differ, those beyond chance first, then by size.
+    """Returns the measures that differ by a finite figure, those beyond chance first, then by size.
 
     Labels that changed, costs and times come after what is measured of the answers.
     """
     return sorted(
-        (row for row in measures if row["difference"] is not None and abs(row["difference"]) > NONE),
+        (row for row in measures if _is_finite(row) and abs(row["difference"]) > NONE),
         key=lambda row: (row["verdict"] not in NEWS, row["measure"] in {*UNSCALED, CHURN}, -size(row)),
+    )
+
+
+def _is_finite(row: Row) -> bool:
+    return row["difference"] is not None and all(
+        math.isfinite(row[name] or 0) for name in ("base", "candidate", "difference")
     )
 
 

@@ -65,10 +65,11 @@ def write_if_possible(
 
 
 def write_again(warehouse: Warehouse, comparison_ids: Iterable[str]) -> None:
-    """Writes the pages of these comparisons anew where they are there."""
+    """Writes the pages of these comparisons anew where they are there; a page goes whose comparison has no rows any more."""
     for comparison_id in comparison_ids:
-        if warehouse.places.comparison(comparison_id).is_file():
-            write_page(warehouse, run_comparison(warehouse, comparison_id))
+        path = warehouse.places.comparison(comparison_id)
+        if path.is_file() and write_page(warehouse, run_comparison(warehouse, comparison_id)) is None:
+            path.unlink()
 
 
 def as_written(warehouse: Warehouse, page: str, text: Policy | None = None) -> str | None:

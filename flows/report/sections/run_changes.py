@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from flows.comparison.result import NEWS, VERDICTS
 from flows.display.figures import NAME, cut, number
@@ -20,11 +20,8 @@ MOST_TOGETHER = 4  # a finding; all of them stand in the table
 _COLUMNS = (*NAMES, *figures("This run"), Q, COULD_SEE)
 
 
-def changes(rows: list[Row], with_page: Collection[str] = ()) -> list[Section]:
-    """Returns what is more than chance and than the audit's smallest effect; no section where this run was compared with none.
-
-    with_page: the beginnings of the ids of comparisons about which a page is there.
-    """
+def changes(rows: list[Row]) -> list[Section]:
+    """Returns what is more than chance and than the audit's smallest effect; no section where this run was compared with none."""
     if not rows:
         return []
     section = Section(
@@ -49,9 +46,6 @@ def changes(rows: list[Row], with_page: Collection[str] = ()) -> list[Section]:
             )
         if block.findings and len({row["reason"] for row in news}) > MOST_FINDINGS:
             block.notes.append(f"The first {MOST_FINDINGS} reasons are told; the table has every measure.")
-        beginning = own[0]["comparison_id"][:12]
-        if beginning in with_page:
-            block.links.append((f"reports/comparison-{beginning}.html", "The page about this comparison"))
         block.tables.append(table("Measures compared", _COLUMNS, news or own, MART, n_heads=5))
     return [section]
 

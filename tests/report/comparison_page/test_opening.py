@@ -11,11 +11,10 @@ from flows.comparison.result import RunComparison
 from flows.report.blocks.cells import plain
 from flows.report.comparison_page.gather import ComparisonData, Side
 from flows.report.comparison_page.heat import MOST_CELLS, heat
-from flows.report.comparison_page.largest import largest_of
+from flows.report.comparison_page.largest import largest_of, ranked
 from flows.report.comparison_page.opening import next_command, verdict_of
 from flows.report.comparison_page.page import title_of
 from flows.report.comparison_page.sections import sections
-from flows.report.sections.run_changes import changes
 
 ID = "0123456789abcdef0123456789abcdef"
 
@@ -42,7 +41,7 @@ def data(
         for letter, audit in zip("bc", audits, strict=True)
     ]
     base, candidate = (
-        Side(name=name, run=run, model_id=model, has_page=False)
+        Side(name=name, run=run, model_id=model)
         for name, run, model in zip(("base", "candidate"), runs, models or (None, None), strict=True)
     )
     comparison = RunComparison(comparison_id=ID, runs=runs, measures=measures, changes=[], flips=[])
@@ -90,6 +89,16 @@ def test_the_largest_difference_is_beyond_chance_where_any_is_and_no_cost_where_
     assert noise is not None
     assert not noise.is_news
     assert next_command(data(others[0])) == "promptaudit check cccccccccccc"
+
+
+def test_a_figure_that_is_not_finite_is_not_ranked() -> None:
+    rows = [
+        row("micro_f1", "regressed", float("inf")), row("sensitivity", "regressed", -0.3, base=float("nan")),
+        row("cost_usd", "regressed", 0.1, base=float("inf")), row("pss_inter", "regressed", -0.1),
+    ]  # fmt: skip
+    assert [each["measure"] for each in ranked(rows)] == ["pss_inter"]
+    assert largest_of(rows[:3]) is None
+    assert len(heat(rows).columns) == 4  # and they are drawn all the same
 
 
 def test_what_is_alike_has_no_largest_difference() -> None:
@@ -172,11 +181,3 @@ def test_headings_of_what_is_folded_say_what_is_found() -> None:
     assert found[0].blocks[0].notes == ["1 not comparable: other label set."]
     bare = sections(RunComparison(comparison_id=ID, runs=[], measures=measures[:1], changes=[], flips=[]))
     assert [section.finding for section in bare] == ["1 regressed", "Nothing on record differs", "No sample flipped"]
-
-
-def test_a_run_that_was_compared_links_to_the_page_where_there_is_one() -> None:
-    measured = [row("micro_f1", "regressed", -0.06, baseline=None, base_started_at=datetime(2026, 11, 24, tzinfo=UTC))]
-    (section,) = changes(measured, {ID[:12]})
-    assert [href for href, _ in section.blocks[0].links] == [f"reports/comparison-{ID[:12]}.html"]
-    (section,) = changes(measured)
-    assert section.blocks[0].links == []
