@@ -16,7 +16,7 @@ from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, col
 from flows.warehouse import Row
 
 MART = "rpt_stability_by_share"
-_SCOPES = {"intra": "by repetition", "inter": "over wordings"}
+_SCOPES = {"intra": "by repetition", "inter": "over prompt variants"}
 _FIELDS = {"series": "strategy", "at": "share of samples", "value": "PSS", "low": "low", "high": "high", "n": "samples"}
 _COLUMNS = (
     MODEL, STRATEGY, figure("Share of samples", "sample_share", Traced.percent), N_SAMPLES, figure("PSS", "pss"),
@@ -29,8 +29,8 @@ def subsamples(data: ReportData, room: Room) -> Section:
     section = Section(
         "subsamples",
         "PSS by share of the samples",
-        "PSS of the labels by repetition and over wordings (mean over paraphrase temperatures) of a part of the samples, chosen "
-        "by a hash of the run's seed and their name, each part within the next, with the formula and 95 % interval of the "
+        "PSS of the labels by repetition and over prompt variants (mean over paraphrase temperatures) of a part of the samples, "
+        "chosen by a hash of the run's seed and their name, each part within the next, with the formula and 95 % interval of the "
         "whole. Parts of fewer than three samples are left out. Of wide intervals the upper part is drawn; the table has "
         "the whole.",
     )
