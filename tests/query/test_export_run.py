@@ -224,7 +224,7 @@ def test_answers_of_which_nothing_says_what_is_right_are_no_rows_of_dove(exporte
         exported.folder, "select count(*) as n from marts.fct_predictions where task_id = 'moods' and "
         f"audit_run_id = '{exported.run}'",
     )  # fmt: skip
-    told = f"\n{row['n']} answers have no text, or nothing says what is right, and are no rows of dove"
+    told = f"\n{row['n']} answers have no text here, or nothing says what is right, and are no rows of dove"
     assert told in exported.ended["dove"].out
     frame = pl.read_parquet(exported.out("dove") / "predictions.parquet")
     assert {each["sample_identifier"]["dataset_name"] for each in frame["instance"]} == {"colours"}
