@@ -24,7 +24,7 @@ from flows.audit.check_cards.cards import (
     check_template_kinds,
 )
 from flows.audit.check_cards.code import check_code, named_code
-from flows.audit.check_cards.data import check_data, check_templates, data_lacking, unread_data
+from flows.audit.check_cards.data import altered_templates, check_data, check_templates, data_lacking, unread_data
 from flows.audit.check_cards.design import check_design, check_stop
 from flows.audit.check_cards.judges import altered_rubrics, check_judges
 from flows.audit.check_cards.models import check_prices, check_recorded, lacking_engines
@@ -93,6 +93,7 @@ def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None)
             *unreworded_templates(cards),
             *fewer_levels(cards),
             *altered_rubrics(cards),
+            *altered_templates(cards),
         ),
     )
 
