@@ -52,6 +52,7 @@ def test_what_ships() -> None:
         "paper_barrie_newer",
         "paper_barrie_models",
         "paper_hua",
+        "paper_hua_older",
         *(f"paper_{task}" for task in DATASETS),
         *(f"paper_pss_{outcome}" for outcome in OUTCOMES),
         *(f"paper_{task}" for task in BENCHMARKS),
@@ -213,7 +214,10 @@ def test_the_five_datasets_of_errica_et_al_in_one_audit(task: str) -> None:
     whole, one = REGISTRY.audit("paper_errica"), REGISTRY.audit(f"paper_{task}")
     assert whole.tasks == tuple(DATASETS)
     assert whole.samples.of(task) == one.samples
-    assert whole.models == (*one.models, "random", "gpt-4o_half_noisy")
+    assert whole.models == (*one.models, "random_or_invalid", "gpt-4o_half_noisy")
+    assert {name: len(models) for name, models in whole.model_sets.items()} == {"open": 2, "closed": 2}
+    assert {name for models in whole.model_sets.values() for name in models} == set(one.models)
+    assert REGISTRY.model("gpt-3.5-turbo").model == "gpt-3.5-turbo-0125"
     assert REGISTRY.model("gpt-4o_half_noisy").rate == 0.5
     same = {"tasks": one.tasks, "models": one.models, "samples": one.samples, "budget": one.budget}
     assert whole.model_copy(update=same) == one
@@ -267,6 +271,18 @@ def test_the_whole_of_hua_et_al_is_its_six_parts() -> None:
         assert part.samples.of(task_id) == whole.samples.of(task_id)
         ruling = [name for name in whole.judges if REGISTRY.judge(name).rules_on(task_id)]
         assert sorted(ruling) == sorted(part.judges)
+
+
+def test_the_older_models_of_hua_et_al_are_asked_what_the_others_are() -> None:
+    older, whole = REGISTRY.audit("paper_hua_older"), REGISTRY.audit("paper_hua")
+    served = [REGISTRY.model(name).model for name in older.models]
+    assert served == ["meta-llama/Llama-2-7b-chat-hf", "mistralai/Mistral-7B-Instruct-v0.1"]
+    choices = [name for name in whole.tasks if REGISTRY.task(name).kind == "multiple_choice"]
+    assert list(older.tasks) == choices
+    # gemma and Mistral refuse a system message
+    assert all(each.system is None for each in REGISTRY.templates("multiple_choice").templates)
+    n_samples = sum(REGISTRY.task(name).data.rows or 0 for name in choices)
+    assert f"= {n_samples * 12 * 2:,} answers" in (SHIPPED / "audits/papers/hua_older.yml").read_text("utf-8")
 
 
 def test_a_model_of_this_machine_never_gets_a_providers_key() -> None:
