@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from flows.report.chart_files import FIGURES
 from tests.support.openai_server import RunningServer
 from tests.support.paper_runs import BARRIE, ERRICA, HUA, PEOPLE, Paper, have_people_rule, run_paper
 from tests.support.paper_server import running_papers
@@ -43,6 +45,7 @@ RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
         "No two of those who ruled, judges, people or rules, ruled on the same answer.",
     },
 }  # fmt: skip
+PARTS = ("-pss-intra", "-pss-intra-by-task", "-pss-inter", "-pss-inter-by-task")
 ANSWERS = "Answers"  # a grid, which a script draws
 EMPTY = {  # sections of which nothing is there
     "paper_errica": {"PSS by repetition", "PSS by share of the samples", "Format checks"},
@@ -148,7 +151,9 @@ def test_barrie_et_al(tmp_path: Path, models: RunningServer) -> None:
     )
     assert {(row["n"], row["n_distinct"]) for row in wordings} == {(12 * 3, 12 * 3)}
     names = check_charts(tmp_path)
-    assert sum(name.startswith("paraphrase-") for name in names) == 12
+    assert names < {f"{each}{part}" for each in FIGURES.values() for part in ("", *PARTS)}
+    with (tmp_path / f"charts/{FIGURES['paraphrase']}.csv").open(encoding="utf-8", newline="") as file:
+        assert len({row["panel"] for row in csv.DictReader(file)}) == 12
 
 
 def test_hua_et_al(tmp_path: Path, models: RunningServer) -> None:

@@ -24,7 +24,7 @@ from flows.report.charts.parts import only
 from flows.report.gather import ReportData
 from flows.report.gather_answers import GridAnswers
 from flows.report.gather_judging import JudgingData
-from flows.report.joint_charts import PANEL_WIDTH, joined
+from flows.report.joint_charts import PANEL_WIDTH
 from flows.report.plain import _table as as_markdown
 from flows.report.sections.measures_across_tasks import measures_across_tasks
 from flows.report.sections.room import unlimited
@@ -215,7 +215,7 @@ def test_tasks_stand_in_the_order_of_their_score() -> None:
     section = stability_across_tasks(stable(12))
     intra, by_repetition, inter, by_temperature = section.blocks
     for block, title in ((by_repetition, "number of repetitions"), (by_temperature, "paraphrase temperature")):
-        assert block.is_joint
+        assert block.figure.endswith("-by-task")
         assert title in block.heading
         assert [panel.name for panel in block.panels] == [f"task {k}" for k in range(12)]
     for block, scope in ((intra, "intra"), (inter, "inter")):
@@ -240,7 +240,7 @@ def test_a_figure_is_of_all_models_or_of_one_with_its_strategies() -> None:
     assert "one of 2 models" in plain(panels.notes[0])
     with unlimited():
         blocks = stability_across_tasks(stable(2, ("a", "b"), ("simple", "detail"))).blocks
-    assert sum(block.is_joint for block in blocks) == 4
+    assert sum(block.figure.endswith("-by-task") for block in blocks) == 4
     joint, *_ = stability_across_tasks(stable(2, tuple("abcdef"))).blocks
     assert len(joint.legend) == 4
     assert "4 of 6" in plain(joint.notes[0])
@@ -249,16 +249,20 @@ def test_a_figure_is_of_all_models_or_of_one_with_its_strategies() -> None:
 
 
 def test_panels_are_one_picture_as_wide_as_a_page() -> None:
-    _, block, *_ = stability_across_tasks(stable(12)).blocks
-    picture = joined(block)
+    (_, by_task, _, _) = charts = list(_charts(stability_across_tasks(stable(12))))
+    picture = by_task.picture
     assert (picture.width, picture.inner.count('<text x="6" y="13"')) == (3 * PANEL_WIDTH, 12)
     assert picture.names[0] == "panel"
     assert [row[0] for row in picture.rows] == [f"task {k}" for k in range(12) for _ in range(2)]
     assert sum(name == "figure" for name in picture.names) == 1
-    charts = list(_charts([stability_across_tasks(stable(12))]))
     assert [chart.stem for chart in charts] == [
-        "stability-across-pss-intra-all-tasks-m", "stability-across-pss-intra-by-number-of-repetitions-m",
-        "stability-across-pss-inter-all-tasks-m", "stability-across-pss-inter-by-paraphrase-temperature-m",
+        f"barrie-2025-all-tasks-{part}" for part in ("pss-intra", "pss-intra-by-task", "pss-inter", "pss-inter-by-task")
+    ]
+    # the panels of two models are one figure, each named after task and model
+    with unlimited():
+        (_, of_two, *_) = _charts(stability_across_tasks(stable(2, ("a", "b"), ("simple", "detail"))))
+    assert list(dict.fromkeys(row[0] for row in of_two.picture.rows)) == [
+        "task 0 · a", "task 1 · a", "task 0 · b", "task 1 · b",
     ]  # fmt: skip
 
 
@@ -267,8 +271,8 @@ def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() ->
     data = stable(2, (hostile, "b"), (hostile, "simple"))
     data = replace(data, scorecard=[{**row, "task_id": row["task_id"] + hostile} for row in data.scorecard],
                    stabilities=[{**row, "task_id": row["task_id"] + hostile} for row in data.stabilities])  # fmt: skip
-    charts = list(_charts([stability_across_tasks(data)]))
-    assert len(charts) == 6
+    charts = list(_charts(stability_across_tasks(data)))
+    assert len(charts) == 4
     for chart in charts:
         root = ET.fromstring(_as_svg(chart, _colours()))  # noqa: S314 - our own
         assert {each.tag.rpartition("}")[2] for each in root.iter()} <= {"svg", "style", "rect", "path", "g", "text"}
