@@ -124,6 +124,11 @@ class Data(Card):
         default_factory=dict, description="name that prompts and templates use to the column it stands for"
     )
     rows: int | None = Field(None, ge=1, description="how many rows there are, for data that does not ship")
+    characters: dict[Name, Annotated[int, Field(ge=1)]] = Field(
+        default_factory=dict,
+        description="about how long the texts of such data are, by the name that prompts use: `input`, `options` (each of them) "
+        "or a column; `plan` counts with it; default: 400, of an option 40",
+    )
     published: str | None = Field(
         None,
         max_length=1000,
