@@ -8,12 +8,13 @@ from collections import Counter
 from urllib.parse import urlsplit
 
 import pytest
+from pydantic import ValidationError
 
 from flows.audit.prices import price_of, usd_of
 from flows.rephrasers import Wording
 from flows.rephrasers.by_rules import RulesRephraser
 from flows.rephrasers.refusals import why_refused
-from models_registry.cards import RephraserCard
+from models_registry.cards import RephraserCard, TaskCard
 from models_registry.placeholders import placeholders
 from models_registry.registry import SHIPPED, Entry, load_registry
 from models_registry.samples import load_samples
@@ -283,6 +284,21 @@ def test_the_older_models_of_hua_et_al_are_asked_what_the_others_are() -> None:
     assert all(each.system is None for each in REGISTRY.templates("multiple_choice").templates)
     n_samples = sum(REGISTRY.task(name).data.rows or 0 for name in choices)
     assert f"= {n_samples * 12 * 2:,} answers" in (SHIPPED / "audits/papers/hua_older.yml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["number", "persn"], "pair_classes names 'persn', which is no label; nearest: person"),
+        (["number", "number"], "pair_classes names 'number' twice"),
+        (["number", "person", "entity"], "at most 2"),
+    ],
+)
+def test_classes_to_show_are_labels_of_the_task_and_at_most_two(names: list[str], said: str) -> None:
+    card = REGISTRY.task("question_type").model_dump()
+    assert TaskCard.model_validate({**card, "pair_classes": names[0]}).pair_classes == ("number",)
+    with pytest.raises(ValidationError, match=said):
+        TaskCard.model_validate({**card, "pair_classes": names})
 
 
 def test_a_model_of_this_machine_never_gets_a_providers_key() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,8 +28,9 @@ from flows.report.gather_judging import JudgingData
 from flows.report.joint_charts import PANEL_WIDTH
 from flows.report.plain import _table as as_markdown
 from flows.report.sections.measures_across_tasks import measures_across_tasks
-from flows.report.sections.room import unlimited
+from flows.report.sections.room import Room, unlimited
 from flows.report.sections.scoring_across_tasks import scoring_across_tasks
+from flows.report.sections.sensitivity import CEILING, sensitivity
 from flows.report.sections.stability_across_tasks import stability_across_tasks
 from flows.report.summary import Outcome, Summary
 from flows.report.table_files import as_csv, as_latex
@@ -71,7 +73,7 @@ def measured(measure: str, task: str, values: Mapping[str, float | None], *, unr
         {**RUN, "task_id": task, "strategy": "simple", "measure": measure, "model_id": model, "direction": direction,
          "value": value, "value_low": None, "value_high": None, "value_std": None if measure.startswith("pss") else 0.125,
          "rank_in_row": None, "n_ranked": len(known), "is_best": model != "chance" and value == best,
-         "is_reference": model == "chance", "is_readable": model != unread}
+         "is_reference": model == "chance", "is_readable": model != unread, "best_of_sets": []}
         for model, value in values.items()
     ]  # fmt: skip
 
@@ -122,6 +124,33 @@ def test_a_measure_is_a_table_of_tasks_and_models_with_the_best_in_bold() -> Non
     assert "chance" in consistency.note
     assert "†" in consistency.note
     assert "†" not in sensitivity.note
+
+
+def test_the_best_of_each_set_of_models_is_in_bold_too() -> None:
+    rows = measured("micro_f1", "trec", {"a": 0.25, "b": 0.5, "c": 0.75, "d": 0.875})
+    for row, best_of in zip(rows, ([], ["open"], [], ["closed"]), strict=True):
+        row["best_of_sets"] = best_of
+    (table,) = the_block(
+        measures_across_tasks(across(measures_across_tasks=[*rows, *measured("micro_f1", "cb", {"a": 0.5, "b": 0.25})]))
+    ).tables
+    assert strong(table) == ["0.500", "0.875", "0.500"]
+    assert table.note.startswith("In bold: the best model of a line, and the best of closed, and the best of open;")
+
+
+@pytest.mark.parametrize(("labels", "n_notes"), [(["yes", "no"], 1), (["yes", "no", "perhaps"], 0)])
+def test_what_two_labels_reach_at_most_stands_at_sensitivity(labels: list[str], n_notes: int) -> None:
+    of = {**RUN, "task_id": "rte", "model_id": "m", "strategy": "simple"}
+    names = ("steady_rate", *(f"sensitivity_{each}" for each in ("min", "p25", "p50", "p75", "max", "mean")))
+    spread = {**of, "n_samples": 3, "n_steady": 0, **dict.fromkeys(names, 0.5)}
+    data = report_data(
+        scorecard=[{**of, "sensitivity": 0.5}], sample_spreads=[spread],
+        sensitivity_bins=[{**of, "bin": 10, "n": 3}], tasks=[{**RUN, "task_id": "rte", "labels": labels}],
+    )  # fmt: skip
+    block = the_block(sensitivity(data, Room(data)))
+    assert [plain(note) for note in block.notes] == [CEILING][:n_notes]
+    assert len(block.panels) == 1
+    # two labels in equal shares: -2 (.5 ln .5) / ln 3
+    assert f"{math.log(2) / math.log(3):.3f}" in CEILING
 
 
 def test_each_figure_is_that_of_its_row() -> None:
