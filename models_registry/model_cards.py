@@ -248,6 +248,9 @@ class ModelCard(Card):
     rate: Rate | None = Field(
         None, description="noisy: the share of answers replaced by another label; matcher: of verdicts turned round"
     )
+    invalid: bool = Field(
+        default=False, description="random: whether an answer that is no label is as likely as each of the labels"
+    )
     seed: int = Field(0, description="embedded: seed of its draws")
 
     @field_validator("base_url")
@@ -305,6 +308,7 @@ class ModelCard(Card):
             ("grid", self.takes_schemas),
             ("sampling", self.engine != "python"),
             ("base_url", self.engine != "python"),
+            ("invalid", self.engine == "embedded" and self.model == "random"),
             ("code_sha256", self.engine == "python"),
         ):
             if not fits and getattr(self, field) != type(self).model_fields[field].get_default(

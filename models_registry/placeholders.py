@@ -16,3 +16,8 @@ def placeholders(template: str) -> tuple[str, ...]:
 def substitute(template: str, values: Mapping[str, str]) -> str:
     """Returns the template with each `{name}` that `values` has filled in; unknown names stay text."""
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template)
+
+
+def renamed(template: str, names: Mapping[str, str]) -> str:
+    """Returns the template with each placeholder that `names` has under its other name; every other brace is text."""
+    return substitute(template, {name: f"{{{other}}}" for name, other in names.items()})

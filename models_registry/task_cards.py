@@ -11,6 +11,7 @@ import re2
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from models_registry.base import CODE_SHA256, Card, FunctionName, Name, Names, Rate, Sha256, listed
+from models_registry.errors import nearest
 from models_registry.placeholders import placeholders
 
 Kind = Literal["classification", "multiple_choice", "open_ended"]
@@ -124,6 +125,11 @@ class Data(Card):
         default_factory=dict, description="name that prompts and templates use to the column it stands for"
     )
     rows: int | None = Field(None, ge=1, description="how many rows there are, for data that does not ship")
+    characters: dict[Name, Annotated[int, Field(ge=1)]] = Field(
+        default_factory=dict,
+        description="about how long the texts of such data are, by the name that prompts use: `input`, `options` (each of them) "
+        "or a column; `plan` counts with it; default: 400, of an option 40",
+    )
     published: str | None = Field(
         None,
         max_length=1000,
@@ -208,6 +214,11 @@ class TaskCard(Card):
     token_f1_threshold: Rate | None = Field(
         None, description="token_f1: the least score that counts as right; default: the score itself is averaged"
     )
+    pair_classes: Annotated[Names, Field(max_length=2)] = Field(
+        (),
+        description="gold labels, at most two, whose samples are shown pair by pair; default: those that are treated least and "
+        "most alike",
+    )
     refusal_pattern: Pattern | None = Field(None, description="RE2: an unread completion it matches is refused")
     examples: dict[str, str] | None = Field(
         None, description="one_shot: an example input a label; default: rows of the data kept out of the samples"
@@ -266,8 +277,16 @@ class TaskCard(Card):
                 placeholders(self.instruction)
             ):
                 yield f"translations.{tag} must use the placeholders of the instruction, and no other"
+        yield from self._has_pair_classes()
         if self.token_f1_threshold is not None and "token_f1" not in self.scoring_methods:
             yield "token_f1_threshold is of the scoring method token_f1, which this task does not use"
+
+    def _has_pair_classes(self) -> Iterator[str]:
+        for index, name in enumerate(self.pair_classes):
+            if name not in self.label_names:
+                yield f"pair_classes names '{name}', which is no label{nearest(name, self.label_names)}"
+            elif name in self.pair_classes[:index]:
+                yield f"pair_classes names '{name}' twice"
 
     def _refuse(self, *fields: str) -> Iterator[str]:
         for field in fields:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import string
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
-from models_registry.base import Card
+from models_registry.base import Card, Name
 from models_registry.errors import nearest
-from models_registry.placeholders import placeholders
+from models_registry.placeholders import placeholders, renamed
 
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 SIGNS = {
@@ -19,7 +20,13 @@ SIGNS = {
     "numbers": tuple(str(number) for number in range(1, 27)),
     "roman": ROMAN,
 }
-
+OF_OPTIONS = tuple(
+    f"{ordinal}_option"
+    for ordinal in ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+)
+"""Placeholders that each stand for one option, without its sign."""
+_SIGN = re.compile(r"([A-Za-z0-9]+) ?[^A-Za-z0-9\s]{0,2}\s?\Z")
+"""The sign that stands before an option: the A of "A. ", "(A) " or "A = "."""
 
 KNOWN = {
     "option": ("enumerator", "option"),
@@ -36,9 +43,12 @@ class Example(Card):
 
 
 class Template(Card):
-    """A whole prompt, with {question} and, where there are options, {options}; other columns of the data by name."""
+    """A whole prompt, with {question} and, where there are options, {options} or each of them; columns of the data by name."""
 
-    text: str = Field(min_length=1, description="the prompt: {question}, {options}, {examples}, columns of the data")
+    text: str = Field(
+        min_length=1,
+        description="the prompt: {question}, {options} or {first_option}, {second_option}, ..., {examples}, columns of the data",
+    )
     system: str | None = Field(None, min_length=1, description="a system message before it, without placeholders")
     enumerators: Literal["upper", "lower", "numbers", "roman"] | tuple[str, ...] = Field(
         "upper", description="the signs of the options, in order: A, B; a, b; 1, 2; i, ii; or a list of one's own"
@@ -49,7 +59,9 @@ class Template(Card):
         "{enumerator}",
         description="how an answer is written, {enumerator} or {option}: what option_loglikelihood weighs",
     )
-    examples: tuple[Example, ...] = Field((), description="solved questions, put for {examples}")
+    examples: tuple[Example, ...] = Field(
+        (), description="solved questions, put for {examples}; before the text where it has no {examples}"
+    )
     example: str = Field("Question: {question}\nAnswer: {answer}", description="how a solved question is written")
 
     def faults(self) -> Iterator[str]:
@@ -57,8 +69,6 @@ class Template(Card):
         used = placeholders(self.text)
         if "question" not in used:
             yield "text never uses {question}"
-        if ("examples" in used) != bool(self.examples):
-            yield "text uses {examples} where a template has examples, and only there"
         if not {"question", "answer"} <= set(placeholders(self.example)):
             yield "example must use {question} and {answer}"
         if not {"enumerator", "option"} <= set(placeholders(self.option)):
@@ -69,6 +79,17 @@ class Template(Card):
         signs = self.signs
         if len({sign.strip().casefold() for sign in signs}) < len(signs) or any(not sign.strip() for sign in signs):
             yield "enumerators must differ, and none be blank"
+        yield from self._has_its_signs()
+
+    def _has_its_signs(self) -> Iterator[str]:
+        """Says where options have other signs before them than answers are read by."""
+        found = {name: _SIGN.search(self.text[: self.text.index(f"{{{name}}}")]) for name in self.named_options}
+        written = {OF_OPTIONS.index(name): sign[1] for name, sign in found.items() if sign is not None}
+        if len(written) < len(found) or not found:
+            return
+        for name, signs in SIGNS.items():
+            if all(signs[place : place + 1] == (sign,) for place, sign in written.items()) and signs != self.signs:
+                yield f"'{written[min(written)]}' stands before {{{OF_OPTIONS[min(written)]}}}; `enumerators: {name}` reads it"
 
     def _uses_what_it_knows(self) -> Iterator[str]:
         if self.system is not None and placeholders(self.system):
@@ -84,33 +105,56 @@ class Template(Card):
         return SIGNS[self.enumerators] if isinstance(self.enumerators, str) else self.enumerators
 
     @property
+    def named_options(self) -> tuple[str, ...]:
+        """Returns the placeholders of single options that it uses, the first option first."""
+        return tuple(name for name in OF_OPTIONS if name in placeholders(self.text))
+
+    @property
     def has_options(self) -> bool:
-        """Returns whether it is a template of a multiple-choice question."""
+        """Returns whether it has all options in one place, whose form can vary."""
         return "options" in placeholders(self.text)
 
 
-def _templates(value: object) -> object:
+def _templates(value: Any) -> Any:  # noqa: ANN401 - as it is written
     return [{"text": item} if isinstance(item, str) else item for item in value] if isinstance(value, list) else value
+
+
+def _renamed(template: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - as it is written
+    text = template.get("text") if isinstance(template, dict) else None
+    return {**template, "text": renamed(text, names)} if isinstance(text, str) else template
 
 
 class TemplateCard(Card):
     """The templates of a kind of question; the first is the original."""
 
     kind: Literal["multiple_choice", "open_ended"] = Field(description="which tasks it is for")
+    placeholders: dict[Name, Name] = Field(
+        default_factory=dict,
+        description="what stands for a placeholder that the templates call otherwise, such as {problem: question}",
+    )
     templates: Annotated[
         tuple[Template, ...],
         Field(min_length=1),
         BeforeValidator(_templates, json_schema_input_type=Annotated[tuple[str | Template, ...], Field(min_length=1)]),
     ] = Field(description="whole prompts: a text each, or its fields")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _renames(cls, card: object) -> object:
+        """Gives each text with its placeholders under the names that promptaudit has for them."""
+        names = card.get("placeholders") if isinstance(card, dict) else None
+        if not isinstance(card, dict) or not isinstance(names, dict) or not isinstance(card.get("templates"), list):
+            return card
+        names = {str(name): str(other) for name, other in names.items()}
+        return {**card, "templates": [_renamed(template, names) for template in _templates(card["templates"])]}
+
     def faults(self) -> Iterator[str]:
         """Gives what fields demand of each other and do not get."""
         for number, template in enumerate(self.templates, start=1):
-            if template.has_options != (self.kind == "multiple_choice"):
-                need = (
-                    "never uses {options}" if self.kind == "multiple_choice" else "uses {options}, but there are none"
-                )
-                yield f"template {number} {need}"
+            if self.kind == "multiple_choice" and not template.has_options and len(template.named_options) < 2:  # noqa: PLR2004
+                yield f"template {number} never uses {{options}}, nor {{first_option}}, {{second_option}} and so on"
+            if self.kind == "open_ended" and template.has_options:
+                yield f"template {number} uses {{options}}, but there are none"
         texts = [template.canonical_json() for template in self.templates]
         twice = next((number for number, text in enumerate(texts, 1) if text in texts[: number - 1]), None)
         if twice is not None:

@@ -21,7 +21,7 @@ from models_registry.samples import ChosenSamples, Sample
 
 # of a task card: these decide no request
 NOT_SENT = {"data", "reader", "refusal_pattern", "level", "templates", "scoring", "token_f1_threshold", "sensitive",
-            "translations"}  # fmt: skip
+            "translations", "pair_classes"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,13 @@ from flows.audit.judge_requests import Ruling, rulings_of
 from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
 from flows.audit.rewording import n_variants, rewordings_of
 from flows.prompts.messages import STRUCTURED, prompt_of, render
-from flows.prompts.templates import ask
-from models_registry.cards import AuditCard, ModelCard, TaskCard
+from flows.prompts.templates import OWN, ask
+from models_registry.cards import AuditCard, ModelCard, TaskCard, TemplateCard
 from models_registry.errors import UsageError, nearest, raise_all
+from models_registry.placeholders import placeholders
 from models_registry.registry import Registry
 from models_registry.samples import ChosenSamples, Sample
+from models_registry.template_cards import OF_OPTIONS
 
 SHARES = (0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
 STOPS = {
@@ -26,7 +28,7 @@ STOPS = {
     "compare": "stop: compare: at most; a model is asked no further samples of a task once the gate's rules about it are decided "
     "and sensitivity, micro-F1, invalid rate or label churn differs from the newest whole run for certain, or none can any more",
 }
-UNSEEN_INPUT = "x" * 400  # a paragraph, where the data is not here to be measured
+UNSEEN_INPUT, UNSEEN_OPTION = 400, 40  # characters, where neither data nor card says how long they are
 MEASURED_SAMPLES = 200
 REPHRASING_TOKENS = 60
 FREE_ANSWER_TOKENS = 100  # of an open or multiple-choice answer, where a card caps it at no less
@@ -96,11 +98,23 @@ def _size_of(checked: CardCheck, name: str) -> TaskSize:
     """The samples as they are here, else as many as the card says."""
     card, limit = checked.cards.tasks[name], checked.cards.audit.samples.of(name).limit
     if name not in checked.cards.samples and card.data.rows is not None:
-        examples = card.examples or dict.fromkeys(card.label_names, UNSEEN_INPUT)
-        some = (Sample("", UNSEEN_INPUT, None, {}),)
-        return TaskSize(min(card.data.rows, limit or card.data.rows), some, ChosenSamples(some, examples))
+        some = _unseen(card, checked.cards.templates_of(card))
+        examples = card.examples or dict.fromkeys(card.label_names, some.text)
+        return TaskSize(min(card.data.rows, limit or card.data.rows), (some,), ChosenSamples((some,), examples))
     chosen = checked.cards.samples.get(name) or choose(checked.cards, name)
     return TaskSize(len(chosen.samples), chosen.samples[:MEASURED_SAMPLES], chosen)
+
+
+def _unseen(card: TaskCard, templates: TemplateCard | None) -> Sample:
+    """A sample whose texts are as long as the card says those are that prompts use; it stands for all."""
+    used = templates.templates if templates is not None else ()
+    texts = [each.text for each in used] or [card.instruction, *(message.content for message in card.messages)]
+    names = {name for text in texts for name in placeholders(text)}
+    lengths = {name: card.data.characters.get(name, UNSEEN_INPUT) for name in ("input", *names)}
+    option = "x" * card.data.characters.get("options", UNSEEN_OPTION)
+    options = (option,) * len(card.labels) if card.kind == "multiple_choice" else ()
+    fields = {name: "x" * length for name, length in lengths.items() if name not in OWN.union(OF_OPTIONS)}
+    return Sample("", fields.pop("input"), None, fields, options)
 
 
 def _n_asks(registry: Registry, audit: AuditCard, task_id: str, strategy: str, size: TaskSize) -> int:

@@ -156,7 +156,8 @@ class _JudgeWork:
         model = _capped(design.registry.model(self._card.model or ""), self._card.max_tokens)
         self.entry = replace(entry, card=model)
         self._sent = sent_by(model)
-        self._schema = SCHEMA if model.takes_schemas and self._card.reply is None else None
+        asks_for_schema = self._card.reply is None and self._card.marks != "none"
+        self._schema = SCHEMA if model.takes_schemas and asks_for_schema else None
         self._samples = {
             (task_id, sample.sample_id): sample
             for task_id, chosen in design.samples.items()

@@ -66,6 +66,7 @@ def judge_key(design: Design, judge_id: str) -> str:
     about = card.model_dump(mode="json", include={"rubric", "max_tokens", "panel"})
     about["instructions"] = {task_id: text for task_id, text in card.instructions.items() if task_id in design.tasks}
     sent = None if card.model is None else as_json(sent_by(design.registry.model(card.model)))
+    about |= card.model_dump(mode="json", include={"marks", "references", "placeholders"}, exclude_defaults=True)
     if card.reply_form is not None:
         about["reply"] = card.reply_form
     return content_id("judge", as_json(about), sent)
@@ -75,7 +76,7 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
     """Returns what a judge is asked about one completion, and the same for a judge that needs no model.
 
     The completion, less a reasoning block before its answer, stands between marks that a hash of it makes, so it cannot hold
-    them; what is put in is never read again.
+    them; a card with `marks: none` has none. What is put in is never read again.
     """
     answer = parted(ruling.completion).answer
     signs = ruling.signs or task.label_names
@@ -87,21 +88,25 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
     gold = order.index(gold) if gold is not None and options else gold
     references = sample.references or (() if gold is None else (shown[gold],))
     mark = f"===== {content_id('mark', sample.sample_id, ruling.completion)[:16]} ====="
+    is_plain = card.references == "plain"
     values = {
         "question": sample.text,
-        "options": "\n".join(["Options:", *shown]) if shown else "",
-        "references": "\n".join(f"- {reference}" for reference in references),
+        "options": "\n".join(shown if is_plain or not shown else ["Options:", *shown]),
+        "references": "\n".join(reference if is_plain else f"- {reference}" for reference in references),
         "instructions": card.instructions.get(ruling.task_id, ""),
         "mark": mark,
-        "completion": answer if card.has_marks else f"{mark}\n{answer}\n{mark}",
+        "completion": answer if card.marks == "none" or card.has_marks else f"{mark}\n{answer}\n{mark}",
     }
     question = Question(sample.text, tuple(offered), signs if options else (), gold, references, answer)
-    return (("user", substitute(card.rubric, values)),), question
+    return (("user", substitute(card.told, values)),), question
 
 
 def asked_again(messages: Messages, card: JudgeCard, ask: int) -> Messages:
-    """Returns the messages of a further ask: with a reminder, so that a model that draws nothing answers otherwise."""
-    if ask == 1:
+    """Returns the messages of a further ask: with a reminder, so that a model that draws nothing answers otherwise.
+
+    A card with `marks: none` has its rubric sent as it is at every ask.
+    """
+    if ask == 1 or card.marks == "none":
         return messages
     *before, (role, content) = messages
     return (*before, (role, content + substitute(AGAIN if card.reply is None else AGAIN_IN_FORM, {"n": str(ask)})))

@@ -70,8 +70,14 @@ def report(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Instead write each chart into this folder: SVG and PNG for a paper, its data as CSV; and tables across "
-            "tasks as CSV and LaTeX.",
+            help="Instead write the papers' figures of this run into this folder, all tasks in one: SVG, PNG, data as CSV; and "
+            "tables across tasks as CSV and LaTeX.",
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SECTION", help="Of --charts: this section of the page alone, by its anchor; may be repeated."
         ),
     ] = None,
 ) -> None:
@@ -90,11 +96,14 @@ def report(
         raise UsageError(msg)
     policy, settings = policy_of(text), state.settings()
     run = resolve_id(Warehouse(settings.warehouse), audit_run_id)
+    if only and charts is None:
+        msg = "--only goes with --charts, the folder that the figures are written into"
+        raise UsageError(msg)
     if charts is not None:
-        files = charts_of(Warehouse(settings.warehouse), run, charts)
+        files = charts_of(Warehouse(settings.warehouse), run, charts, only or ())
         n_charts, n_tables = (sum(path.suffix == ending for path in files) for ending in (".svg", ".tex"))
         tables = f"; {n_tables} tables, each as CSV and LaTeX" if n_tables else ""
-        show({"charts": list(map(str, files))}, f"{n_charts} charts in {charts}, each as SVG, PNG and CSV{tables}")
+        show({"charts": list(map(str, files))}, f"{n_charts} figures in {charts}, each as SVG, PNG and CSV{tables}")
         return
     if form == "html" and output is None:
         with held_if_free(Warehouse(settings.warehouse), state.progress()) as is_held:

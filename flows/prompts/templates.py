@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from flows.engines import Question
@@ -10,14 +11,17 @@ from flows.system.keys import as_json
 from models_registry.cards import TaskCard, Template
 from models_registry.placeholders import placeholders, substitute
 from models_registry.samples import Sample
+from models_registry.template_cards import OF_OPTIONS
 
 OWN = frozenset({"question", "options", "examples"})
-"""Placeholders that a template fills itself; the others are columns of the data."""
+"""Placeholders that a template fills itself, beside `OF_OPTIONS`; the others are columns of the data."""
+_NO_EXAMPLES = re.compile(r"\{examples\}\s*")
 
 
 def ask(template: Template, sample: Sample) -> Messages:
     """Returns the messages of a template for a sample; what is put in is never read again, a column without a value is empty."""
-    data = {name: sample.fields.get(name, "") for name in placeholders(template.text)}
+    options = dict(zip(OF_OPTIONS, sample.options, strict=False))
+    data = {name: sample.fields.get(name, options.get(name, "")) for name in placeholders(template.text)}
     return _filled(template, {**data, "question": sample.text, "options": shown_options(template, sample.options)})
 
 
@@ -27,11 +31,18 @@ def left_open(template: Template) -> Messages:
 
 
 def _filled(template: Template, values: Mapping[str, str]) -> Messages:
-    examples = (
-        substitute(template.example, {"question": example.question, "answer": example.answer})
-        for example in template.examples
+    text, examples = (
+        template.text,
+        [
+            substitute(template.example, {"question": example.question, "answer": example.answer})
+            for example in template.examples
+        ],
     )
-    question = ("user", substitute(template.text, {**values, "examples": "\n\n".join(examples)}))
+    if not examples:
+        text = _NO_EXAMPLES.sub("", text)
+    elif "examples" not in placeholders(text):
+        text = f"{{examples}}\n\n{text}"
+    question = ("user", substitute(text, {**values, "examples": "\n\n".join(examples)}))
     return (question,) if template.system is None else (("system", template.system), question)
 
 
@@ -82,5 +93,5 @@ def answers_to_weigh(
 
 
 def columns_of(template: Template) -> set[str]:
-    """Returns the columns of the data that a template puts in by name."""
+    """Returns the columns of the data that a template puts in by name; one of `OF_OPTIONS` may be an option instead."""
     return set(placeholders(template.text)) - OWN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -98,14 +99,14 @@ def from_below(page: str) -> str:
     return page.replace('href="traces/', 'href="../traces/').replace('href="reports/', 'href="')
 
 
-def charts_of(warehouse: Warehouse, audit_run_id: str, folder: Path) -> list[Path]:
-    """Writes each chart of the report on a run into a folder, as SVG, PNG and CSV; returns the files.
+def charts_of(warehouse: Warehouse, audit_run_id: str, folder: Path, only: Sequence[str] = ()) -> list[Path]:
+    """Writes the papers' figures of a run into a folder, or the sections `only` names, as SVG, PNG and CSV; returns the files.
 
-    Raises WarehouseError as `report` does.
+    Raises WarehouseError as `report` does, UsageError for a section without charts.
     """
     from flows.report.chart_files import write_charts
 
-    return write_charts(_data(warehouse, audit_run_id, None), folder)
+    return write_charts(_data(warehouse, audit_run_id, None), folder, only)
 
 
 def report_as(warehouse: Warehouse, audit_run_id: str, form: Form, text: Policy | None = None) -> str:

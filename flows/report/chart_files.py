@@ -1,4 +1,4 @@
-"""Writes each chart of a report as SVG and PNG, at a size and in colours that go into a paper, with its data as CSV.
+"""Writes figures of a report as SVG and PNG, at a size and in colours that go into a paper, with their data as CSV.
 
 Tables across tasks, which papers print, are written beside them (`table_files.py`).
 """
@@ -24,7 +24,7 @@ from flows.report.page import sections
 from flows.report.sections.room import unlimited
 from flows.report.table_files import as_csv, as_latex
 from flows.system.files import SHARED, write_bytes, write_text
-from models_registry.errors import WarehouseError
+from models_registry.errors import UsageError, WarehouseError, nearest
 
 STYLE = Path(__file__).with_name("report.css")
 PIXELS_AN_INCH = 96  # of a page: a chart is 3.5 inches wide, a column of a paper
@@ -33,6 +33,25 @@ POINTS_AN_INCH = 72
 KEY, LINE = 9, 16  # pixels of a legend's patch of colour and of its line
 MOST_NAME = 120  # characters of a file's name
 _COLOUR = re.compile(r"--([a-z]+): (#[0-9a-f]{6})")
+
+
+FIGURES: Mapping[str, str] = {
+    "classes": "errica-2025-sensitivity-by-class",
+    "telling": "errica-2025-labels-of-samples",
+    "clouds": "errica-2025-sensitivity-against-consistency",
+    "alike": "errica-2025-consistency-by-sample",
+    "pairs": "errica-2025-pairs-of-samples",
+    "numbers": "errica-2025-by-number-of-wordings",
+    "repetition": "barrie-2025-pss-by-repetition",
+    "paraphrase": "barrie-2025-pss-by-paraphrase-temperature",
+    "between": "barrie-2025-pss-by-model",
+    "subsamples": "barrie-2025-pss-by-share-of-samples",
+    "stability-across": "barrie-2025-all-tasks",
+    "accuracy": "hua-2025-accuracy-by-template",
+    "scoring": "hua-2025-rule-against-judge",
+    "rankings": "hua-2025-rankings",
+}
+"""The sections that are figures of the three papers, and what their files are called."""
 
 
 class _Chart(NamedTuple):
@@ -47,15 +66,24 @@ class _Key(NamedTuple):
     text: str
 
 
-def write_charts(data: ReportData, folder: Path) -> list[Path]:
-    """Writes every chart of the report into the folder, all that a page has no room for too, and tables across tasks.
+def write_charts(data: ReportData, folder: Path, only: Sequence[str] = ()) -> list[Path]:
+    """Writes the figures of the papers into the folder, one a section, and tables across tasks; returns the files.
 
-    Returns the files. One is named after the section, the task and whom the chart is about; one of that name is replaced.
-    Colours are those of the light page. Panels that belong together are one chart. Raises WarehouseError where the folder or a
+    A figure has the charts of all tasks as panels, also those that a page has no room for, in the colours of the light page. It
+    is named as in `FIGURES`, else after the section. `only` names the sections by the anchors of the page that are written
+    instead. A file of that name is replaced. Raises UsageError for a section without charts, WarehouseError where the folder or a
     file cannot be written.
     """
     import vl_convert
 
+    with unlimited():
+        content = sections(data)
+    everything = [*content.first, *content.others]
+    known = {section.anchor: section for section in everything if any(block.panels for block in section.blocks)}
+    for name in only:
+        if name not in known:
+            msg = f"--only {name}: no section with charts is called so{nearest(name, known)}"
+            raise UsageError(msg)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -63,10 +91,7 @@ def write_charts(data: ReportData, folder: Path) -> list[Path]:
         raise WarehouseError(msg) from None
     colours = _colours()
     written = []
-    with unlimited():
-        content = sections(data)
-    everything = [*content.first, *content.others]
-    for chart in _charts(everything):
+    for chart in (each for anchor in known if anchor in (only or FIGURES) for each in _charts(known[anchor])):
         svg = _as_svg(chart, colours)
         png = vl_convert.svg_to_png(svg, scale=POINTS_AN_INCH / PIXELS_AN_INCH, ppi=DOTS_AN_INCH)
         written += [
@@ -74,7 +99,7 @@ def write_charts(data: ReportData, folder: Path) -> list[Path]:
             write_bytes(png, folder / f"{chart.stem}.png", SHARED),
             write_text(_as_csv(chart.picture), folder / f"{chart.stem}.csv", SHARED),
         ]
-    return written + _write_tables(everything, folder)
+    return written + ([] if only else _write_tables(everything, folder))
 
 
 def _write_tables(everything: Sequence[Section], folder: Path) -> list[Path]:
@@ -89,23 +114,37 @@ def _write_tables(everything: Sequence[Section], folder: Path) -> list[Path]:
     return written
 
 
-def _charts(everything: Sequence[Section]) -> Iterator[_Chart]:
-    taken: dict[str, int] = {}
-    for section in everything:
-        for block in section.blocks:
-            for name, picture in _pictures(block):
-                stem = _file_name(section.anchor, block.task_id, name)
-                taken[stem] = taken.get(stem, 0) + 1
-                yield _Chart(stem if taken[stem] == 1 else f"{stem}-{taken[stem]}", picture, block.legend)
+def _charts(section: Section) -> Iterator[_Chart]:
+    """The figures of a section: one, or those that its blocks name."""
+    for figure, blocks in _by_figure(section.blocks).items():
+        drawn = [
+            ((block.task_id, panel.name, panel.beside, panel.detail), panel.drawing)
+            for block in blocks
+            for panel in block.panels
+            if isinstance(panel.drawing, Drawing)
+        ]
+        if drawn:
+            stem = _file_name(FIGURES.get(section.anchor, section.anchor), figure)
+            legend = tuple(dict.fromkeys(key for block in blocks for key in block.legend))
+            names, drawings = _names([about for about, _ in drawn]), [drawing for _, drawing in drawn]
+            is_one = len(drawings) == 1
+            panels = list(zip(names, drawings, strict=True))
+            yield _Chart(stem, single(drawings[0]) if is_one else joined(section.title, panels), legend)
 
 
-def _pictures(block: Block) -> Iterator[tuple[str, Picture]]:
-    drawn = [(panel, panel.drawing) for panel in block.panels if isinstance(panel.drawing, Drawing)]
-    if block.is_joint and drawn:
-        yield block.heading, joined(block)
-        return
-    for panel, drawing in drawn:
-        yield f"{panel.name} {panel.beside}", single(drawing)
+def _names(panels: Sequence[Sequence[str]]) -> list[str]:
+    """What panels are called: task, name and respect as far as they tell them apart, the detail where they do not."""
+    told = [place for place in range(3) if len({about[place] for about in panels}) > 1]
+    if len({about[:3] for about in panels}) < len(panels):
+        told.append(3)
+    return [" · ".join(about[place] for place in told if about[place]) for about in panels]
+
+
+def _by_figure(blocks: Sequence[Block]) -> dict[str, list[Block]]:
+    parts: dict[str, list[Block]] = {}
+    for block in blocks:
+        parts.setdefault(block.figure, []).append(block)
+    return parts
 
 
 def _file_name(*names: str) -> str:

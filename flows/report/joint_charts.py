@@ -1,4 +1,4 @@
-"""Draws the panels of one block again as a single figure, as wide as the text of a page, for whoever wants them as a file."""
+"""Draws the panels of a section again as a single figure, as wide as the text of a page, for whoever wants them as a file."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from itertools import starmap
 from typing import Any, NamedTuple
 
 from flows.display.figures import NAME, cut
-from flows.report.blocks.blocks import Block
-from flows.report.charts.drawing import WIDTH, Drawing
-from flows.report.charts.layers import Spec
+from flows.report.charts.drawing import HEIGHT, WIDTH, Drawing
 from flows.report.charts.plot import PADDING, plotted
 from flows.report.charts.scales import FONT_SIZE, fitted
 from flows.warehouse import Row
 
-N_COLUMNS = 3
 PANEL_WIDTH, PANEL_HEIGHT = 224, 150  # three are 7 inches wide, the text of a page
 TITLE = FONT_SIZE + 6  # pixels above a panel
 
@@ -38,28 +35,35 @@ def single(drawing: Drawing) -> Picture:
     return Picture(inner, label, WIDTH, height, told["names"], told["rows"])
 
 
-def joined(block: Block) -> Picture:
-    """Returns the panels of a block side by side, in the order of the page; the first column of the data says which one."""
-    drawings = [(panel.name, panel.drawing) for panel in block.panels if isinstance(panel.drawing, Drawing)]
-    n_columns = min(N_COLUMNS, len(drawings))
-    n_lines = -(-len(drawings) // n_columns)
-    pieces = (_panel(place, n_columns, *each) for place, each in enumerate(drawings))
+def joined(heading: str, drawings: Sequence[tuple[str, Drawing]]) -> Picture:
+    """Returns named panels side by side, in their order; the first column of the data says which one.
+
+    Three stand in a line; two, as large as on the page, where a chart is not of the usual height, as a matrix or many bars are.
+    """
+    heights = [_opened(str(drawing))[1] for _, drawing in drawings]
+    is_usual = set(heights) == {HEIGHT}
+    panel_width, most = (PANEL_WIDTH, 3) if is_usual else (WIDTH, 2)
+    n_columns = min(most, len(drawings))
+    pieces, top = [], 0
+    for first in range(0, len(drawings), n_columns):
+        height = PANEL_HEIGHT if is_usual else max(heights[first : first + n_columns])
+        for column, (name, drawing) in enumerate(drawings[first : first + n_columns]):
+            size = {"width": panel_width, "height": height if is_usual else heights[first + column]}
+            pieces.append(_panel(column * panel_width, top, size, name, drawing))
+        top += TITLE + height
     pictures = list(starmap(_named, drawings))
     names = list(dict.fromkeys(name for names, _ in pictures for name in names))
     rows = [[row.get(name) for name in names] for _, own in pictures for row in own]
-    width, height = PANEL_WIDTH * n_columns, (TITLE + PANEL_HEIGHT) * n_lines
-    return Picture("".join(pieces), escape(cut(block.heading)), width, height, names, rows)
+    return Picture("".join(pieces), escape(cut(heading)), panel_width * n_columns, top, names, rows)
 
 
-def _panel(place: int, n_columns: int, name: str, drawing: Drawing) -> str:
-    line, column = divmod(place, n_columns)
+def _panel(left: int, top: int, size: Mapping[str, int], name: str, drawing: Drawing) -> str:
     layers = [layer for layer in drawing.spec["spec"]["layer"] if layer["mark"].get("opacity") != 0]  # tooltips alone
     data = {name: list(_rows(told)) for name, told in _datasets(drawing).items()}
-    spec: Spec = {"layer": layers, "width": PANEL_WIDTH, "height": PANEL_HEIGHT}
-    _, _, inner = _opened(str(plotted(spec, data, name)))
-    title = escape(fitted(cut(name, NAME), PANEL_WIDTH - 2 * PADDING), quote=False)
+    _, _, inner = _opened(str(plotted({"layer": layers, **size}, data, name)))
+    title = escape(fitted(cut(name, 2 * NAME), size["width"] - 2 * PADDING), quote=False)
     return (
-        f'<g transform="translate({column * PANEL_WIDTH} {line * (TITLE + PANEL_HEIGHT)})">'
+        f'<g transform="translate({left} {top})">'
         f'<text x="{PADDING}" y="{FONT_SIZE + 2}" font-weight="bold">{title}</text>'
         f'<g transform="translate(0 {TITLE})">{inner}</g></g>'
     )

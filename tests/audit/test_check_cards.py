@@ -96,7 +96,22 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a rubric that shows no answer": (
         {"judges/j.yml": "j: {model: lexical, rubric: '{question}'}\n", **audit("models: [lexical]\n  judges: [j]")},
-        "CardError: judges/j.yml line 1: j: rubric must use {question}, {references} and, once, {completion}",
+        ("CardError: judges/j.yml line 1: j: rubric must use {question}, {references} and {completion}, or name in placeholders "
+        "what stands for them"),
+    ),
+    "a rubric whose placeholder nothing stands for": (
+        {"judges/j.yml": "j: {model: lexical, rubric: '{question} {references} {completion} {reference_answer}'}\n"},
+        ("CardError: judges/j.yml line 1: j: rubric uses {reference_answer}; nearest: references, or say what it stands for in "
+        "placeholders"),
+    ),
+    "a placeholder that no rubric has": (
+        {"judges/j.yml": "j: {model: lexical, placeholders: {reference_answer: references}}\n"},
+        ("CardError: judges/j.yml line 1: j: placeholders names {reference_answer}, which the rubric never uses; "
+        "nearest: references"),
+    ),
+    "marks in a rubric that has none": (
+        {"judges/j.yml": "j: {model: lexical, marks: none}\n"},
+        "CardError: judges/j.yml line 1: j: rubric uses {mark}, of which `marks: none` makes none",
     ),
     "a rephraser that asks who answers with labels": (
         {"rephrasers/r.yml": "listed: {kind: model, model: lexical}\n", "audits/a.yml": REWORDED},
@@ -337,6 +352,19 @@ def test_a_persons_wordings_are_sent_as_they_are(tmp_path: Path, of_rephraser: s
     made = paraphrase(Purse(warehouse, run, budget_of(warehouse, run, design.audit.budget)), design).variants
     kept = wordings if n_kept == 3 else wordings[2:]
     assert [variant.instruction for variant in made] == ["Say a or b.", *kept]
+
+
+def test_what_is_put_around_a_rubric_of_somebody_elses_is_told(tmp_path: Path) -> None:
+    rubric = "rubric: '{question} {references} {completion} right?'"
+    ours = "marks: none, references: plain, reply: {grades: {y: true, n: false}}"
+    for more, words in (("", ["marks go around", "each reference gets '- '", 'never says "match"']), (f", {ours}", [])):
+        judge = {"judges/j.yml": f"j: {{model: matcher, {rubric}{more}}}\n"}
+        folder = registry_of(tmp_path / str(len(words)), {**judge, **audit("models: [lexical]\n  judges: [j]")})
+        notes = check_audit(load_registry([folder]), "a").notes
+        assert len(notes) == len(words)
+        for note, word in zip(notes, words, strict=True):
+            assert note.startswith("judges/j.yml line 1: judge 'j': ")
+            assert word in note
 
 
 def test_a_run_that_goes_on_is_refused_by_the_model_it_asks_alone(tmp_path: Path) -> None:

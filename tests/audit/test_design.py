@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ ROWS = (
     '2,,Which {topic} swims?,"[""a hen"", ""a gull"", ""a carp {question}""]",C\n'
 )
 JUDGE = "one: {model: j, controls: {right: 1, wrong: 1, blank: 0, injected: 1}}\ntwo: {model: j}\njury: {panel: [one, two]}\n"
+RUBRIC_OF_BOTH = "{question} {references} {completion}"
 AUDIT = "a:\n  tasks: [q]\n  models: [m]\n  judges: [jury]\n  repetitions: {original: 1, variants: 1}\n"
 
 
@@ -143,6 +145,31 @@ def test_a_rubric_without_marks_is_sent_as_it_is_but_for_marks_around_the_answer
     assert question.completion == "the last"
     ((_, again),) = asked_again(messages, card, 2)
     assert again.endswith("the last reply could not be read. Reply as asked, and with nothing else.")
+
+
+def test_a_rubric_of_somebody_elses_is_sent_byte_for_byte_at_every_ask(tmp_path: Path) -> None:
+    design = design_audit(load_registry([registry_of(tmp_path)]), "a")
+    task, sample = design.tasks["q"], design.samples["q"].samples[1]
+    rubric = " Judge.\nR: {reference_answer}\nP: {model_prediction}\nQ: {question}\n{options}\n{'match': true} "
+    names = {"reference_answer": "references", "model_prediction": "completion"}
+    said = "\n {reference_answer} \n"
+    ruling = Ruling(prediction_id="p", control_id=None, task_id="q", sample_id="2", signs=(), completion=said)
+    fields = {"model": "m", "rubric": rubric, "placeholders": names, "marks": "none", "references": "plain"}
+    card = JudgeCard.model_validate(fields)
+    messages, _ = rulings_of(task, card, sample, ruling)
+    options = "A. a hen\nB. a gull\nC. a carp {question}"
+    sent = f" Judge.\nR: C. a carp {{question}}\nP: {said}\nQ: Which {{topic}} swims?\n{options}\n{{'match': true}} "
+    assert messages == (("user", sent),)
+    assert asked_again(messages, card, 2) == messages
+    # each of the three decides what is asked, and a card that has none of them is the judge it was
+    keys = {
+        judge_key(
+            replace(design, judges={"one": JudgeCard.model_validate({"model": "j", "rubric": RUBRIC_OF_BOTH, **more})}),
+            "one",
+        )
+        for more in ({}, {"marks": "none"}, {"references": "plain"}, {"placeholders": {"question": "question"}})
+    }
+    assert len(keys) == 4
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,29 @@ def test_the_completion_stands_between_marks_it_cannot_hold(tmp_path: Path) -> N
     assert [json.loads(text)["match"] for (text,) in verdicts] == [False, False]
 
 
+def test_a_rubric_of_somebody_elses_is_sent_byte_for_byte_and_its_reply_is_a_verdict(tmp_path: Path) -> None:
+    warehouse, said = tmp_path / "audit.duckdb", " {model_prediction}\n"
+    rubric = "Question: {question} / {reference_answer} / <{model_prediction}> {'match': true, 'reason': ''}"
+    judge = (
+        f"  rubric: {json.dumps(rubric)}\n  marks: none\n  references: plain\n"
+        "  placeholders: {reference_answer: references, model_prediction: completion}\n"
+    )
+    with running_server(completion=said) as server:
+        registry = cards(tmp_path / "cards", server, judge=judge, n_samples=2, variants=1, max_invalid_rate_at_first=1)
+        ask(warehouse, registry)
+    with running_server(completion="```\n{'match': false, 'reason': 'The model's answer is another'}\n```") as server:
+        registry = cards(tmp_path / "cards", server, judge=judge, n_samples=2, variants=1, max_invalid_rate_at_first=1)
+        have_judged(warehouse, registry)
+        bodies = [seen["body"] for seen in server.requests()]
+    samples = query(warehouse, "select input, gold_label from raw.samples")
+    wanted = {f"Question: {text} / {gold} / <{said}> {{'match': true, 'reason': ''}}" for text, gold in samples}
+    assert wanted <= {message["content"] for body in bodies for message in body["messages"]}
+    assert all("response_format" not in body for body in bodies)
+    # each was readable at the first ask
+    assert set(query(warehouse, "select ask, is_settled from raw.verdicts")) == {(1, True)}
+    assert rulings(warehouse) == (len(bodies), len(bodies))
+
+
 def test_an_unreadable_verdict_is_asked_again_as_often_as_the_card_says(tmp_path: Path) -> None:
     warehouse = tmp_path / "audit.duckdb"
     with running_server(unreadable=1) as server:

@@ -52,7 +52,12 @@ def test_what_is_asked_or_scored_differently_is_another_run(tmp_path: Path, befo
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [("reader: exact", "reader: label_in_text"), (",x\n", ",y\n"), ("limit: 4}", "limit: 4}, seed: 3")],
+    [
+        ("reader: exact", "reader: label_in_text"),
+        ("reader: exact", "reader: exact\n  pair_classes: [b]"),
+        (",x\n", ",y\n"),
+        ("limit: 4}", "limit: 4}, seed: 3"),
+    ],
 )
 def test_what_asks_nothing_asks_nothing_again(tmp_path: Path, before: str, after: str) -> None:
     assert fingerprint(tmp_path, lambda text: text.replace(before, after)) == fingerprint(tmp_path, str)

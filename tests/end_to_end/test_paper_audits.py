@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from flows.report.chart_files import FIGURES
 from tests.support.openai_server import RunningServer
 from tests.support.paper_runs import BARRIE, ERRICA, HUA, PEOPLE, Paper, have_people_rule, run_paper
 from tests.support.paper_server import running_papers
@@ -43,6 +45,7 @@ RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
         "No two of those who ruled, judges, people or rules, ruled on the same answer.",
     },
 }  # fmt: skip
+PARTS = ("-pss-intra", "-pss-intra-by-task", "-pss-inter", "-pss-inter-by-task")
 ANSWERS = "Answers"  # a grid, which a script draws
 EMPTY = {  # sections of which nothing is there
     "paper_errica": {"PSS by repetition", "PSS by share of the samples", "Format checks"},
@@ -101,7 +104,7 @@ def test_errica_et_al(tmp_path: Path, models: RunningServer) -> None:
         tmp_path, "select distinct array_to_string(model_ids, ' ') as who from marts.dim_prompt_variants order by 1"
     )
     assert [row["who"] for row in own if row["who"]] == [
-        "gpt-3.5-turbo", "gpt-4o gpt-4o_half_noisy", "llama-3-70b-instruct random", "mixtral-8x7b-instruct",
+        "gpt-3.5-turbo", "gpt-4o gpt-4o_half_noisy", "llama-3-70b-instruct random_or_invalid", "mixtral-8x7b-instruct",
     ]  # fmt: skip
 
     def mean(model: str, measure: str) -> float:
@@ -110,10 +113,12 @@ def test_errica_et_al(tmp_path: Path, models: RunningServer) -> None:
         return sum(values) / len(values)
 
     # the better a model knows the labels, the less the wording moves it; noise makes it as sensitive as chance nearly does
-    order = ["gpt-4o", "gpt-3.5-turbo", "mixtral-8x7b-instruct", "gpt-4o_half_noisy", "random"]
+    order = ["gpt-4o", "gpt-3.5-turbo", "mixtral-8x7b-instruct", "gpt-4o_half_noisy", "random_or_invalid"]
     assert all(mean(a, "sensitivity") < mean(b, "sensitivity") for a, b in itertools.pairwise(order))
-    assert mean("gpt-4o", "consistency") > mean("random", "consistency")
-    assert mean("gpt-4o", "micro_f1") > mean("mixtral-8x7b-instruct", "micro_f1") > mean("random", "micro_f1")
+    assert mean("gpt-4o", "consistency") > mean("random_or_invalid", "consistency")
+    assert (
+        mean("gpt-4o", "micro_f1") > mean("mixtral-8x7b-instruct", "micro_f1") > mean("random_or_invalid", "micro_f1")
+    )
 
 
 def test_barrie_et_al(tmp_path: Path, models: RunningServer) -> None:
@@ -146,7 +151,9 @@ def test_barrie_et_al(tmp_path: Path, models: RunningServer) -> None:
     )
     assert {(row["n"], row["n_distinct"]) for row in wordings} == {(12 * 3, 12 * 3)}
     names = check_charts(tmp_path)
-    assert sum(name.startswith("paraphrase-") for name in names) == 12
+    assert names < {f"{each}{part}" for each in FIGURES.values() for part in ("", *PARTS)}
+    with (tmp_path / f"charts/{FIGURES['paraphrase']}.csv").open(encoding="utf-8", newline="") as file:
+        assert len({row["panel"] for row in csv.DictReader(file)}) == 12
 
 
 def test_hua_et_al(tmp_path: Path, models: RunningServer) -> None:
@@ -154,12 +161,13 @@ def test_hua_et_al(tmp_path: Path, models: RunningServer) -> None:
     check_report(tmp_path, HUA)
     (errors,) = sql(
         tmp_path,
-        "select count(*) as n, count(distinct model_id) as n_models, count(distinct prompt_variant_id) as n_variants "
-        "from marts.fct_predictions where answer_status = 'error'",
+        "select count(*) as n, count(distinct model_id) as n_models, count(distinct prompt_variant_id) as n_variants, "
+        "list(distinct task_id) as tasks from marts.fct_predictions where answer_status = 'error'",
     )
-    # gemma refuses a system message: two templates for multiple choice have one
+    # gemma refuses a system message, which no template for multiple choice has
     assert errors["n_models"] == 1
     assert errors["n_variants"] > 0
+    assert set(errors["tasks"]) == {"math", "narrativeqa", "simpleqa"}
     spreads = sql(tmp_path, "select model_id, task_id, scoring_method, n_variants from marts.fct_scoring_sensitivity")
     choices, open_ended = {"arc_challenge", "gpqa", "openbookqa"}, {"math", "narrativeqa", "simpleqa"}
     assert {row["task_id"] for row in spreads} == choices | open_ended

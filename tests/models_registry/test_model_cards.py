@@ -82,6 +82,7 @@ def test_extra_body_is_read_as_json_where_it_is() -> None:
         ({"engine": "embedded", "model": "random", "grid": {"temperature": [0]}}, "grid has no meaning for embedded"),
         ({"engine": "embedded", "model": "random", "extra_body": {"a": 1}}, "extra_body has no meaning for embedded"),
         ({"engine": "batch", "vllm": {"dtype": "auto"}}, "vllm has no meaning for batch"),
+        ({"engine": "embedded", "model": "lexical", "invalid": True}, "invalid has no meaning for embedded lexical"),
     ],
 )
 def test_what_does_not_hold_together_is_refused(fields: dict[str, Any], said: str) -> None:

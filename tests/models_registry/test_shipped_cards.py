@@ -8,12 +8,13 @@ from collections import Counter
 from urllib.parse import urlsplit
 
 import pytest
+from pydantic import ValidationError
 
 from flows.audit.prices import price_of, usd_of
 from flows.rephrasers import Wording
 from flows.rephrasers.by_rules import RulesRephraser
 from flows.rephrasers.refusals import why_refused
-from models_registry.cards import RephraserCard
+from models_registry.cards import RephraserCard, TaskCard
 from models_registry.placeholders import placeholders
 from models_registry.registry import SHIPPED, Entry, load_registry
 from models_registry.samples import load_samples
@@ -52,6 +53,7 @@ def test_what_ships() -> None:
         "paper_barrie_newer",
         "paper_barrie_models",
         "paper_hua",
+        "paper_hua_older",
         *(f"paper_{task}" for task in DATASETS),
         *(f"paper_pss_{outcome}" for outcome in OUTCOMES),
         *(f"paper_{task}" for task in BENCHMARKS),
@@ -213,7 +215,10 @@ def test_the_five_datasets_of_errica_et_al_in_one_audit(task: str) -> None:
     whole, one = REGISTRY.audit("paper_errica"), REGISTRY.audit(f"paper_{task}")
     assert whole.tasks == tuple(DATASETS)
     assert whole.samples.of(task) == one.samples
-    assert whole.models == (*one.models, "random", "gpt-4o_half_noisy")
+    assert whole.models == (*one.models, "random_or_invalid", "gpt-4o_half_noisy")
+    assert {name: len(models) for name, models in whole.model_sets.items()} == {"open": 2, "closed": 2}
+    assert {name for models in whole.model_sets.values() for name in models} == set(one.models)
+    assert REGISTRY.model("gpt-3.5-turbo").model == "gpt-3.5-turbo-0125"
     assert REGISTRY.model("gpt-4o_half_noisy").rate == 0.5
     same = {"tasks": one.tasks, "models": one.models, "samples": one.samples, "budget": one.budget}
     assert whole.model_copy(update=same) == one
@@ -267,6 +272,33 @@ def test_the_whole_of_hua_et_al_is_its_six_parts() -> None:
         assert part.samples.of(task_id) == whole.samples.of(task_id)
         ruling = [name for name in whole.judges if REGISTRY.judge(name).rules_on(task_id)]
         assert sorted(ruling) == sorted(part.judges)
+
+
+def test_the_older_models_of_hua_et_al_are_asked_what_the_others_are() -> None:
+    older, whole = REGISTRY.audit("paper_hua_older"), REGISTRY.audit("paper_hua")
+    served = [REGISTRY.model(name).model for name in older.models]
+    assert served == ["meta-llama/Llama-2-7b-chat-hf", "mistralai/Mistral-7B-Instruct-v0.1"]
+    choices = [name for name in whole.tasks if REGISTRY.task(name).kind == "multiple_choice"]
+    assert list(older.tasks) == choices
+    # gemma and Mistral refuse a system message
+    assert all(each.system is None for each in REGISTRY.templates("multiple_choice").templates)
+    n_samples = sum(REGISTRY.task(name).data.rows or 0 for name in choices)
+    assert f"= {n_samples * 12 * 2:,} answers" in (SHIPPED / "audits/papers/hua_older.yml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["number", "persn"], "pair_classes names 'persn', which is no label; nearest: person"),
+        (["number", "number"], "pair_classes names 'number' twice"),
+        (["number", "person", "entity"], "at most 2"),
+    ],
+)
+def test_classes_to_show_are_labels_of_the_task_and_at_most_two(names: list[str], said: str) -> None:
+    card = REGISTRY.task("question_type").model_dump()
+    assert TaskCard.model_validate({**card, "pair_classes": names[0]}).pair_classes == ("number",)
+    with pytest.raises(ValidationError, match=said):
+        TaskCard.model_validate({**card, "pair_classes": names})
 
 
 def test_a_model_of_this_machine_never_gets_a_providers_key() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from flows.audit.check_cards import check_audit
 from flows.audit.design import design_audit
 from flows.prompts.templates import ask
 from models_registry.cards import TaskCard, Template
@@ -108,7 +109,6 @@ def test_templates_differ_in_signs_brackets_place_and_answer() -> None:
     assert len({template.option for template in templates}) >= 5
     assert {template.between for template in templates} == {"\n", " / "}
     assert len({template.answer for template in templates}) >= 6
-    assert sum(template.system is not None for template in templates) == 2
     shows_options_first = [
         template.text.index("{options}") < template.text.index("{question}") for template in templates
     ]
@@ -277,9 +277,10 @@ OPEN = "t:\n  kind: open_ended\n  templates:\n"
          "line 4: templates.0: option must use {enumerator} and {option}"),
         (CHOICE + "    - text: '{question} {options}'\n      answer: the letter\n",
          "line 4: templates.0: answer must use {enumerator} or {option}"),
-        (OPEN + "    - '{examples} {question}'\n", "line 4: templates.0: text uses {examples} where a template has examples"),
-        (OPEN + "    - text: '{question}'\n      examples: [{question: a, answer: b}]\n",
-         "line 4: templates.0: text uses {examples} where a template has examples"),
+        (CHOICE + "    - text: '{question} 1) {first_option} 2) {second_option}'\n",
+         "line 4: templates.0: '1' stands before {first_option}; `enumerators: numbers` reads it"),
+        (CHOICE + "    - '{question} {first_option}'\n",
+         "line 1: t: template 1 never uses {options}, nor {first_option}, {second_option} and so on"),
         (OPEN + "    - text: '{question}'\n      enumerator: lower\n",
          "line 5: unknown field 'templates.0.enumerator' of 't'; nearest: enumerators"),
         (OPEN + "    []\n", "line 3: templates: "),
@@ -296,6 +297,8 @@ def test_a_card_that_does_not_hold_together_is_refused_with_its_line(tmp_path: P
          "templates/c.yml line 5: no column of task 'quiz' is {quetsion}; nearest: question"),
         (CHOICE + "    - text: '{question} {options}'\n      enumerators: [A]\n",
          "templates/c.yml line 4: template 1 has 1 enumerators, task 'quiz' has 2 options"),
+        (CHOICE + "    - '{question} {options} {eleventh_option}'\n",
+         "templates/c.yml line 4: no column of task 'quiz' is {eleventh_option}; nearest: options"),
         (OPEN + "    - '{question}'\n", "tasks/c.yml line 3: 't' are templates of kind open_ended, the task is multiple_choice"),
     ],
 )  # fmt: skip
@@ -311,3 +314,50 @@ def test_a_column_named_in_a_template_is_shown_and_a_brace_of_a_formula_is_text(
     ((_, prompt),) = ask(registry.templates("t").templates[0], sample)
     # what is put in is never read again
     assert prompt == "Hint: it is {question} '{options}?' A. x\nB. y \\boxed{} {1, 2}"
+
+
+PRINTED = """t:
+  kind: multiple_choice
+  placeholders: {problem: question}
+  templates:
+    - "{problem}\\nA. {first_option}\\nB. {second_option}\\nAnswer:"
+    - {text: "{problem} (1) {first_option} (2) {second_option} (3) {third_option}", enumerators: numbers}
+    - {text: "{problem} {options}"}
+    - {text: "{problem} {options}", examples: [{question: "Is {problem} it?", answer: A}]}
+    - {text: "{examples}  \\n{question} {first_option} {options}"}
+"""
+
+
+def test_templates_as_somebody_printed_them_are_sent_byte_for_byte(tmp_path: Path) -> None:
+    data = (
+        """id,question,options,gold\n1,{first_option}?,"[""x"", ""{options}""]",A\n2,Q?,"[""x"", ""y"", ""z""]",C\n"""
+    )
+    task = """quiz:\n  kind: multiple_choice\n  templates: t\n  labels: [A, B, C]
+  data: {path: datasets/q.csv, id: id, input: question, options: options, gold_label: gold}\n"""
+    registry = registry_of(tmp_path, PRINTED, task, data)
+    templates, samples = registry.templates("t").templates, design_audit(registry, "asked").samples["quiz"].samples
+    sent = [[ask(template, sample)[-1][1] for template in templates] for sample in samples]
+    assert sent == [
+        [
+            "{first_option}?\nA. x\nB. {options}\nAnswer:", "{first_option}? (1) x (2) {options} (3) ",
+            "{first_option}? A. x\nB. {options}",
+            "Question: Is {problem} it?\nAnswer: A\n\n{first_option}? A. x\nB. {options}",
+            "{first_option}? x A. x\nB. {options}",
+        ],
+        [
+            "Q?\nA. x\nB. y\nAnswer:", "Q? (1) x (2) y (3) z", "Q? A. x\nB. y\nC. z",
+            "Question: Is {problem} it?\nAnswer: A\n\nQ? A. x\nB. y\nC. z", "Q? x A. x\nB. y\nC. z",
+        ],
+    ]  # fmt: skip
+    assert check_audit(registry, "asked").notes == (
+        "templates/c.yml line 5: template 1 names 2 options; 1 of 2 questions of task 'quiz' have more, which are not shown",
+        "templates/c.yml line 6: template 2 names 3 options; 1 of 2 questions of task 'quiz' have fewer, and blanks stand there",
+        "templates/c.yml line 9: template 5 uses {examples} and has none; nothing stands there",
+    )
+
+
+def test_a_column_is_shown_before_an_option_of_that_name(tmp_path: Path) -> None:
+    card = CHOICE + "    - '{question} {first_option} {options}'\n"
+    registry = registry_of(tmp_path, card, data="id,question,a,b,gold,first_option\n1,Q?,x,y,A,own\n")
+    (sample,) = design_audit(registry, "asked").samples["quiz"].samples
+    assert ask(registry.templates("t").templates[0], sample)[-1][1] == "Q? own A. x\nB. y"

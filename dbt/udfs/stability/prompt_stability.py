@@ -111,7 +111,7 @@ def prompt_stability(
         one unit added, split evenly between the two commonest labels, so that unanimous data are not taken for
         certain; it is not below -1, where no alpha lies. `high` is 1 with fewer than five disagreeing units.
         `pss_boot_*`: percentiles over B resamples of samples. `pss_cell_*`: the published package's, for `all` and at
-        most 300,000 labels. `pss_z_*`: `normal_interval` of the same resamples. `pss_wordings_*`: samples and annotators
+        most 300,000 labels. `pss_z_*`: `normal_interval` of `cumulative` and `all`. `pss_wordings_*`: samples and annotators
         together, for `all` and three families or more; where each sample has some of the annotators, what both jackknives
         hold (`cells.variance_of_cells`) counts once.
         `n_samples`: units pairable in any replicate that counts; `n_annotations`: their labels over these replicates.
@@ -135,29 +135,33 @@ def prompt_stability(
     shown = is_shown(len(replicates[0].codes))
     has_units = replicates[0].codes.shape[1] > 0
     jackknives = dict(_jackknives(replicates, all_series, np.flatnonzero(shown).tolist()))
-    boot = np.full((len(all_series), 2), np.nan)
+    resampled = np.full((len(all_series), n_resamples), np.nan)
     if has_units and n_resamples > 0:
         is_counted = np.zeros((len(replicates), len(all_series)), np.bool_)
         for index, jackknife in jackknives.items():
             is_counted[:, index] = jackknife.is_counted
-        boot = percentile_interval(bootstrap_alphas(replicates, seed, n_resamples, is_counted))
+        resampled = bootstrap_alphas(replicates, seed, n_resamples, is_counted)
+    boot = percentile_interval(resampled)
 
     rows = []
     for index, jackknife in jackknives.items():
         series = all_series[index]
-        rows.append(_row(series.name, series.stop, jackknife, Interval(*boot[index].tolist())))
+        published = UNDEFINED
+        if series.name == "cumulative":
+            published = normal_interval(jackknife.alpha, resampled[index], series.stop)
+        rows.append(_row(series.name, series.stop, jackknife, Interval(*boot[index].tolist()), published=published))
     last = len(all_series) // 2 - 1
     everyone = jackknives[last]
     counted = [ratings for ratings, is_one in zip(replicates, everyone.is_counted, strict=True) if is_one]
-    cells = published = wordings = UNDEFINED
+    cells = wordings = UNDEFINED
     if counted and n_resamples > 0:
-        resampled = cell_alphas(counted, seed, n_resamples)
-        cells, published = Interval(*percentile_interval(resampled).tolist()), normal_interval(resampled)
+        cells = Interval(*percentile_interval(cell_alphas(counted, seed, n_resamples)).tolist())
     families = _families(annotator, family)
     if counted and families.max() + 1 >= MIN_UNITS:
         of_families = family_alphas(counted, families)
         wordings = everyone.interval(of_families, n_effective(families), variance_of_cells(counted, families))
     boot_all = Interval(*boot[last].tolist())
+    published = normal_interval(everyone.alpha, resampled[last], all_series[last].stop)
     rows.append(_row("all", len(replicates[0].codes), everyone, boot_all, cells, published, wordings))
     return rows
 
@@ -225,20 +229,26 @@ def _row(
     )
 
 
-def normal_interval(resampled: NDArray[np.float64]) -> Interval:
-    """Returns the mean of k resampled alphas -+ 1.96 sd / sqrt(k), ddof 1; NaN below two, undefined ones left out.
+def normal_interval(alpha: float, resampled: NDArray[np.float64], k: int) -> Interval:
+    """Returns the alpha of the first k repetitions -+ 1.96 sigma / sqrt(k), for comparison with published figures alone.
 
-    It bounds the mean over resamples and no alpha: it closes in on a point as k grows, whatever the samples. For comparison
-    with published figures alone.
+    Args:
+        alpha: of k annotators.
+        resampled: shape (n_resamples,), the same over resamples of samples; their standard deviation, ddof 1, is sigma.
+        k: the number of annotators.
+
+    Returns:
+        An interval that closes in on alpha as k grows, whatever the samples: sigma already is the spread of alpha. NaN below two
+        defined resamples.
 
     Source:
-        Barrie et al. 2025, appendix A, with the resamples of their package: alpha -+ Z sigma / sqrt(k).
+        Barrie et al. 2025, appendix A; resamples of samples, where the published package draws cells.
     """
     alphas = resampled[~np.isnan(resampled)]
     if len(alphas) < 2:
         return UNDEFINED
-    half = NORMAL_QUANTILE * float(alphas.std(ddof=1)) / np.sqrt(len(alphas))
-    return Interval(float(alphas.mean() - half), float(alphas.mean() + half))
+    half = NORMAL_QUANTILE * float(alphas.std(ddof=1)) / np.sqrt(k)
+    return Interval(float(alpha - half), float(alpha + half))
 
 
 def _families(annotator: NDArray[np.int64], family: NDArray[np.int64] | None) -> NDArray[np.int64]:

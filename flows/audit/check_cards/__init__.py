@@ -16,7 +16,6 @@ from flows.audit.check_cards.cards import (
     Errors,
     check_annotators,
     check_gate,
-    check_judges,
     check_model_sets,
     check_perturbed,
     check_reached,
@@ -25,8 +24,9 @@ from flows.audit.check_cards.cards import (
     check_template_kinds,
 )
 from flows.audit.check_cards.code import check_code, named_code
-from flows.audit.check_cards.data import check_data, check_templates, data_lacking, unread_data
+from flows.audit.check_cards.data import altered_templates, check_data, check_templates, data_lacking, unread_data
 from flows.audit.check_cards.design import check_design, check_stop
+from flows.audit.check_cards.judges import altered_rubrics, check_judges
 from flows.audit.check_cards.models import check_prices, check_recorded, lacking_engines
 from flows.audit.check_cards.rephrasings import check_rephrasings, refused_rephrasings, unreworded_templates
 from flows.audit.check_cards.variations import check_variations, fewer_levels
@@ -87,7 +87,14 @@ def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None)
         errors=tuple(error for check in CHECKS for error in check(cards)),
         lacking_data=tuple(data_lacking(cards)),
         lacking_engines=tuple(lacking_engines(used["models"])),
-        notes=(*unread_data(cards), *refused_rephrasings(cards), *unreworded_templates(cards), *fewer_levels(cards)),
+        notes=(
+            *unread_data(cards),
+            *refused_rephrasings(cards),
+            *unreworded_templates(cards),
+            *fewer_levels(cards),
+            *altered_rubrics(cards),
+            *altered_templates(cards),
+        ),
     )
 
 

@@ -152,47 +152,6 @@ def _check_self(cards: AuditCards, where: str) -> Errors:
             yield CardError(f"{where}: '{model_id}' answers in batches; who rewords its own prompts answers at once")
 
 
-def check_judges(cards: AuditCards) -> Errors:
-    """Checks that a judge's id is no other rater's, its model gives verdicts, and its instructions are for tasks there are."""
-    known = cards.registry.entries.get("tasks", {})
-    for name, card in cards.judges.items():
-        if ":" in name or "|" in name:
-            where = cards.where("judges", name)
-            yield CardError(f"{where}: judge '{name}': its id holds no ':' and no '|', which stand between raters")
-        model = cards.used["models"].get(card.model or "")
-        rules = None if model is None else cards.registry.model(card.model or "")
-        if rules is not None and rules.engine == "embedded" and rules.model != "matcher":
-            where = cards.where("judges", name, "model")
-            yield CardError(f"{where}: '{card.model}' gives no verdicts; of the embedded models `matcher` does")
-        yield from _check_tasks_of_judge(cards, name, card, known)
-        for index, member in enumerate(card.panel):
-            if member in cards.used["judges"] and cards.registry.judge(member).panel:
-                where = cards.where("judges", name, "panel", index)
-                yield CardError(f"{where}: '{member}' is a panel itself; a panel is of judges with a model")
-
-
-def _check_tasks_of_judge(cards: AuditCards, name: str, card: JudgeCard, known: Mapping[str, Entry]) -> Errors:
-    """Checks that the tasks a judge names are there, that it rules on one of the audit's, and a panel where its members do."""
-    named = {task_id: ("instructions", task_id) for task_id in card.instructions}
-    for task_id, place in (named | {task_id: ("tasks", index) for index, task_id in enumerate(card.tasks)}).items():
-        if task_id not in known:
-            where = cards.where("judges", name, *place)
-            yield CardError(f"{where}: no task '{task_id}'{nearest(task_id, known)}")
-    ruled = [task_id for task_id in cards.audit.tasks if card.rules_on(task_id)]
-    if not ruled and name in cards.audit.judges:
-        where = cards.where("judges", name, "tasks")
-        yield CardError(f"{where}: judge '{name}' rules on no task of audit '{cards.audit_id}'")
-    for index, member in enumerate(card.panel):
-        unruled = [
-            task_id
-            for task_id in ruled
-            if member in cards.used["judges"] and not cards.registry.judge(member).rules_on(task_id)
-        ]
-        if unruled:
-            where = cards.where("judges", name, "panel", index)
-            yield CardError(f"{where}: '{member}' does not rule on task '{unruled[0]}'; name the panel's `tasks` too")
-
-
 def check_model_sets(cards: AuditCards) -> Errors:
     """Yields an error unless the members of named sets of models are asked."""
     models = cards.registry.models_of(cards.audit_id)

@@ -6,7 +6,9 @@ from flows.audit.check_cards.cards import AuditCards, Errors
 from flows.prompts.templates import OWN, columns_of
 from flows.prompts.variations.examples import MOST_ROWS
 from models_registry.errors import CardError, PromptauditError, nearest, raise_all
+from models_registry.placeholders import placeholders
 from models_registry.samples import ChosenSamples, choose_samples, lacking_data
+from models_registry.template_cards import OF_OPTIONS
 
 
 def check_data(cards: AuditCards) -> Errors:
@@ -51,7 +53,8 @@ def check_templates(cards: AuditCards) -> Errors:
         most = max(len(sample.options) for sample in samples)
         for index, each in enumerate(templates.templates):
             where = cards.where("templates", task.templates, "templates", index)
-            for column in sorted(columns_of(each) - columns):
+            options = set(OF_OPTIONS) if task.kind == "multiple_choice" else set()
+            for column in sorted(columns_of(each) - columns - options):
                 yield CardError(
                     f"{where}: no column of task '{task_id}' is {{{column}}}{nearest(column, columns | OWN)}"
                 )
@@ -59,6 +62,27 @@ def check_templates(cards: AuditCards) -> Errors:
                 yield CardError(
                     f"{where}: template {index + 1} has {len(each.signs)} enumerators, task '{task_id}' has {most} options"
                 )
+
+
+def altered_templates(cards: AuditCards) -> list[str]:
+    """Returns where templates that name single options do not fit a question's, and where examples are named and none given."""
+    notes = []
+    for task_id, task in cards.tasks.items():
+        templates = cards.templates_of(task)
+        counts = [
+            len(sample.options) for sample in (cards.samples[task_id].samples if task_id in cards.samples else ())
+        ]
+        for index, each in enumerate(templates.templates if templates is not None else ()):
+            where = f"{cards.where('templates', task.templates or '', 'templates', index)}: template {index + 1}"
+            n_named = 0 if each.has_options else len(each.named_options)
+            if "examples" in placeholders(each.text) and not each.examples:
+                notes.append(f"{where} uses {{examples}} and has none; nothing stands there")
+            of_task = f"of {len(counts)} questions of task '{task_id}' have"
+            if n_named and (n_more := sum(count > n_named for count in counts)):
+                notes.append(f"{where} names {n_named} options; {n_more} {of_task} more, which are not shown")
+            if n_named and (n_fewer := sum(count < n_named for count in counts)):
+                notes.append(f"{where} names {n_named} options; {n_fewer} {of_task} fewer, and blanks stand there")
+    return notes
 
 
 def data_lacking(cards: AuditCards) -> Errors:

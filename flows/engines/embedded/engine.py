@@ -66,9 +66,11 @@ def open_annotator(card: ModelCard, landed: LandedAnswers | None = None) -> Embe
 
 
 def random_annotator(card: ModelCard) -> Annotate:
-    """Draws every label as often, independently in every cell."""
+    """Draws every label as often, and an answer that is none as often where the card says so, independently in every cell."""
+    no_label: tuple[str, ...] = ("",) if card.invalid else ()
 
     def annotate(request: Request) -> str:
-        return choice(request.labels, *cell_parts("random", card.seed, request))
+        answers: tuple[str, ...] = (*request.labels, *no_label)
+        return choice(answers, *cell_parts("random", card.seed, request))
 
     return annotate

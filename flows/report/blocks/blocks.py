@@ -95,7 +95,7 @@ class Block:
 
     task_id: str
     heading: str = ""  # of a part of the whole run
-    is_joint: bool = False  # whether its panels are one figure where they are written as files
+    figure: str = ""  # of which its panels are a part where they are written as files; empty: its section's own
     others: tuple[str, ...] = ()
     absent: list[str] = field(default_factory=list)
     findings: list[tuple[str, str]] = field(default_factory=list)  # what is found, of whom
@@ -137,9 +137,9 @@ class Section:
         }
         return [firsts.get(id(block), block) for block in self.blocks if id(block) in firsts or not block.is_absent]
 
-    def add(self, task_id: str = "", heading: str = "", *, is_joint: bool = False) -> Block:
+    def add(self, task_id: str = "", heading: str = "", *, figure: str = "") -> Block:
         """Adds the block of a task, or one of the whole run, and returns it."""
-        self.blocks.append(Block(task_id=task_id, heading=heading, is_joint=is_joint))
+        self.blocks.append(Block(task_id=task_id, heading=heading, figure=figure))
         return self.blocks[-1]
 
     def of_tasks(self, scorecard: Sequence[Row]) -> Iterator[tuple[str, Block, list[Row]]]:

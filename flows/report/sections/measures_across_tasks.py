@@ -64,7 +64,9 @@ def _pivot(measure: str, rows: Sequence[Row]) -> Pivot:
 
 
 def _note(rows: Sequence[Row]) -> str:
-    best = "In bold: the best model of a line; several are where figures are equal."
+    sets = sorted({name for row in rows for name in row["best_of_sets"]})
+    of_sets = "".join(f", and the best of {cut(name, NAME)}" for name in sets)
+    best = f"In bold: the best model of a line{of_sets}; several are where figures are equal."
     apart = _of_other_numbers(rows)
     references = ", ".join(dict.fromkeys(cut(row["model_id"], NAME) for row in rows if row["is_reference"]))
     aside = f"What answers at random or with errors on purpose ({references}) is not compared."
@@ -99,7 +101,9 @@ def _is_ranked(rows: Sequence[Row]) -> bool:
 def _cell(row: Row) -> Printed:
     of = Traced(MART, row)
     mark = "" if row["is_readable"] else UNREADABLE
-    value = of.number("value", mark=mark, is_strong=row["is_best"] and row["n_ranked"] > 1)
+    value = of.number(
+        "value", mark=mark, is_strong=(row["is_best"] and row["n_ranked"] > 1) or bool(row["best_of_sets"])
+    )
     return value if row["value_std"] is None else (value, " ± ", of.number("value_std"))
 
 

@@ -38,7 +38,8 @@ def pairs(data: ReportData, room: Room) -> Section:
     section = Section(
         "pairs",
         "Pairs of samples of one class",
-        "Of the class with the lowest consistency, and of the one with the highest of the same model and strategy: how alike "
+        "Of the class with the lowest consistency, and of the one with the highest of the same model and strategy, or of those "
+        "that `pair_classes` in the task's card names: how alike "
         "two samples are treated (1 less the total variation distance of their p_τ), a stronger shade for more alike. "
         "Samples are ordered by clustering, so that those treated alike stand together: even squares on the diagonal are "
         "groups. The histograms count all pairs of the class; bars beside the axis are of pairs that share nothing (0) and of "
@@ -47,6 +48,7 @@ def pairs(data: ReportData, room: Room) -> Section:
     rows_of, classes_of = by(data.pairs, "task_id"), by(data.consistencies, "task_id")
     pairs_of, steps_of = by(data.sample_pairs, "task_id"), by(data.pair_distances, "task_id")
     references = {row["model_id"] for row in data.references}
+    with_choice = {row["task_id"] for row in data.tasks if row["pair_classes"]}
     for task_id, block, scored in section.of_tasks(data.scorecard):
         classes = keyed(classes_of.get(task_id, []), *_CLASS)
         if task_id not in pairs_of or task_id not in rows_of:
@@ -66,7 +68,8 @@ def pairs(data: ReportData, room: Room) -> Section:
             all_charts += _charts(first, own, steps, task_id)
             is_aside = extreme == EXTREMES[0] and bool(references) and first["model_id"] not in references
             of_class = Traced("fct_consistency", classes[tuple(first[name] for name in _CLASS)])
-            block.notes.append(_note(Traced(MART, first), of_class, is_aside=is_aside))
+            is_chosen = task_id in with_choice
+            block.notes.append(_note(Traced(MART, first), of_class, is_aside=is_aside, is_chosen=is_chosen))
             lines = [{**row, "place": _places(own)[row["sample_id"]]} for row in with_labels(rows)]
             caption = f"Samples of the class of {extreme} consistency, in the matrix's order"
             lines.sort(key=lambda row: row["place"])
@@ -129,10 +132,14 @@ def _charts(first: Row, own: list[Row], steps: list[Row], task_id: str) -> list[
     return [Chart(first["model_id"], first["strategy"], draw) for draw in (draw_matrix, draw_histogram)]
 
 
-def _note(of: Traced, of_class: Traced, *, is_aside: bool) -> Printed:
+def _note(of: Traced, of_class: Traced, *, is_aside: bool, is_chosen: bool) -> Printed:
     """What is shown, of which class."""
     gold = cut(of.row["gold_label"], NAME)
-    note: list[Part] = [f"Class {gold} has the {of.row['extreme']} consistency, ", of_class.number("consistency")]
+    among = " of those that the task's card names" if is_chosen else ""
+    note: list[Part] = [
+        f"Class {gold} has the {of.row['extreme']} consistency{among}, ",
+        of_class.number("consistency"),
+    ]
     note += [" over its ", of_class.count("n_samples"), " samples"]
     if of.row["n_samples"] < of_class.row["n_samples"]:
         note += ["; shown are ", of.count("n_samples"), ", chosen by a hash of the run's seed and their name"]

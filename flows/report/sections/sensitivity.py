@@ -28,6 +28,11 @@ _CONSISTENCY = (
     bounds("consistency_wordings", "for other wordings too"),
     figure("Without self-pairs", "consistency_distinct"),
 )  # fmt: skip
+BINARY = 2
+CEILING = (
+    "Answers that are all one of two labels reach at most 0.631, ln 2 / ln 3: an answer that is no label is a class too, and 1 "
+    "needs as many of those as of either label."
+)
 
 
 def sensitivity(data: ReportData, room: Room) -> Section:
@@ -37,6 +42,7 @@ def sensitivity(data: ReportData, room: Room) -> Section:
         "Sensitivity by sample",
         "0: every wording gives a sample the same label. 1: all labels are equally likely. The dashed rule is the mean.",
     )
+    n_labels = {row["task_id"]: len(row["labels"] or ()) for row in data.tasks}
     spreads, bins = by(data.sample_spreads, "task_id"), by(data.sensitivity_bins, "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
         spread = {(row["model_id"], row["strategy"]): row for row in spreads.get(task_id, []) if row["n_samples"]}
@@ -48,6 +54,8 @@ def sensitivity(data: ReportData, room: Room) -> Section:
                 or why_one_variant(scored, "sensitivity")
             )
             continue
+        if n_labels.get(task_id) == BINARY:
+            block.notes.append(CEILING)
         room.draw_pairs(block, charts_of_pairs(bins[task_id], task_id, partial(_histogram, spread)))
         block.tables.append(
             table("Sensitivity over samples", _SENSITIVITY, list(spread.values()), "rpt_sample_spreads")

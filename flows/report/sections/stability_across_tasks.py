@@ -76,7 +76,7 @@ def _by_score(rows: Sequence[Row], scope: str) -> list[str]:
 
 def _joint(section: Section, data: ReportData, figures: list[Figures], scope: str) -> None:
     """All tasks in one chart for each figure, and a table of every row of the scorecard, drawn or not."""
-    block = section.add(heading=f"PSS {scope}: agreement {SCOPES[scope]}")
+    block = section.add(heading=f"PSS {scope}: agreement {SCOPES[scope]}", figure=f"pss-{scope}")
     rows = [row for row in data.scorecard if row[f"pss_{scope}"] is not None]
     _colour(block, figures[0], rows)
     charts = [Chart(f"PSS {scope}, all tasks", each.name, partial(_all_tasks, each, scope)) for each in figures]
@@ -106,7 +106,7 @@ def _small_multiples(section: Section, data: ReportData, figures: list[Figures],
             continue
         rows = [row for own in of_task.values() for row in own]
         title = _title(rows, scope)
-        block = section.add(heading=f"PSS {scope} by {title}: {each.name}", is_joint=True)
+        block = section.add(heading=f"PSS {scope} by {title}: {each.name}", figure=f"pss-{scope}-by-task")
         _colour(block, each, each.rows)
         domain = _domain([point(OF_PANELS, row, "pss") for row in rows])
         tasks = [task for task in _by_score(each.rows, scope) if task in of_task]

@@ -178,6 +178,13 @@ def test_random_is_uniform_and_its_seed_matters() -> None:
     assert abs(sum(a == b for a, b in zip(found, other, strict=True)) - 1000) < 145
 
 
+def test_random_answers_with_no_label_as_often_as_with_each_where_its_card_says_so() -> None:
+    found = Counter(completions(open_annotator(card("random", seed=1, invalid=True)), grid(100, 20, 3)))
+    # 6,000 draws over 6 labels and none: 857 each, standard deviation 27; five of them
+    assert set(found) == {*LABELS, ""}
+    assert all(abs(count - 857) < 136 for count in found.values())
+
+
 def test_two_random_cards_of_one_seed_draw_apart() -> None:
     engine = open_annotator(card("random"))
     first = completions(engine, grid(50, 10, 1))

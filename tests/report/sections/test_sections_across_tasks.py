@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,11 +25,12 @@ from flows.report.charts.parts import only
 from flows.report.gather import ReportData
 from flows.report.gather_answers import GridAnswers
 from flows.report.gather_judging import JudgingData
-from flows.report.joint_charts import PANEL_WIDTH, joined
+from flows.report.joint_charts import PANEL_WIDTH
 from flows.report.plain import _table as as_markdown
 from flows.report.sections.measures_across_tasks import measures_across_tasks
-from flows.report.sections.room import unlimited
+from flows.report.sections.room import Room, unlimited
 from flows.report.sections.scoring_across_tasks import scoring_across_tasks
+from flows.report.sections.sensitivity import CEILING, sensitivity
 from flows.report.sections.stability_across_tasks import stability_across_tasks
 from flows.report.summary import Outcome, Summary
 from flows.report.table_files import as_csv, as_latex
@@ -71,7 +73,7 @@ def measured(measure: str, task: str, values: Mapping[str, float | None], *, unr
         {**RUN, "task_id": task, "strategy": "simple", "measure": measure, "model_id": model, "direction": direction,
          "value": value, "value_low": None, "value_high": None, "value_std": None if measure.startswith("pss") else 0.125,
          "rank_in_row": None, "n_ranked": len(known), "is_best": model != "chance" and value == best,
-         "is_reference": model == "chance", "is_readable": model != unread}
+         "is_reference": model == "chance", "is_readable": model != unread, "best_of_sets": []}
         for model, value in values.items()
     ]  # fmt: skip
 
@@ -122,6 +124,33 @@ def test_a_measure_is_a_table_of_tasks_and_models_with_the_best_in_bold() -> Non
     assert "chance" in consistency.note
     assert "†" in consistency.note
     assert "†" not in sensitivity.note
+
+
+def test_the_best_of_each_set_of_models_is_in_bold_too() -> None:
+    rows = measured("micro_f1", "trec", {"a": 0.25, "b": 0.5, "c": 0.75, "d": 0.875})
+    for row, best_of in zip(rows, ([], ["open"], [], ["closed"]), strict=True):
+        row["best_of_sets"] = best_of
+    (table,) = the_block(
+        measures_across_tasks(across(measures_across_tasks=[*rows, *measured("micro_f1", "cb", {"a": 0.5, "b": 0.25})]))
+    ).tables
+    assert strong(table) == ["0.500", "0.875", "0.500"]
+    assert table.note.startswith("In bold: the best model of a line, and the best of closed, and the best of open;")
+
+
+@pytest.mark.parametrize(("labels", "n_notes"), [(["yes", "no"], 1), (["yes", "no", "perhaps"], 0)])
+def test_what_two_labels_reach_at_most_stands_at_sensitivity(labels: list[str], n_notes: int) -> None:
+    of = {**RUN, "task_id": "rte", "model_id": "m", "strategy": "simple"}
+    names = ("steady_rate", *(f"sensitivity_{each}" for each in ("min", "p25", "p50", "p75", "max", "mean")))
+    spread = {**of, "n_samples": 3, "n_steady": 0, **dict.fromkeys(names, 0.5)}
+    data = report_data(
+        scorecard=[{**of, "sensitivity": 0.5}], sample_spreads=[spread],
+        sensitivity_bins=[{**of, "bin": 10, "n": 3}], tasks=[{**RUN, "task_id": "rte", "labels": labels}],
+    )  # fmt: skip
+    block = the_block(sensitivity(data, Room(data)))
+    assert [plain(note) for note in block.notes] == [CEILING][:n_notes]
+    assert len(block.panels) == 1
+    # two labels in equal shares: -2 (.5 ln .5) / ln 3
+    assert f"{math.log(2) / math.log(3):.3f}" in CEILING
 
 
 def test_each_figure_is_that_of_its_row() -> None:
@@ -215,7 +244,7 @@ def test_tasks_stand_in_the_order_of_their_score() -> None:
     section = stability_across_tasks(stable(12))
     intra, by_repetition, inter, by_temperature = section.blocks
     for block, title in ((by_repetition, "number of repetitions"), (by_temperature, "paraphrase temperature")):
-        assert block.is_joint
+        assert block.figure.endswith("-by-task")
         assert title in block.heading
         assert [panel.name for panel in block.panels] == [f"task {k}" for k in range(12)]
     for block, scope in ((intra, "intra"), (inter, "inter")):
@@ -240,7 +269,7 @@ def test_a_figure_is_of_all_models_or_of_one_with_its_strategies() -> None:
     assert "one of 2 models" in plain(panels.notes[0])
     with unlimited():
         blocks = stability_across_tasks(stable(2, ("a", "b"), ("simple", "detail"))).blocks
-    assert sum(block.is_joint for block in blocks) == 4
+    assert sum(block.figure.endswith("-by-task") for block in blocks) == 4
     joint, *_ = stability_across_tasks(stable(2, tuple("abcdef"))).blocks
     assert len(joint.legend) == 4
     assert "4 of 6" in plain(joint.notes[0])
@@ -249,16 +278,20 @@ def test_a_figure_is_of_all_models_or_of_one_with_its_strategies() -> None:
 
 
 def test_panels_are_one_picture_as_wide_as_a_page() -> None:
-    _, block, *_ = stability_across_tasks(stable(12)).blocks
-    picture = joined(block)
+    (_, by_task, _, _) = charts = list(_charts(stability_across_tasks(stable(12))))
+    picture = by_task.picture
     assert (picture.width, picture.inner.count('<text x="6" y="13"')) == (3 * PANEL_WIDTH, 12)
     assert picture.names[0] == "panel"
     assert [row[0] for row in picture.rows] == [f"task {k}" for k in range(12) for _ in range(2)]
     assert sum(name == "figure" for name in picture.names) == 1
-    charts = list(_charts([stability_across_tasks(stable(12))]))
     assert [chart.stem for chart in charts] == [
-        "stability-across-pss-intra-all-tasks-m", "stability-across-pss-intra-by-number-of-repetitions-m",
-        "stability-across-pss-inter-all-tasks-m", "stability-across-pss-inter-by-paraphrase-temperature-m",
+        f"barrie-2025-all-tasks-{part}" for part in ("pss-intra", "pss-intra-by-task", "pss-inter", "pss-inter-by-task")
+    ]
+    # the panels of two models are one figure, each named after task and model
+    with unlimited():
+        (_, of_two, *_) = _charts(stability_across_tasks(stable(2, ("a", "b"), ("simple", "detail"))))
+    assert list(dict.fromkeys(row[0] for row in of_two.picture.rows)) == [
+        "task 0 · a", "task 1 · a", "task 0 · b", "task 1 · b",
     ]  # fmt: skip
 
 
@@ -267,8 +300,8 @@ def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() ->
     data = stable(2, (hostile, "b"), (hostile, "simple"))
     data = replace(data, scorecard=[{**row, "task_id": row["task_id"] + hostile} for row in data.scorecard],
                    stabilities=[{**row, "task_id": row["task_id"] + hostile} for row in data.stabilities])  # fmt: skip
-    charts = list(_charts([stability_across_tasks(data)]))
-    assert len(charts) == 6
+    charts = list(_charts(stability_across_tasks(data)))
+    assert len(charts) == 4
     for chart in charts:
         root = ET.fromstring(_as_svg(chart, _colours()))  # noqa: S314 - our own
         assert {each.tag.rpartition("}")[2] for each in root.iter()} <= {"svg", "style", "rect", "path", "g", "text"}

@@ -168,20 +168,21 @@ def test_cells_of_the_published_package_are_thinned(level: Level) -> None:
         assert got[b] == pytest.approx(plain_alpha(thinned, level), abs=1e-9)
 
 
-def test_the_published_formula_closes_in_on_the_mean_of_the_resamples() -> None:
-    # alphas .5, .7, .9: mean .7, sd .2 (ddof 1), 1.96 * .2 / sqrt(3) = .226317
-    found = normal_interval(np.array([0.5, 0.7, np.nan, 0.9]))
-    assert found == pytest.approx((0.7 - 0.226317, 0.7 + 0.226317), abs=1e-6)
-    assert np.isnan(normal_interval(np.array([0.5, np.nan]))).all()
+def test_the_published_formula_is_about_the_alpha_of_the_first_k_repetitions() -> None:
+    # resampled alphas .5, .7, .9: sd .2 (ddof 1); 1.96 * .2 / sqrt(4) = .196 around .8
+    found = normal_interval(0.8, np.array([0.5, 0.7, np.nan, 0.9]), 4)
+    assert found == pytest.approx((0.604, 0.996), abs=1e-5)
+    assert np.isnan(normal_interval(0.8, np.array([0.5, np.nan]), 4)).all()
     codes = random_codes(8, k=5, n=60, missing=0.1)
     rows = stability(codes, n_resamples=100)
-    alphas = cell_alphas([Ratings(codes, NUMBERS, "nominal")], seed=1, n_resamples=100)
-    half = 1.959964 * alphas.std(ddof=1) / 10
-    assert (rows[-1].pss_z_low, rows[-1].pss_z_high) == pytest.approx(
-        (alphas.mean() - half, alphas.mean() + half), abs=1e-6
-    )
-    assert all(np.isnan(row.pss_z_low) for row in rows[:-1])
-    assert rows[-1].pss_z_high - rows[-1].pss_z_low < 0.5 * (rows[-1].pss_cell_high - rows[-1].pss_cell_low)
+    spread = bootstrap_alphas([Ratings(codes, NUMBERS, "nominal")], 1, 100).std(axis=1, ddof=1)
+    for k, row in enumerate(rows[:4], start=2):
+        alpha, half = plain_alpha(codes[:k], "nominal"), 1.959964 * spread[k - 2] / np.sqrt(k)
+        assert (row.series, row.n_annotators) == ("cumulative", k)
+        assert (row.pss_z_low, row.pss_z_high) == pytest.approx((alpha - half, alpha + half), abs=1e-6)
+    assert (rows[-1].pss_z_low, rows[-1].pss_z_high) == (rows[3].pss_z_low, rows[3].pss_z_high)
+    assert all(np.isnan(row.pss_z_low) for row in rows if row.series == "adjacent")
+    assert np.isnan(stability(codes)[-1].pss_z_low)
 
 
 @pytest.mark.parametrize("level", LEVELS)

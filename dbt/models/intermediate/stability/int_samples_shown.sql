@@ -1,7 +1,7 @@
 -- One row per run, task, class that is shown pair by pair, sample of it and label it ever got (NULL is N/A).
 -- Two classes a run and task: the one with the lowest consistency among those of three samples or more, of a model that
 -- answers neither by chance nor with errors on purpose where there is one; and of the same model and strategy the one with the
--- highest. Of a larger class 40 samples are shown.
+-- highest. Of the classes that a task's card names for it, where it does. Of a larger class 40 samples are shown.
 with models as (
     select * from {{ ref('stg_models') }}
     where {{ in_this_build() }}
@@ -12,9 +12,24 @@ runs as (
     where {{ in_this_build() }}
 ),
 
+tasks as (
+    select
+        audit_run_id,
+        task_id,
+        from_json(coalesce(json_extract(card, '$.pair_classes'), '[]'), '["VARCHAR"]') as pair_classes
+    from {{ ref('stg_tasks') }}
+    where {{ in_this_build() }}
+),
+
 consistencies as (
-    select * from {{ ref('fct_consistency') }}
-    where n_samples >= 3 and consistency is not null and {{ in_this_build() }}
+    select measured.*
+    from {{ ref('fct_consistency') }} as measured
+    inner join tasks using (audit_run_id, task_id)
+    where
+        measured.n_samples >= 3
+        and measured.consistency is not null
+        and (len(tasks.pair_classes) = 0 or list_contains(tasks.pair_classes, measured.gold_label))
+        and {{ in_this_build('measured.audit_run_id') }}
 ),
 
 said as (

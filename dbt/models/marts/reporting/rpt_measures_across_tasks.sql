@@ -11,6 +11,11 @@ models as (
     where {{ in_this_build() }}
 ),
 
+model_sets as (
+    select * from {{ ref('int_model_sets') }}
+    where model_set != 'all' and {{ in_this_build() }}
+),
+
 measured as (
     {%- for measure, direction, has_std in [
         ('sensitivity', 'lower', true), ('consistency', 'higher', true), ('micro_f1', 'higher', true),
@@ -65,6 +70,42 @@ ranked as (
     window one_row as (partition by audit_run_id, task_id, strategy, measure)
 ),
 
+best_of_sets as (
+    select
+        marked.audit_run_id,
+        marked.task_id,
+        marked.strategy,
+        marked.measure,
+        marked.model_id,
+        model_sets.model_set
+    from marked
+    inner join model_sets using (audit_run_id, model_id)
+    where marked.is_candidate
+    window
+        one_set as (
+            partition by marked.audit_run_id, marked.task_id, marked.strategy, marked.measure, model_sets.model_set
+        )
+    qualify
+        rank() over (one_set order by marked.place) = 1
+        and count(*) over one_set > 1
+        and (
+            marked.measure != 'sensitivity'
+            or min(marked.n_variants_measured) over one_set = max(marked.n_variants_measured) over one_set
+        )
+),
+
+best_of as (
+    select
+        audit_run_id,
+        task_id,
+        strategy,
+        measure,
+        model_id,
+        list(model_set order by model_set) as model_sets
+    from best_of_sets
+    group by all
+),
+
 final as (
     select
         audit_run_id,
@@ -81,11 +122,13 @@ final as (
         if(is_candidate and not is_of_other_numbers, place_in_row, null)::integer as rank_in_row,
         if(is_of_other_numbers, 0, n_candidates)::integer as n_ranked,
         is_candidate and not is_of_other_numbers and place_in_row = 1 as is_best,
+        coalesce(best_of.model_sets, []) as best_of_sets,
         is_reference,
         is_readable,
         n_variants_measured::integer as n_variants_measured,
         {{ measure_version() }}
     from ranked
+    left join best_of using (audit_run_id, task_id, strategy, measure, model_id)
 )
 
 select * from final
