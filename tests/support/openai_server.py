@@ -234,6 +234,11 @@ class Faults:
         body |= {"model": f"m {key}", "system_fingerprint": f"fp {key}"}
         return web.json_response(body, headers={"x-request-id": f"id {key}"})
 
+    async def failed_midway(self, _: web.Request) -> web.Response:
+        body = completion_of("num", finish_reason="error")
+        body["choices"][0]["error"] = {"code": 502, "message": "upstream disconnected"}
+        return web.json_response(body)
+
     async def key_in_reason(self, request: web.Request) -> web.Response:
         return web.json_response(completion_of("num", finish_reason=f"failed {request.headers.get('Authorization')}"))
 

@@ -54,8 +54,8 @@ class Sending:
         else:
             pace.accepted(sent_at, now, reply.headers, len(raw) // 4)
         if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
-            error = error_of(reply.body.decode("utf-8", "replace"))
-            return self._learnt(failure_of(reply.status, error, reply.headers), body)
+            told = error_of(reply.body.decode("utf-8", "replace"))
+            return self._learnt(failure_of(reply.status, told, reply.headers), body)
         outcome = read_completion(
             reply.body,
             reply.headers.get("x-request-id"),
