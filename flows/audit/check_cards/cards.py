@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from flows.audit.rewording import owners_of
@@ -154,7 +154,7 @@ def _check_self(cards: AuditCards, where: str) -> Errors:
 
 def check_judges(cards: AuditCards) -> Errors:
     """Checks that a judge's id is no other rater's, its model gives verdicts, and its instructions are for tasks there are."""
-    known = cards.registry.entries.get("tasks", {})
+    known = cards.registry.names("tasks")
     for name, card in cards.judges.items():
         if ":" in name or "|" in name:
             where = cards.where("judges", name)
@@ -171,7 +171,7 @@ def check_judges(cards: AuditCards) -> Errors:
                 yield CardError(f"{where}: '{member}' is a panel itself; a panel is of judges with a model")
 
 
-def _check_tasks_of_judge(cards: AuditCards, name: str, card: JudgeCard, known: Mapping[str, Entry]) -> Errors:
+def _check_tasks_of_judge(cards: AuditCards, name: str, card: JudgeCard, known: Collection[str]) -> Errors:
     """Checks that the tasks a judge names are there, that it rules on one of the audit's, and a panel where its members do."""
     named = {task_id: ("instructions", task_id) for task_id in card.instructions}
     for task_id, place in (named | {task_id: ("tasks", index) for index, task_id in enumerate(card.tasks)}).items():
