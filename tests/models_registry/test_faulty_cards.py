@@ -152,7 +152,7 @@ def test_a_faulty_card_is_no_absent_one_for_commands_that_can_do_without(tmp_pat
     (folder / "tasks/t.yml").write_text("t: {labls: [a, b]}\n")
     (folder / "audits/a.yml").write_text("a: {tasks: [t], modls: [lexical]}\n")
     registry = read_registry([folder])
-    with pytest.raises(CardError, match="unknown field 'modls' of 'a'; nearest: models"):
+    with pytest.raises(PromptauditError, match="unknown field 'modls' of 'a'; nearest: models"):
         card_of(registry, "a")
     answers = tmp_path / "answers.csv"
     answers.write_text("model,sample_id,completion\nm,1,a\n")
