@@ -122,9 +122,9 @@ def work_in_audit_folder() -> None:
 
 
 def registry_of(settings: Settings) -> Registry:
-    """Returns the registry of settings; ./registry counts when it is there."""
-    from models_registry.registry import load_registry
+    """Returns the registry of settings, its faulty cards left out; ./registry counts when it is there."""
+    from models_registry.registry import read_registry
 
     here = Path("registry")
     own = [here] if here.is_dir() and here not in settings.registry else []
-    return load_registry([*own, *settings.registry])
+    return read_registry([*own, *settings.registry])

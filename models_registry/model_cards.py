@@ -15,6 +15,7 @@ from models_registry.rephraser_cards import Variation
 from models_registry.task_cards import Pattern
 
 MOST_POINTS = 1_000
+AZURE = "Azure answers at {}/openai/v1, without an api-version and with the deployment's name as `model`"
 
 
 class Sampling(Card):
@@ -260,6 +261,9 @@ class ModelCard(Card):
             parts = urlsplit(url)
             if parts.scheme not in ("http", "https") or not parts.hostname:
                 msg = "an http or https address with a host is wanted"
+                raise ValueError(msg)
+            if parts.username is None and "api-version" in parts.query:
+                msg = f"an address has no query; {AZURE.format(f'{parts.scheme}://{parts.netloc}')}"
                 raise ValueError(msg)
             if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
                 msg = "an address with credentials or a query would land with the card; name the key's variable instead"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +15,19 @@ from models_registry.mart_columns import yaml_loader
 MAX_CARD_BYTES = 1_000_000
 MAX_DEPTH = 30
 LOADER = yaml_loader()
+_ID = re.compile(r"""(?m)^(["']?)([^\s"'#:,&*!|>%@{}\[\]-][^"'\n]{0,199}?)\1 {0,9}:(?=\s|$)""")
 
 
-def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
-    """Returns a YAML mapping with every scalar as the text written (an empty one None), and the line of each path.
+Lines = dict[tuple[str | int, ...], int]
 
-    Refused in one line: over 1 MB, not UTF-8, malformed, duplicate keys, aliases, more than one document.
+
+def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], Lines, dict[str, CardError]]:
+    """Returns a file's cards by id with every scalar as the text written (an empty one None), the line of each path, and faults.
+
+    A fault is of one id, whose card is left out: it stands twice, a key in it does, or a key is no text. Raises CardError in
+    one line for a file that is over 1 MB, no regular file, not UTF-8, malformed, no mapping, with aliases or several documents.
     """
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        msg = f"{file}: cannot be read: {error.strerror}"
-        raise CardError(msg) from None
+    raw = _read(path, file)
     if len(raw) > MAX_CARD_BYTES:
         msg = f"{file}: {len(raw)} bytes, a card file holds at most {MAX_CARD_BYTES}"
         raise CardError(msg)
@@ -44,12 +47,45 @@ def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], dict[tuple[str | i
         msg = f"{file}: nested too deep"
         raise CardError(msg) from None
     if node is None:
-        return {}, {}
+        return {}, {}, {}
     if not isinstance(node, yaml.MappingNode):
         msg = f"{file} line {node.start_mark.line + 1}: a card file is a mapping of id to card"
         raise CardError(msg)
-    lines: dict[tuple[str | int, ...], int] = {}
-    return _built(node, (), lines, file), lines
+    lines: Lines = {(): node.start_mark.line + 1}
+    faults: dict[str, CardError] = {}
+    cards: dict[str, Any] = {}
+    for key, value in node.value:
+        name = _text_of(key, file)
+        try:
+            _refuse_second(name, cards.keys() | faults, key, file)
+            lines[name,] = key.start_mark.line + 1
+            cards[name] = _built(value, (name,), lines, file)
+        except CardError as error:
+            faults.setdefault(name, error)
+    return {name: card for name, card in cards.items() if name not in faults}, lines, faults
+
+
+def _read(path: Path, file: str) -> bytes:
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        msg = f"{file}: cannot be read: it is no regular file"
+        raise CardError(msg)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        msg = f"{file}: cannot be read: {error.strerror}"
+        raise CardError(msg) from None
+
+
+def ids_in(path: Path) -> tuple[str, ...]:
+    """Returns what seem to be ids of cards in a file that is no YAML: the keys at the beginning of its lines."""
+    if not path.is_file():
+        return ()
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_CARD_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ()
+    return tuple(dict.fromkeys(match[2].strip() for match in _ID.finditer(text)))
 
 
 def _refuse_tricks(text: str, file: str) -> None:
@@ -69,7 +105,20 @@ def _line(event: yaml.Event) -> int:
     return 1 if event.start_mark is None else event.start_mark.line + 1
 
 
-def _built(node: yaml.Node, path: tuple[str | int, ...], lines: dict[tuple[str | int, ...], int], file: str) -> Any:
+def _text_of(key: yaml.Node, file: str) -> str:
+    if not isinstance(key, yaml.ScalarNode):
+        msg = f"{file} line {key.start_mark.line + 1}: a key must be text"
+        raise CardError(msg)
+    return str(key.value)
+
+
+def _refuse_second(name: str, known: Container[str], key: yaml.Node, file: str) -> None:
+    if name in known:
+        msg = f"{file} line {key.start_mark.line + 1}: key '{name}' stands twice"
+        raise CardError(msg)
+
+
+def _built(node: yaml.Node, path: tuple[str | int, ...], lines: Lines, file: str) -> Any:
     lines.setdefault(path, node.start_mark.line + 1)
     if isinstance(node, yaml.ScalarNode):
         return None if node.value == "" and node.style is None else node.value
@@ -77,13 +126,8 @@ def _built(node: yaml.Node, path: tuple[str | int, ...], lines: dict[tuple[str |
         return [_built(item, (*path, index), lines, file) for index, item in enumerate(node.value)]
     built: dict[str, Any] = {}
     for key, value in node.value:
-        line = key.start_mark.line + 1
-        if not isinstance(key, yaml.ScalarNode):
-            msg = f"{file} line {line}: a key must be text"
-            raise CardError(msg)
-        if key.value in built:
-            msg = f"{file} line {line}: key '{key.value}' stands twice"
-            raise CardError(msg)
-        lines[(*path, key.value)] = line
-        built[key.value] = _built(value, (*path, key.value), lines, file)
+        name = _text_of(key, file)
+        _refuse_second(name, built, key, file)
+        lines[(*path, name)] = key.start_mark.line + 1
+        built[name] = _built(value, (*path, name), lines, file)
     return built

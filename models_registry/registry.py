@@ -12,7 +12,7 @@ from models_registry.card_faults import card_of, place_of
 from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, PromptauditError, UnknownCard, nearest, raise_all
 from models_registry.own_code import with_sha256
-from models_registry.read_yaml import read_yaml
+from models_registry.read_yaml import Lines, ids_in, read_yaml
 
 SHIPPED = Path(__file__).parent
 KINDS: Mapping[str, type[Card]] = {
@@ -39,21 +39,61 @@ class Entry:
         return place_of(self.file, self.lines, *path)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What is wrong with cards of a kind, by their ids; none of a file that cannot be read: nobody knows whose cards it holds."""
+
+    kind: str
+    names: tuple[str, ...]
+    errors: tuple[PromptauditError, ...]
+
+    def is_of(self, kind: str, name: str) -> bool:
+        """Returns whether it is of the card of that id, or of the card of whose grid that is a point."""
+        is_point = "=" in name and any(name.startswith(f"{each} ") for each in self.names)
+        return kind == self.kind and (name in self.names or is_point)
+
+
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The cards by kind and id; a later folder's card wins over an earlier one of the same id."""
+    """The sound cards by kind and id; a later folder's card wins over an earlier one of the same id, also where it is faulty."""
 
     entries: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
     roots: tuple[Path, ...] = ()
+    faults: tuple[Fault, ...] = ()
 
-    def entry(self, kind: str, name: str, asked_by: str = "") -> Entry:
-        """Returns the card `name` of `kind`; raises UnknownCard with the nearest name."""
+    @property
+    def errors(self) -> list[PromptauditError]:
+        """Returns all that is wrong with its cards."""
+        return [error for fault in self.faults for error in fault.errors]
+
+    def names(self, kind: str) -> set[str]:
+        """Returns the ids of a kind's cards, the faulty ones among them."""
+        return {
+            *self.entries.get(kind, {}),
+            *(name for fault in self.faults if fault.kind == kind for name in fault.names),
+        }
+
+    def find(self, kind: str, name: str) -> Entry | None:
+        """Returns the card `name` of `kind`, None where there is none; raises what is wrong with a faulty one."""
         known = self.entries.get(kind, {})
         if name not in known:
-            by = f" in {asked_by}" if asked_by else ""
-            msg = f"{kind[:-1]} '{name}'{by}{nearest(name, known)}"
-            raise UnknownCard(msg)
-        return known[name]
+            raise_all(error for fault in self.faults if fault.is_of(kind, name) for error in fault.errors)
+        return known.get(name)
+
+    def entry(self, kind: str, name: str, asked_by: str = "") -> Entry:
+        """Returns the card `name` of `kind`.
+
+        Raises what is wrong with a faulty card, and UnknownCard with the nearest name where there is none, beside what is
+        wrong with files of that kind that cannot be read.
+        """
+        entry = self.find(kind, name)
+        if entry is not None:
+            return entry
+        by = f" in {asked_by}" if asked_by else ""
+        unknown = UnknownCard(f"{kind[:-1]} '{name}'{by}{nearest(name, self.entries.get(kind, {}))}")
+        unread = [fault for fault in self.faults if fault.kind == kind and not fault.names]
+        raise_all([*(error for fault in unread for error in fault.errors), unknown])
+        raise unknown
 
     def model(self, name: str) -> ModelCard:
         """Returns the model card of that id; raises UnknownCard."""
@@ -118,8 +158,8 @@ class Registry:
             by_kind, kind, name, where = named.pop(0)
             try:
                 entry = self._reached(by_kind, kind, name, where)
-            except CardError as error:
-                errors.append(error)
+            except PromptauditError as error:
+                errors += error.errors
                 continue
             if name not in used[kind]:
                 used[kind][name] = entry
@@ -162,23 +202,47 @@ class Registry:
 
 
 def load_registry(paths: Sequence[Path] = ()) -> Registry:
-    """Returns the shipped cards and those of each folder in `paths`; raises CardError, every error of every card at once."""
+    """Returns what `read_registry` does; raises CardError, every error of every card at once."""
+    registry = read_registry(paths)
+    raise_all(registry.errors)
+    return registry
+
+
+def read_registry(paths: Sequence[Path] = ()) -> Registry:
+    """Returns the shipped cards and those of each folder in `paths`, and what is wrong with faulty ones, which are left out.
+
+    A faulty card of a later folder hides the sound one of the same id in an earlier one: nobody asked for that one.
+    Raises CardError where a path is no folder.
+    """
     entries: dict[str, dict[str, Entry]] = {kind: {} for kind in KINDS}
-    errors: list[PromptauditError] = []
+    faults: list[Fault] = []
     for root in (SHIPPED, *paths):
         if not root.is_dir():
             msg = f"registry {root} is no folder"
             raise CardError(msg)
+        found: list[Fault] = []
         for kind in KINDS:
-            for name, entry in _load_folder(root, kind, errors):
+            for name, entry in _load_folder(root, kind, found):
+                _hide(entries[kind], name)
                 entries[kind][name] = entry
                 for point_id, point in _points(name, entry):
                     if point_id in entries[kind] and entries[kind][point_id].root == root:
-                        errors.append(CardError(f"{entry.where(name, 'grid')}: '{point_id}' is the id of another card"))
+                        error = CardError(f"{entry.where(name, 'grid')}: '{point_id}' is the id of another card")
+                        found.append(Fault(kind=kind, names=(point_id,), errors=(error,)))
                         continue
                     entries[kind][point_id] = point
-    raise_all(errors)
-    return Registry(entries, (SHIPPED, *paths))
+        for fault in found:
+            for name in fault.names:
+                _hide(entries[fault.kind], name)
+        faults += found
+    return Registry(entries, (SHIPPED, *paths), tuple(faults))
+
+
+def _hide(entries: dict[str, Entry], name: str) -> None:
+    """Takes a card out, and the points of its grid."""
+    entry = entries.pop(name, None)
+    for point_id, _ in () if entry is None else _points(name, entry):
+        entries.pop(point_id, None)
 
 
 def _named_by(name: str, entry: Entry) -> Iterator[tuple[str, str, str]]:
@@ -211,33 +275,44 @@ def _points(name: str, entry: Entry) -> Iterable[tuple[str, Entry]]:
         yield point_id, Entry(card.at(point), entry.root, entry.file, lines)
 
 
-def _load_folder(root: Path, kind: str, errors: list[PromptauditError]) -> Iterable[tuple[str, Entry]]:
-    """The sound cards of one kind in a folder; what is wrong with the others is added to `errors`."""
+def _load_folder(root: Path, kind: str, faults: list[Fault]) -> Iterable[tuple[str, Entry]]:
+    """The sound cards of one kind in a folder; what is wrong with the others is added to `faults`."""
     seen: dict[str, str] = {}
+
+    def add(error: PromptauditError, *names: str) -> None:
+        faults.append(Fault(kind=kind, names=names, errors=error.errors))
+
     for path in sorted([*root.glob(f"{kind}/**/*.yml"), *root.glob(f"{kind}/**/*.yaml")]):
         file = path.relative_to(root).as_posix()
         if not path.resolve().is_relative_to(root.resolve()):
-            errors.append(CardError(f"{file} leaves the registry {root}"))
+            add(CardError(f"{file} leaves the registry {root}"))
             continue
         try:
-            document, lines = read_yaml(path, file)
+            document, lines, faulty = read_yaml(path, file)
         except CardError as error:
-            errors.append(error)
+            add(error, *ids_in(path))
             continue
+        for name, fault in faulty.items():
+            add(fault, name)
+            seen.setdefault(name, f"{file} line {lines[name,]}")
         for name, body in document.items():
             if name in seen:
                 msg = f"{kind[:-1]} '{name}' in {file} line {lines[name,]} stands already in {seen[name]}"
-                errors.append(CardError(msg))
+                add(CardError(msg), name)
                 continue
             seen[name] = f"{file} line {lines[name,]}"
             try:
-                card = card_of(KINDS[kind], name, body, file, lines)
+                yield name, _entry_of(kind, name, body, file, lines, root)
             except PromptauditError as error:
-                errors += error.errors
-                continue
-            try:
-                card = with_sha256(card, root)
-            except CardError as error:
-                errors.append(error.at(f"{file} line {lines[name,]}: '{name}'"))
-            else:
-                yield name, Entry(card, root, file, lines)
+                add(error, name)
+
+
+def _entry_of(kind: str, name: str, body: object, file: str, lines: Lines, root: Path) -> Entry:  # noqa: PLR0913 - a card's place
+    """The card that a body of YAML holds; raises each fault of it."""
+    card = card_of(KINDS[kind], name, body, file, lines)
+    try:
+        card = with_sha256(card, root)
+    except CardError as error:
+        where = f"{file} line {lines[name,]}: '{name}'"
+        raise error.at(where) from None
+    return Entry(card, root, file, lines)

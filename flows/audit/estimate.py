@@ -45,7 +45,7 @@ def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()
     """
     checked = check_audit(registry, audit_id)
     raise_all(checked.errors)
-    audit, notes = registry.audit(audit_id), list(checked.notes)
+    audit, notes = registry.audit(audit_id), [*checked.notes, *checked.passed_over]
     measured = {name: _size_of(checked, name) for name in audit.tasks}
     rows = [_row(registry, audit, name, registry.model(name), measured) for name in registry.models_of(audit_id)]
     rephrasers = _rephraser_rows(registry, audit_id)
@@ -130,13 +130,13 @@ def _n_asks(registry: Registry, audit: AuditCard, task_id: str, strategy: str, s
 
 def _other_model(registry: Registry, audit_id: str, name: str) -> ModelCard:
     """The card of a model, else the first audited model's under another name, where the price library knows that name."""
-    cards = registry.entries["models"]
-    if name in cards:
+    if registry.find("models", name) is not None:
         return registry.model(name)
     first = registry.model(registry.models_of(audit_id)[0])
     card = ModelCard(engine="openai_api", model=name, sampling=first.sampling)
     if price_of(card) is None:
-        msg = f"--as {name}: no model card has this id, and the price library does not know it{nearest(name, cards)}"
+        near = nearest(name, registry.entries["models"])
+        msg = f"--as {name}: no model card has this id, and the price library does not know it{near}"
         raise UsageError(msg)
     return card
 

@@ -127,7 +127,7 @@ class Execution:
         self.outcome.notes += result.notes
         n_missing = count_missing(self.warehouse, run, design, variants)
         if n_missing:
-            msg = f"{n_missing} cells have no answer yet; the same command again asks only them"
+            msg = f"{n_missing} cells have no answer yet; the same command again asks only them{self._last_try()}"
             raise MeasureError(msg)
 
     def look(self, number: int) -> None:
@@ -170,7 +170,7 @@ class Execution:
             kept = self.warehouse.published
             stays = f"; {kept.path} stays as it was" if kept.exists() else ""
             why = "every prompt variant is quarantined" if is_empty else "the format gate failed"
-            msg = f"{why}: {result.failures[0]} ({len(result.failures)} in all){stays}"
+            msg = f"{why}: {result.failures[0]} ({len(result.failures)} in all){self._last_error()}{stays}"
             raise MeasureError(msg)
 
     def judge(self) -> None:
@@ -185,7 +185,7 @@ class Execution:
         self.outcome.notes += result.notes
         n_open = count_missing_rulings(self.warehouse, self.audit_run_id, design)
         if n_open:
-            msg = f"{n_open} rulings have no verdict yet; `promptaudit run` asks only them"
+            msg = f"{n_open} rulings have no verdict yet; `promptaudit run` asks only them{self._last_try()}"
             raise MeasureError(msg)
 
     def compare(self) -> None:
@@ -223,6 +223,20 @@ class Execution:
             msg = "recorded answers have no design"
             raise ValueError(msg)
         return self.design
+
+    def _last_try(self) -> str:
+        """What a server said last of something that has no answer, for the end of a line; "" where nothing was tried."""
+        rows = self.warehouse.read(sql("audit", "last_failed_try"), run=self.audit_run_id)
+        return f"; the last try failed: {rows[0]['error']}" if rows else ""
+
+    def _last_error(self) -> str:
+        """What was said last of a cell that landed as a permanent error, where most of them did."""
+        rows = self.warehouse.read(
+            "select arg_max(error, landed_at) as error from raw.predictions where audit_run_id = $run "
+            "having 2 * count(error) > count(*)",
+            run=self.audit_run_id,
+        )
+        return f"; the last error: {rows[0]['error']}" if rows else ""
 
     def _purse(self) -> Purse:
         """What the run may still spend now."""

@@ -59,10 +59,13 @@ class Look:
             self._n_invalid += not is_read
         if self._n_invalid > self._max_invalid:
             self._is_over.set()
-            msg = (
-                f"{self._name}: {self._n_invalid} of its first {self._n_answers} answers are no {self._noun}, the last "
-                f"is {(answer.completion or answer.error or '')[:80]!r}; {'; '.join([*self._advice(), self._mend])}"
+            what = (
+                f"{self._name}: {self._n_invalid} of its first {self._n_answers} answers are no {self._noun}, the last"
             )
+            if answer.completion is None:
+                msg = f"{what} an error: {answer.error}"
+            else:
+                msg = f"{what} is {answer.completion[:80]!r}; {'; '.join([*self._advice(), self._mend])}"
             raise MeasureError(msg)
         if self._n_back >= FIRST:
             self.end()

@@ -54,8 +54,11 @@ class KeptEngine(Engine):
         if not answer.is_landed:
             # for now: no list must not pass for an empty one, which later nights would take over
             self._purse.budget.refuse_out_of_requests()
-            msg = f"model '{request.model_id}' does not answer for now; run again to continue"
+            said = f": {answer.attempts[-1].error}" if answer.attempts else ""
+            msg = f"model '{request.model_id}' does not answer for now; run again to continue{said}"
             raise EngineError(msg)
+        if answer.error is not None:
+            self._purse.say(f"model '{request.model_id}' rewords nothing here: {answer.error}")
         # as it will be read back
         return replace(answer, completion=row["completion"])
 

@@ -88,6 +88,8 @@ def run_audit(  # noqa: PLR0913 - one option each
     """
     checked = check_audit(registry, audit_id, max_usd)
     raise_all([*checked.errors, *checked.lacking_data])
+    for line in checked.passed_over:
+        progress.warn(line)
     refuse_untrusted(settings, checked.cards.used, progress)
     design = design_audit(registry, audit_id, checked)
     if prompts is not None:

@@ -54,5 +54,5 @@ def compare_runs(  # noqa: PLR0913 - an option each
 
 
 def card_of(registry: Registry, audit_id: str) -> AuditCard | None:
-    """Returns the card of an audit; None for an import, or a card that is gone."""
-    return registry.audit(audit_id) if audit_id in registry.entries.get("audits", {}) else None
+    """Returns the card of an audit; None for an import, or a card that is gone. Raises what is wrong with a faulty one."""
+    return None if registry.find("audits", audit_id) is None else registry.audit(audit_id)

@@ -126,6 +126,7 @@ def import_predictions(
     task_ids = _task_ids(frame, options, files[0])
     cards = {}
     for task_id in task_ids:
+        registry.find("tasks", task_id)  # raises what is wrong with it
         rows = frame.filter(pl.col("task") == task_id) if "task" in frame.columns else frame
         cards[task_id] = _task_card(task_id, tasks_known, options, rows, notes)
     trusted_readers({reader_json(card): f"task '{task_id}'" for task_id, card in cards.items()})

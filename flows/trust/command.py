@@ -11,7 +11,7 @@ from flows.settings import Settings
 from flows.trust.refuse import CodeUse, Use, code_in, wanted_by
 from flows.trust.store import Pair, folder_name, forget, key_of, load, record, trust_file
 from models_registry.own_code import Code
-from models_registry.registry import load_registry
+from models_registry.registry import Registry, read_registry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +74,7 @@ class TrustedFolder:
     trust_file: Path
     pairs: tuple[FolderPair, ...]
     code: tuple[FolderCode, ...]
+    passed_over: tuple[str, ...]  # what is wrong with cards, which need no trust as they are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +97,9 @@ class TrustList:
 
 
 def trust_folder(settings: Settings, folder: Path) -> TrustedFolder:
-    """Records every pair and all code of a registry folder as trusted; raises CardError as loading does."""
-    pairs, named = _wanted_in(folder)
+    """Records every pair and all code of the sound cards of a registry folder as trusted; raises CardError for no folder."""
+    registry = read_registry([folder])
+    pairs, named = _wanted_in(registry, folder)
     path = trust_file(settings)
     wanted: list[Pair | Code] = [*pairs, *named]
     new = record(path, wanted, folder) if wanted else []
@@ -112,6 +114,7 @@ def trust_folder(settings: Settings, folder: Path) -> TrustedFolder:
             FolderCode(**_code_cells(code), cards=tuple(use.card for use in uses), is_new=code in new)
             for code, uses in named.items()
         ),
+        passed_over=tuple(map(str, registry.errors)),
     )
 
 
@@ -119,7 +122,8 @@ def forget_folder(settings: Settings, folder: Path) -> ForgottenFolder:
     """Takes back what a registry folder names now, and what was trusted for it, even where the folder is gone."""
     path = trust_file(settings)
     is_recorded = any(trusted.registry == folder_name(folder) for trusted in load(path).values())
-    pairs, named = _wanted_in(folder) if folder.is_dir() or not is_recorded else ({}, {})
+    is_read = folder.is_dir() or not is_recorded
+    pairs, named = _wanted_in(read_registry([folder]), folder) if is_read else ({}, {})
     gone = forget(path, [*pairs, *named], folder)
     return ForgottenFolder(
         registry=folder,
@@ -144,11 +148,11 @@ def list_trusted(settings: Settings) -> TrustList:
     )
 
 
-def _wanted_in(folder: Path) -> tuple[dict[Pair, list[Use]], dict[Code, list[CodeUse]]]:
+def _wanted_in(registry: Registry, folder: Path) -> tuple[dict[Pair, list[Use]], dict[Code, list[CodeUse]]]:
     """Returns every pair and all code that the cards of a registry folder need trust for."""
     used = {
         kind: {name: entry for name, entry in entries.items() if entry.root == folder}
-        for kind, entries in load_registry([folder]).entries.items()
+        for kind, entries in registry.entries.items()
     }
     return wanted_by(used["models"]), {key_of(code): uses for code, uses in code_in(used).items()}
 

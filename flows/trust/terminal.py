@@ -14,7 +14,9 @@ DIGITS = 12  # of a sha256, as it is shown
 def lines_of(result: TrustedFolder | ForgottenFolder | TrustList) -> list[str]:
     """Returns the lines about what was trusted, taken back or listed, safe to print."""
     path = result.trust_file
+    passed_over: Sequence[str] = ()
     if isinstance(result, TrustedFolder):
+        passed_over = result.passed_over
         pairs, code = _rows_of_folder(result)
         count = _counted([pair for pair in result.pairs if pair.is_new], [each for each in result.code if each.is_new])
         last = f"{count} recorded in {path}" if count else f"all trusted already, in {path}"
@@ -30,7 +32,7 @@ def lines_of(result: TrustedFolder | ForgottenFolder | TrustList) -> list[str]:
         code = [(each.trusted_at, *_code(each), each.registry) for each in result.code]
         count = _counted(pairs, code)
         last = f"{count} in {path}" if count else f"nothing is trusted yet, in {path}"
-    return [visible(line) for line in (*_aligned(pairs), *_aligned(code), last)]
+    return [visible(line) for line in (*passed_over, *_aligned(pairs), *_aligned(code), last)]
 
 
 def _rows_of_folder(result: TrustedFolder) -> tuple[list[Cells], list[Cells]]:

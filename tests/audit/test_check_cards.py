@@ -247,15 +247,33 @@ def test_three_errors_are_three_lines_at_once(tmp_path: Path, command: str) -> N
     ]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, "validate everything"])
 def test_fields_and_files_are_refused_at_once(tmp_path: Path, command: str) -> None:
     task = TASK.replace("labels: [a, b]", "labls: [a, b]") + "  sensitive: maybe\n"
-    registry_of(tmp_path, {"tasks/t.yml": task, "models/m.yml": "m: [\n", "models/n.yml": "n: {engine: openai_api}\n"})
-    ended = promptaudit(tmp_path, command, "a")
+    more = {"models/m.yml": "m: [\n", "models/n.yml": "n: {engine: openai_api}\n", "models/o.yml": "o: 7\n"}
+    registry_of(tmp_path, {"tasks/t.yml": task, **more, **audit("models: [n, m]")})
+    ended = promptaudit(tmp_path, *(["validate"] if " " in command else [command, "a"]))
     assert (ended.code, ended.out) == (2, "")
-    assert [line.split(": ")[1] for line in ended.err.splitlines()] == [
-        "models/m.yml line 2", "models/n.yml line 1", "tasks/t.yml line 5", "tasks/t.yml line 2",
-    ]  # fmt: skip
+    of_audit = ["tasks/t.yml line 5", "tasks/t.yml line 2", "models/n.yml line 1", "models/m.yml line 2"]
+    of_all = [
+        "models/m.yml line 2",
+        "models/n.yml line 1",
+        "models/o.yml line 1",
+        "tasks/t.yml line 5",
+        "tasks/t.yml line 2",
+    ]
+    told = [line.split(": ")[1] for line in ended.err.splitlines()]
+    assert told == (of_all if " " in command else of_audit)
+
+
+@pytest.mark.parametrize("command", ["validate", "plan"])
+def test_a_faulty_card_that_an_audit_does_without_is_a_note(tmp_path: Path, command: str) -> None:
+    registry_of(tmp_path, {"models/m.yml": "m: [\n"})
+    ended = promptaudit(tmp_path, command, "a")
+    assert ended.code == 0
+    (told,) = [line for line in ended.out.splitlines() if "models/m.yml" in line]
+    assert told.startswith("CardError: models/m.yml line 2: not YAML: ")
+    assert told.endswith("; audit 'a' does without it")
 
 
 def test_everything_that_fields_demand_of_each_other_is_told_at_once(tmp_path: Path) -> None:
@@ -270,7 +288,7 @@ def test_everything_that_fields_demand_of_each_other_is_told_at_once(tmp_path: P
     template = "x: {kind: open_ended, templates: [{text: Well?, system: '{a}', option: none, example: none}]}\n"
     files = {"audits/a.yml": audit_card, "tasks/t.yml": task, "templates/x.yml": template}
     registry_of(tmp_path, files)
-    ended = promptaudit(tmp_path, "validate", "a")
+    ended = promptaudit(tmp_path, "validate")
     assert ended.code == 2
     assert [line.removeprefix("CardError: ") for line in ended.err.splitlines()] == [
         "tasks/t.yml line 1: t: label 'a' stands twice",

@@ -48,10 +48,12 @@ def kinds_of(text: str, folder: Path) -> list[str]:
     path = folder / "cards.yml"
     path.write_text(text, encoding="utf-8")
     try:
-        document, _ = read_yaml(path, "cards.yml")
+        document, _, faults = read_yaml(path, "cards.yml")
     except CardError:
         return []
-    return [kind for kind, card in KINDS.items() if document and all(map(partial(_loads, card), document.values()))]
+    if faults or not document:
+        return []
+    return [kind for kind, card in KINDS.items() if all(map(partial(_loads, card), document.values()))]
 
 
 def _loads(card: type[Card], body: Any) -> bool:

@@ -230,9 +230,17 @@ class Faults:
 
     async def key_in_completion(self, request: web.Request) -> web.Response:
         key = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        body = completion_of(f"number {key}", reasoning_content=f"the key is {key}", finish_reason=f"stop {key}")
+        body = completion_of(f"number {key}", reasoning_content=f"the key is {key}", finish_reason="stop")
         body |= {"model": f"m {key}", "system_fingerprint": f"fp {key}"}
         return web.json_response(body, headers={"x-request-id": f"id {key}"})
+
+    async def failed_midway(self, _: web.Request) -> web.Response:
+        body = completion_of("num", finish_reason="error")
+        body["choices"][0]["error"] = {"code": 502, "message": "upstream disconnected"}
+        return web.json_response(body)
+
+    async def key_in_reason(self, request: web.Request) -> web.Response:
+        return web.json_response(completion_of("num", finish_reason=f"failed {request.headers.get('Authorization')}"))
 
     async def odd_types(self, _: web.Request) -> web.Response:
         body = completion_of("number") | {"model": 7, "system_fingerprint": ["x"]}

@@ -67,6 +67,13 @@ class CardCheck:
     notes: tuple[str, ...]
 
     @property
+    def passed_over(self) -> list[str]:
+        """Returns what is wrong with cards of the registry that the audit does not use, a line each."""
+        told = {str(error) for error in self.errors}
+        lines = dict.fromkeys(map(str, self.cards.registry.errors))
+        return [f"{line}; audit '{self.cards.audit_id}' does without it" for line in lines if line not in told]
+
+    @property
     def models(self) -> Mapping[str, Entry]:
         """Returns every model that is asked, those of rephrasers and judges too."""
         return self.cards.used["models"]
@@ -99,14 +106,15 @@ def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None)
 
 
 def check_cards(registry: Registry, audit_id: str | None) -> dict[str, Any]:
-    """Checks every audit, or one and what this machine lacks for it; raises all errors at once."""
+    """Checks every card and audit, or one audit and what this machine lacks for it; raises all errors at once."""
     audits = [audit_id] if audit_id is not None else sorted(registry.entries["audits"])
     checked = {name: check_audit(registry, name) for name in audits}
-    raise_all(error for each in checked.values() for error in each.errors)
+    faults = registry.errors if audit_id is None else []
+    raise_all([*faults, *(error for each in checked.values() for error in each.errors)])
     counts = {kind: len(registry.entries[kind]) for kind in KINDS}
     cards = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     summary = f"{len(audits)} audits are sound ({cards})" if audit_id is None else f"audit '{audit_id}' is sound"
-    notes = [note for each in checked.values() for note in (*named_code(each.cards), *each.notes)]
+    notes = [note for each in checked.values() for note in (*named_code(each.cards), *each.notes, *each.passed_over)]
     return {
         "summary": summary,
         "notes": list(dict.fromkeys(notes)),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 
 from flows.audit.check_cards.cards import AuditCards, Errors
 from models_registry.cards import JudgeCard
 from models_registry.errors import CardError, nearest
-from models_registry.registry import Entry
 
 
 def check_judges(cards: AuditCards) -> Errors:
     """Checks that a judge's id is no other rater's, its model gives verdicts, and its instructions are for tasks there are."""
-    known = cards.registry.entries.get("tasks", {})
+    known = cards.registry.names("tasks")
     for name, card in cards.judges.items():
         if ":" in name or "|" in name:
             where = cards.where("judges", name)
@@ -29,7 +28,7 @@ def check_judges(cards: AuditCards) -> Errors:
                 yield CardError(f"{where}: '{member}' is a panel itself; a panel is of judges with a model")
 
 
-def _check_tasks_of_judge(cards: AuditCards, name: str, card: JudgeCard, known: Mapping[str, Entry]) -> Errors:
+def _check_tasks_of_judge(cards: AuditCards, name: str, card: JudgeCard, known: Collection[str]) -> Errors:
     """Checks that the tasks a judge names are there, that it rules on one of the audit's, and a panel where its members do."""
     named = {task_id: ("instructions", task_id) for task_id in card.instructions}
     for task_id, place in (named | {task_id: ("tasks", index) for index, task_id in enumerate(card.tasks)}).items():

@@ -7,6 +7,7 @@ import json
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import IO, Any
 
 from flows.engines import Answer, Attempt, Request
 from flows.engines.openai_api.completions import read_completion
-from flows.engines.openai_api.faults import Failure, described, error_of, verdict_on
+from flows.engines.openai_api.error_bodies import described, error_in
+from flows.engines.openai_api.faults import Failure, failure_of
 from flows.engines.scrub import one_line
 
 ENDPOINT = "/v1/chat/completions"
@@ -117,11 +119,15 @@ class Results:
         if status == HTTPStatus.OK and body is not None:
             request_id = response.get("request_id")
             request_id = request_id if isinstance(request_id, str) else None
-            return read_completion(json.dumps(body).encode(), request_id, self._secrets, self._sent)
+            outcome = read_completion(json.dumps(body).encode(), request_id, self._secrets, self._sent)
+            return self._learnt(outcome) if isinstance(outcome, Failure) else outcome
         # vLLM leaves the body out and puts its error where a request that was never made has its own
-        error = error_of(json.dumps(body or result.get("error") or {}))
+        error = error_in(body or result.get("error") or {})
         if type(status) is not int or not HTTPStatus.BAD_REQUEST <= status < 600:  # noqa: PLR2004 - an error's status
             # not carried out: the batch expired or was cancelled first
             return Failure("again", described(error))
-        verdict = "again" if self._learn(status, error) else verdict_on(status, error)
-        return Failure(verdict, f"HTTP {status}: {described(error)}", status)
+        return self._learnt(failure_of(status, error, {}))
+
+    def _learnt(self, failure: Failure) -> Failure:
+        is_learnt = failure.refusal is not None and self._learn(*failure.refusal)
+        return replace(failure, verdict="again") if is_learnt else failure

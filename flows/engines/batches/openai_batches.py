@@ -17,7 +17,8 @@ from flows.engines import Answer, ServedModel
 from flows.engines.batches.lines import ENDPOINT, Draft, Results
 from flows.engines.batches.protocol import Batches, BatchStatus
 from flows.engines.batches.provider import Provider
-from flows.engines.openai_api.faults import Failure, described
+from flows.engines.openai_api.error_bodies import described
+from flows.engines.openai_api.faults import Failure
 from flows.engines.pacing.retry import wait_before
 from flows.engines.scrub import one_line, scrub
 from models_registry.cards import ModelCard

@@ -13,10 +13,11 @@ import aiohttp
 import httpx2
 from openai import APIStatusError, OpenAIError, omit
 
-from flows.engines.openai_api.addresses import key_advice, key_of
+from flows.engines.openai_api.addresses import advice, key_of
 from flows.engines.openai_api.bounded_http import CHUNK_BYTES, BodyTooLarge, bounded_client, capped
 from flows.engines.openai_api.endpoints import open_endpoints
-from flows.engines.openai_api.faults import Failure, error_of, failure_of
+from flows.engines.openai_api.error_bodies import error_of
+from flows.engines.openai_api.faults import Failure, failure_of
 from flows.engines.pacing.retry import wait_before
 from flows.engines.scrub import one_line
 from models_registry.cards import ModelCard
@@ -129,8 +130,8 @@ class Provider:
     def error(self, what: str, failure: Failure) -> EngineError:
         """Returns what to raise for a failure, in one line."""
         text = one_line(failure.text, self.secrets)
-        advice = key_advice(self._card, failure.http_status)
-        return EngineError(f"model '{self._card.model}' at {self.host}: {what}: {text}{advice}")
+        look_at = advice(self._card, self.host, failure.meant_status, text)
+        return EngineError(f"model '{self._card.model}' at {self.host}: {what}: {text}{look_at}")
 
     def fail(self, what: str, failure: Failure) -> NoReturn:
         """Raises it."""

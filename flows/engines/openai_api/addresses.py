@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
+from models_registry.model_cards import AZURE
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_KEY_ENV = "OPENAI_API_KEY"
@@ -28,9 +29,24 @@ def key_env(card: ModelCard) -> str:
     return card.api_key_env or DEFAULT_KEY_ENV
 
 
-def key_advice(card: ModelCard, status: int | None) -> str:
-    """Returns which variable the key is read from, for the message of a 401; "" for every other status."""
-    return f"; its key is read from {key_env(card)}" if status == HTTPStatus.UNAUTHORIZED else ""
+def advice(card: ModelCard, host: str, status: int | None, text: str) -> str:
+    """Returns what to look at after a refusal: the key's variable after a 401, the address after a 404 or 405; else "".
+
+    `host` is that of one of the card's addresses, with its port; `text` is what the server said.
+    """
+    if status == HTTPStatus.UNAUTHORIZED:
+        return f"; its key is read from {key_env(card)}"
+    is_nowhere = status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
+    parts = next(parts for parts in map(urlsplit, base_urls(card)) if parts.netloc == host)
+    root, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
+    is_azure = (parts.hostname or "").endswith(".azure.com") and is_nowhere
+    if (is_azure or "api-version" in text) and not path.endswith("/openai/v1"):
+        return f"; {AZURE.format(root)}"
+    if not is_nowhere or "model" in text.casefold():
+        return ""
+    if path.endswith("/completions"):
+        return "; base_url ends before /chat/completions"
+    return "" if path else f"; base_url names no path, and most servers answer at {root}/v1"
 
 
 def base_urls(card: ModelCard) -> tuple[str, ...]:
@@ -57,6 +73,8 @@ def _problem(card: ModelCard, url: str, key: str) -> str:
     if parts.username is not None or parts.password is not None:
         # a card is landed as it is written
         return "base_url holds credentials; put the key into a variable and name it in api_key_env"
+    if parts.query or parts.fragment:
+        return f"base_url has no query; {AZURE.format(f'{parts.scheme}://{parts.netloc}')}"
     if not key and not is_loopback(host):
         return f"{host} needs a key: set {key_env(card)}"
     return ""

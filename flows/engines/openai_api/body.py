@@ -19,7 +19,7 @@ VLLM_WAYS: tuple[StructuredOutput, ...] = ("structured_outputs", "json_schema", 
 VLLM_CAP = 256
 _FIELDS_OF_A_WAY = ("tools", "tool_choice", "response_format", "structured_outputs")
 _NO_PARAMETERS = ("model", "messages", *_FIELDS_OF_A_WAY)
-_REFUSING_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
+_REFUSING_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden")
 _REFUSING_WORDS = (
     "requires",
     "unsupported",
@@ -146,9 +146,6 @@ def _refused_name(error: Mapping[str, Any], body: Mapping[str, Any]) -> str | No
     text = str(error.get("message") or "").casefold()
     if not codes.intersection(_REFUSING_CODES) and not any(words in text for words in _REFUSING_WORDS):
         return None
-    param = str(error.get("param") or "").partition(".")[0]
-    if param in names:
-        return param
-    if param:
-        return None
+    if param := str(error.get("param") or ""):
+        return next((part for part in param.split(".") if part in names), None)
     return next((name for name in names if re.search(rf"(?<!\w){name}(?!\w)", text)), None)

@@ -11,7 +11,9 @@ from http import HTTPStatus
 from typing import Any
 
 from flows.engines import Answer, Attempt
-from flows.engines.openai_api.faults import Failure, described, verdict_on
+from flows.engines.openai_api.error_bodies import described, error_in, readable
+from flows.engines.openai_api.faults import Failure, failure_in_success
+from flows.engines.openai_api.finish_reasons import end_of
 from flows.engines.scrub import one_line, without_values
 
 MAX_TOKENS = 2**31 - 1
@@ -31,7 +33,10 @@ def read_completion(  # noqa: PLR0913 - what came, and what the row keeps beside
     sampling: str | None = None,
     attempts: Sequence[Attempt] = (),
 ) -> Answer | Failure:
-    """Returns the answer in a 200's body, or why it is none: no JSON, no choice, or an error reported with status 200.
+    """Returns the answer in a 200's body, or why it is none: no JSON, no choice, an error in it, or a choice without an end.
+
+    A choice without an end has a `finish_reason` that is no word for one (`end_of`), or neither a text nor a reason. One with
+    a text and no reason is an answer: some servers never give one. The answer keeps OpenAI's word for the end.
 
     The completion is the message's content, else the arguments of its first function call, else its refusal; verbatim
     (lone surrogates and NULs too), but for the exact values of `secrets`; a value that stands in what was `sent` is no
@@ -41,17 +46,14 @@ def read_completion(  # noqa: PLR0913 - what came, and what the row keeps beside
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError) as error:
-        # the error's own text may quote the body, the type says enough
-        return Failure(
-            "again", f"an answer of {len(body)} bytes that is no JSON ({type(error).__name__})", HTTPStatus.OK
-        )
+        return Failure("again", f"{_no_json(body)} ({type(error).__name__})", HTTPStatus.OK)
     choices = parsed.get("choices") if isinstance(parsed, dict) else None
     if not isinstance(choices, list) or not choices:
         return _without_choices(parsed)
     choice = choices[0] if isinstance(choices[0], dict) else {}
-    if choice.get("finish_reason") == "abort":
-        # vLLM when it is stopped: a 200 with what there was so far
-        return Failure("again", "an answer that was cut off: the server is stopping", HTTPStatus.OK)
+    failure = _without_end(choice, error_in(parsed.get("error") or choice.get("error") or {}))
+    if failure is not None:
+        return failure
     message = choice.get("message")
     content = _text(message.get("content")) if isinstance(message, dict) else None
     if content is None or not isinstance(message, dict):
@@ -63,7 +65,9 @@ def read_completion(  # noqa: PLR0913 - what came, and what the row keeps beside
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     usage = parsed.get("usage")
     count = _counter(usage if isinstance(usage, dict) else {})
-    finish_reason = _short(choice.get("finish_reason"), secrets)
+    finish_reason = end_of(choice.get("finish_reason"))
+    if not completion and finish_reason is None:
+        return Failure("again", "an answer with neither a text nor a finish_reason", HTTPStatus.OK)
     kept = without_values(completion, hidden)
     return Answer(
         completion=kept,
@@ -83,14 +87,30 @@ def read_completion(  # noqa: PLR0913 - what came, and what the row keeps beside
     )
 
 
+def _no_json(body: bytes) -> str:
+    """Says that a body is no JSON, and what it says where it is a page or a text; a part of a completion stays unsaid."""
+    text = body.decode("utf-8", "replace").strip()
+    about = f"an answer of {len(body)} bytes that is no JSON"
+    if text.startswith(("data:", "event:")):
+        return f"{about} but a stream, which was not asked for"
+    return about if not text or text.startswith(("{", "[")) else f"{about}: {readable(text)}"
+
+
 def _without_choices(parsed: object) -> Failure:
-    error = parsed.get("error") if isinstance(parsed, dict) else None
-    if not isinstance(error, dict):
-        return Failure("again", "an answer without choices", HTTPStatus.OK)
-    # gateways report the error of the model behind them with status 200
-    code = error.get("code")
-    status = code if isinstance(code, int) and code >= HTTPStatus.BAD_REQUEST else HTTPStatus.INTERNAL_SERVER_ERROR
-    return Failure(verdict_on(status, error), described(error), HTTPStatus.OK)
+    """What a gateway reports with status 200 of the model behind it, and a server of an address that it does not know."""
+    error = error_in(parsed)
+    is_told = isinstance(parsed, dict) and bool(error.get("message"))
+    text = described(error) if is_told else f"an answer without choices: {json.dumps(parsed, ensure_ascii=False)}"
+    return failure_in_success(error, text)
+
+
+def _without_end(choice: Mapping[str, Any], error: Mapping[str, Any]) -> Failure | None:
+    """Why a choice is no answer though it may have a text: it names no end, or the server tells an error beside it."""
+    reason = choice.get("finish_reason")
+    said = f": {described(error)}" if error.get("message") else ""
+    if reason not in (None, "") and end_of(reason) is None:
+        return Failure("again", f"an answer that did not end: its finish_reason is {reason!r}{said}", HTTPStatus.OK)
+    return failure_in_success(error, f"an answer with an error{said}") if said else None
 
 
 def _text(content: object) -> str | None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from flows.engines import Answer, Attempt, Engine, MayTry, Request, ServedModel, always
-from flows.engines.openai_api.addresses import key_advice, key_of
+from flows.engines.openai_api.addresses import advice, key_of
 from flows.engines.openai_api.body import Body
 from flows.engines.openai_api.bounded_http import bounded_client
 from flows.engines.openai_api.endpoints import Endpoint, open_endpoints
@@ -129,9 +129,8 @@ class OpenAIEngine(Engine):
         return all(pace.n_failed >= most and not pace.is_reached for pace in paces)
 
     def _stop(self, pace: Pace[Endpoint], failure: Failure, failed: list[Attempt]) -> NoReturn:
-        advice = key_advice(self._card, failure.http_status)
-        text = one_line(failure.text, self._secrets)
-        msg = f"model '{self._card.model}' at {pace.endpoint.host}: {text}{advice}"
+        text, host = one_line(failure.text, self._secrets), pace.endpoint.host
+        msg = f"model '{self._card.model}' at {host}: {text}{advice(self._card, host, failure.meant_status, text)}"
         self.give_up(msg)
         raise EngineError(msg, failed)
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal
 
+from flows.engines.openai_api.error_bodies import described
 from flows.engines.pacing.retry import retry_after
 from models_registry.cards import Sampling
 
 Verdict = Literal["again", "never", "stop"]
 
+MAX_READ = 10_000  # characters of a message
 _OUT_OF_QUOTA = ("insufficient_quota", "billing")
 _STOPPING_CODES = {
     "account_deactivated",
@@ -21,6 +23,11 @@ _STOPPING_CODES = {
     "unknown_parameter",
     "unsupported_parameter",
     "unsupported_value",
+    # FastAPI's: a field of ours is one too many, or one that we never send is missing
+    "extra_forbidden",
+    "value_error.extra",
+    "missing",
+    "value_error.missing",
 }
 _OF_THIS_REQUEST = (
     "content_filter",
@@ -42,6 +49,27 @@ _STOP = {
     HTTPStatus.NOT_FOUND,
     HTTPStatus.METHOD_NOT_ALLOWED,
 }
+_STATUS_OF_TYPE = {
+    "notfound": HTTPStatus.NOT_FOUND,
+    "authentication": HTTPStatus.UNAUTHORIZED,
+    "unauth": HTTPStatus.UNAUTHORIZED,
+    "permission": HTTPStatus.FORBIDDEN,
+    "forbidden": HTTPStatus.FORBIDDEN,
+    "ratelimit": HTTPStatus.TOO_MANY_REQUESTS,
+    "invalidrequest": HTTPStatus.BAD_REQUEST,
+    "badrequest": HTTPStatus.BAD_REQUEST,
+    "invalidargument": HTTPStatus.BAD_REQUEST,
+}
+_WRONG_KEY = re.compile(
+    r"\b(?:incorrect|invalid|missing|wrong|no|expired)[ _-](?:api[ _-]?key|credentials)\b|\bapi[ _-]?key not valid\b"
+    r"|\bunauthori[sz]ed\b"
+)
+_WRONG_ADDRESS = re.compile(
+    r"\bnot found\b|\bcannot post\b|\bapi-version\b|\bno models? (?:is |are )?(?:currently )?loaded\b"
+    r"|\b(?:do(?:es)? not|doesn't|don't|not) exists?\b"
+    r"|\b(?:unexpected|unknown|unsupported|invalid|no such|wrong|undefined) (?:endpoint|url|uri|path|route|method|model)\b"
+    r"|\b(?:endpoint|url|path|route|method|model)\b.{0,80}?\b(?:unknown|not (?:loaded|allowed|supported|recogni[sz]ed))\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +82,12 @@ class Failure:
     retry_after: float | None = None
     is_unreachable: bool = False  # no connection was made
     is_learnt: bool = False  # over a parameter that the next try leaves out
+    refusal: tuple[int, Mapping[str, Any]] | None = None  # the status that is meant, and the error that the body tells
+
+    @property
+    def meant_status(self) -> int | None:
+        """Returns the HTTP status that the failure stands for: of an error that came with status 200 the error's own."""
+        return self.http_status if self.refusal is None else self.refusal[0]
 
 
 def verdict_on(status: int, error: Mapping[str, Any]) -> Verdict:
@@ -65,16 +99,23 @@ def verdict_on(status: int, error: Mapping[str, Any]) -> Verdict:
     codes = {str(error.get(name) or "").casefold() for name in ("code", "type")}
     if any(mark in code for code in codes for mark in _OUT_OF_QUOTA) or codes & _STOPPING_CODES:
         return "stop"
-    words = " ".join([*codes, str(error.get("message") or "").casefold()])
+    message = _message_of(error)
+    words = " ".join([*codes, message])
     is_of_this_request = any(mark in words for mark in _OF_THIS_REQUEST)
     if status in _AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return "again"
     if is_of_this_request and status in (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN):
         return "never"
-    if status in _STOP or status < HTTPStatus.BAD_REQUEST:
+    if (
+        status in _STOP
+        or status < HTTPStatus.BAD_REQUEST
+        or _WRONG_KEY.search(message)
+        or _WRONG_ADDRESS.search(message)
+    ):
         return "stop"
-    # a card's own temperature or cap that is refused is refused for every cell
-    return "stop" if error.get("param") in Sampling.model_fields else "never"
+    # a card's own temperature, cap or model that is refused is refused for every cell
+    is_of_card = {"model", *Sampling.model_fields} & set(str(error.get("param") or "").split("."))
+    return "stop" if is_of_card else "never"
 
 
 def failure_of(status: int, error: Mapping[str, Any], headers: Mapping[str, str]) -> Failure:
@@ -82,24 +123,33 @@ def failure_of(status: int, error: Mapping[str, Any], headers: Mapping[str, str]
     text = described(error)
     if status < HTTPStatus.BAD_REQUEST:
         text = "a redirect, which is not followed; correct base_url"
-    return Failure(verdict_on(status, error), f"HTTP {status}: {text}", status, retry_after(headers))
+    verdict = verdict_on(status, error)
+    return Failure(verdict, f"HTTP {status}: {text}", status, retry_after(headers), refusal=(status, error))
 
 
-def error_of(body: str) -> dict[str, Any]:
-    """Returns the error object of a body, wherever servers put it; a body that is no JSON object is its own `message`."""
-    try:
-        parsed = json.loads(body)
-    except (ValueError, RecursionError):
-        return {"message": body}
-    if isinstance(parsed, list) and parsed:
-        parsed = parsed[0]
-    error = parsed.get("error", parsed) if isinstance(parsed, dict) else body
-    if isinstance(error, dict):
-        return error
-    return {"message": str(error)}
+def failure_in_success(error: Mapping[str, Any], text: str) -> Failure:
+    """Returns the failure that an error stands for which came with status 200; `text` says it."""
+    status = _meant_status(error)
+    return Failure(verdict_on(status, error), text, HTTPStatus.OK, refusal=(status, error))
 
 
-def described(error: Mapping[str, Any]) -> str:
-    """Returns `code: message` of an error object, or what there is of it."""
-    parts = [str(error[name]) for name in ("code", "message") if error.get(name) not in (None, "")]
-    return ": ".join(parts) or json.dumps(dict(error), ensure_ascii=False)
+def _meant_status(error: Mapping[str, Any]) -> int:
+    """The status of an error that has none of its own: as its fields say, else its words, else 500, which is asked again."""
+    for name in ("status", "code"):
+        told = str(error.get(name) or "")
+        if re.fullmatch(r"[45]\d\d", told):
+            return int(told)
+    kinds = re.sub(
+        r"[^a-z]", "", " ".join(str(error.get(name) or "") for name in ("type", "code", "status")).casefold()
+    )
+    of_type = next((status for kind, status in _STATUS_OF_TYPE.items() if kind in kinds), None)
+    if of_type is not None:
+        return of_type
+    message = _message_of(error)
+    if _WRONG_KEY.search(message):
+        return HTTPStatus.UNAUTHORIZED
+    return HTTPStatus.NOT_FOUND if _WRONG_ADDRESS.search(message) else HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def _message_of(error: Mapping[str, Any]) -> str:
+    return str(error.get("message") or "")[:MAX_READ].casefold()

@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 
 from flows.engines.openai_api.bounded_http import BodyTooLarge
-from flows.engines.openai_api.faults import described, error_of
+from flows.engines.openai_api.error_bodies import described, error_of
 from flows.engines.scrub import one_line
 from models_registry.errors import EngineError
 

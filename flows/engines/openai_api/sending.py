@@ -14,14 +14,13 @@ from flows.engines import Answer, Attempt, Request
 from flows.engines.openai_api.body import Body
 from flows.engines.openai_api.bounded_http import BodyTooLarge
 from flows.engines.openai_api.completions import read_completion
-from flows.engines.openai_api.fast_http import Reply
-from flows.engines.openai_api.faults import Failure, error_of, failure_of
+from flows.engines.openai_api.error_bodies import error_of
+from flows.engines.openai_api.faults import Failure, failure_of
 from flows.engines.pacing.lanes import Turn, clock
 
 MAX_KNOWN = 4096
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 _REJECTED = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
-_REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 class Sending:
@@ -55,8 +54,9 @@ class Sending:
         else:
             pace.accepted(sent_at, now, reply.headers, len(raw) // 4)
         if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
-            return self._refusal(reply, body)
-        return read_completion(
+            told = error_of(reply.body.decode("utf-8", "replace"))
+            return self._learnt(failure_of(reply.status, told, reply.headers), body)
+        outcome = read_completion(
             reply.body,
             reply.headers.get("x-request-id"),
             self._secrets,
@@ -65,6 +65,7 @@ class Sending:
             sampling=sampling,
             attempts=tuple(failed),
         )
+        return self._learnt(outcome, body) if isinstance(outcome, Failure) else outcome
 
     def _fault(self, error: BaseException) -> Failure | None:
         """The failure that an exception stands for; None for what is none of the other side's."""
@@ -78,10 +79,8 @@ class Sending:
             return Failure("again", f"{type(error).__name__}: {error}")
         return None
 
-    def _refusal(self, reply: Reply, body: Mapping[str, Any]) -> Failure:
-        error = error_of(reply.body.decode("utf-8", "replace"))
-        failure = failure_of(reply.status, error, reply.headers)
-        if reply.status in _REFUSED and self._body.learn(reply.status, error, body):
+    def _learnt(self, failure: Failure, body: Mapping[str, Any]) -> Failure:
+        if failure.refusal is not None and self._body.learn(*failure.refusal, body):
             return replace(failure, verdict="again", is_learnt=True)
         return failure
 

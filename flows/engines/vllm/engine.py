@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import httpx2
 
 from flows.engines import Answer, Attempt, Engine, MayTry, Request, Say, ServedModel, always, silent
-from flows.engines.openai_api.addresses import base_urls, key_advice, key_of
+from flows.engines.openai_api.addresses import advice, base_urls, key_of
 from flows.engines.openai_api.bounded_http import BodyTooLarge, bounded_client
 from flows.engines.openai_api.engine import OpenAIEngine
-from flows.engines.openai_api.faults import described, error_of
+from flows.engines.openai_api.error_bodies import described, error_of
 from flows.engines.openai_api.loglikelihoods import Asking, Loglikelihood, SingleTokens, loglikelihoods
 from flows.engines.scrub import one_line
 from flows.engines.vllm.process import PEEK_S, VllmProcess
@@ -197,7 +197,8 @@ async def _get(http: httpx2.AsyncClient, card: ModelCard, url: str) -> dict[str,
     where = f"model '{card.model}' at {urlsplit(url).netloc}"
     try:
         reply = await http.get(url, headers=dict(_headers(card)))
-        text = f"HTTP {reply.status_code}: {described(error_of(reply.text))}{key_advice(card, reply.status_code)}"
+        text = f"HTTP {reply.status_code}: {described(error_of(reply.text))}"
+        text += advice(card, urlsplit(url).netloc, reply.status_code, text)
         parsed = reply.json() if reply.is_success else None
     except (httpx2.HTTPError, BodyTooLarge, ValueError) as error:
         text, parsed = f"{type(error).__name__}: {error}", None

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import json
 import os
 import socket
 import sys
 import tempfile
 import time
 import uuid
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,8 +17,6 @@ import pytest
 
 from flows.engines import Say, open_engine
 from flows.engines.openai_api import loglikelihoods
-from flows.engines.openai_api.completions import read_completion
-from flows.engines.openai_api.faults import Failure
 from flows.engines.vllm import folder as vllm_folder
 from flows.engines.vllm import process as vllm_process
 from flows.engines.vllm import shared as vllm_shared
@@ -328,12 +324,6 @@ def test_who_goes_while_another_starts_it_ends_nothing() -> None:
 
 
 # ---------------------------------------------------------------- what it answers
-def test_an_answer_that_a_stopping_server_cut_off_is_none() -> None:
-    choice = {"index": 0, "message": {"role": "assistant", "content": "per"}, "finish_reason": "abort"}
-    read = read_completion(json.dumps({"model": "tiny", "choices": [choice]}).encode(), None, (), ())
-    assert read == Failure("again", "an answer that was cut off: the server is stopping", HTTPStatus.OK)
-
-
 def test_an_options_tokens_are_those_after_what_it_has_in_common_with_the_prompt() -> None:
     def reply(*tokens: tuple[int, float]) -> dict[str, Any]:
         entries = [{str(token): {"logprob": nats}, "9": {"logprob": -0.1}} for token, nats in tokens]

@@ -1,0 +1,94 @@
+"""Reads what a server says of an error, whatever its form: OpenAI's, FastAPI's, a text, a page, one inside another."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+MAX_DEPTH = 6
+MAX_PAGE = 20_000  # characters; a longer page is left as it is
+_MESSAGES = (
+    "error", "errors", "fault", "message", "msg", "error_message", "error_msg", "detail", "details", "description",
+    "error_description", "title", "faultstring",
+)  # fmt: skip
+_FIELDS = {
+    "code": ("code", "error_code", "errorcode"),
+    "type": ("type", "error_type"),
+    "param": ("param",),
+    "status": ("status", "status_code", "statuscode"),
+}
+
+
+def error_of(body: str) -> dict[str, Any]:
+    """Returns the error that a body tells, as `error_in` does; a body that tells none is its own `message`."""
+    parsed = _parsed(body)
+    error = {} if parsed is None else error_in(parsed)
+    return {**error, "message": error.get("message") or readable(body)}
+
+
+def error_in(value: object, depth: int = 0) -> dict[str, Any]:
+    """Returns `code`, `type`, `param`, `status` and `message` of a parsed body or a part of one, as far as it tells them.
+
+    The innermost that is told wins, and messages of several layers are joined. Of FastAPI's list in `detail` the first
+    field that is not permitted is meant, else the first: its place in the request is `param`, and stands in the message.
+    """
+    if depth > MAX_DEPTH:
+        return {}
+    if isinstance(value, list):
+        return _of_list(value, depth) if value else {}
+    if not isinstance(value, dict):
+        text = str(value)
+        inner = _parsed(text)
+        return {"message": readable(text)} if inner is None else error_in(inner, depth + 1)
+    lowered = {name.casefold(): item for name, item in value.items()}
+    error: dict[str, Any] = {}
+    for field, names in _FIELDS.items():
+        for told in map(lowered.get, names):
+            if isinstance(told, (str, int)) and not isinstance(told, bool):
+                error[field] = told
+    texts = []
+    metadata = lowered.get("metadata")  # of OpenRouter: what the provider behind it said
+    for inner in [*map(lowered.get, _MESSAGES), metadata.get("raw") if isinstance(metadata, dict) else None]:
+        if inner and not isinstance(inner, bool):
+            found = error_in(inner, depth + 1)
+            texts.append(str(found.pop("message", "")))
+            error |= {field: each for field, each in found.items() if each != ""}
+    return {**error, "message": ": ".join(dict.fromkeys(filter(None, texts)))}
+
+
+def described(error: Mapping[str, Any]) -> str:
+    """Returns `code: message` of an error, or what there is of it."""
+    parts = [str(error[name]) for name in ("code", "message") if error.get(name) not in (None, "")]
+    return ": ".join(dict.fromkeys(parts)) or "no reason is given"
+
+
+def readable(text: str) -> str:
+    """Returns the text of a page or of XML without its tags; any other text as it is."""
+    if len(text) > MAX_PAGE or not text.lstrip().startswith("<"):
+        return text
+    plain = re.sub(r"(?i)<(script|style)\b[^<>]*>[^<]*</\1>", " ", text)
+    plain = re.sub(r"<!--[^<>]*-->|<[^<>]*>", " ", plain)
+    return " ".join(html.unescape(plain).split()) or text
+
+
+def _of_list(items: list[Any], depth: int) -> dict[str, Any]:
+    places = [item for item in items if isinstance(item, dict) and isinstance(item.get("loc"), list)]
+    if not places:
+        return error_in(items[0], depth + 1)
+    chosen = next((item for item in places if "extra" in str(item.get("type"))), places[0])
+    param = ".".join(str(part) for part in chosen["loc"] if part != "body")
+    text = ": ".join(part for part in (param, str(chosen.get("msg") or "")) if part)
+    return {"type": str(chosen.get("type") or ""), "param": param, "message": text}
+
+
+def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """The list or object that a text is; None for any other."""
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
