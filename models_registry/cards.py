@@ -30,7 +30,18 @@ from models_registry.model_cards import (
     WeakOn,
 )
 from models_registry.rephraser_cards import SELF, WORDED_ALONE, RephraserCard, Rephrasing, Variation
-from models_registry.task_cards import Data, Level, Message, PythonReader, ReaderName, TaskCard, TaskLabel, Translation, composed, is_number
+from models_registry.task_cards import (
+    Data,
+    Level,
+    Message,
+    PythonReader,
+    ReaderName,
+    TaskCard,
+    TaskLabel,
+    Translation,
+    composed,
+    is_number,
+)
 from models_registry.template_cards import Example, Template, TemplateCard
 
 __all__ = [

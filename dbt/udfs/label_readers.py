@@ -18,7 +18,7 @@ Labels = tuple[str, ...]
 
 NAMES_OF_ANSWERS = (
     "label|answer|category|class|classification|sentiment|output|result|response|prediction|verdict|choice|respuesta|etiqueta|"
-    "categoría|réponse|étiquette|catégorie|antwort|kategorie|risposta|etichetta|categoria|resposta|rótulo|antwoord|categorie|"
+    "categoría|réponse|étiquette|catégorie|antwort|kategorie|risposta|etichetta|categoria|resposta|rótulo|antwoord|"
     "odpowiedź|kategoria|ответ|категория|відповідь|категорія|cevap|yanıt|etiket|jawaban|kategori|svar|đáp án|nhãn|الإجابة|"
     "التصنيف|תשובה|उत्तर|คำตอบ|答案|标签|標籤|类别|類別|情感|答え|回答|ラベル|感情|정답|답변|라벨|감정"
 )
@@ -91,7 +91,7 @@ _DIGITS = re.compile(r"\d+")
 _MINUS, _LONG = frozenset(MINUS), frozenset("—―﹘ーｰ")
 _SIGN_WORD = re.compile(
     r"(?:\b(?P<sure>minus|moins|menos|meno|минус|мінус|eksi|âm|سالب|ऋण)|(?P<joined>负|負|マイナス|마이너스|ลบ)|"
-    r"\b(?:negative|negativo|negatif|négatif|negativ|negatief))\s*$",
+    r"\b(?:negati[fv][aeo]?|négatif))\s*$",
     re.IGNORECASE,
 )
 
@@ -99,8 +99,8 @@ _SIGN_WORD = re.compile(
 def first_integer(text: str, labels: Labels) -> str | None:
     """Returns the label that is the first whole number in a text: +3 and 03 are 3, unless a label is spelled so.
 
-    Every dash that people write for minus is one, and so are the digits of all scripts. Where a dash may as well be a hyphen, a
-    bullet or a dash of the sentence ("type-1", "- 1"), the number with and without it are tried: if both are labels, neither is read.
+    Every dash that people write for minus is one, and the digits of all scripts are digits. Where a dash may as well be a hyphen,
+    a bullet or a dash of the sentence ("type-1", "- 1") and the number with and without it are both labels, neither is read.
     """
     plain = with_ascii_digits(without_unseen(text))
     found = _DIGITS.search(plain)
@@ -167,7 +167,8 @@ _LEAD = re.compile(
 
 def _alone(text: str, labels: Labels) -> str | None:
     """Returns the label that a text is but for what stands around it, "" where it may be several, and None where it is none."""
-    core, longest, by_core = "", *_cores(labels)
+    core = ""
+    longest, by_core = _cores(labels)
     if len(text) > longest + LONGEST_MARKS:
         return None
     for form in _forms(text):

@@ -13,7 +13,9 @@ _PHRASES = {0xFDFA: " ", 0xFDFB: " "}  # characters that stand for phrases of up
 
 # the long vowel of Japanese is a letter elsewhere than before a number
 _DASHES = dict.fromkeys(map(ord, MINUS[:-2]), "-")
-_QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'") | dict.fromkeys(map(ord, "\u201c\u201d\u201f"), '"')
+_QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'") | dict.fromkeys(
+    map(ord, "\u201c\u201d\u201f"), '"'
+)
 _UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]")
 
 
@@ -23,9 +25,9 @@ def canonical(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Returns what is left of a text without regard to case, width, white space, unseen characters, and forms of dashes and digits.
+    """Returns what texts have in common that differ in case, width, white space, unseen characters, dashes or digits alone.
 
-    A dotless i counts as i, as capitals of Turkish make it one. 
+    A dotless i counts as i, as capitals of Turkish make it one.
     """
     seen = _UNSEEN.sub("", text).translate(_PHRASES) if not text.isascii() else text
     wide = unicodedata.normalize("NFKC", seen).casefold().replace("i\u0307", "i").replace("\u0131", "i")
@@ -60,7 +62,7 @@ def numeral(text: str) -> str | None:
     >>> numeral("\u22121"), numeral("\uff0b\uff11"), numeral("03"), numeral("one")
     ('-1', '1', '03', None)
     """
-    if len(text) > 100:  # noqa: PLR2004 - no label is such a number
+    if len(text) > 100:  # no label is such a number
         return None
     found = _NUMBER.fullmatch(with_ascii_digits(_UNSEEN.sub("", text.strip())))
     sign = found and (found[1] or found[2])

@@ -173,9 +173,9 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
         labels = list(card.label_names)
         if not labels:  # any answer may be right
             continue
-        golds = frame.filter(pl.col("task") == task_id)["gold_label"].drop_nulls().unique()
-        own = {gold: card.by_composed.get(composed(gold), gold) for gold in golds}
         is_task = pl.col("task") == task_id
+        said = frame.filter(is_task)["gold_label"].drop_nulls().unique()
+        own = {gold: card.by_composed.get(composed(gold), gold) for gold in said}
         frame = frame.with_columns(
             pl.when(is_task).then(pl.col("gold_label").replace(own)).otherwise("gold_label").alias("gold_label")
         )

@@ -60,7 +60,7 @@ def test_every_dash_that_people_write_for_minus_is_one(dash: str) -> None:
     for said in (f"{dash}1", f"Stance: {dash}1.", f"**{dash}1**", f"({dash}\uff11)", f"\u5206\u6570\uff1a{dash}1"):
         assert read_answer(said, '"first_integer"', STANCES).label == "-1", said
     for reader in ('"label"', json.dumps({"regex": r"is (\S+)$"}), json.dumps({"json_field": "s"})):
-        said = {'"label"': f"{dash}1"}.get(reader, f'It is {dash}1' if "regex" in reader else f'{{"s": "{dash}1"}}')
+        said = {'"label"': f"{dash}1"}.get(reader, f"It is {dash}1" if "regex" in reader else f'{{"s": "{dash}1"}}')
         assert read_answer(said, reader, STANCES).label == "-1", said
 
 
@@ -108,10 +108,42 @@ def test_a_label_is_the_same_in_composed_and_decomposed_unicode() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        *("True", "TRUE.", "true\u3002", "'True'", "\u201ctrue\u201d", "\u300ctrue\u300d", "**True**", "**True.**", "**True**."),
-        *("`true`", "```\ntrue\n```", "```text\nTrue\n```", "# True", "- true", "* **True**", "> true", "(True)", "Label: true"),
-        *("**Answer:** True", "**Answer: True**", "Answer: **True**", "The answer: true.", "\uff34\uff52\uff55\uff45", "true</s>"),
-        *("True\n\nThe passage says so, and is not false.", "It says so.\n\nTrue", "\u7b54\u6848\uff1aTrue", "\u200btrue"),
+        *(
+            "True",
+            "TRUE.",
+            "true\u3002",
+            "'True'",
+            "\u201ctrue\u201d",
+            "\u300ctrue\u300d",
+            "**True**",
+            "**True.**",
+            "**True**.",
+        ),
+        *(
+            "`true`",
+            "```\ntrue\n```",
+            "```text\nTrue\n```",
+            "# True",
+            "- true",
+            "* **True**",
+            "> true",
+            "(True)",
+            "Label: true",
+        ),
+        *(
+            "**Answer:** True",
+            "**Answer: True**",
+            "Answer: **True**",
+            "The answer: true.",
+            "\uff34\uff52\uff55\uff45",
+            "true</s>",
+        ),
+        *(
+            "True\n\nThe passage says so, and is not false.",
+            "It says so.\n\nTrue",
+            "\u7b54\u6848\uff1aTrue",
+            "\u200btrue",
+        ),
     ],
 )
 def test_label_reads_the_label_alone_whatever_stands_around_it(said: str) -> None:
@@ -119,7 +151,8 @@ def test_label_reads_the_label_alone_whatever_stands_around_it(said: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "said", ["It is true", "40 true", "1. true", "true false", "true\nfalse", "untrue", "true?", "sure", "", "- true\n- false"]
+    "said",
+    ["It is true", "40 true", "1. true", "true false", "true\nfalse", "untrue", "true?", "sure", "", "- true\n- false"],
 )
 def test_label_reads_no_more_than_that(said: str) -> None:
     assert read_answer(said, '"label"', WORDS).label is None
@@ -184,13 +217,21 @@ def test_labels_that_a_reader_cannot_tell_apart_are_none(said: str, labels: tupl
         ("I say us.", ("US", "us"), "us"),
     ],
 )
-def test_label_in_text_knows_where_words_end_in_any_script(said: str, labels: tuple[str, ...], label: str | None) -> None:
+def test_label_in_text_knows_where_words_end_in_any_script(
+    said: str, labels: tuple[str, ...], label: str | None
+) -> None:
     assert read_answer(said, '"label_in_text"', labels).label == label
 
 
 @pytest.mark.parametrize(
     ("reader", "piece"),
-    [('"label"', "a\n"), ('"label"', "("), ('"label_in_text"', "正面"), ('"label_in_text"', "\ufdfa"), ('"first_integer"', "\u2212")],
+    [
+        ('"label"', "a\n"),
+        ('"label"', "("),
+        ('"label_in_text"', "正面"),
+        ('"label_in_text"', "\ufdfa"),
+        ('"first_integer"', "\u2212"),
+    ],
 )
 def test_a_hostile_completion_is_over_at_once(piece: str, reader: str) -> None:
     completion = piece * (300_000 // len(piece))

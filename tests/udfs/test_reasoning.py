@@ -51,9 +51,21 @@ def test_what_is_reasoning(completion: str, reasoning: str | None, answer: str |
 @pytest.mark.parametrize("opening", OPENINGS)
 def test_reasoning_that_never_ends_is_no_answer(opening: str) -> None:
     """It was read as the answer: "yes" of "The text might be yes, but"."""
-    for completion in (f"{opening}It might be 0, but", f"\n{opening.upper()}0", f"<think>a</think>\n{opening}1", opening):
+    for completion in (
+        f"{opening}It might be 0, but",
+        f"\n{opening.upper()}0",
+        f"<think>a</think>\n{opening}1",
+        opening,
+    ):
         assert (parted(completion).answer, parted(completion).is_cut) == ("", True)
-        for reader in ('"exact"', '"label"', '"first_integer"', '"label_in_text"', '"open"', '{"option_letter": ["0", "1"]}'):
+        for reader in (
+            '"exact"',
+            '"label"',
+            '"first_integer"',
+            '"label_in_text"',
+            '"open"',
+            '{"option_letter": ["0", "1"]}',
+        ):
             label, is_blank, _, is_read, reason = read_answer(completion, reader, LABELS)
             assert (label, is_blank, is_read, reason) == (None, False, False, "its reasoning never ends")
 
