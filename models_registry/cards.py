@@ -30,7 +30,18 @@ from models_registry.model_cards import (
     WeakOn,
 )
 from models_registry.rephraser_cards import SELF, WORDED_ALONE, RephraserCard, Rephrasing, Variation
-from models_registry.task_cards import Data, Level, Message, PythonReader, TaskCard, TaskLabel, Translation, is_number
+from models_registry.task_cards import (
+    Data,
+    Level,
+    Message,
+    PythonReader,
+    ReaderName,
+    TaskCard,
+    TaskLabel,
+    Translation,
+    composed,
+    is_number,
+)
 from models_registry.template_cards import Example, Template, TemplateCard
 
 __all__ = [
@@ -55,6 +66,7 @@ __all__ = [
     "Policy",
     "Price",
     "PythonReader",
+    "ReaderName",
     "Repetitions",
     "RephraserCard",
     "Rephrasing",
@@ -71,5 +83,6 @@ __all__ = [
     "Variation",
     "VllmServer",
     "WeakOn",
+    "composed",
     "is_number",
 ]

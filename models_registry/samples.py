@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from models_registry.cards import Data, Samples, TaskCard
+from models_registry.cards import Data, Samples, TaskCard, composed
 from models_registry.errors import DataError, nearest, raise_all
 from models_registry.tables import escape, read_text_table
 
@@ -158,7 +158,7 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
         if name in frame.columns
     )
     frame = frame.with_columns(pl.col(column).alias(name) for name, column in data.columns.items())
-    labels, rename = set(task.label_names), dict(data.gold_labels or {})
+    labels, rename = task.by_composed, {composed(text): label for text, label in (data.gold_labels or {}).items()}
     samples: list[Sample] = []
     seen: dict[str, int] = {}
     for number, row in enumerate(frame.iter_rows(named=True), start=1):
@@ -174,10 +174,11 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
             msg = f"{shown} row {number}: '{data.input}' is missing"
             raise DataError(msg)
         seen[sample_id] = number
-        gold = rename.get(gold, gold) if gold else None
-        if gold is not None and gold not in labels:
-            msg = f"{shown} row {number}: gold label {gold[:80]!r} is not one of the labels{nearest(gold, labels)}"
+        gold = rename.get(composed(gold), gold) if gold else None
+        if gold is not None and composed(gold) not in labels:
+            msg = f"{shown} row {number}: gold label {gold[:80]!r} is not one of the labels{nearest(gold, labels.values())}"
             raise DataError(msg)
+        gold = None if gold is None else labels[composed(gold)]
         fields = {name: value for name, value in row.items() if isinstance(value, str)}
         options = _listed(data.options, row)
         _refuse_odd_options(task, row, options, gold, f"{shown} row {number}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import string
+import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
@@ -80,7 +82,8 @@ class PythonReader(Card):
     code_sha256: Sha256 | None = Field(None, description=CODE_SHA256)
 
 
-Reader = Literal["exact", "first_integer", "label_in_text"] | RegexReader | JsonFieldReader | PythonReader
+ReaderName = Literal["exact", "label", "label_in_text", "first_integer"]
+Reader = ReaderName | RegexReader | JsonFieldReader | PythonReader
 
 
 class Message(Card):
@@ -204,7 +207,11 @@ class TaskCard(Card):
     templates: Name | None = Field(
         None, description="multiple_choice, open_ended: the template card, the prompt variants"
     )
-    reader: Reader = Field("exact", description="classification: turns a completion into a label")
+    reader: Reader = Field(
+        "exact",
+        description="classification: turns a completion into a label. `exact`: it is the label; `label`: it is, but for case, a "
+        "final full stop, quotes and Markdown, or the label stands alone in a line; `label_in_text`: it holds one label alone",
+    )
     scoring: Annotated[
         tuple[ScoringMethod, ...],
         BeforeValidator(listed, json_schema_input_type=ScoringMethod | tuple[ScoringMethod, ...]),
@@ -297,7 +304,7 @@ class TaskCard(Card):
         names = self.label_names
         if len(names) < 2:  # noqa: PLR2004 - one label is no question
             yield f"labels needs at least two, found {len(names)}"
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted({name for name in names if self.by_composed[composed(name)] is not name})
         if twice:
             yield f"label {twice[0]!r} stands twice"
         words = [name for name in names if not is_number(name)]
@@ -351,6 +358,19 @@ class TaskCard(Card):
     def label_names(self) -> tuple[str, ...]:
         """Returns the names of the labels, in the card's order."""
         return tuple(item.label for item in self.labels)
+
+    @functools.cached_property
+    def by_composed(self) -> Mapping[str, str]:
+        """Returns the labels as the card writes them, by their composed forms.
+
+        "não" is one label for a person, whether ã is one character or two.
+        """
+        return {composed(name): name for name in self.label_names}
+
+
+def composed(text: str) -> str:
+    """Returns a text in Unicode's composed form (NFC)."""
+    return unicodedata.normalize("NFC", text)
 
 
 def is_number(text: str) -> bool:

@@ -1,7 +1,6 @@
 """Reads a completion: the label it gives, whether it is blank, and whether it refuses.
 
-A reader is the task card's: `exact` (equal to a label after trimming all white space), `first_integer` (the first
-integer in the text), `label_in_text` (a label as whole words; two different labels are no answer), `{"regex": pattern}`
+A reader is the task card's: `exact`, `label`, `label_in_text` and `first_integer` (`udfs.label_readers`), `{"regex": pattern}`
 (RE2: its first group, else the whole match), `{"json_field": "a.b"}` (a field of the JSON object the completion is).
 `{"python": {"function": "module:function", "sha256": …}}` is the user's own function of (completion, labels). It is called where
 whoever reads hands it over as trusted, else refused: a reader stands in the warehouse, which may be somebody else's.
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 
 import re2
 
+from udfs.label_readers import LABEL_READERS, named
 from udfs.reasoning import parted
 from udfs.scoring.option_letter import OptionReading, read_options
 
@@ -35,6 +35,7 @@ class Reading(NamedTuple):
     reason: str | None = None  # why an option could not be read, or which error the user's own reader raised
 
 
+_CUT_OFF = Reading(None, is_blank=False, is_refusal=False, reason="its reasoning never ends")
 Answer = tuple[str, str, Sequence[str], str | None]
 """A completion, its reader as JSON, the labels and the refusal pattern."""
 OwnReaders = Mapping[str, Callable[[str, list[str]], object]]
@@ -47,7 +48,8 @@ def read_answers(answers: Sequence[Answer], own: OwnReaders | None = None) -> li
     Options with the same signs are read together, twice as fast as one by one. Raises PermissionError for a reader of the user's
     own code that is not among `own`.
     """
-    answers = [(parted(completion).answer, reader, labels, refusal) for completion, reader, labels, refusal in answers]
+    parts = [parted(completion) for completion, *_ in answers]
+    answers = [(part.answer, *rest) for part, (_, *rest) in zip(parts, answers, strict=True)]  # type: ignore[misc]
     choices: dict[int, OptionReading] = {}
     for reader in {answer[1] for answer in answers}:
         name, signs = _parsed(reader)
@@ -55,7 +57,10 @@ def read_answers(answers: Sequence[Answer], own: OwnReaders | None = None) -> li
             same = [index for index, answer in enumerate(answers) if answer[1] == reader]
             readings = read_options([answers[index][0].strip() for index in same], signs)
             choices.update(zip(same, readings, strict=True))
-    return [_reading(*answer, choices.get(index), own or {}) for index, answer in enumerate(answers)]
+    return [
+        _CUT_OFF if part.is_cut else _reading(*answer, choices.get(index), own or {})
+        for index, (part, answer) in enumerate(zip(parts, answers, strict=True))
+    ]
 
 
 def read_answer(
@@ -124,64 +129,15 @@ def _compiled(pattern: str) -> Any:  # noqa: ANN401 - re2 has no stubs
 
 def _label(text: str, reader: tuple[str, str], labels: tuple[str, ...]) -> str | None:
     name, argument = reader
-    if name == "label_in_text":
-        return _only_label_in(text, labels)
-    if name == "exact":
-        label: str | None = text
-    elif name == "first_integer":
-        match = _compiled(r"[+-]?\d+").search(text)
-        label = match[0] if match else None
-    elif name == "regex":
+    if name in LABEL_READERS:
+        return LABEL_READERS[name](text, labels)
+    if name == "regex":
         match = _compiled(argument).search(text)
-        label = None if match is None else match[1] if match.re.groups else match[0]
-    elif name == "json_field":
-        label = _json_field(text, argument)
-    else:
-        msg = f"unknown reader {name!r}"
-        raise ValueError(msg)
-    label = None if label is None else label.strip()
-    if label in labels:
-        return label
-    if name == "first_integer" and label is not None:
-        # "+3" and "03" are the integer 3, unless a label is spelled so
-        number = _as_integer(label)
-        equal = [each for each in labels if number is not None and _as_integer(each) == number]
-        return equal[0] if len(equal) == 1 else None
-    return None
-
-
-def _as_integer(label: str) -> int | None:
-    try:  # more digits than Python converts are no label either
-        return int(label)
-    except ValueError:
-        return None
-
-
-def _only_label_in(text: str, labels: tuple[str, ...]) -> str | None:
-    """The one label whose words stand in the text; a label inside a longer one that matched there does not count."""
-    folded = text.casefold()
-    taken = [False] * len(folded)
-    named = set()
-    for label in sorted(labels, key=len, reverse=True):
-        words = label.casefold()
-        start = folded.find(words)
-        while start >= 0:
-            end = start + len(words)
-            is_whole = not (_in_word(folded, start - 1, start) or _in_word(folded, end - 1, end))
-            if is_whole and not any(taken[start:end]):
-                named.add(label)
-                taken[start:end] = [True] * (end - start)
-            start = folded.find(words, start + 1)
-    return named.pop() if len(named) == 1 else None
-
-
-def _in_word(text: str, left: int, right: int) -> bool:
-    """Whether a word runs on from `left` to `right`."""
-    return left >= 0 and right < len(text) and _is_word(text[left]) and _is_word(text[right])
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+        return named(None if match is None else match[1] if match.re.groups else match[0], labels)
+    if name == "json_field":
+        return named(_json_field(text, argument), labels)
+    msg = f"unknown reader {name!r}"
+    raise ValueError(msg)
 
 
 def _json_field(text: str, path: str) -> str | None:
@@ -195,7 +151,7 @@ def _json_field(text: str, path: str) -> str | None:
     if deepest > MAX_JSON_DEPTH:
         return None
     try:
-        value: Any = json.JSONDecoder(parse_int=str, parse_float=str).decode(text[start : end + 1])
+        value: Any = json.JSONDecoder(parse_int=str, parse_float=_without_zeros).decode(text[start : end + 1])
     except ValueError:
         return None
     for name in path.split("."):
@@ -205,3 +161,9 @@ def _json_field(text: str, path: str) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else None
+
+
+def _without_zeros(number: str) -> str:
+    """Returns a number of JSON as it is written, 1.0 as 1: they are one number there."""
+    whole, _, decimals = number.partition(".")
+    return number if decimals.strip("0") else whole

@@ -81,7 +81,7 @@ def _put_in(
         "labels": list(columns.labels),
         "instruction": instruction or INSTRUCTION,
         "output_format": "Reply with the label alone.",
-        "reader": "exact",
+        "reader": "label",
         "data": fields,
     }
     _rewrite(folder / "tasks/mine.yml", {TASK: task})

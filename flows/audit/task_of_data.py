@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from models_registry.cards import composed
 from models_registry.errors import UsageError, nearest
 from models_registry.tables import ESCAPED, read_text_table
 
@@ -106,8 +107,8 @@ def _named(frame: pl.DataFrame, names: Sequence[str]) -> list[str]:
 
 def _values(frame: pl.DataFrame, column: str) -> list[str]:
     """Returns what a column holds, each value once, trimmed, in the order of its rows; what is missing left out."""
-    values = frame[column].drop_nulls().str.strip_chars()
-    return [value for value in values.unique(maintain_order=True) if value]
+    values = frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True)
+    return list({composed(value): value for value in reversed(values.to_list()) if value}.values())[::-1]
 
 
 def _gold(frame: pl.DataFrame, labels: Sequence[str], key: str | None) -> str | None:
@@ -118,11 +119,12 @@ def _gold(frame: pl.DataFrame, labels: Sequence[str], key: str | None) -> str | 
         values = _values(frame, column)
         if column == key or not values:
             continue
-        if labels and set(values) <= set(labels):
+        if labels and set(map(composed, values)) <= set(map(composed, labels)):
             return column
         if not labels and 1 < len(values) <= min(MOST_LABELS, frame.height // 2):
             return column
-    wrong = next((value for column in usual for value in _values(frame, column) if value not in labels), None)
+    own = set(map(composed, labels))
+    wrong = next((value for column in usual for value in _values(frame, column) if composed(value) not in own), None)
     if labels and wrong is not None:
         msg = f"--labels: column '{usual[0]}' also holds {wrong[:80]!r}{nearest(wrong, labels)}"
         raise UsageError(msg)

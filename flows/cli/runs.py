@@ -102,7 +102,10 @@ def import_(
     ] = None,
     reader: Annotated[
         str | None,
-        typer.Option(envvar="PROMPTAUDIT_READER", help="exact, first_integer or label_in_text; default: the card's."),
+        typer.Option(
+            envvar="PROMPTAUDIT_READER",
+            help="exact, label, label_in_text or first_integer; default: the card's, else label.",
+        ),
     ] = None,
     policy: Annotated[str, typer.Option(envvar="PROMPTAUDIT_POLICY", help="warn, quarantine or fail.")] = "warn",
     resamples: Annotated[

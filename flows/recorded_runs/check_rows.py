@@ -9,7 +9,7 @@ import polars as pl
 
 from flows.recorded_runs.formats.answers import PROGRAM_SCORE
 from flows.system.keys import as_json, prompt_variant_id
-from models_registry.cards import WORDED_ALONE, TaskCard
+from models_registry.cards import WORDED_ALONE, TaskCard, composed
 from models_registry.errors import DataError, nearest
 from models_registry.tables import ESCAPED
 
@@ -173,7 +173,13 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
         labels = list(card.label_names)
         if not labels:  # any answer may be right
             continue
-        rows = frame.filter(pl.col("task") == task_id)
+        is_task = pl.col("task") == task_id
+        said = frame.filter(is_task)["gold_label"].drop_nulls().unique()
+        own = {gold: card.by_composed.get(composed(gold), gold) for gold in said}
+        frame = frame.with_columns(
+            pl.when(is_task).then(pl.col("gold_label").replace(own)).otherwise("gold_label").alias("gold_label")
+        )
+        rows = frame.filter(is_task)
         bad = rows.filter(pl.col("gold_label").is_not_null() & ~pl.col("gold_label").is_in(labels)).head(1)
         if not bad.is_empty():
             row = bad.row(0, named=True)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 from pydantic import ValidationError
@@ -23,7 +23,7 @@ from flows.marts.publish import is_published
 from flows.recorded_runs.check_loglikelihoods import check_loglikelihoods
 from flows.recorded_runs.check_rows import MEASURED, VARIANT, fail, samples_of, typed, variants_of, without_duplicates
 from flows.recorded_runs.formats.answers import letters_of
-from flows.recorded_runs.infer_task import infer_task
+from flows.recorded_runs.infer_task import FRESH_READER, infer_task
 from flows.recorded_runs.program_scores import differences, verdicts_of
 from flows.recorded_runs.prompt_variations import check_variations, option_orders_of
 from flows.recorded_runs.read_files import read_recordings
@@ -34,7 +34,7 @@ from flows.system.keys import as_json, content_id, prediction_id
 from flows.trust.readers import trusted_readers
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import SCHEMAS, frame_of, label_rows, reader_json, task_row
-from models_registry.cards import FormatLimits, TaskCard
+from models_registry.cards import FormatLimits, ReaderName, TaskCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
 from models_registry.tables import ESCAPED
@@ -49,7 +49,7 @@ class ImportOptions:
     level: str | None = None
     strategy: str = "simple"
     audit: str | None = None
-    reader: str | None = None  # of the card, else exact
+    reader: str | None = None  # of the card, else label
     mapping: str | None = None  # which columns hold what
     model: str | None = None  # of files that name none
     format_limits: FormatLimits = field(default_factory=lambda: FormatLimits(policy="warn"))
@@ -74,7 +74,7 @@ def options_of(  # noqa: PLR0913 - one option each
     """Returns the options of a command line; raises UsageError naming the option and the nearest right value."""
     choices = {
         "--level": (level, ("nominal", "ordinal", "interval")),
-        "--reader": (reader, ("exact", "first_integer", "label_in_text")),
+        "--reader": (reader, get_args(ReaderName)),
         "--policy": (policy, ("warn", "quarantine", "fail")),
     }
     for option, (value, known) in choices.items():
@@ -231,7 +231,7 @@ def _task_card(
         if "program" in rows.columns:
             notes.append(f"task '{task_id}' is read by the task card of that name; --task OTHER names it otherwise")
     elif options.labels:
-        fields = {"instruction": "(recorded)", "data": {"path": "(recorded)"}, **changes}
+        fields = {"instruction": "(recorded)", "data": {"path": "(recorded)"}, "reader": FRESH_READER, **changes}
     elif (inferred := infer_task(task_id, rows)) is not None:
         fields = {**inferred.fields, **changes}
         notes.append(inferred.note)

@@ -9,13 +9,15 @@ from typing import Any
 import polars as pl
 
 from flows.recorded_runs.formats.answers import letters_of
-from models_registry.cards import is_number
+from models_registry.cards import composed, is_number
 
 MAX_LABELS = 50
 MAX_LABEL = 100  # characters
 _LISTED = 8
 KINDS = ("classification", "multiple_choice", "open_ended")
 _PLACE = "(recorded)"
+FRESH_READER = "label"
+"""The reader of a recorded task where neither a card nor its file nor --reader names one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,7 @@ def infer_task(task_id: str, rows: pl.DataFrame) -> InferredTask | None:
         return _multiple_choice(task_id, rows, n_options)
     labels, source = _labels(rows, golds)
     if labels:
-        fields = {"instruction": _PLACE, "data": {"path": _PLACE}, "labels": labels}
+        fields = {"instruction": _PLACE, "data": {"path": _PLACE}, "labels": labels, "reader": FRESH_READER}
         level = next(iter(_texts(rows, "level")), "nominal")
         shown = ", ".join(labels[:_LISTED]) + (", …" if len(labels) > _LISTED else "")
         note = f"task '{task_id}' is read as classification by the labels {shown}, {source}; --labels says others"
@@ -75,7 +77,7 @@ def _told(rows: pl.DataFrame) -> dict[str, Any] | None:
 
 def _reader(rows: pl.DataFrame) -> Any:  # noqa: ANN401 - a name, or an object
     """Returns the reader that the file names; code of others is never called, so one of that kind is `exact`."""
-    text = next(iter(_texts(rows, "reader")), '"exact"')
+    text = next(iter(_texts(rows, "reader")), f'"{FRESH_READER}"')
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -101,7 +103,7 @@ def _labels(rows: pl.DataFrame, golds: list[str]) -> tuple[list[str], str]:
     listed = _lists(rows, "labels")
     if listed:
         labels = list(dict.fromkeys(label.strip() for each in listed for label in each if label.strip()))
-        if 1 < len(labels) <= MAX_LABELS and set(golds) <= set(labels):
+        if 1 < len(labels) <= MAX_LABELS and set(map(composed, golds)) <= set(map(composed, labels)):
             return labels, "which the file lists"
     n_samples = rows["sample_id"].n_unique()
     are_short = all(len(gold) <= MAX_LABEL for gold in golds)
@@ -112,10 +114,14 @@ def _labels(rows: pl.DataFrame, golds: list[str]) -> tuple[list[str], str]:
 
 
 def _texts(rows: pl.DataFrame, column: str) -> list[str]:
+    """Returns what a column holds, blanks left out, and of texts that differ in nothing but Unicode's forms the first."""
     if column not in rows.columns:
         return []
     texts = rows[column].drop_nulls().str.strip_chars().unique(maintain_order=True).to_list()
-    return [text for text in texts if text]
+    first: dict[str, str] = {}
+    for text in filter(None, texts):
+        first.setdefault(composed(text), text)
+    return list(first.values())
 
 
 def _lists(rows: pl.DataFrame, column: str) -> list[list[str]]:

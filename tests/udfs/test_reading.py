@@ -50,6 +50,196 @@ def test_readers(reader: str, completion: str, label: str | None) -> None:
     assert read_answer(completion, reader, LABELS).label == label
 
 
+STANCES = ("-1", "0", "1")
+WORDS = ("true", "false", "not sure")
+
+
+@pytest.mark.parametrize("dash", "-\u2212\u2013\u2014\u2010\u2011\u2012\u2015\ufe63\uff0d\u207b\u2796\u30fc")
+def test_every_dash_that_people_write_for_minus_is_one(dash: str) -> None:
+    """With U+2212, the opposite stance was read."""
+    for said in (f"{dash}1", f"Stance: {dash}1.", f"**{dash}1**", f"({dash}\uff11)", f"\u5206\u6570\uff1a{dash}1"):
+        assert read_answer(said, '"first_integer"', STANCES).label == "-1", said
+    for reader in ('"label"', json.dumps({"regex": r"is (\S+)$"}), json.dumps({"json_field": "s"})):
+        said = {'"label"': f"{dash}1"}.get(reader, f"It is {dash}1" if "regex" in reader else f'{{"s": "{dash}1"}}')
+        assert read_answer(said, reader, STANCES).label == "-1", said
+
+
+@pytest.mark.parametrize(
+    ("said", "labels", "label"),
+    [
+        ("\u2212 1", STANCES, "-1"),
+        ("- 1", STANCES, None),  # a bullet, or a minus: neither is sure
+        ("- 1", ("0", "1"), "1"),
+        ("Answer \u2013 1", STANCES, None),
+        ("stance-1", STANCES, None),
+        ("Answer\u20143", ("1", "2", "3"), "3"),
+        ("\u7b54\u6848\u2014\u20141", STANCES, None),
+        ("\u5f97\u5206\u4e3a-1", STANCES, "-1"),
+        ("minus 1", STANCES, "-1"),
+        ("negative 1", STANCES, None),
+        ("\u8d1f1", STANCES, "-1"),
+        ("\uff0b1", STANCES, "1"),
+        ("\uff11", STANCES, "1"),
+        ("\u0661", STANCES, "1"),  # Arabic
+        ("\u0967", STANCES, "1"),  # of Devanagari
+        ("\u2460", STANCES, "1"),
+        ("\u200e-\u200e1", STANCES, "-1"),
+        ("\u22121", ("1", "2"), None),
+    ],
+)
+def test_the_first_integer_has_its_sign_and_the_digits_of_any_script(
+    said: str, labels: tuple[str, ...], label: str | None
+) -> None:
+    assert read_answer(said, '"first_integer"', labels).label == label
+
+
+def test_numbers_of_json_are_numbers() -> None:
+    assert read_answer('{"score": -1.0}', json.dumps({"json_field": "score"}), STANCES).label == "-1"
+    assert read_answer('{"score": 1.5}', json.dumps({"json_field": "score"}), STANCES).label is None
+
+
+def test_a_label_is_the_same_in_composed_and_decomposed_unicode() -> None:
+    composed, decomposed = "n\u00e3o", "na\u0303o"
+    for reader in ('"exact"', '"label"', '"label_in_text"', '{"regex": "^(.*)$"}'):
+        assert read_answer(decomposed, reader, ("sim", composed)).label == composed
+        assert read_answer(composed, reader, ("sim", decomposed)).label == decomposed
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *(
+            "True",
+            "TRUE.",
+            "true\u3002",
+            "'True'",
+            "\u201ctrue\u201d",
+            "\u300ctrue\u300d",
+            "**True**",
+            "**True.**",
+            "**True**.",
+        ),
+        *(
+            "`true`",
+            "```\ntrue\n```",
+            "```text\nTrue\n```",
+            "# True",
+            "- true",
+            "* **True**",
+            "> true",
+            "(True)",
+            "Label: true",
+        ),
+        *(
+            "**Answer:** True",
+            "**Answer: True**",
+            "Answer: **True**",
+            "The answer: true.",
+            "\uff34\uff52\uff55\uff45",
+            "true</s>",
+        ),
+        *(
+            "True\n\nThe passage says so, and is not false.",
+            "It says so.\n\nTrue",
+            "\u7b54\u6848\uff1aTrue",
+            "\u200btrue",
+        ),
+    ],
+)
+def test_label_reads_the_label_alone_whatever_stands_around_it(said: str) -> None:
+    assert read_answer(said, '"label"', WORDS).label == "true"
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["It is true", "40 true", "1. true", "true false", "true\nfalse", "untrue", "true?", "sure", "", "- true\n- false"],
+)
+def test_label_reads_no_more_than_that(said: str) -> None:
+    assert read_answer(said, '"label"', WORDS).label is None
+
+
+@pytest.mark.parametrize(
+    ("said", "labels", "label"),
+    [
+        ("US", ("US", "us"), "US"),
+        ("us.", ("US", "us"), "us"),
+        ("Us", ("US", "us"), None),
+        ("yes.", ("yes", "yes."), "yes."),
+        ("**yes.**", ("yes", "yes."), "yes."),
+        ("Yes.", ("yes", "yes."), None),
+        ("Us\nUS", ("US", "us"), None),
+        ("c++.", ("C", "C++"), "C++"),
+        ("HAYIR", ("evet", "hay\u0131r"), "hay\u0131r"),
+        ("STRASSE", ("stra\u00dfe", "weg"), "stra\u00dfe"),
+        ("Far\u2011Left", ("far-left", "far-right"), "far-left"),
+        ("doesn\u2019t apply", ("doesn't apply", "applies"), "doesn't apply"),
+        ("**Environment**", ("40 Environment", "Environment"), "Environment"),
+        ("- 1", STANCES, None),
+        ("+1", STANCES, "1"),
+    ],
+)
+def test_labels_that_a_reader_cannot_tell_apart_are_none(said: str, labels: tuple[str, ...], label: str | None) -> None:
+    assert read_answer(said, '"label"', labels).label == label
+
+
+@pytest.mark.parametrize(
+    ("said", "labels", "label"),
+    [
+        ("这段话是正面评价。", ("正面", "负面"), "正面"),
+        ("我认为是负面的", ("正面", "负面"), "负面"),
+        ("情感为负面", ("正面", "负面"), "负面"),
+        ("正面或负面", ("正面", "负面"), None),
+        ("我很不满意", ("满意", "一般"), None),  # dissatisfied is not satisfied
+        ("不满意", ("满意", "不满意"), "不满意"),
+        ("对于这个问题", ("对", "错"), None),  # of one character, part of other words
+        ("答案是对", ("对", "错"), "对"),
+        ("是的，没错。", ("是", "否"), "是"),
+        ("答案：否", ("是", "否"), "否"),
+        ("情感是positive的", ("positive", "negative"), "positive"),
+        ("答案是10", ("1", "10"), "10"),
+        ("この文は肯定的です。", ("肯定的", "否定的"), "肯定的"),
+        ("ポジティブな文章です", ("ポジティブ", "ネガティブ"), "ポジティブ"),
+        ("ノートです", ("ノー", "イエス"), None),  # a notebook
+        ("ﾎﾟｼﾞﾃｨﾌﾞ", ("ポジティブ", "ネガティブ"), "ポジティブ"),
+        ("이 글은 긍정적인 글입니다", ("긍정", "부정"), "긍정"),
+        ("감정은 부정입니다.", ("긍정", "부정"), "부정"),
+        ("불만족", ("만족", "보통"), None),
+        ("부정확합니다", ("긍정", "부정"), None),  # inaccurate
+        ("예를 들어", ("예", "아니오"), None),  # for example
+        ("예, 맞습니다", ("예", "아니오"), "예"),
+        ("ข้อความนี้เป็นเชิงบวก", ("เชิงบวก", "เชิงลบ"), "เชิงบวก"),
+        ("ไม่ใช่", ("ใช่", "อาจจะ"), None),
+        ("सकारात्मक", ("सकार", "नकार"), None),
+        ("यह सकारात्मक है।", ("सकारात्मक", "नकारात्मक"), "सकारात्मक"),
+        ("0.5", ("0", "1"), None),
+        ("Score: -1", ("0", "1"), None),
+        ("Score: \u22121", STANCES, "-1"),
+        ("I say us.", ("US", "us"), "us"),
+    ],
+)
+def test_label_in_text_knows_where_words_end_in_any_script(
+    said: str, labels: tuple[str, ...], label: str | None
+) -> None:
+    assert read_answer(said, '"label_in_text"', labels).label == label
+
+
+@pytest.mark.parametrize(
+    ("reader", "piece"),
+    [
+        ('"label"', "a\n"),
+        ('"label"', "("),
+        ('"label_in_text"', "正面"),
+        ('"label_in_text"', "\ufdfa"),
+        ('"first_integer"', "\u2212"),
+    ],
+)
+def test_a_hostile_completion_is_over_at_once(piece: str, reader: str) -> None:
+    completion = piece * (300_000 // len(piece))
+    started = time.process_time()
+    read_answer(completion, reader, (*WORDS, *STANCES, "正面", "负面"))
+    assert time.process_time() - started < 2
+
+
 def test_blank_is_not_a_refusal() -> None:
     assert read_answer(" \n\t", '"exact"', LABELS, ".*")[:4] == (None, True, False, False)
 
@@ -65,7 +255,7 @@ def test_a_hostile_pattern_is_over_at_once() -> None:
     assert time.process_time() - started < 2
 
 
-@given(st.text(), st.sampled_from(['"exact"', '"first_integer"', '"label_in_text"', REGEX, FIELD]))
+@given(st.text(), st.sampled_from(['"exact"', '"label"', '"first_integer"', '"label_in_text"', REGEX, FIELD]))
 def test_whatever_is_said_it_is_a_label_or_none(completion: str, reader: str) -> None:
     reading = read_answer(completion, reader, LABELS, "sorry")
     assert reading.label is None or reading.label in LABELS

@@ -6,6 +6,7 @@ years". Set beside a judge, it shows how much of a score's spread such rigidity 
 Every word and mark of the text becomes one character, its class: N for "answer", L for "is", S for a sign. Whether an S
 is a choice is told by short patterns over the classes before and behind it, and the last S that is one counts. The
 patterns are RE2 and see `REACH` classes, so time is linear in the text.
+Other languages are read in English words (`option_languages`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from itertools import compress, islice, repeat
 from typing import NamedTuple
 
 import re2
+
+from udfs.scoring.option_languages import in_english
 
 VERSION: int = 1
 
@@ -182,7 +185,7 @@ _CLAUSE_END = re.compile(rb"[n.,;:)(<&|cCbEWgkq-]")
 _SENTENCE_END = re.compile(rb"\)*[n.C<]")
 _ALONE = re.compile(rb"[).:;,]*(?:<\|.>)*n")
 _REASONED = re.compile(rb"[).:,-]*C")
-_WITH_TEXT = re.compile(rb"[).:gq-]+(?!(?:[LRZ]|M+B)[fD]*[!~x])[^n?]")
+_WITH_TEXT = re.compile(rb"[).:gq-]+(?!x[NO]|(?:[LRZ]|M+B)[fD]*[!~x])[^n?]")
 
 # between signs
 _JOIN = re.compile(rb"\)*[,;k]?[&|]*[fO]*\(*")
@@ -234,16 +237,19 @@ def read_option(completion: str, enumerators: Sequence[str]) -> OptionReading:
 def read_options(completions: Iterable[str], enumerators: Sequence[str]) -> list[OptionReading]:
     """Returns `read_option` of each of many completions, in two thirds of the time."""
     signs = _signs(tuple(enumerators))
-    return [_last_choice(mentions) for texts in _batches(completions) for mentions in _classified(texts, signs)]
+    return [
+        _last_choice(mentions) for texts in _batches(completions, enumerators) for mentions in _classified(texts, signs)
+    ]
 
 
-def _batches(completions: Iterable[str]) -> Iterator[list[str]]:
-    """Bounded texts, as many together as are quickest to classify and no more than fit in a little memory."""
+def _batches(completions: Iterable[str], enumerators: Sequence[str]) -> Iterator[list[str]]:
+    """Bounded texts in English, as many together as are quickest to classify and no more than fit in a little memory."""
     texts, n_characters = [], 0
     for completion in completions:
         text = completion.strip().replace(_RECORD, " ")
         if len(text) > HEAD_CHARACTERS + TAIL_CHARACTERS:
             text = f"{text[:HEAD_CHARACTERS]}cut{text[-TAIL_CHARACTERS:]}"
+        text = in_english(text, enumerators)
         texts.append(text)
         n_characters += len(text)
         if n_characters > _BATCH_CHARACTERS:

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from flows.system.keys import as_json
+from models_registry.cards import composed
 from models_registry.errors import DataError
 from models_registry.tables import ESCAPED, escape
 
@@ -97,8 +98,8 @@ def letter_of(value: str | None, choices: Sequence[str], *, by_text: bool = Fals
     """
     if value is None:
         return None
-    letters, text = letters_of(len(choices)), value.strip()
-    same = [letter for letter, choice in zip(letters, choices, strict=False) if choice.strip() == text]
+    letters, text = letters_of(len(choices)), composed(value.strip())
+    same = [letter for letter, choice in zip(letters, choices, strict=False) if composed(choice.strip()) == text]
     is_letter = text.upper() in letters
     if is_letter and not (by_text and same):
         return text.upper()

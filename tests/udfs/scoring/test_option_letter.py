@@ -389,6 +389,8 @@ REPLIES: list[tuple[str, int | str]] = [
     ("The answer is (D) Not enough information.", 3),
     ("D) Cannot be determined", 3),
     ("D. Not given", 3),
+    ("D. False", 3),
+    ("D - wrong answer.", NO_CHOICE),
     ("B. is sitting on the couch", 1),
     ("After careful consideration, I have decided to go with option A.", 0),
     ("After careful consideration, I have decided that the answer is option A.", 0),

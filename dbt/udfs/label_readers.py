@@ -1,0 +1,217 @@
+"""Reads which label of a closed set a text gives: the text is the label, holds it as whole words, or begins with its number.
+
+What comes out is one of the labels as they are written, or None. Labels that a reader cannot tell apart are never read as one
+another.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from udfs.spelling import MINUS, SURE_MINUS, canonical, folded, numeral, with_ascii_digits, without_unseen
+from udfs.writing_systems import AROUND, is_whole
+
+Labels = tuple[str, ...]
+
+NAMES_OF_ANSWERS = (
+    "label|answer|category|class|classification|sentiment|output|result|response|prediction|verdict|choice|respuesta|etiqueta|"
+    "categoría|réponse|étiquette|catégorie|antwort|kategorie|risposta|etichetta|categoria|resposta|rótulo|antwoord|"
+    "odpowiedź|kategoria|ответ|категория|відповідь|категорія|cevap|yanıt|etiket|jawaban|kategori|svar|đáp án|nhãn|الإجابة|"
+    "التصنيف|תשובה|उत्तर|คำตอบ|答案|标签|標籤|类别|類別|情感|答え|回答|ラベル|感情|정답|답변|라벨|감정"
+)
+"""Words that models write before a label, with a colon behind."""
+LONGEST_MARKS = 120  # characters of marks and of a word before a label, at most
+
+
+def exact(text: str, labels: Labels) -> str | None:
+    """Returns the label that a text without the white space around it is, in any of its canonically equivalent forms."""
+    text = text.strip()
+    return text if text in labels else _spelled(labels, canonical).get(canonical(text))
+
+
+def named(text: str | None, labels: Labels) -> str | None:
+    """Returns the label that somebody else's pattern or field holds: the label itself, or the same number in other characters."""
+    if text is None:
+        return None
+    label = exact(text, labels)
+    number = numeral(text) if label is None else None
+    return label if number is None else _spelled(labels, numeral).get(number)
+
+
+def label(text: str, labels: Labels) -> str | None:
+    """Returns the label that a text is but for case, a final full stop, quotes, Markdown, and a word such as `Label:` before it.
+
+    Where the text is none, it is the label that stands alone in a line, if no other line is another label. "40 Environment" is
+    neither 40 nor Environment.
+    """
+    found = exact(text, labels) or _alone(text, labels)
+    if found is not None or "\n" not in text.strip():
+        return found or None
+    lines = {_alone(line, labels) for line in dict.fromkeys(text.splitlines())} - {None}
+    return next(iter(lines)) or None if len(lines) == 1 else None
+
+
+def label_in_text(text: str, labels: Labels) -> str | None:
+    """Returns the one label that stands in a text as whole words; of a label inside a longer one, the longer one counts.
+
+    Case counts only where labels differ by nothing else.
+    """
+    spell = folded if len(set(map(folded, labels))) == len(labels) else canonical
+    spelled = spell(text)
+    taken, found = bytearray(len(spelled)), None
+    for words, label in sorted(_spelled(labels, spell).items(), key=lambda each: -len(each[0])):
+        for start in _places(spelled, words):
+            end = start + len(words)
+            if taken.find(1, start, end) < 0:
+                if found not in (None, label):
+                    return None
+                found = label
+                taken[start:end] = b"\1" * len(words)
+    return found
+
+
+def _places(text: str, words: str) -> Iterator[int]:
+    """Gives where whole words begin in a text; places with the same characters around them are looked at once."""
+    known: dict[str, bool] = {}
+    start = text.find(words) if words else -1
+    while start >= 0:
+        end = start + len(words)
+        around = text[max(0, start - AROUND) : end + AROUND]
+        if around not in known:
+            known[around] = is_whole(text, start, end)
+        if known[around]:
+            yield start
+        start = text.find(words, start + 1)
+
+
+_DIGITS = re.compile(r"\d+")
+_MINUS, _LONG = frozenset(MINUS), frozenset("—―﹘ーｰ")
+_SIGN_WORD = re.compile(
+    r"(?:\b(?P<sure>minus|moins|menos|meno|минус|мінус|eksi|âm|سالب|ऋण)|(?P<joined>负|負|マイナス|마이너스|ลบ)|"
+    r"\b(?:negati[fv][aeo]?|négatif))\s*$",
+    re.IGNORECASE,
+)
+
+
+def first_integer(text: str, labels: Labels) -> str | None:
+    """Returns the label that is the first whole number in a text: +3 and 03 are 3, unless a label is spelled so.
+
+    Every dash that people write for minus is one, and the digits of all scripts are digits. Where a dash may as well be a hyphen,
+    a bullet or a dash of the sentence ("type-1", "- 1") and the number with and without it are both labels, neither is read.
+    """
+    plain = with_ascii_digits(without_unseen(text))
+    found = _DIGITS.search(plain)
+    if found is None:
+        return None
+    signs = _signs(plain[max(0, found.start() - 20) : found.start()])
+    spelled = [f"{sign}{found[0]}" for sign in signs]
+    if len(spelled) == 1 and spelled[0] in labels:
+        return spelled[0]
+    wanted = {_as_integer(each) for each in spelled} - {None}
+    equal = [each for each in labels if _as_integer(each) in wanted]
+    return equal[0] if len(equal) == 1 else None
+
+
+def _signs(before: str) -> tuple[str, ...]:
+    """Returns the signs that a number may have by what stands before it."""
+    text = before.rstrip(" \t\u00a0\u2009\u202f")
+    sign, further = text[-1:], text[-2:-1]
+    is_near = text == before
+    if sign and sign in "+\uff0b\ufe62" and is_near:
+        return ("+",)
+    if sign in _MINUS:
+        if sign in SURE_MINUS and further not in _MINUS:
+            return ("-",)
+        is_joined = further.isalnum() and (sign in _LONG or not _is_of_unspaced(further))
+        return ("-",) if is_near and not is_joined and further not in _MINUS else ("-", "")
+    word = _SIGN_WORD.search(before)
+    if word is None:
+        return ("",)
+    return ("-",) if word["sure"] or word["joined"] else ("-", "")
+
+
+def _is_of_unspaced(character: str) -> bool:
+    return character >= "\u0e00" and not "\uff10" <= character <= "\uff5a"
+
+
+def _as_integer(text: str) -> int | None:
+    number = numeral(text)
+    try:  # more digits than Python converts are no label either
+        return None if number is None else int(number)
+    except ValueError:
+        return None
+
+
+@functools.lru_cache(maxsize=256)
+def _spelled(labels: Labels, spell: Callable[[str], str | None]) -> Mapping[str, str]:
+    """Returns labels by a spelling of theirs; those that have it in common are left out."""
+    spellings = [(spell(label), label) for label in labels]
+    times = Counter(spelling for spelling, _ in spellings)
+    return {spelling: label for spelling, label in spellings if spelling is not None and times[spelling] == 1}
+
+
+# --- a label and what may stand around it
+
+_PAIRS = dict(zip("\"'([“„‘«‹「『【《〈", "\"')]””’»›」』】》〉", strict=True))
+_MARKS = "*_~`"
+_OPENING = re.compile(r"\A(?:#{1,6}\s+|[-*+•‣◦▪]\s+(?!\d)|>\s*|```\w*\s+)")
+_CLOSING = re.compile(r"(?:[.。．｡।۔።។!！…]+|\s*```|</s>|<\|\w{1,30}\|>|<end_of_turn>|<eos>)$")
+_LEAD = re.compile(
+    rf"\A[*_\"'`]{{0,3}}(?:(?:the|my)\s)?(?:(?:final|correct|predicted)\s)?(?:{NAMES_OF_ANSWERS})[*_\"'`]{{0,3}}\s*[:：=]\s*(?:[*_]{{1,3}}\s+)?",
+    re.IGNORECASE,
+)
+
+
+def _alone(text: str, labels: Labels) -> str | None:
+    """Returns the label that a text is but for what stands around it, "" where it may be several, and None where it is none."""
+    core = ""
+    longest, by_core = _cores(labels)
+    if len(text) > longest + LONGEST_MARKS:
+        return None
+    for form in _forms(text):
+        core = _key(form)
+        if (spelled := exact(form, labels)) is not None:
+            return spelled
+    found = by_core.get(core, ())
+    return None if not found else found[0] if len(found) == 1 else ""
+
+
+@functools.lru_cache(maxsize=256)
+def _cores(labels: Labels) -> tuple[int, Mapping[str, Sequence[str]]]:
+    """Returns the length of the longest label, and the labels by what is left of them without what `label` ignores."""
+    by_core: dict[str, list[str]] = {}
+    for each in labels:
+        *_, last = _forms(each)
+        by_core.setdefault(_key(last), []).append(each)
+    return max(map(len, labels), default=0), by_core
+
+
+def _key(text: str) -> str:
+    return numeral(text) or folded(text)
+
+
+def _forms(text: str) -> Iterator[str]:
+    """Gives a text, and the same with one mark after the other taken from around it, until none is left or it would be empty."""
+    form = without_unseen(text).strip()
+    yield form
+    while (less := next((less for take in _TAKEN if (less := take(form).strip()) != form), "")) != "":
+        form = less
+        yield form
+
+
+def _within_quotes(text: str) -> str:
+    return text[1:-1] if _PAIRS.get(text[:1]) == text[-1:] else text
+
+
+_TAKEN: Sequence[Callable[[str], str]] = (
+    functools.partial(_OPENING.sub, ""), lambda text: text.strip(_MARKS), _within_quotes, functools.partial(_LEAD.sub, ""),
+    functools.partial(_CLOSING.sub, ""),
+)  # fmt: skip
+
+LABEL_READERS: Mapping[str, Callable[[str, Labels], str | None]] = {
+    "exact": exact, "label": label, "label_in_text": label_in_text, "first_integer": first_integer,
+}  # fmt: skip
+"""The readers that a card names by a word."""

@@ -1,0 +1,74 @@
+"""Ways to write the same text: composed or not, in either case or width, with other digits, dashes and quotes."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+MINUS = "-\u2212\u2010\u2011\u2012\u2013\u2014\u2015\u02d7\u207b\u208b\u2796\ufe58\ufe63\uff0d\u30fc\uff70"
+"""Dashes that people and models write for minus; the last two are the long vowel of Japanese keyboards."""
+SURE_MINUS = "\u2212\u207b\u208b\u2796\ufe63\uff0d"
+"""Those that are no bullet, hyphen or dash of a sentence."""
+_PHRASES = {0xFDFA: " ", 0xFDFB: " "}  # characters that stand for phrases of up to 18
+
+# the long vowel of Japanese is a letter elsewhere than before a number
+_DASHES = dict.fromkeys(map(ord, MINUS[:-2]), "-")
+_QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'") | dict.fromkeys(
+    map(ord, "\u201c\u201d\u201f"), '"'
+)
+_UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]")
+
+
+def canonical(text: str) -> str:
+    """Returns a text in Unicode's composed form (NFC): canonically equivalent texts become equal, and no others."""
+    return unicodedata.normalize("NFC", text)
+
+
+def folded(text: str) -> str:
+    """Returns what texts have in common that differ in case, width, white space, unseen characters, dashes or digits alone.
+
+    A dotless i counts as i, as capitals of Turkish make it one.
+    """
+    seen = _UNSEEN.sub("", text).translate(_PHRASES) if not text.isascii() else text
+    wide = unicodedata.normalize("NFKC", seen).casefold().replace("i\u0307", "i").replace("\u0131", "i")
+    if not wide.isascii():
+        wide = with_ascii_digits(unicodedata.normalize("NFKC", wide).translate(_DASHES | _QUOTES))
+    return " ".join(wide.split())
+
+
+def with_ascii_digits(text: str) -> str:
+    """Returns a text with the decimal digits of all scripts, and those in circles, as 0 to 9."""
+    if text.isascii():
+        return text
+    digits = {character: _digit(character) for character in set(text)}
+    return text.translate({ord(character): digit for character, digit in digits.items() if digit is not None})
+
+
+def _digit(character: str) -> str | None:
+    if character.isascii():
+        return None
+    decimal = unicodedata.decimal(character, None)
+    if decimal is not None:
+        return str(decimal)
+    return unicodedata.normalize("NFKC", character) if "\u2460" <= character <= "\u2473" else None
+
+
+_NUMBER = re.compile(rf"(?:([+\uff0b{re.escape(MINUS)}])|([{SURE_MINUS}])\s+)?(\d+(?:[.,]\d+)?)")
+
+
+def numeral(text: str) -> str | None:
+    """Returns a number with its sign in ASCII, a plus left out; None for another text.
+
+    >>> numeral("\u22121"), numeral("\uff0b\uff11"), numeral("03"), numeral("one")
+    ('-1', '1', '03', None)
+    """
+    if len(text) > 100:  # no label is such a number
+        return None
+    found = _NUMBER.fullmatch(with_ascii_digits(_UNSEEN.sub("", text.strip())))
+    sign = found and (found[1] or found[2])
+    return found and f"{'-' if sign and sign in MINUS else ''}{found[3]}"
+
+
+def without_unseen(text: str) -> str:
+    """Returns a text without characters that nobody sees, as marks of direction and of zero width."""
+    return text if text.isascii() else _UNSEEN.sub("", text)
