@@ -24,18 +24,18 @@ def json_of(text: bytes, shown: str, *, made: int = MADE, n_packed: int = 0, as_
 
     Lone surrogates in keys are escaped, since no column can be called so; those in values stay. `n_packed` is the number of
     bytes that the text takes in its file, where that may be a large one of its own. `as_written` leaves numbers text, and
-    refuses a key that stands twice. Raises DataError naming `shown` for what is no JSON, nested too deep, or of more values than `made` bytes
-    hold.
+    refuses a key that stands twice. Raises DataError naming `shown` for what is no JSON, nested too deep, or of more values
+    than `made` bytes hold.
     """
     if len(text) > made // _AT_WORST:
         _refuse_costly(text, shown, made + TIMES * n_packed)
     may_be_halved = b"\\ud" in text or b"\\uD" in text or b"\xed" in text
-    numbers = {"parse_int": str, "parse_float": str, "parse_constant": str} if as_written else {}
+    number = str if as_written else None
     hook = _without_doubles if as_written else _with_whole_keys if may_be_halved else None
     try:
         decoded = text.decode(json.detect_encoding(text), "surrogatepass")
         del text  # of a large file this is the half of what it takes
-        return json.loads(decoded, object_pairs_hook=hook, **numbers)
+        return json.loads(decoded, object_pairs_hook=hook, parse_int=number, parse_float=number, parse_constant=number)
     except RecursionError:
         msg = f"{shown}: JSON nested too deep to be read"
     except (ValueError, UnicodeDecodeError) as error:

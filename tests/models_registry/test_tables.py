@@ -60,7 +60,8 @@ def test_what_is_not_read_is_one_line(tmp_path: Path, content: bytes, message: s
 # ---------------------------------------------------------------- counts
 _TEXTS = st.recursive(
     st.one_of(st.none(), st.integers(0, 9), st.text('ab\\"[]{},:é\n')),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text('k"\\,:'), inner),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text('k"\\,:', max_size=4), inner, max_size=4),
+    max_leaves=8,
 )
 
 
