@@ -14,6 +14,7 @@ from models_registry.mart_columns import yaml_loader
 
 MAX_CARD_BYTES = 1_000_000
 MAX_DEPTH = 30
+MAX_VALUES = 50_000  # keys count too; each takes 1.5 kB and 50 µs until it is a card
 LOADER = yaml_loader()
 _ID = re.compile(r"""(?m)^(["']?)([^\s"'#:,&*!|>%@{}\[\]-][^"'\n]{0,199}?)\1 {0,9}:(?=\s|$)""")
 
@@ -89,9 +90,13 @@ def ids_in(path: Path) -> tuple[str, ...]:
 
 
 def _refuse_tricks(text: str, file: str) -> None:
-    """Refuses aliases, which multiply, and nesting, which the scanner takes quadratic time for, while it is still shallow."""
-    depth = 0
+    """Refuses early what multiplies: aliases, nesting, which takes quadratic time, and more values than cards have."""
+    depth = n_values = 0
     for event in yaml.parse(text, Loader=LOADER):
+        n_values += isinstance(event, yaml.NodeEvent)
+        if n_values > MAX_VALUES:
+            msg = f"{file} line {_line(event)}: more than {MAX_VALUES:,} values, at most so many stand in a card file"
+            raise CardError(msg)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             msg = f"{file} line {_line(event)}: nested deeper than {MAX_DEPTH}"

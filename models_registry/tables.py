@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,25 +11,35 @@ from typing import Any
 import polars as pl
 
 from models_registry.errors import DataError
+from models_registry.read_csv import csv_frame, most_cells, refuse_cells, refuse_columns
+from models_registry.read_json import escape, json_of, lines_of
+from models_registry.read_parquet import parquet_frame
+
+__all__ = ["ESCAPED", "MAX_TEXT", "escape", "read_text_table", "refuse_long_texts"]
 
 ESCAPED = "is_escaped"
-MAX_COLUMNS = 1000
-_LINES_A_BATCH = 100_000
-_SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
+MAX_TEXT = 1 << 24  # bytes of one value
+_ROWS_A_BATCH = 100_000
+_BYTES_A_BATCH = 1 << 26
+_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 
 
 def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool = False) -> pl.DataFrame:
     """Returns all rows with every column as String, missing values null; `shown` names the file in errors.
 
-    CSV: an empty field is an empty string, unless its column also quotes empty strings: then the bare one is missing.
+    CSV: fields are separated by the comma, semicolon, tab or bar that the header has, in UTF-8 or UTF-16; an empty field is an
+    empty string, unless its column also quotes empty strings: then the bare one is missing.
     JSONL: numbers stay as written, nested values are JSON text; lone surrogates are escaped and the boolean column
     `is_escaped`, there only when needed, marks the row. Parquet: whole numbers, booleans and times become text, structs
-    JSON; so do floats, whose spelling is not the writer's, unless `keep_floats`. Raises DataError in one line.
+    JSON; so do floats, whose spelling is not the writer's, unless `keep_floats`. Raises DataError in one line, also for a file
+    of more columns, values or texts than one of its size may have.
     """
     shown = shown or str(path)
-    reader = dict(zip(_SUFFIXES, (_csv, _jsonl, _jsonl, _parquet), strict=True)).get(path.suffix.lower())
+    reader = dict(zip(_SUFFIXES, (csv_frame, csv_frame, _jsonl, _jsonl, _parquet), strict=True)).get(
+        path.suffix.lower()
+    )
     if reader is None:
-        msg = f"{shown}: not a .csv, .jsonl or .parquet file"
+        msg = f"{shown}: not a .csv, .tsv, .jsonl or .parquet file"
         raise DataError(msg)
     if "\x00" in str(path) or not path.is_file():
         msg = f"{shown}: no such file{_nearest_file(path)}"
@@ -46,12 +54,20 @@ def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool =
     except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
         if isinstance(error, pl.exceptions.NoDataError):
             return pl.DataFrame()
-        msg = f"{shown}: not readable as {path.suffix[1:].upper()}: {str(error).splitlines()[0][:200]}"
+        hint = "; save it as UTF-8" if isinstance(error, UnicodeDecodeError) else ""
+        msg = f"{shown}: not readable as {path.suffix[1:].upper()}: {str(error).splitlines()[0][:200]}{hint}"
         raise DataError(msg) from None
-    if len(frame.columns) > MAX_COLUMNS:
-        msg = f"{shown}: {len(frame.columns)} columns, at most {MAX_COLUMNS} are read; is it really {path.suffix[1:].upper()}?"
-        raise DataError(msg)
+    refuse_long_texts(frame, shown)
     return frame
+
+
+def refuse_long_texts(frame: pl.DataFrame, shown: str) -> None:
+    """Raises DataError for the first text of a column that is longer than any answer."""
+    for column, dtype in frame.schema.items():
+        if dtype == pl.String and (frame[column].str.len_bytes().max() or 0) > MAX_TEXT:  # type: ignore[operator]
+            row = int((frame[column].str.len_bytes() > MAX_TEXT).arg_max() or 0)
+            msg = f"{shown} row {row + 1}: {column[:80]}: a text of more than {MAX_TEXT:,} bytes, which is not read"
+            raise DataError(msg)
 
 
 def _nearest_file(path: Path) -> str:
@@ -66,40 +82,8 @@ def _nearest_file(path: Path) -> str:
     return f"; nearest: {beside[close[0]]}" if close else ""
 
 
-def _csv(path: Path, shown: str) -> pl.DataFrame:
-    with path.open("rb") as file:
-        if b"\x00" in file.readline(1_000_000):
-            msg = f"{shown} line 1: NUL bytes in the header: a binary file, not CSV"
-            raise DataError(msg)
-    _even(path, shown)
-    frame = pl.read_csv(path, infer_schema=False)
-    for column in frame.columns:
-        head, _, number = column.rpartition("_duplicated_")
-        if head in frame.columns and number.isdigit():
-            msg = f"{shown} line 1: column '{head}' stands twice"
-            raise DataError(msg)
-    quotes_empty = [c for c in frame.columns if (frame[c] == "").any()]
-    return frame.with_columns(pl.col(c).fill_null("") for c in frame.columns if c not in quotes_empty)
-
-
-def _even(path: Path, shown: str) -> None:
-    """Refuses a record of fewer or more fields than the header: a file cut off must not read as blank answers."""
-    csv.field_size_limit(sys.maxsize)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            records = csv.reader(file)
-            n_columns = len(next(records, ()))
-            for number, record in enumerate(records, start=1):
-                if record and len(record) != n_columns:
-                    msg = f"{shown} row {number}: {len(record)} fields, the header has {n_columns}"
-                    raise DataError(msg)
-    except csv.Error as error:
-        msg = f"{shown}: not readable as CSV: {error}"
-        raise DataError(msg) from None
-
-
 def _parquet(path: Path, shown: str) -> pl.DataFrame:
-    frame = pl.read_parquet(path)
+    frame = parquet_frame(path, shown)
     texts = []
     for name, dtype in frame.schema.items():
         if dtype == pl.String or dtype.is_float():
@@ -119,83 +103,61 @@ def _parquet(path: Path, shown: str) -> pl.DataFrame:
 
 
 def _jsonl(path: Path, shown: str) -> pl.DataFrame:
-    batches, columns, any_escaped = [], {}, False
-    for rows in _batched(_json_rows(path, shown)):
-        for row in rows:
-            columns.update(dict.fromkeys(row))
-        any_escaped = any_escaped or ESCAPED in columns
-        batches.append(rows)
-    columns.pop(ESCAPED, None)
-    if not columns:
-        return pl.DataFrame()
     frames = [
-        pl.DataFrame({name: pl.Series(name, [r.get(name) for r in rows], dtype=pl.String) for name in columns})
-        for rows in batches
-    ]
-    frame = pl.concat(frames)
-    if any_escaped:
-        flags = [ESCAPED in row for rows in batches for row in rows]
-        frame = frame.with_columns(pl.Series(ESCAPED, flags, dtype=pl.Boolean))
-    return frame
+        pl.DataFrame({
+            name: pl.Series(name, [row.get(name) for row in rows], dtype=pl.Boolean if name == ESCAPED else pl.String)
+            for name in dict.fromkeys(name for row in rows for name in row)
+        })
+        for rows in _batches(path, shown)
+    ]  # fmt: skip
+    if not frames:
+        return pl.DataFrame()
+    frame = pl.concat(frames, how="diagonal")
+    if ESCAPED not in frame.columns:
+        return frame
+    return frame.select(pl.exclude(ESCAPED), pl.col(ESCAPED).fill_null(False))  # noqa: FBT003
 
 
-def _batched(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def _batches(path: Path, shown: str) -> Iterator[list[dict[str, Any]]]:
+    """Gives the rows, some at a time: as dicts they take several times what they take in a frame."""
     batch: list[dict[str, Any]] = []
-    for row in rows:
+    columns: set[str] = set()
+    n_rows = n_bytes = 0
+    limit = most_cells(path)
+    for number, line in lines_of(path, shown):
+        row = _json_row(line, f"{shown} line {number}")
+        if not row.keys() <= columns:
+            columns |= row.keys()
+            refuse_columns(len(columns - {ESCAPED}), path, shown)
+        n_rows, n_bytes = n_rows + 1, n_bytes + len(line)
+        refuse_cells(n_rows, len(columns), limit, shown)
         batch.append(row)
-        if len(batch) == _LINES_A_BATCH:
+        if len(batch) == _ROWS_A_BATCH or n_bytes > _BYTES_A_BATCH:
             yield batch
-            batch = []
-    if batch:
+            batch, n_bytes = [], 0
+    if batch and columns:
         yield batch
 
 
-def _json_rows(path: Path, shown: str) -> Iterator[dict[str, Any]]:
-    decode = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_no_doubles).decode
-    with path.open(encoding="utf-8-sig", newline="\n") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = decode(line)
-            except (ValueError, RecursionError) as error:
-                msg = f"{shown} line {number}: not JSON: {error}"
-                raise DataError(msg) from None
-            if not isinstance(row, dict):
-                msg = f"{shown} line {number}: an object is wanted, found {type(row).__name__}"
-                raise DataError(msg)
-            if ESCAPED in row:
-                msg = f"{shown} line {number}: the name '{ESCAPED}' is kept for promptaudit"
-                raise DataError(msg)
-            yield _as_text(row)
-
-
-def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row = dict(pairs)
-    if len(row) != len(pairs):
-        msg = "a key stands twice"
-        raise ValueError(msg)
-    return row
+def _json_row(line: bytes, place: str) -> dict[str, Any]:
+    row = json_of(line, place, as_written=True)
+    if not isinstance(row, dict):
+        msg = f"{place}: an object is wanted, found {type(row).__name__}"
+        raise DataError(msg)
+    if ESCAPED in row:
+        msg = f"{place}: the name '{ESCAPED}' is kept for promptaudit"
+        raise DataError(msg)
+    return _as_text(row)
 
 
 def _as_text(row: dict[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in row.items():
-        key = escape(name)[0]
         if value is not None and not isinstance(value, str):
             value = json.dumps(value, ensure_ascii=False)  # noqa: PLW2901
         if value is not None and not value.isascii():
             value, is_escaped = escape(value)  # noqa: PLW2901
             if is_escaped:
                 out[ESCAPED] = True
-        out[key] = value
+        out[name] = value
     return out
-
-
-def escape(text: str) -> tuple[str, bool]:
-    r"""Returns the text with lone surrogates, which UTF-8 cannot hold, written as \udXXX, and whether there were any."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "backslashreplace").decode(), True
-    return text, False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from flows.marts.transform import own_readers, transform
 from flows.report import report
 from flows.settings import Settings
 from flows.system.child_processes import guarded
+from flows.system.files import file_sha256
 from flows.system.keys import as_json, content_id
 from flows.trust.readers import trusted_readers
 from flows.warehouse import Warehouse, now
@@ -70,7 +70,7 @@ def take_sheet(
     what a later file says of the same answer replaces it.
     """
     rulings, n_not_ruled = read_rulings(path, annotator)
-    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    sha256 = file_sha256(path)
     warehouse, audit_run_id = Warehouse(settings.warehouse), resolve_id(Warehouse(settings.warehouse), run)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
         make_ready(warehouse, progress, settings.spool)

@@ -240,8 +240,13 @@ def apart() -> Iterator[None]:
     working folder is that of all threads: none that needs it may run beside this.
     """
     silence()
-    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
-    os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
+    for logger in (
+        "LOGGING",
+        "SERVER_LOGGING",
+        "INTERNAL_LOGGING",
+        "LOGGING_ROOT",
+    ):  # the last has those of its services
+        os.environ.setdefault(f"PREFECT_{logger}_LEVEL", "CRITICAL")
     folder = user_cache.folder("prefect")
     try:
         home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect").expanduser().absolute()

@@ -65,7 +65,7 @@ def columns_of(path: Path, labels: Sequence[str] = ()) -> DataColumns:
     text = usual[0] if usual else max(texts, key=lambda name: frame[name].str.len_chars().mean() or 0)
     found = tuple(labels) or (() if gold is None else tuple(_values(frame, gold)))
     if len(found) < 2:  # noqa: PLR2004 - one label is no question
-        msg = f"{path}: no column holds a few labels, of {_listed(frame)}; name them: --labels yes,no{_parted(frame)}"
+        msg = f"{path}: no column holds a few labels, of {_listed(frame)}; name them: --labels yes,no"
         raise UsageError(msg)
     return DataColumns(input=text, gold_label=gold, id=key, labels=found, n_rows=frame.height)
 
@@ -87,12 +87,6 @@ def _listed(frame: pl.DataFrame) -> str:
     """Returns the first columns of a file, for a message."""
     shown = ", ".join(repr(name[:80]) for name in frame.columns[:MOST_SHOWN])
     return shown if frame.width <= MOST_SHOWN else f"{shown}, ..."
-
-
-def _parted(frame: pl.DataFrame) -> str:
-    """Returns a hint for a file of one column whose name has another separator than the comma in it."""
-    sign = next((sign for sign in (";", "\t", "|") if frame.width == 1 and sign in frame.columns[0]), None)
-    return "" if sign is None else f"; columns are parted by commas here, and this file has {sign!r}"
 
 
 def _quoted(label: str) -> str:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import signal
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from flows.cli import cards, evidence, nights, questions, repairs, runs
-from flows.cli.app import app
+from flows.cli.app import app, state
 from flows.system.garbage import collect_rarely
 from models_registry.errors import PromptauditError, UsageError
 
 __all__ = ["app", "cards", "evidence", "main", "nights", "questions", "repairs", "runs"]
 
 INTERRUPTED = 130
+CONTINUED = {"run", "nightly", "serve", "import", "rebuild", "try", "compare", "annotate", "erase"}
+"""Commands that land something, and go on with it where they are run again."""
 _OPTION = re.compile(r"--[\w-]+(=|\Z)")
 SHARED_VALUES = ("--warehouse", "--registry")  # accepted before or after the command
 SHARED_FLAGS = ("--json", "--quiet", "--debug")
@@ -37,6 +41,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         "t",
         "y",
     )
+    if not debug:
+        _quiet_libraries()
     try:
         with sparing_pandas():
             left = app(hoisted(words), standalone_mode=False, prog_name="promptaudit")
@@ -46,7 +52,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except PromptauditError as error:
         code = _fail(error.lines, error.exit_code, error, debug=debug)
     except KeyboardInterrupt:
-        code = _fail("interrupted; what had landed is kept, run again to continue", INTERRUPTED, None, debug=debug)
+        kept = "; what had landed is kept, run again to continue" if state.command in CONTINUED else ""
+        code = _fail(f"interrupted{kept}", INTERRUPTED, None, debug=debug)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
@@ -54,6 +61,12 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = _fail(_one_line(error), 2, error, debug=debug)
     sys.stdout.flush()
     raise SystemExit(code)
+
+
+def _quiet_libraries() -> None:
+    """Has libraries write nothing to the terminal by themselves: what they warn of concerns our code, and --debug shows it."""
+    logging.getLogger().addHandler(logging.NullHandler())  # Python itself writes to stderr where there is none
+    warnings.simplefilter("ignore")
 
 
 def hoisted(arguments: list[str]) -> list[str]:

@@ -53,6 +53,7 @@ class State:
     as_json: bool = False
     quiet: bool = False
     debug: bool = False
+    command: str | None = None
 
     def settings(self) -> Settings:
         """Returns the settings: the options over the environment."""
@@ -118,6 +119,7 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def shared(
+    context: typer.Context,
     warehouse: Annotated[Path | None, typer.Option(envvar="PROMPTAUDIT_WAREHOUSE", help="The DuckDB file.")] = None,
     registry: Annotated[list[Path] | None, typer.Option(help="A folder of cards beside the shipped ones.")] = None,
     as_json: Annotated[
@@ -132,3 +134,4 @@ def shared(
     """Options shared by all commands, accepted before or after the command."""
     state.warehouse, state.registry = warehouse, tuple(registry or ())
     state.as_json, state.quiet, state.debug = as_json, quiet, debug
+    state.command = context.invoked_subcommand

@@ -17,7 +17,7 @@ from models_registry.errors import DataError, UsageError, nearest
 from models_registry.tables import ESCAPED, escape, read_text_table
 
 _PART = re.compile(r"""\s*(?P<name>\w+)\s*=\s*(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)"|(?P<path>[^,]*))\s*(?:,|$)""")
-_TABLES = (".csv", ".parquet")
+_TABLES = (".csv", ".tsv", ".parquet")
 _ROWS = (".jsonl", ".ndjson", ".json")
 MAX_SHOWN = 40  # columns that a message lists
 MAX_DEPTH = 3
@@ -97,7 +97,7 @@ def _refuse_other_tables(path: Path) -> None:
     """Raises DataError for a file that is neither called as one that is read nor begins as JSON."""
     suffix = path.suffix.lower()
     if suffix not in _ROWS and not head_of(path).lstrip().startswith((b"[", b"{")):
-        msg = f"{path}: {suffix or 'a file without a suffix'} is not read; write it as .csv, .jsonl, .json or .parquet"
+        msg = f"{path}: {suffix or 'a file without a suffix'} is not read; write it as .csv, .tsv, .jsonl, .json or .parquet"
         raise DataError(msg)
 
 

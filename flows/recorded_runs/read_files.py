@@ -10,7 +10,7 @@ import polars as pl
 
 from flows.recorded_runs.check_rows import MEASURED
 from flows.recorded_runs.formats import format_of
-from flows.recorded_runs.formats.answers import RecordedAnswers, frame_of_answers, text_of
+from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, Texts, frame_of_answers, text_of
 from flows.recorded_runs.formats.promptstability import as_recorded, is_of_promptstability
 from flows.recorded_runs.formats.rows import rows_of
 from flows.recorded_runs.infer_task import KINDS
@@ -19,7 +19,8 @@ from flows.recorded_runs.prompt_templates import variants_of_answers
 from flows.recorded_runs.prompt_variations import is_setting, is_variation
 from flows.recorded_runs.tell_apart import told_apart
 from models_registry.errors import DataError, UsageError, nearest
-from models_registry.tables import ESCAPED, escape, read_text_table
+from models_registry.read_csv import MAX_COLUMNS, most_cells, refuse_cells, refuse_columns
+from models_registry.tables import ESCAPED, escape, read_text_table, refuse_long_texts
 
 REQUIRED = ("model", "sample_id", "completion")
 OPTIONAL = (
@@ -67,6 +68,8 @@ def read_recordings(
         form = format_of(path) if wanted is None else None
         if form is not None:
             read = form.read(path, model)
+            Texts(path).take(read.answers)
+            _refuse_many_fields(read.answers)
             answers = [replace(each, model=model or each.model, task=task or each.task) for each in read.answers]
             _refuse_several(path, model, [each.model for each in read.answers])
             foreign.append((path, replace(read, answers=answers)))
@@ -79,11 +82,20 @@ def read_recordings(
     for (path, read), variants in zip(foreign, variants_of_answers([each for _, each in foreign]), strict=True):
         frame = frame_of_answers(read.answers, path, variants).with_columns(program=pl.lit(read.program))
         frames.append(frame.with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file")))
+    for frame in frames:
+        refuse_long_texts(frame, frame["file"][0])
     frame = pl.concat(frames, how="diagonal")
     if foreign:
         frame, more = _numbered_on(frame)
         notes += [*more, *_variant_notes(frame)]
     return Recordings(frame=frame, notes=tuple(notes), beside=tuple(b for _, read in foreign for b in read.beside))
+
+
+def _refuse_many_fields(answers: Sequence[Answer]) -> None:
+    most = max(answers, key=lambda answer: len(answer.fields), default=None)
+    if most is not None and len(most.fields) > MAX_COLUMNS:  # each is looked for in the prompt
+        msg = f"{most.place}: {len(most.fields)} fields of a sample, at most {MAX_COLUMNS} are read"
+        raise DataError(msg)
 
 
 def _refuse_several(path: Path, model: str | None, models: Sequence[str]) -> None:
@@ -98,6 +110,8 @@ def _own(path: Path) -> pl.DataFrame:
     if path.suffix.lower() == _JSON_SUFFIX:
         rows = [row for _, row in rows_of(path)]
         columns = dict.fromkeys(name for row in rows for name in row)
+        refuse_columns(len(columns), path, str(path))
+        refuse_cells(len(rows), len(columns), most_cells(path), str(path))
         return pl.DataFrame(
             {
                 name: pl.Series(name, [_safe(text_of(row.get(name))) for row in rows], dtype=pl.String)

@@ -677,9 +677,11 @@ def test_a_byte_order_mark_is_passed_over_in_documents(tmp_path: Path) -> None:
 
 
 def test_a_table_of_another_kind_is_named_as_not_read(tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text("id\tout\n1\tyes\n")
-    with pytest.raises(DataError, match=r"a\.tsv: \.tsv is not read; write it as \.csv, \.jsonl, \.json or \.parquet"):
-        read_recordings([tmp_path / "a.tsv"], mapping="model='m',sample_id=id,completion=out")
+    (tmp_path / "a.xml").write_text("<a/>")
+    with pytest.raises(
+        DataError, match=r"a\.xml: \.xml is not read; write it as \.csv, \.tsv, \.jsonl, \.json or \.parquet"
+    ):
+        read_recordings([tmp_path / "a.xml"], mapping="model='m',sample_id=id,completion=out")
 
 
 # ---------------------------------------------------------------- templates

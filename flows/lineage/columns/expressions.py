@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlglot import exp, parse, parse_one
+from sqlglot import ErrorLevel, exp, parse, parse_one
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope, walk_in_scope
 
@@ -226,4 +226,6 @@ def _put_in(expression: exp.Expr, replaced: Mapping[int, exp.Expr]) -> exp.Expr:
 
 
 def _sql(expression: exp.Expr) -> str:
-    return expression.sql(dialect=DIALECT, normalize_functions="lower", comments=False)
+    return expression.sql(
+        dialect=DIALECT, normalize_functions="lower", comments=False, unsupported_level=ErrorLevel.IGNORE
+    )

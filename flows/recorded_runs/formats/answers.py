@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,9 @@ from models_registry.errors import DataError
 from models_registry.tables import ESCAPED, escape
 
 PROGRAM_SCORE = "program_score"
+MOST_TEXT = 1 << 28  # characters, those of each answer counted, beyond `TIMES_TEXT` for each byte of a file
+TIMES_TEXT = 100  # samples of 64 repeats, whose prompts stand in the file once, take 40
+_OF_AN_ANSWER = 500  # what an answer takes without its texts
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -86,6 +88,28 @@ class RecordedAnswers:
     beside: tuple[Path, ...] = ()  # other files that were read with it
 
 
+class Texts:
+    """Counts the texts of a file's answers: what stands in it once may be in each, and of a small file comes no large run."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.limit = MOST_TEXT + TIMES_TEXT * path.stat().st_size
+        self._n = 0
+
+    def take(self, answers: Sequence[Answer]) -> None:
+        """Counts the answers in; raises DataError naming the place of the one that is too much."""
+        for answer in answers:
+            listed = (answer.choices, answer.references, answer.labels)
+            texts = (answer.prompt, answer.input, answer.completion, answer.gold_label, answer.instruction)
+            self._n += _OF_AN_ANSWER + sum(map(len, listed)) + sum(len(text) for text in texts if text)
+            if self._n > self.limit:
+                msg = (
+                    f"{answer.place}: up to here the answers have more than {self.limit:,} characters of text, which a file of "
+                    "its size may not; split it"
+                )
+                raise DataError(msg)
+
+
 def letters_of(n: int) -> list[str]:
     """Returns the letters that n options go by, from A on."""
     return list(LETTERS[:n])
@@ -133,6 +157,13 @@ def frame_of_answers(answers: Sequence[Answer], path: Path, variants: Sequence[P
     if not answers:
         msg = f"{path}: no answers"
         raise DataError(msg)
+    known: dict[int, str | None] = {}  # answers of one sample share its lists
+
+    def listed(texts: Sequence[str]) -> str | None:
+        if id(texts) not in known:
+            known[id(texts)] = as_json(list(texts)) if texts else None
+        return known[id(texts)]
+
     repetitions: dict[tuple[str | None, ...], int] = {}
     rows = []
     for answer, variant in zip(answers, variants, strict=True):
@@ -144,26 +175,24 @@ def frame_of_answers(answers: Sequence[Answer], path: Path, variants: Sequence[P
             "strategy": answer.strategy, "variant_index": str(variant.index), "instruction": variant.instruction,
             "variation": variant.variation, "setting": variant.setting, "repetition": str(repetitions[cell]),
             "gold_label": answer.gold_label, "input": answer.input,
-            "references": _listed(tuple(answer.references)),
-            "choices": _listed(tuple(answer.choices)),
-            "option_signs": _listed(tuple(answer.option_signs)),
+            "references": listed(answer.references), "choices": listed(answer.choices),
+            "option_signs": listed(answer.option_signs),
             "option_order": as_json(list(answer.option_order)) if answer.option_order else None,
-            "labels": _listed(tuple(answer.labels)),
+            "labels": listed(answer.labels),
             "option_loglikelihoods": _weights(answer), "prompt_tokens": _shown(answer.prompt_tokens),
             "completion_tokens": _shown(answer.completion_tokens), "cost_usd": _shown(answer.cost_usd),
             "latency_ms": _shown(answer.latency_ms), "finish_reason": answer.finish_reason,
             PROGRAM_SCORE: _shown(answer.score), "place": answer.place, ESCAPED: is_escaped,
         })  # fmt: skip
-    columns = {
-        name: pl.Series(name, [_safe(row[name]) for row in rows], dtype=pl.Boolean if name == ESCAPED else pl.String)
-        for name in rows[0]
-    }
+    columns = {name: _column(name, [row[name] for row in rows]) for name in rows[0]}
     return pl.DataFrame(columns)
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _listed(texts: tuple[str, ...]) -> str | None:
-    return as_json(list(texts)) if texts else None
+def _column(name: str, values: Sequence[Any]) -> pl.Series:
+    """Returns values as a column, in which equal texts, such as the input of every prompt variant, lie once."""
+    place_of = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    distinct = pl.Series(name, [_safe(value) for value in place_of], dtype=pl.Boolean if name == ESCAPED else pl.String)
+    return distinct.gather([place_of[value] for value in values])
 
 
 def _weights(answer: Answer) -> str | None:

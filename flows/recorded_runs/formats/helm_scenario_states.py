@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letters_of, number_of, text_of
+from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, Texts, letters_of, number_of, text_of
 from flows.recorded_runs.formats.source import MAX_BESIDE, json_file
 from flows.system.keys import as_json
 from models_registry.errors import DataError
@@ -48,6 +48,7 @@ def as_recorded(path: Path) -> RecordedAnswers:
     kept = tuple(each for each in beside if each.is_file())
     task, scores = _task_of(path), _scores_of(beside[1])
     answers: list[Answer] = []
+    texts = Texts(path)
     options: dict[tuple[str, _Key], list[tuple[str, Mapping[str, Any]]]] = {}
     for number, state in enumerate(states, start=1):
         place = f"{path} row {number}"
@@ -55,7 +56,9 @@ def as_recorded(path: Path) -> RecordedAnswers:
             if method == "multiple_choice_separate_original":
                 options.setdefault((str(state["request"]["model"]), _key(state)), []).append((place, state))
             else:
-                answers += _answers_of(place, state, task, scores)
+                of_state = _answers_of(place, state, task, scores)
+                texts.take(of_state)
+                answers += of_state
         except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
             raise _not_a_state(place, error) from None
     for of_instance in options.values():

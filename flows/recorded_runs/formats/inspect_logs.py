@@ -16,6 +16,7 @@ from typing import Any
 from flows.recorded_runs.formats.answers import (
     Answer,
     RecordedAnswers,
+    Texts,
     letter_of,
     letters_of,
     number_of,
@@ -25,8 +26,10 @@ from flows.recorded_runs.formats.answers import (
 from flows.recorded_runs.formats.source import ZipMembers, head_of, json_file
 from flows.system.keys import as_json
 from models_registry.errors import DataError
+from models_registry.tables import MAX_TEXT
 
 PROGRAM = "inspect_ai"
+MOST_OF_A_SAMPLE = 4 * MAX_TEXT  # characters
 _IN_CHUNKS = "/sample.json"
 _ZIP = b"PK\x03\x04"
 _SAMPLE = re.compile(r"samples/[^/]+(\.json|/sample\.json)")
@@ -55,6 +58,7 @@ def as_recorded(path: Path) -> RecordedAnswers:
     common = {"model": model, "task": task, "settings": as_json(settings) if settings else None}
     answers: list[Answer] = []
     scorers: dict[str, None] = {}
+    texts = Texts(path)
     n_errors = n_several = 0
     for place, sample in samples:
         try:
@@ -65,6 +69,7 @@ def as_recorded(path: Path) -> RecordedAnswers:
             msg = f"{path} {place[:200]}: not a sample of inspect_ai: {type(error).__name__} {str(error)[:80]}"
             raise DataError(msg) from None
         n_errors += of_sample[0].completion is None
+        texts.take(of_sample)
         answers += of_sample
     notes = [f"{path}: {n_errors} samples ended in an error and have no answer"] if n_errors else []
     if len(scorers) > 1:
@@ -93,12 +98,29 @@ def _whole_sample(members: ZipMembers, name: str, sample: Mapping[str, Any]) -> 
     folder = name.removesuffix(_IN_CHUNKS)
     try:
         messages = _sequence(members, f"{folder}/messages/")
-        asked = [message for start, stop in sample.get("message_refs") or () for message in messages[start:stop]]
+        asked = _referred(messages, sample.get("message_refs") or ())
         texts = _sequence(members, f"{folder}/attachments/")
     except (TypeError, ValueError) as error:
         msg = f"{members.path} {name[:200]}: not a sample of inspect_ai: {str(error)[:80]}"
         raise DataError(msg) from None
     return {**sample, "messages": asked, "attachments": {str(place): text for place, text in enumerate(texts)}}
+
+
+def _referred(messages: Sequence[Any], ranges: Sequence[Any]) -> list[Any]:
+    """Returns the messages of ranges up to the model's first reply, which is all that is read of them.
+
+    Raises ValueError where each is there several times: ranges of a few bytes would make any number of them.
+    """
+    asked: list[Any] = []
+    for start, stop in ranges:
+        for message in messages[start:stop]:
+            asked.append(message)
+            if isinstance(message, dict) and message.get("role") == "assistant":
+                return asked
+        if len(asked) > 2 * len(messages):
+            msg = f"message_refs: more than twice the {len(messages):,} messages that there are"
+            raise ValueError(msg)
+    return asked
 
 
 def _sequence(members: ZipMembers, folder: str) -> list[Any]:
@@ -141,7 +163,7 @@ def _answers_of(place: str, sample: Mapping[str, Any], common: Mapping[str, Any]
         if sample.get(name) is None:
             msg = f"{place}: {name}: a value is wanted, found nothing"
             raise DataError(msg)
-    attachments: Mapping[str, Any] = sample.get("attachments") or {}
+    attachments = _Attachments(sample.get("attachments") or {})
     output: Mapping[str, Any] = sample.get("output") or {}
     given: list[Mapping[str, Any]] = output.get("choices") or [{}]
     usage: Mapping[str, Any] = output.get("usage") or {}
@@ -174,7 +196,7 @@ def _stop_of(choice: Mapping[str, Any]) -> str | None:
     return _STOPS.get(str(choice.get("stop_reason")))
 
 
-def _asked(sample: Mapping[str, Any], attachments: Mapping[str, Any]) -> str:
+def _asked(sample: Mapping[str, Any], attachments: _Attachments) -> str:
     """Returns the texts that were put to the model before its first reply."""
     asked = []
     for message in sample.get("messages") or []:
@@ -188,7 +210,7 @@ def _asked(sample: Mapping[str, Any], attachments: Mapping[str, Any]) -> str:
 
 
 def _said(
-    choice: Mapping[str, Any], output: Mapping[str, Any], sample: Mapping[str, Any], attachments: Mapping[str, Any]
+    choice: Mapping[str, Any], output: Mapping[str, Any], sample: Mapping[str, Any], attachments: _Attachments
 ) -> str | None:
     if sample.get("error") and not choice:
         return None
@@ -198,7 +220,7 @@ def _said(
     return None if content is None else _content(content, attachments)
 
 
-def _content(content: Any, attachments: Mapping[str, Any]) -> str:  # noqa: ANN401
+def _content(content: Any, attachments: _Attachments) -> str:  # noqa: ANN401
     """Returns the text of a message, whose parts may be text, reasoning, images or calls of tools."""
     if isinstance(content, list):
         texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
@@ -206,11 +228,26 @@ def _content(content: Any, attachments: Mapping[str, Any]) -> str:  # noqa: ANN4
     return _whole(text_of(content) or "", attachments)
 
 
-def _whole(text: str, attachments: Mapping[str, Any]) -> str:
+def _whole(text: str, attachments: _Attachments) -> str:
     """Returns the text that stands apart where a long one was replaced by `attachment://…`."""
-    if text.startswith("attachment://"):
-        return str(attachments.get(text.removeprefix("attachment://"), text))
-    return text
+    return attachments.whole(text) if text.startswith("attachment://") else text
+
+
+class _Attachments:
+    """The long texts that stand apart in a sample; together its answers have no more of them than a few answers may have."""
+
+    def __init__(self, texts: Mapping[str, Any]) -> None:
+        self._texts = texts
+        self._left = MOST_OF_A_SAMPLE
+
+    def whole(self, name: str) -> str:
+        """Returns the text that a name stands for, and the name where there is none; raises ValueError for too much."""
+        text = str(self._texts.get(name.removeprefix("attachment://"), name))
+        self._left -= len(text)
+        if self._left < 0:
+            msg = f"attachments: they are put in so often that it is more than {MOST_OF_A_SAMPLE:,} characters"
+            raise ValueError(msg)
+        return text
 
 
 def _score(scores: Any) -> float | None:  # noqa: ANN401

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, number_of, text_of, whole_of
+from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, Texts, number_of, text_of, whole_of
 from flows.recorded_runs.formats.source import json_file
 from flows.system.keys import as_json
 from models_registry.errors import DataError
+from models_registry.read_csv import MAX_COLUMNS
+from models_registry.tables import MAX_TEXT
 
 PROGRAM = "promptfoo"
 _PLACEHOLDER = re.compile(r"\{\{\s*([\w.-]+)\s*\}\}")
@@ -38,10 +40,11 @@ def as_recorded(path: Path) -> RecordedAnswers:
     }
     samples: dict[str, str] = {}
     columns: dict[tuple[str, str], list[str]] = {}
-    answers, n_errors = [], 0
+    given, answers, n_errors = Texts(path), list[Answer](), 0
     for number, result in enumerate(results, start=1):
         answer = _answer(f"{path} row {number}", result, task, samples, columns, templates)
         n_errors += answer.completion is None
+        given.take([answer])
         answers.append(answer)
     notes = (f"{path}: {n_errors} results are errors and have no answer",) if n_errors else ()
     return RecordedAnswers(program=PROGRAM, answers=answers, task=task, notes=notes)
@@ -78,7 +81,7 @@ def _answer(  # noqa: PLR0913 - the last three are the file's
         )
         said = text_of(response.get("output"))
         sent = text_of(prompt["raw"]) or ""
-        used = [text for text in texts.values() if text and text in sent]
+        used = [text for text in list(texts.values())[:MAX_COLUMNS] if text and text in sent]
         score = result.get("success")
         return Answer(
             place=place, model=label or "", task=task, sample_id=sample_id, sample_key=key, completion=said,
@@ -91,7 +94,7 @@ def _answer(  # noqa: PLR0913 - the last three are the file's
             prompt_tokens=whole_of(usage.get("prompt")), completion_tokens=whole_of(usage.get("completion")),
             cost_usd=number_of(response.get("cost", result.get("cost"))), latency_ms=number_of(result.get("latencyMs")),
         )  # fmt: skip
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         msg = f"{place}: not a result of promptfoo: {type(error).__name__} {str(error)[:80]}"
         raise DataError(msg) from None
 
@@ -102,5 +105,9 @@ def _golds(test: Mapping[str, Any], variables: Mapping[str, str]) -> list[str]:
     for assertion in test.get("assert") or []:
         if isinstance(assertion, dict) and assertion.get("type") == "equals" and assertion.get("value") is not None:
             value = text_of(assertion["value"]) or ""
+            put_in = [match[1] for match in _PLACEHOLDER.finditer(value)]
+            if sum(len(variables.get(name, "")) for name in put_in) > MAX_TEXT:
+                msg = f"assert: a value of more than {MAX_TEXT:,} characters"
+                raise ValueError(msg)
             values.append(_PLACEHOLDER.sub(lambda match: variables.get(match[1], match[0]), value))
     return values

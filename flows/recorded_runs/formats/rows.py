@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from flows.recorded_runs.formats.source import head_of, json_file, json_lines
 from models_registry.errors import DataError
+from models_registry.read_parquet import parquet_frame
 
 _BATCH = 10_000
 
@@ -46,11 +45,7 @@ def _listed(document: Any) -> list[Any] | None:  # noqa: ANN401
 
 
 def _of_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        frame = pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        msg = f"{path}: not readable as PARQUET: {str(error).splitlines()[0][:200]}"
-        raise DataError(msg) from None
+    frame = parquet_frame(path, str(path))
     number = 0
     for batch in frame.iter_slices(_BATCH):
         for row in batch.to_dicts():

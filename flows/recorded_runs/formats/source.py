@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import mmap
 import struct
 import zipfile
 import zlib
@@ -11,16 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from models_registry.errors import DataError
+from models_registry.read_json import MARK, json_of, lines_of
 
 MAX_FILE = 1 << 30  # bytes of a JSON document or a JSONL file
 MAX_MEMBER = 1 << 28  # bytes of one unpacked member of a zip
-MAX_UNPACKED = 1 << 31  # bytes of all members
-MAX_MEMBERS = 1_000_000
+MAX_UNPACKED = 1 << 28  # bytes of all members, beyond a hundred for each byte of the file
+TIMES_UNPACKED = 100
+MAX_MEMBERS = 200_000
 MAX_BESIDE = 1 << 26  # bytes of a file that is read beside the one that was named
 HEAD = 1 << 16
+MADE_OF_A_LINE = 100 << 20  # bytes that the first line may become, each time that it is looked at
 MAX_LINE = 1 << 24  # bytes of the first line, by which rows are recognised
 _ZSTD = 93
-_MARK = b"\xef\xbb\xbf"
+_MEMBER = b"PK\x01\x02"  # what its entry in the directory begins with
 _CHUNK = 1 << 20
 
 
@@ -28,7 +31,7 @@ def head_of(path: Path) -> bytes:
     """Returns a file's first bytes, its first line at least, without a byte order mark; raises DataError if unreadable."""
     try:
         with path.open("rb") as file:
-            line = file.readline(MAX_LINE).removeprefix(_MARK)
+            line = file.readline(MAX_LINE).removeprefix(MARK)
             return line + file.read(max(0, HEAD - len(line)))
     except FileNotFoundError:
         msg = f"{path}: no such file"
@@ -38,42 +41,29 @@ def head_of(path: Path) -> bytes:
         raise DataError(msg) from None
 
 
-def json_of(text: str | bytes, shown: str) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Returns the value of a JSON text; raises DataError naming `shown` for what is none, or too deep."""
-    try:
-        return json.loads(text)
-    except RecursionError:
-        msg = f"{shown}: JSON nested too deep to be read"
-    except (ValueError, UnicodeDecodeError) as error:
-        msg = f"{shown}: not JSON: {str(error)[:200]}"
-    raise DataError(msg)
-
-
 def json_file(path: Path, limit: int = MAX_FILE) -> Any:  # noqa: ANN401
     """Returns the value of a JSON file of at most `limit` bytes."""
     _refuse_larger(path, limit)
-    return json_of(path.read_bytes(), str(path))
+    return json_of(path.read_bytes(), str(path), n_packed=path.stat().st_size)
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Gives the number and the object of every line that is not blank."""
     _refuse_larger(path, MAX_FILE)
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                row = json_of(line.removeprefix(_MARK) if number == 1 else line, f"{path} row {number}")
-                if not isinstance(row, dict):
-                    msg = f"{path} row {number}: an object is wanted, found {type(row).__name__}"
-                    raise DataError(msg)
-                yield number, row
+    for number, line in lines_of(path, str(path), "row"):
+        row = json_of(line, f"{path} row {number}")
+        if not isinstance(row, dict):
+            msg = f"{path} row {number}: an object is wanted, found {type(row).__name__}"
+            raise DataError(msg)
+        yield number, row
 
 
 def first_line(head: bytes) -> dict[str, Any]:
     """Returns the object that the first line holds; nothing where it is none."""
     line = head.lstrip().split(b"\n", 1)[0]
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = json_of(line, "", made=MADE_OF_A_LINE)
+    except DataError:
         return {}
     return row if isinstance(row, dict) else {}
 
@@ -90,20 +80,29 @@ class ZipMembers:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._n_bytes = 0
+        self.n_unpacked = 0
         try:
+            self._size = path.stat().st_size
+            self._refuse_many()
             with zipfile.ZipFile(path) as archive:
                 members = archive.infolist()
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
             msg = f"{path}: not a readable zip: {str(error)[:200]}"
             raise DataError(msg) from None
-        if len(members) > MAX_MEMBERS:
-            msg = f"{path}: {len(members):,} members, at most {MAX_MEMBERS:,} are read"
-            raise DataError(msg)
         self._folders: dict[str, list[str]] = {}
         self._members = {member.filename: member for member in members}  # the last of a name counts, as in every reader
         for name in self._members:
             self._folders.setdefault(name.rpartition("/")[0] + "/", []).append(name)
+
+    def _refuse_many(self) -> None:
+        """Raises DataError for more entries than are read, before the directory of them is made."""
+        with self.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            n_members = place = 0
+            while (place := content.find(_MEMBER, place)) >= 0:
+                n_members, place = n_members + 1, place + len(_MEMBER)
+                if n_members > MAX_MEMBERS:
+                    msg = f"{self.path}: more than {MAX_MEMBERS:,} members, which are not read"
+                    raise DataError(msg)
 
     @property
     def names(self) -> list[str]:
@@ -116,7 +115,8 @@ class ZipMembers:
 
     def json(self, name: str) -> Any:  # noqa: ANN401
         """Returns the JSON value of a member; raises DataError naming the file and the member."""
-        return json_of(self._bytes(name), f"{self.path} {name[:200]}")
+        n_packed = min(self._members[name].compress_size, self._size)
+        return json_of(self._bytes(name), f"{self.path} {name[:200]}", n_packed=n_packed)
 
     def _bytes(self, name: str) -> bytes:
         member = self._members[name]
@@ -141,7 +141,7 @@ class ZipMembers:
         return content
 
     def _unpacked(self, packed: bytes, method: int, shown: str) -> bytes:
-        limit = min(MAX_MEMBER, MAX_UNPACKED - self._n_bytes)
+        limit = min(MAX_MEMBER, MAX_UNPACKED + TIMES_UNPACKED * self._size - self.n_unpacked)
         if method == zipfile.ZIP_STORED:
             content = packed[: limit + 1]
         elif method == zipfile.ZIP_DEFLATED:
@@ -154,7 +154,7 @@ class ZipMembers:
         if len(content) > limit:
             msg = f"{shown}: more than {limit:,} bytes when unpacked"
             raise DataError(msg)
-        self._n_bytes += len(content)
+        self.n_unpacked += len(content)
         return content
 
 

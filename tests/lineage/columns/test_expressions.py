@@ -102,3 +102,10 @@ def test_sql_that_is_wrong_is_an_error(sql: str) -> None:
 def test_the_columns_of_create_table() -> None:
     ddl = "create schema if not exists raw; create table if not exists raw.t (a varchar not null, -- of x, y\n b integer[]);"
     assert raw_columns(ddl) == {"raw": {"t": ["a", "b"]}}
+
+
+def test_sql_that_another_writer_would_not_know_is_written_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    assert read("select run, max(label ignore nulls) as a from raw.answers group by run")["a"].expression.startswith(
+        "max("
+    )
+    assert not caplog.records
