@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import mmap
+import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,14 +70,20 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield number, row
 
 
-def first_line(head: bytes) -> dict[str, Any]:
-    """Returns the object that the first line holds; nothing where it is none."""
-    line = head.lstrip().split(b"\n", 1)[0]
+def first_row(head: bytes) -> dict[str, Any]:
+    """Returns the object that the first line holds, or the first of a JSON list; nothing where it is none, or not all there."""
+    text = head.decode(errors="replace").lstrip().removeprefix("[").lstrip()
     try:
-        row = json.loads(line)
+        row, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
         return {}
     return row if isinstance(row, dict) else {}
+
+
+def holds_all(path: Path, patterns: Sequence[bytes]) -> bool:
+    """Returns whether each regular expression is found somewhere in a file, which is not read into memory."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return all(re.search(pattern, content) for pattern in patterns)
 
 
 def _refuse_larger(path: Path, limit: int) -> None:
