@@ -128,7 +128,10 @@ def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Returns one row a prompt variant with its id and the repetitions asked of it, and the models in order."""
+    """Returns one row a prompt variant with its id and the repetitions asked of it, and the models in order.
+
+    `model_ids` are those with rows of its task and strategy; nothing planned that others be asked.
+    """
     variants = frame.group_by(VARIANT, maintain_order=True).agg(
         pl.col("instruction").drop_nulls().unique(maintain_order=True).alias("instructions"),
         pl.col("is_original").unique().alias("originals"),
@@ -161,7 +164,9 @@ def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         )
         for r in variants.iter_rows(named=True)
     ]  # fmt: skip
+    asked = frame.group_by("task", "strategy").agg(pl.col("model").unique(maintain_order=True).alias("model_ids"))
     variants = variants.with_columns(pl.Series("prompt_variant_id", ids, dtype=pl.String))
+    variants = variants.join(asked, on=["task", "strategy"], how="left", maintain_order="left")
     return variants, frame["model"].unique(maintain_order=True).to_list()
 
 
