@@ -104,6 +104,16 @@ def test_a_retry_over_fewer_connections_is_of_the_same_model(tmp_path: Path) -> 
     assert read_recordings([first, again]).frame["model"].unique().to_list() == ["lab/m"]
 
 
+def test_figures_of_reduced_epochs_are_said_to_be_others(tmp_path: Path) -> None:
+    log = inspect_log(tmp_path / "a.json", [done(1)], config={"epochs": 3, "epochs_reducer": ["mode", "at_least_2"]})
+    assert any(
+        "of epochs that it reduces by mode, at_least_2; here each answer counts" in n
+        for n in read_recordings([log]).notes
+    )
+    mean = inspect_log(tmp_path / "b.json", [done(1)], config={"epochs": 3, "epochs_reducer": ["mean"]})
+    assert len(read_recordings([mean]).notes) == 1
+
+
 def test_a_log_without_samples_beside_others_is_no_error(tmp_path: Path) -> None:
     aborted = inspect_log(tmp_path / "a.eval", [])
     with pytest.raises(DataError, match=r"a\.eval: no answers"):
@@ -148,6 +158,16 @@ def test_choices_may_be_shuffled_in_each_epoch_of_one_log(tmp_path: Path) -> Non
     _, answers = landed(tmp_path, inspect_log(tmp_path / "a.json", epochs))
     assert [row["option_order"] for row in answers] == [None, [1, 2, 0], None]
     assert meant(answers, one) == ["Paris"] * 3
+
+
+def test_own_columns_with_choices_in_several_orders_are_refused(tmp_path: Path) -> None:
+    row = {"model": "m", "sample_id": "1", "completion": "A", "choices": ["x", "y"], "gold_label": "A"}
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        "".join(json.dumps({**row, **more}) + "\n" for more in ({}, {"choices": ["y", "x"], "repetition": 2}))
+    )
+    with pytest.raises(DataError, match=r"row 2: choices: those of sample '1' stand in another order than in row 1"):
+        landed(tmp_path, path)
 
 
 def test_other_options_under_one_id_are_another_sample(tmp_path: Path) -> None:

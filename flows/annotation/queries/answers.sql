@@ -10,7 +10,7 @@ with answers as (
         on
             predictions.audit_run_id = variants.audit_run_id
             and predictions.prompt_variant_id = variants.prompt_variant_id
-    inner join raw.predictions as asked
+    left join raw.predictions as asked
         on predictions.audit_run_id = asked.audit_run_id and predictions.prediction_id = asked.prediction_id
     left join raw.option_orders as orders
         on

@@ -12,7 +12,7 @@ select
     predictions.completion,
     coalesce(asked.option_order, orders.option_order) as option_order
 from marts.fct_predictions as predictions
-inner join raw.predictions as asked using (audit_run_id, prediction_id)
+left join raw.predictions as asked using (audit_run_id, prediction_id)
 inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
 inner join marts.dim_tasks as tasks using (audit_run_id, task_id)
 inner join marts.dim_prompt_variants as variants

@@ -63,9 +63,11 @@ def as_recorded(path: Path) -> RecordedAnswers:
     if not model or not task:
         msg = f"{path}: its header names no model and task: not a log of inspect_ai"
         raise DataError(msg)
-    config = spec.get("model_generate_config")
-    config = config if isinstance(config, dict) else {}
-    settings = {name: value for name, value in config.items() if value is not None and name not in _NOT_OF_THE_MODEL}
+    settings = {
+        name: value
+        for name, value in _fields(spec.get("model_generate_config")).items()
+        if value is not None and name not in _NOT_OF_THE_MODEL
+    }
     common = {"model": model, "task": task, "settings": as_json(settings) if settings else None}
     task_id = text_of(spec.get("task_id"))
     answers: list[Answer] = []
@@ -85,6 +87,10 @@ def as_recorded(path: Path) -> RecordedAnswers:
     read, more = _scored(scores, log)
     answers = [replace(each, score=score) for each, score in zip(answers, read, strict=True)]
     notes += [f"{path}: {note}" for note in more]
+    reducers = _fields(spec.get("config")).get("epochs_reducer")
+    if isinstance(reducers, list) and reducers not in ([], ["mean"]):
+        named = ", ".join(str(each)[:40] for each in reducers)
+        notes.append(f"{path}: the log's own figures are of epochs that it reduces by {named}; here each answer counts")
     if n_several:
         notes.append(
             f"{path}: {n_several} samples have several right options, which are not read: they have no gold label"
@@ -130,6 +136,10 @@ def _of_json(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[str, Mapping
         msg = f"{path} samples: a list is wanted, found {type(samples).__name__}"
         raise DataError(msg)
     return log, ((f"row {n}", _object(sample, path, f"row {n}")) for n, sample in enumerate(samples, start=1))
+
+
+def _fields(value: Any) -> Mapping[str, Any]:  # noqa: ANN401
+    return value if isinstance(value, dict) else {}
 
 
 def _object(value: Any, path: Path, place: str) -> Mapping[str, Any]:  # noqa: ANN401
@@ -243,8 +253,7 @@ def _values_of(sample: Mapping[str, Any]) -> dict[str, Any]:
 
 def _scored(scores: Sequence[Mapping[str, Any]], log: Mapping[str, Any]) -> tuple[list[float | None], list[str]]:
     """Returns the scores of the first scorer that gives numbers, in the order of the log's results, and what is left out."""
-    results = log.get("results")
-    listed = (results.get("scores") if isinstance(results, dict) else None) or []
+    listed = _fields(log.get("results")).get("scores") or []
     order = [str(each.get("name")) for each in listed if isinstance(each, dict)]
     names = dict.fromkeys(name for of_answer in scores for name in of_answer)
     names = dict.fromkeys([*(name for name in order if name in names), *names])
