@@ -48,7 +48,8 @@ def infer_task(task_id: str, rows: pl.DataFrame) -> InferredTask | None:
     if golds or next(iter(_lists(rows, "references")), []):
         note = f"task '{task_id}' is read as open ended: its answers are compared with references by their words (token F1)"
         return InferredTask(fields=fields, note=note)
-    if "program" in rows.columns and (program := rows["program"].drop_nulls().first()) is not None:
+    if programs := _texts(rows, "program"):
+        program = programs[0]
         is_scored = rows[PROGRAM_SCORE].null_count() < rows.height
         what = f"what {program} scored (judge:{program}) is all that is scored" if is_scored else "nothing is scored"
         note = f"task '{task_id}' is read as open ended: no answer is told to be right, so {what}; --labels says its labels"

@@ -22,11 +22,11 @@ _SHOWN = 80  # characters of a setting in a model's name
 
 def told_apart(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
     """Returns the files with samples, models, tasks and options told apart, and a note for each that had to be."""
-    notes: list[str] = []
+    read, notes = list(files), list[str]()
     for step in (_by_split, _by_settings, _by_sample, _by_options):
-        files, more = step(files)
+        read, more = step(read)
         notes += more
-    return files, notes
+    return read, notes
 
 
 def _by_split(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
