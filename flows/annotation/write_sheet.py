@@ -14,18 +14,13 @@ from flows.display.spreadsheet import CsvRows, cell_of
 from flows.settings import Settings
 from flows.system.keys import content_id
 from flows.warehouse import Warehouse
-from flows.warehouse.schema import TABLES
-from flows.warehouse.sql import over, sql
+from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
 
 COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_match", "reason")
 JUDGES_DISAGREE, RULE_AND_JUDGE, RULES_DISAGREE = "judges disagree", "rule and judge disagree", "rules disagree"
 UNSCORED, RIGHT, WRONG = "rule unscored", "all say right", "all say wrong"
 STRATA = (RULE_AND_JUDGE, JUDGES_DISAGREE, RULES_DISAGREE, UNSCORED, RIGHT, WRONG)  # in the order they are filled from
-ORDERS = "select prompt_variant_id, sample_id, option_order from raw.option_orders where audit_run_id = $run"
-NO_ORDERS = (
-    "select null::varchar as prompt_variant_id, null::varchar as sample_id, null::integer[] as option_order where false"
-)
 TASKS = "select task_id from marts.dim_tasks where audit_run_id = $run"
 
 
@@ -77,22 +72,13 @@ def write_sheet(  # noqa: PLR0913 - one option each
         msg = f"--task {task}: run {audit_run_id} has no such task{nearest(task, tasks)}"
         raise UsageError(msg)
     chosen = tasks if task is None else [task]
-    has_orders = "raw.option_orders" in {row["name"] for row in published.read(TABLES)}  # no copy of an earlier version
-    orders = ORDERS if has_orders else NO_ORDERS
-    answers = published.read(over(sql("annotation", "answers"), orders=orders), run=audit_run_id, tasks=chosen)
+    answers = published.read(sql("annotation", "answers"), run=audit_run_id, tasks=chosen)
     if not answers:
         msg = f"run {audit_run_id} has no answer to rule on: all are blank, quarantined or of samples without a key"
         raise DataError(msg)
     strata = {row["item"]: stratum_of(row["rules"] or (), row["judges"] or (), row["is_unscored"]) for row in answers}
     items = choose(strata, n, seed) if questions is None else of_questions(answers, questions, seed)
-    shown = {
-        (row["prompt_variant_id"], row["sample_id"]): row["option_order"]
-        for row in (published.read(ORDERS, run=audit_run_id) if has_orders else ())
-    }
-    texts = {
-        row["item"]: {**row, "option_order": shown.get((row["prompt_variant_id"], row["sample_id"]))}
-        for row in published.read(sql("annotation", "texts"), run=audit_run_id, items=items)
-    }
+    texts = {row["item"]: row for row in published.read(sql("annotation", "texts"), run=audit_run_id, items=items)}
     _write(path, [sheet_row(texts[item]) for item in items], force=force)
     n_answers, n_rows = Counter(strata.values()), Counter(strata[item] for item in items)
     counts = {name: Stratum(n_rows=n_rows[name], n_answers=n_answers[name]) for name in STRATA if n_answers[name]}

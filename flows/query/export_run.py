@@ -13,7 +13,6 @@ from flows.settings import Settings
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from flows.warehouse.run_names import resolve_id
-from flows.warehouse.schema import TABLES
 from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
 
@@ -65,12 +64,12 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
                 "rebuild RUN --restore"
             )
             raise DataError(msg)
-        orders = _option_orders(con, audit_run_id)
+        orders = _by_prediction(con, "option_orders", audit_run_id)
         weights = _by_prediction(con, "option_loglikelihoods", audit_run_id)
         details = _by_prediction(con, "dove_details", audit_run_id) if form == "dove" else {}
         sensitive = sorted({row["task"] for row in rows if row["is_sensitive"]})
         for row in rows:
-            row["option_order"] = orders.get((row["prompt_variant_id"], row["sample_id"]))
+            row["option_order"] = orders.get(row["prediction_id"], {}).get("option_order")
             row["option_loglikelihoods"] = weights.get(row["prediction_id"], {}).get("option_loglikelihoods")
             row.update(details.get(row["prediction_id"], {}))
             row["messages"] = None
@@ -98,11 +97,3 @@ def _with_messages(rows: Sequence[Row], sent: SentPrompts) -> Iterator[list[Row]
 
 def _by_prediction(con: Connection, query: str, run: str) -> dict[str, Row]:
     return {row["prediction_id"]: row for row in rows_of(con, sql("query", query), run=run)}
-
-
-def _option_orders(con: Connection, run: str) -> dict[tuple[str, str], list[int]]:
-    """The orders in which options were shown where it was not the data's; a copy of an earlier version has none."""
-    if "raw.option_orders" not in {row["name"] for row in rows_of(con, TABLES)}:
-        return {}
-    orders = rows_of(con, sql("query", "option_orders"), run=run)
-    return {(row["prompt_variant_id"], row["sample_id"]): row["option_order"] for row in orders}

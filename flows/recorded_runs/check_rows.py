@@ -128,7 +128,10 @@ def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Returns one row a prompt variant with its id and the repetitions asked of it, and the models in order."""
+    """Returns one row a prompt variant with its id and the repetitions asked of it, and the models in order.
+
+    `model_ids` are those with rows of its task and strategy; nothing planned that others be asked.
+    """
     variants = frame.group_by(VARIANT, maintain_order=True).agg(
         pl.col("instruction").drop_nulls().unique(maintain_order=True).alias("instructions"),
         pl.col("is_original").unique().alias("originals"),
@@ -161,7 +164,9 @@ def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         )
         for r in variants.iter_rows(named=True)
     ]  # fmt: skip
+    asked = frame.group_by("task", "strategy").agg(pl.col("model").unique(maintain_order=True).alias("model_ids"))
     variants = variants.with_columns(pl.Series("prompt_variant_id", ids, dtype=pl.String))
+    variants = variants.join(asked, on=["task", "strategy"], how="left", maintain_order="left")
     return variants, frame["model"].unique(maintain_order=True).to_list()
 
 
@@ -188,6 +193,7 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
                 f"{row['file']} row {row['row']}: gold label {value!r} is not one of the labels{nearest(value, labels)}"
             )
             raise DataError(msg)
+    _refuse_reordered(frame)
     samples = frame.group_by("task", "sample_id", maintain_order=True).agg(
         pl.col("gold_label").drop_nulls().unique(maintain_order=True).alias("golds"),
         pl.col("input").drop_nulls().first(),
@@ -225,6 +231,26 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
         pl.when(is_open).then("reference_answers").alias("reference_answers"),
         "fields",
     )
+
+
+def _refuse_reordered(frame: pl.DataFrame) -> None:
+    """Raises DataError where choices of a sample stand in several orders and no option_order says how they were shown."""
+    told = frame.filter(
+        pl.col("program").is_null() & pl.col("choices").is_not_null() & pl.col("option_order").is_null()
+    )
+    first: dict[tuple[str, str], tuple[str, int]] = {}
+    wanted = ("task", "sample_id", "choices", "file", "row")
+    for task, sample, choices, file, row in (
+        told.unique(wanted[:3], keep="first", maintain_order=True).select(wanted).rows()
+    ):
+        known, before = first.setdefault((task, sample), (choices, row))
+        one, other = (json.loads(_as_list(each) or "[]") for each in (known, choices))
+        if one != other and sorted(one) == sorted(other):
+            msg = (
+                f"{file} row {row}: choices: those of sample {sample[:60]!r} stand in another order than in row {before}; "
+                "give them in one order, and in 'option_order' the place there of each as shown, from 0"
+            )
+            raise DataError(msg)
 
 
 def _as_list(choices: str | None) -> str | None:

@@ -153,10 +153,10 @@ def import_predictions(
     variants, samples = variants_of(frame), samples_of(frame, cards)
     check_variations(variants[0])
     check_loglikelihoods(frame, cards)
-    option_orders = option_orders_of(audit_run_id, frame, variants[0])
     missing = frame.filter(pl.col("completion").is_null()).height
     frame = frame.filter(pl.col("completion").is_not_null())
-    predictions = _predictions(audit_run_id, frame, variants)
+    option_orders, own_orders = option_orders_of(audit_run_id, frame, variants[0])
+    predictions = _predictions(audit_run_id, frame, variants, own_orders)
     verdicts = verdicts_of(audit_run_id, frame.with_columns(predictions["prediction_id"]), source["files"])
     models = frame_of(
         "models",
@@ -166,9 +166,9 @@ def import_predictions(
             for model in variants[1]
         ],
     )  # fmt: skip
+    n_samples = dict(samples.group_by("task_id").len().iter_rows())
     n_planned = sum(
-        sum(row["n"] for row in variants[0].filter(pl.col("task") == task).iter_rows(named=True)) * count * len(models)
-        for task, count in samples.group_by("task_id").len().iter_rows()
+        row["n"] * n_samples[row["task"]] * len(row["model_ids"]) for row in variants[0].iter_rows(named=True)
     )
     run = run_row(
         audit_run_id=audit_run_id, audit_id=audit_id, origin="import", fingerprint=fingerprint[:16],
@@ -183,7 +183,7 @@ def import_predictions(
             ("tasks", _tasks(audit_run_id, cards)),
             ("task_labels", _labels(audit_run_id, cards)),
             ("samples", samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id")).select(*SCHEMAS["samples"])),
-            ("prompt_variants", _variant_rows(audit_run_id, variants[0], option_orders)),
+            ("prompt_variants", _variant_rows(audit_run_id, variants, predictions, option_orders)),
             ("option_orders", option_orders),
             ("predictions", predictions),
             ("verdicts", verdicts),
@@ -254,7 +254,9 @@ def _shown(value: object) -> str:
     return (",".join(value) if isinstance(value, list) else str(value))[:80]
 
 
-def _predictions(audit_run_id: str, frame: pl.DataFrame, variants: tuple[pl.DataFrame, list[str]]) -> pl.DataFrame:
+def _predictions(
+    audit_run_id: str, frame: pl.DataFrame, variants: tuple[pl.DataFrame, list[str]], own_orders: pl.Series
+) -> pl.DataFrame:
     ids = variants[0].select(*VARIANT, "prompt_variant_id", pl.col("instruction").alias("own_instruction"))
     frame = frame.join(ids, on=list(VARIANT), how="left", nulls_equal=True, maintain_order="left")
     hashes: dict[tuple[str | None, ...], str] = {}
@@ -278,6 +280,7 @@ def _predictions(audit_run_id: str, frame: pl.DataFrame, variants: tuple[pl.Data
         pl.col(ESCAPED).alias("is_completion_escaped"),
         "finish_reason",
         "option_loglikelihoods",
+        own_orders,
         *MEASURED,
         pl.col("is_refused").str.to_lowercase().is_in(["true", "1"]).fill_null(False).alias("is_refused"),  # noqa: FBT003
         pl.lit(1, dtype=pl.Int32).alias("n_attempts"),
@@ -288,17 +291,20 @@ def _predictions(audit_run_id: str, frame: pl.DataFrame, variants: tuple[pl.Data
     return landed.with_columns(absent).select(*SCHEMAS["predictions"])
 
 
-def _variant_rows(audit_run_id: str, variants: pl.DataFrame, option_orders: pl.DataFrame) -> pl.DataFrame:
-    n_options = dict(
-        option_orders.group_by("prompt_variant_id").agg(pl.col("option_order").list.len().max()).iter_rows()
-    )
+def _variant_rows(
+    audit_run_id: str, variants: tuple[pl.DataFrame, list[str]], predictions: pl.DataFrame, option_orders: pl.DataFrame
+) -> pl.DataFrame:
+    orders = pl.concat([each.select("prompt_variant_id", "option_order") for each in (predictions, option_orders)])
+    orders = orders.drop_nulls("option_order").with_columns(pl.col("option_order").list.len())
+    n_options = dict(orders.group_by("prompt_variant_id").max().iter_rows())
     rows = [
         {"audit_run_id": audit_run_id, "task_id": row["task"], "is_edited": False,
          "reader": _reader_of(row["signs"], n_options.get(row["prompt_variant_id"])),
+         "model_ids": row["model_ids"] if len(row["model_ids"]) < len(variants[1]) else None,
          **{name: row[name] for name in (
              "prompt_variant_id", "strategy", "paraphrase_temperature", "variant_index", "is_original", "instruction",
              "repetitions", "variation", "setting")}}
-        for row in variants.iter_rows(named=True)
+        for row in variants[0].iter_rows(named=True)
     ]  # fmt: skip
     return frame_of("prompt_variants", rows)
 
@@ -326,7 +332,8 @@ def _labels(audit_run_id: str, cards: dict[str, TaskCard]) -> pl.DataFrame:
 def _task_ids(frame: pl.DataFrame, options: ImportOptions, first: Path) -> list[str]:
     if "task" not in frame.columns:
         return [options.task or first.stem]
-    if options.task is not None and (frame["task"] != options.task).any():
+    own = frame.filter(pl.col("program").is_null()) if "program" in frame.columns else frame
+    if options.task is not None and (own["task"] != options.task).any():
         msg = "--task names the task of files without a 'task' column; this file has one"
         raise UsageError(msg)
     fail(frame, pl.col("task").is_null() | (pl.col("task") == ""), "task", "a task's name is wanted")

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from flows.recorded_runs.formats.answers import letters_of
+from flows.recorded_runs.formats.answers import PROGRAM_SCORE, letters_of
 from models_registry.cards import composed, is_number
 
 MAX_LABELS = 50
@@ -29,7 +29,7 @@ class InferredTask:
 
 
 def infer_task(task_id: str, rows: pl.DataFrame) -> InferredTask | None:
-    """Returns what the rows of a task say of it; None where they have neither options nor gold labels nor references."""
+    """Returns what the rows of a task say of it; None where ours have neither options nor gold labels nor references."""
     told = _told(rows)
     if told is not None:
         return InferredTask(
@@ -46,9 +46,15 @@ def infer_task(task_id: str, rows: pl.DataFrame) -> InferredTask | None:
         shown = ", ".join(labels[:_LISTED]) + (", …" if len(labels) > _LISTED else "")
         note = f"task '{task_id}' is read as classification by the labels {shown}, {source}; --labels says others"
         return InferredTask(fields={**fields, "level": level}, note=note)
+    fields = {"kind": "open_ended", "templates": _PLACE, "data": {"path": _PLACE, "references": [_PLACE]}}
     if golds or next(iter(_lists(rows, "references")), []):
-        fields = {"kind": "open_ended", "templates": _PLACE, "data": {"path": _PLACE, "references": [_PLACE]}}
         note = f"task '{task_id}' is read as open ended: its answers are compared with references by their words (token F1)"
+        return InferredTask(fields=fields, note=note)
+    if programs := _texts(rows, "program"):
+        program = programs[0]
+        is_scored = rows[PROGRAM_SCORE].null_count() < rows.height
+        what = f"what {program} scored (judge:{program}) is all that is scored" if is_scored else "nothing is scored"
+        note = f"task '{task_id}' is read as open ended: no answer is told to be right, so {what}; --labels says its labels"
         return InferredTask(fields=fields, note=note)
     return None
 

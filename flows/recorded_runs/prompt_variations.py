@@ -49,33 +49,40 @@ def check_variations(variants: pl.DataFrame) -> None:
                 raise DataError(msg)
 
 
-def option_orders_of(audit_run_id: str, frame: pl.DataFrame, variants: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows of raw.option_orders: what `option_order` has of a variant and sample, where it is not the data's order.
+def option_orders_of(audit_run_id: str, frame: pl.DataFrame, variants: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """Returns the rows of raw.option_orders, and for each row of `frame` its own order where it is another than these say.
 
-    Raises DataError naming file and row of an order that is no permutation of the options' places, or of a second one.
+    That of a variant and sample is the order of the first answer, where it is not the data's. Raises DataError naming file and
+    row of an order that is no permutation of the options' places.
     """
     ids = variants.select(*VARIANT, "prompt_variant_id")
-    wanted = (*VARIANT, "sample_id", "option_order", "choices")
-    told = frame.filter(pl.col("option_order").is_not_null() & (pl.col("option_order") != ""))
-    told = told.unique(subset=wanted, keep="first", maintain_order=True)
-    told = told.join(ids, on=list(VARIANT), how="left", nulls_equal=True, maintain_order="left")
-    orders: dict[tuple[str, str], list[int]] = {}
-    for row in told.iter_rows(named=True):
-        place = f"{row['file']} row {row['row']}: option_order"
-        order = _order(row["option_order"], row["choices"])
-        if order is None:
-            msg = f"{place}: the options' places in the data are wanted, from 0, each once, found {row['option_order'][:80]!r}"
-            raise DataError(msg)
-        key = (row["prompt_variant_id"], row["sample_id"])
-        if orders.setdefault(key, order) != order:
-            msg = f"{place}: {order} and {orders[key]} of one variant and sample {row['sample_id']!r}"
-            raise DataError(msg)
+    frame = frame.join(ids, on=list(VARIANT), how="left", nulls_equal=True, maintain_order="left")
+    read: dict[tuple[str, str | None], list[int]] = {}
+    orders: dict[tuple[str, str], list[int] | None] = {}
+    own: list[list[int] | None] = []
+    wanted = ("prompt_variant_id", "sample_id", "option_order", "choices", "file", "row")
+    for variant, sample, told, choices, file, row in frame.select(wanted).iter_rows():
+        if told and (told, choices) not in read:
+            order = _order(told, choices)
+            if order is None:
+                wanted_here = "the options' places in the data are wanted, from 0, each once"
+                msg = f"{file} row {row}: option_order: {wanted_here}, found {told[:80]!r}"
+                raise DataError(msg)
+            read[told, choices] = order
+        order = read[told, choices] if told else None
+        first = orders.setdefault((variant, sample), None if _is_of_data(order) else order)
+        is_other = order != first and not (first is None and _is_of_data(order))
+        own.append((order or list(range(len(first or ())))) if is_other else None)
     rows = [
         {"audit_run_id": audit_run_id, "prompt_variant_id": variant, "sample_id": sample, "option_order": order}
         for (variant, sample), order in orders.items()
-        if order != list(range(len(order)))
+        if order is not None
     ]
-    return frame_of("option_orders", rows)
+    return frame_of("option_orders", rows), pl.Series("option_order", own, dtype=pl.List(pl.Int32))
+
+
+def _is_of_data(order: list[int] | None) -> bool:
+    return order is None or order == list(range(len(order)))
 
 
 def _order(text: str, choices: str | None) -> list[int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +18,7 @@ from flows.recorded_runs.infer_task import KINDS
 from flows.recorded_runs.map_columns import columns_of, guessed_map, mapped_frame, read_map, shown_columns
 from flows.recorded_runs.prompt_templates import variants_of_answers
 from flows.recorded_runs.prompt_variations import is_setting, is_variation
-from flows.recorded_runs.tell_apart import told_apart
+from flows.recorded_runs.tell_apart import asked_once, told_apart
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.read_csv import MAX_COLUMNS, most_cells, refuse_cells, refuse_columns
 from models_registry.tables import ESCAPED, escape, read_text_table, refuse_long_texts
@@ -77,18 +78,27 @@ def read_recordings(
             continue
         frame = mapped_frame(path, wanted) if wanted is not None else _own(path)
         frames.append(_checked(frame, path, model, notes))
+    beside = tuple(each for _, read in foreign for each in read.beside)
+    if foreign and not frames and not any(read.answers for _, read in foreign):
+        msg = f"{foreign[0][0]}: no answers"
+        raise DataError(msg)
     foreign, apart = told_apart(foreign)
-    notes += apart
-    for (path, read), variants in zip(foreign, variants_of_answers([each for _, each in foreign]), strict=True):
-        frame = frame_of_answers(read.answers, path, variants).with_columns(program=pl.lit(read.program))
+    counting, copies = asked_once(foreign)
+    notes += [*apart, *copies]
+    templates = variants_of_answers([each for _, each in foreign])  # by copies too, which show what prompts share
+    for (path, read), of_file, counts in zip(foreign, templates, counting, strict=True):
+        if not any(counts):
+            continue
+        answers, variants = list(compress(read.answers, counts)), list(compress(of_file, counts))
+        frame = frame_of_answers(answers, variants).with_columns(program=pl.lit(read.program))
         frames.append(frame.with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file")))
     for frame in frames:
         refuse_long_texts(frame, frame["file"][0])
     frame = pl.concat(frames, how="diagonal")
-    if foreign:
+    if "program" in frame.columns:
         frame, more = _numbered_on(frame)
         notes += [*more, *_variant_notes(frame)]
-    return Recordings(frame=frame, notes=tuple(notes), beside=tuple(b for _, read in foreign for b in read.beside))
+    return Recordings(frame=frame, notes=tuple(notes), beside=beside)
 
 
 def _refuse_many_fields(answers: Sequence[Answer]) -> None:
@@ -173,9 +183,9 @@ def _without_namesakes(frame: pl.DataFrame, path: Path, notes: list[str]) -> pl.
 
 
 def _numbered_on(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Returns the rows with repetitions numbered on where several files of another program answer the same cell, and notes."""
+    """Returns the rows of other programs with the answers to each cell numbered, asks without an answer last, and notes."""
     cell = [pl.col(name) for name in ("model", "task", "strategy", "variant_index", "sample_id")]
-    again = pl.int_range(1, pl.len() + 1).over(cell).cast(pl.String)
+    again = pl.col("completion").is_null().rank("ordinal").over(cell).cast(pl.String)
     is_foreign = pl.col("program").is_not_null()
     repetition = pl.col("repetition") if "repetition" in frame.columns else pl.lit(None, dtype=pl.String)
     first = pl.col("file").first().over(cell)

@@ -1,24 +1,52 @@
-"""Tells apart what answers of several files would otherwise share: a sample's id, a model's name at several settings."""
+"""Tells apart what answers of several files would otherwise share, and finds what is one under several names.
+
+A sample's id, a model's name at several settings, a task's name for several splits of its data; answers that a retry copied, and
+options that stand in another order.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers
-from flows.system.keys import content_id
+from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letters_of
+from flows.system.keys import as_json, content_id
 
 Read = tuple[Path, RecordedAnswers]
+_TEST = "test"
 _SHOWN = 80  # characters of a setting in a model's name
 
 
 def told_apart(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
-    """Returns the files with samples and models told apart, and a note for each that had to be."""
-    files, notes = _by_settings(files)
-    files, more = _by_sample(files)
-    return files, [*notes, *more]
+    """Returns the files with samples, models, tasks and options told apart, and a note for each that had to be."""
+    read, notes = list(files), list[str]()
+    for step in (_by_split, _by_settings, _by_sample, _by_options):
+        read, more = step(read)
+        notes += more
+    return read, notes
+
+
+def _by_split(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
+    """Returns the files with a task a split of the data: that of `test` has the task's own name."""
+    n_answers: dict[tuple[str, str], int] = defaultdict(int)
+
+    def named(answer: Answer) -> Answer:
+        if answer.split is None or answer.task is None:
+            return answer
+        task = answer.task if answer.split == _TEST else f"{answer.task} (split {answer.split})"
+        n_answers[(answer.split, task)] += 1
+        return replace(answer, task=task)
+
+    told = [(path, replace(read, answers=[named(each) for each in read.answers])) for path, read in files]
+    notes = [
+        f"{n} answers are to samples of the split '{split}', which is measured by itself: task '{task}'"
+        for (split, task), n in n_answers.items()
+        if len(n_answers) > 1 or split != _TEST
+    ]
+    return told, notes
 
 
 def _by_settings(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
@@ -68,3 +96,88 @@ def _by_sample(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
             f"'{theirs[:60]}' became '{ours[:80]}'"
         )
     return told, notes
+
+
+def _by_options(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
+    """Returns the files with the options of each sample in one order, that of its first answer, so a letter means one option.
+
+    An answer whose options are not the same ones, each once, is of a task of its own.
+    """
+    first: dict[tuple[str | None, str], tuple[str, ...]] = {}
+    apart: dict[tuple[Path, str], int] = defaultdict(int)
+
+    def ordered(path: Path, answer: Answer) -> Answer:
+        options = tuple(answer.choices)
+        wanted = first.setdefault((answer.task, answer.sample_id), options) if options else options
+        if wanted == options:
+            return answer
+        if sorted(wanted) == sorted(options) and len(set(options)) == len(options):
+            return _mapped_back(answer, wanted)
+        order = (answer.dimensions or {}).get("choices_order", as_json("others"))
+        task = f"{answer.task} (options: {json.loads(order)})"
+        apart[(path, task)] += 1
+        return replace(answer, task=task)
+
+    told = [(path, replace(read, answers=[ordered(path, each) for each in read.answers])) for path, read in files]
+    notes = [
+        f"{path}: {n} rows have other options than the first of their sample, where a letter is another option: task '{task}'"
+        for (path, task), n in apart.items()
+    ]
+    return told, notes
+
+
+def _mapped_back(answer: Answer, options: Sequence[str]) -> Answer:
+    """Returns the answer with the options in the order given, and beside them the order in which they were shown."""
+    order = [options.index(text) for text in answer.choices]
+    letters = letters_of(len(options))
+    gold = letters[order[letters.index(answer.gold_label)]] if answer.gold_label in letters else None
+    nats = [answer.loglikelihoods[order.index(place)] for place in range(len(order))] if answer.loglikelihoods else ()
+    return replace(answer, choices=options, option_order=order, gold_label=gold, loglikelihoods=nats)
+
+
+def asked_once(files: Sequence[Read]) -> tuple[list[list[bool]], list[str]]:
+    """Returns whether each answer of each file counts, and notes of those that do not: copies, and asks that failed.
+
+    A copy has the uuid or all of the content of an earlier answer to the same ask. An ask failed where its sample ended in an
+    error and the same sample was asked again; of one that always failed one try counts.
+    """
+    best: dict[str, int] = {}
+    for _, read in files:
+        for answer in read.answers:
+            if answer.ask is not None:
+                best[answer.ask] = max(_grade(answer), best.get(answer.ask, 0))
+    first: dict[tuple[str | None, ...], Path] = {}
+    counting, notes = [], []
+    for path, read in files:
+        copied, n_failed, of_file = defaultdict[Path, int](int), 0, list[bool]()
+        for answer in read.answers:
+            key = _key_of(answer)
+            is_worse = answer.ask is not None and _grade(answer) < best[answer.ask]
+            is_copy = key is not None and not is_worse and key in first
+            of_file.append(not is_worse and not is_copy)
+            n_failed += is_worse
+            if key is not None and is_copy:
+                copied[first[key]] += 1
+            elif key is not None and not is_worse:
+                first[key] = path
+        counting.append(of_file)
+        notes += [f"{path}: {n} answers are copies of those in {other}, and count once" for other, n in copied.items()]
+        if n_failed:
+            notes.append(
+                f"{path}: {n_failed} asks ended in an error and were asked again, and only the answers to those count"
+            )
+    return counting, notes
+
+
+def _grade(answer: Answer) -> int:
+    return 0 if answer.completion is None else 1 if answer.is_failed else 2
+
+
+def _key_of(answer: Answer) -> tuple[str | None, ...] | None:
+    """Returns what an answer shares with its copies; None where nothing tells a copy from a second ask."""
+    at = (answer.model, answer.settings)
+    if answer.uuid is not None and _grade(answer) > 1:
+        return (*at, answer.uuid)
+    if answer.ask is None:
+        return None
+    return (*at, answer.ask, answer.prompt, answer.completion) if _grade(answer) > 1 else (*at, answer.ask, None, None)

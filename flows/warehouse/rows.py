@@ -65,6 +65,7 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "audit_run_id": TEXT, "prediction_id": TEXT, "model_id": TEXT, "task_id": TEXT, "prompt_variant_id": TEXT,
         "sample_id": TEXT, "repetition": WHOLE, "completion": TEXT, "is_completion_escaped": YES, "reasoning": TEXT,
         "finish_reason": TEXT, "is_refused": YES, "token_logprobs": TEXT, "option_loglikelihoods": TEXT,
+        "option_order": pl.List(WHOLE),
         "prompt_tokens": WHOLE, "completion_tokens": WHOLE, "latency_ms": REAL, "n_attempts": WHOLE, "cost_usd": REAL,
         "sampling": TEXT, "served_model": TEXT, "system_fingerprint": TEXT, "request_id": TEXT, "request_sha256": TEXT,
         "error": TEXT, "landed_at": TIME,

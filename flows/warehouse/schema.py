@@ -8,7 +8,7 @@ from flows.system.files import copy_durably
 from flows.warehouse import Warehouse, now
 from models_registry.errors import WarehouseError
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;
@@ -36,6 +36,7 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     alter table raw.prompt_variants add column variation varchar;
     alter table raw.prompt_variants add column setting varchar;
     """,
+    12: "alter table raw.predictions add column option_order integer[];",
 }
 OF_DUCKDB = ("main", "system", "temp")
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")

@@ -160,6 +160,7 @@ create table if not exists raw.predictions (
     is_refused boolean not null, -- the provider's flag
     token_logprobs varchar, -- JSON
     option_loglikelihoods varchar, -- JSON list, in the options' order: nats, n_tokens, n_characters
+    option_order integer[], -- where its options stood in another order than raw.option_orders has of its variant and sample
     prompt_tokens integer,
     completion_tokens integer,
     latency_ms double,

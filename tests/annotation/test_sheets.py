@@ -316,13 +316,6 @@ def test_one_answer_under_another_order_of_options_is_another(tmp_path: Path) ->
     assert len({row["answer"] for row in answers}) == len(options)
 
 
-def test_a_copy_of_before_orders_were_kept_gives_a_sheet(tmp_path: Path) -> None:
-    settings = warehouse_of(tmp_path, SAID)
-    with duckdb.connect(str(Warehouse(settings.warehouse).published.path)) as con:
-        con.execute("drop table raw.option_orders")
-    assert write_sheet(settings, None, tmp_path / "sheet.csv").n_answers == len(ITEMS)
-
-
 def test_nothing_tells_who_said_it_or_what_was_thought_of_it(unchanged: Settings, tmp_path: Path) -> None:
     write_sheet(unchanged, None, tmp_path / "sheet.csv")
     text = (tmp_path / "sheet.csv").read_text()

@@ -24,6 +24,7 @@ from flows.recorded_runs.read_files import DERIVED, OPTIONAL, REQUIRED, read_rec
 from flows.warehouse import Warehouse
 from models_registry.errors import DataError, UsageError
 from models_registry.registry import load_registry
+from tests.support.inspect_logs import inspect_log, inspect_sample
 from tests.support.shell import promptaudit
 
 FILES = Path(__file__).parent / "files"
@@ -71,10 +72,10 @@ def test_samples_of_lm_eval_need_a_model(tmp_path: Path) -> None:
     assert frame["completion"].to_list() == ["D", "C", "C", "B", "A"]  # the letters of the largest log-likelihoods
 
 
-def test_the_same_file_under_another_name_repeats_each_answer(tmp_path: Path) -> None:
-    log = FILES / "inspect_ai/question_type_plain.eval"
-    frame = read_recordings([log, Path(shutil.copy(log, tmp_path / "again.eval"))]).frame
-    assert sorted(frame["repetition"]) == ["1"] * 8 + ["2"] * 8
+def test_a_second_file_of_a_program_that_names_no_answer_repeats_each(tmp_path: Path) -> None:
+    (samples,) = FILES.glob("lm_eval/samples_facts_*.jsonl")
+    frame = read_recordings([samples, Path(shutil.copy(samples, tmp_path / samples.name))], model="m").frame
+    assert sorted(frame["repetition"]) == ["1"] * 5 + ["2"] * 5
     assert set(frame["variant_index"]) == {"0"}
 
 
@@ -568,6 +569,201 @@ def test_targets_of_lm_eval_may_be_lists_places_and_texts(
     assert read.frame.select("gold_label", "references").rows() == [(golds, references)]
     is_unsure = golds is None and references is None
     assert any("1 questions have no gold label" in note for note in read.notes) == is_unsure
+
+
+def scores(*rows: dict[str, Any], path: Path) -> list[str | None]:
+    return read_recordings([write(path, *rows)], model="m").frame["program_score"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("filtered", "scored"),
+    [
+        (["a"], ["1.0", None, None]),  # take_first
+        (["b"], [None, "1.0", None]),  # a majority: what it let through is scored, once
+        (["A"], [None, None, None]),  # a part or another form of an answer is none of them
+        ([["a", "b"]], [None, None, None]),
+        (None, [None, None, None]),
+    ],
+)
+def test_of_several_repeats_the_one_that_was_scored_has_the_score(
+    tmp_path: Path, filtered: object, scored: list[str | None]
+) -> None:
+    row = lm_eval(resps=[["a", "b", "b"]], filtered_resps=filtered, exact_match=1.0)
+    read = read_recordings([write(tmp_path / "s.jsonl", row)], model="m")
+    assert read.frame["program_score"].to_list() == scored
+    assert any("1 samples have several answers and one score" in note for note in read.notes) == (not any(scored))
+
+
+def test_an_answer_alone_has_the_score_of_what_was_filtered_from_it(tmp_path: Path) -> None:
+    row = lm_eval(resps=[["It is a."]], filtered_resps=["a"], exact_match=1.0)
+    assert scores(row, path=tmp_path / "s.jsonl") == ["1.0"]
+
+
+def test_rows_of_a_second_filter_repeat_answers_where_no_filter_is_named_too(tmp_path: Path) -> None:
+    row = lm_eval(resps=[["a", "b"]], filtered_resps=["a"], exact_match=1.0)
+    del row["filter"]
+    read = read_recordings(
+        [write(tmp_path / "s.jsonl", row, {**row, "filtered_resps": ["b"], "exact_match": 0.0})], model="m"
+    )
+    assert read.frame["completion"].to_list() == ["a", "b"]
+    assert any("1 rows repeat the answers of others, as those of a second filter do" in note for note in read.notes)
+
+
+@pytest.mark.parametrize("form", ["one line.json", "indented.jsonl", "lines.jsonl", "no suffix"])
+def test_samples_of_lm_eval_may_be_one_list(tmp_path: Path, form: str) -> None:
+    rows = [lm_eval(doc_id=n, arguments=[["Q" + "x" * 30_000, {"until": ["."]}]]) for n in range(3)]
+    path = tmp_path / form
+    lines = "\n".join(map(json.dumps, rows))
+    path.write_text(lines if "lines" in form else json.dumps(rows, indent=2 if "indented" in form else None))
+    read = read_recordings([path], model="m")
+    assert read.notes[0] == f"{path}: read as samples of lm-evaluation-harness: 3 answers"
+    assert read.frame["sample_id"].to_list() == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("places", [(0, 1, 2, 3), (0, 2, 1, 3)])
+def test_options_weighed_without_the_prompt_are_none(tmp_path: Path, places: tuple[int, ...]) -> None:
+    asked = [{"arg_0": prompt, "arg_1": option} for prompt in ("Q", "") for option in (" x", " y")]
+    given = [[["-9.0", "False"]], [["-8.0", "False"]], [["-1.0", "False"]], [["-6.0", "False"]]]
+    row = lm_eval(
+        arguments={f"gen_args_{n}": asked[place] for n, place in enumerate(places)}, resps=[given[place] for place in places],
+        target="1", acc=1.0, acc_mutual_info=0.0,
+    )  # fmt: skip
+    frame = read_recordings([write(tmp_path / "s.jsonl", row)], model="m").frame
+    wanted = frame.select("completion", "gold_label", "choices", "program_score").row(0)
+    assert wanted == ("B", "B", '["x", "y"]', "1.0")
+
+
+def test_options_that_stand_in_the_prompt_are_weighed_once_under_mutual_information_too(tmp_path: Path) -> None:
+    asked = [("Q x", " so"), ("Q y", " so"), ("", "x"), ("", "y")]
+    arguments = {f"gen_args_{n}": {"arg_0": prompt, "arg_1": reply} for n, (prompt, reply) in enumerate(asked)}
+    row = lm_eval(
+        arguments=arguments, resps=[[[-1.0, False]], [[-2.0, False]], [[-3.0, False]], [[0.0, False]]], target="0"
+    )
+    assert read_recordings([write(tmp_path / "s.jsonl", row)], model="m").frame["choices"].to_list() == [
+        '["Q x", "Q y"]'
+    ]
+
+
+def test_a_reply_that_was_weighed_alone_is_right_where_it_is_the_likeliest(tmp_path: Path) -> None:
+    pairs = [[-0.5, True], ["-0.5", "True"], [-2.0, False], ["-2.0", "False"]]
+    rows = [
+        lm_eval(doc_id=n, arguments={"gen_args_0": {"arg_0": "Q", "arg_1": " a"}}, resps=[[pair]], acc=float(n < 2))
+        for n, pair in enumerate(pairs)
+    ]
+    read = read_recordings([write(tmp_path / "s.jsonl", *rows)], model="m")
+    assert read.frame["completion"].to_list() == ["likeliest"] * 2 + ["not likeliest"] * 2
+    assert set(read.frame["gold_label"]) == {"likeliest"}
+    assert any("4 samples have the log-likelihood of one reply and no answer" in note for note in read.notes)
+
+
+@pytest.mark.parametrize("resps", [[[-532.5]], [["-532.5"]], [-532.5]])
+def test_the_loglikelihood_of_a_whole_text_is_no_answer(tmp_path: Path, resps: list[Any]) -> None:
+    row = lm_eval(arguments={"gen_args_0": {"arg_0": "A long text."}}, resps=resps, word_perplexity=12.0)
+    with pytest.raises(
+        DataError, match=r"s\.jsonl row 1: its task weighs whole texts \(output type loglikelihood_rolling\)"
+    ):
+        read_recordings([write(tmp_path / "s.jsonl", row)], model="m")
+
+
+# ---------------------------------------------------------------- JSON logs of inspect_ai, older and sorted
+@pytest.mark.parametrize("is_sorted", [True, False])
+def test_a_json_log_is_known_without_an_eval_id_and_in_any_order(tmp_path: Path, *, is_sorted: bool) -> None:
+    path = inspect_log(
+        tmp_path / "log",
+        [inspect_sample(1, "yes")],
+        eval_id=None,
+        dataset={"sample_ids": [f"sample {n}" for n in range(10_000)]},
+    )
+    if is_sorted:
+        path.write_text(json.dumps(json.loads(path.read_text()), sort_keys=True))
+    read = read_recordings([path])
+    assert read.notes == (f"{path}: read as a log of inspect_ai: 1 answers",)
+
+
+def test_a_score_of_the_first_logs_has_no_name(tmp_path: Path) -> None:
+    sample = {**inspect_sample(1, "yes"), "scores": None, "score": {"value": "C"}}
+    assert as_recorded(inspect_log(tmp_path / "log.json", [sample])).answers[0].score == 1.0
+
+
+def scored(tmp_path: Path, results: object, *values: dict[str, Any]) -> tuple[list[float | None], list[str]]:
+    samples = [
+        {**inspect_sample(n, "yes"), "scores": {name: {"value": value} for name, value in each.items()}}
+        for n, each in enumerate(values)
+    ]
+    path = inspect_log(tmp_path / "log.json", samples)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "results": results}))
+    read = as_recorded(path)
+    return [each.score for each in read.answers], [note.split(": ", 1)[1] for note in read.notes]
+
+
+def test_scores_in_words_are_told(tmp_path: Path) -> None:
+    assert scored(tmp_path, None, {"judge": "left"}, {"judge": "both"}, {"judge": {"tone": 3}}, {"judge": None}) == (
+        [None] * 4,
+        [
+            "3 scores of 'judge' are no numbers ('left', 'both', '{\"tone\": 3}') and are not read: neither right nor wrong"
+        ],
+    )
+
+
+def test_the_scorer_that_is_read_is_the_first_of_the_results_that_gives_numbers(tmp_path: Path) -> None:
+    results = {"scores": [{"name": "tone"}, {"name": "match"}, {"name": "close"}]}
+    assert scored(tmp_path, results, {"close": 0.2, "match": "C", "tone": "warm"}, {"close": 0.9, "match": "I"}) == (
+        [1.0, 0.0],
+        ["the scores of 'match' are read, those of tone, close are not"],
+    )
+
+
+# ---------------------------------------------------------------- assertions of promptfoo
+EQUALS, REGEX, RUBRIC = ({"type": kind, "value": "yes"} for kind in ("equals", "regex", "llm-rubric"))
+
+
+def asserted(path: Path, *tests: list[dict[str, Any]], **changes: Any) -> Path:
+    """Results of tests with these assertions, of which the first passed."""
+    document = json.loads(promptfoo(path, *(f"q{n}" for n in range(len(tests)))).read_text())
+    for n, (result, assertions) in enumerate(zip(document["results"]["results"], tests, strict=True)):
+        result |= {"testCase": {"vars": result["vars"], "assert": assertions}, "success": n == 0, **changes}
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.mark.parametrize("tests", [[[REGEX], [RUBRIC]], [[EQUALS], [REGEX], [EQUALS, RUBRIC], [RUBRIC]]])
+def test_tests_of_promptfoo_that_assert_something_else_have_its_verdict(tmp_path: Path, tests: list[Any]) -> None:
+    path = asserted(tmp_path / "a.json", *tests)
+    frame = read_recordings([path]).frame
+    assert frame["gold_label"].drop_nulls().to_list() == []  # the values of some are not the labels of all
+    assert frame["program_score"].to_list() == ["1.0"] + ["0.0"] * (len(tests) - 1)
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    result = import_predictions(warehouse, [path], load_registry(), ImportOptions())
+    assert warehouse.read("select kind from raw.tasks") == [{"kind": "open_ended"}]
+    assert any("is read as open ended" in note for note in result.notes)
+    assert len(warehouse.read("select verdict_id from raw.verdicts")) == len(tests)
+
+
+def test_a_test_without_assertions_and_one_that_could_not_be_graded_have_no_verdict(tmp_path: Path) -> None:
+    frames = [
+        read_recordings([asserted(tmp_path / "a.json", [], [], gradingResult=None)]).frame,
+        read_recordings([asserted(tmp_path / "b.json", [RUBRIC], [RUBRIC], failureReason=2)]).frame,
+    ]
+    assert [frame["program_score"].to_list() for frame in frames] == [[None, None]] * 2
+
+
+def test_results_of_version_2_have_their_assertions_in_the_grading(tmp_path: Path) -> None:
+    path = asserted(tmp_path / "a.json", [EQUALS], [EQUALS])
+    document = json.loads(path.read_text())
+    del document["evalId"], document["results"]["prompts"]
+    for result in document["results"]["results"]:
+        for name in ("testCase", "testIdx", "promptIdx", "promptId", "failureReason"):
+            result.pop(name, None)
+        result["gradingResult"] = {"pass": True, "componentResults": [{"pass": True, "assertion": EQUALS}]}
+    path.write_text(json.dumps({**document, "results": {**document["results"], "version": 2}}))
+    frame = read_recordings([path]).frame
+    assert frame.select("gold_label", "program_score").rows() == [("yes", "1.0"), ("yes", "0.0")]
+
+
+def test_of_several_responses_of_every_eval_ever_none_has_the_score(tmp_path: Path) -> None:
+    row = {**eee(1, "p", "s"), "output": {"raw": ["a", "b"]}}
+    assert scores(row, path=tmp_path / "rows.jsonl") == [None, None]
 
 
 def test_every_repeat_of_lm_eval_is_read_and_a_row_without_a_filter_among_others_is_refused(tmp_path: Path) -> None:

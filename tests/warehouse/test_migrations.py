@@ -26,6 +26,7 @@ ADDED: dict[int, dict[str, tuple[str, ...]]] = {  # by the version that brought 
     8: {"prompt_variants": ("model_ids",)},
     9: {"comparisons": ("confirming_run_id",)},
     11: {"prompt_variants": ("variation", "setting")},
+    12: {"predictions": ("option_order",)},
 }
 NEW = {
     2: ("rephrasings", "engines", "batches"),
@@ -38,10 +39,11 @@ NEW = {
     9: (),
     10: ("designs", "grid", "sample_batches", "looks"),
     11: ("option_orders",),
+    12: (),
 }
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+@pytest.mark.parametrize("version", range(1, 12))
 def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path, version: int) -> None:
     warehouse = tmp_path / "audit.duckdb"
     Warehouse(warehouse).apply_schema()

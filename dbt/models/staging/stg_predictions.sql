@@ -18,6 +18,7 @@ renamed as (
         is_refused as is_flagged_refused,
         token_logprobs,
         option_loglikelihoods,
+        option_order,
         prompt_tokens,
         completion_tokens,
         latency_ms,

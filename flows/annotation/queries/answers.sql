@@ -1,5 +1,4 @@
 -- one row an answer, as rulings are spread: equal answers to a sample under equal signs of its options in equal order are one.
--- `orders` stands before it: the rows of raw.option_orders where the copy has them
 with answers as (
     select
         min(predictions.prediction_id) as item,
@@ -11,9 +10,12 @@ with answers as (
         on
             predictions.audit_run_id = variants.audit_run_id
             and predictions.prompt_variant_id = variants.prompt_variant_id
-    left join orders
+    left join raw.predictions as asked
+        on predictions.audit_run_id = asked.audit_run_id and predictions.prediction_id = asked.prediction_id
+    left join raw.option_orders as orders
         on
-            predictions.prompt_variant_id = orders.prompt_variant_id
+            predictions.audit_run_id = orders.audit_run_id
+            and predictions.prompt_variant_id = orders.prompt_variant_id
             and predictions.sample_id = orders.sample_id
     where
         predictions.audit_run_id = $run
@@ -25,7 +27,7 @@ with answers as (
         predictions.task_id,
         predictions.sample_id,
         coalesce(variants.reader, ''),
-        orders.option_order,
+        coalesce(asked.option_order, orders.option_order),
         md5(predictions.completion)
 )
 

@@ -6,7 +6,7 @@ select
             predictions.task_id,
             predictions.sample_id,
             coalesce(variants.reader, ''),
-            orders.option_order::varchar,
+            coalesce(predictions.option_order, orders.option_order)::varchar,
             predictions.completion
         )
     ) as answer

@@ -5,13 +5,13 @@ with answers as (
         predictions.task_id,
         predictions.sample_id,
         any_value(variants.reader) as reader,
-        any_value(orders.option_order) as option_order,
+        any_value(coalesce(predictions.option_order, orders.option_order)) as option_order,
         md5(
             concat_ws(
                 chr(0),
                 predictions.sample_id,
                 coalesce(variants.reader, ''),
-                orders.option_order::varchar,
+                coalesce(predictions.option_order, orders.option_order)::varchar,
                 predictions.completion
             )
         ) as answer
@@ -51,7 +51,7 @@ settled as (
                 chr(0),
                 predictions.sample_id,
                 coalesce(variants.reader, ''),
-                orders.option_order::varchar,
+                coalesce(predictions.option_order, orders.option_order)::varchar,
                 predictions.completion
             )
         ) as answer

@@ -29,7 +29,9 @@ class Answer:
     the prompt's template, where it does. `variant` tells prompts apart whose texts do not. `dimensions` are those in which the
     file says that its prompts vary, each as JSON, and `demonstrations` the examples that it showed; `variation` and `setting`
     are in which respect the file says that its prompt differs from the original. `sample_key` is what the sample consists of,
-    where ids of several files may clash; `settings` are those that the model answered at. `score` is the program's.
+    where ids of several files may clash; `settings` are those that the model answered at. `split` is the part of the data that
+    the program reports by itself. `uuid` is of this very answer, `ask` of the ask that a retry repeats, and `is_failed` says that
+    the program counts it as an error. `score` is the program's.
     """
 
     place: str
@@ -48,6 +50,10 @@ class Answer:
     setting: str | None = None
     sample_key: str | None = None
     settings: str | None = None
+    split: str | None = None
+    uuid: str | None = None
+    ask: str | None = None
+    is_failed: bool = False
     gold_label: str | None = None
     references: Sequence[str] = ()
     input: str | None = None
@@ -152,11 +158,8 @@ def whole_of(value: Any) -> int | None:  # noqa: ANN401
     return int(number) if number is not None and 0 <= number < 2**31 else None
 
 
-def frame_of_answers(answers: Sequence[Answer], path: Path, variants: Sequence[PromptVariant]) -> pl.DataFrame:
+def frame_of_answers(answers: Sequence[Answer], variants: Sequence[PromptVariant]) -> pl.DataFrame:
     """Returns answers under the names of recorded predictions, every column text; `variants` has each one's prompt variant."""
-    if not answers:
-        msg = f"{path}: no answers"
-        raise DataError(msg)
     known: dict[int, str | None] = {}  # answers of one sample share its lists
 
     def listed(texts: Sequence[str]) -> str | None:
@@ -164,16 +167,13 @@ def frame_of_answers(answers: Sequence[Answer], path: Path, variants: Sequence[P
             known[id(texts)] = as_json(list(texts)) if texts else None
         return known[id(texts)]
 
-    repetitions: dict[tuple[str | None, ...], int] = {}
     rows = []
     for answer, variant in zip(answers, variants, strict=True):
-        cell = (answer.model, answer.task, answer.strategy, str(variant.index), answer.sample_id)
-        repetitions[cell] = repetitions.get(cell, 0) + 1
         completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
         rows.append({
             "model": answer.model, "task": answer.task, "sample_id": answer.sample_id, "completion": completion,
             "strategy": answer.strategy, "variant_index": str(variant.index), "instruction": variant.instruction,
-            "variation": variant.variation, "setting": variant.setting, "repetition": str(repetitions[cell]),
+            "variation": variant.variation, "setting": variant.setting,
             "gold_label": answer.gold_label, "input": answer.input,
             "references": listed(answer.references), "choices": listed(answer.choices),
             "option_signs": listed(answer.option_signs),

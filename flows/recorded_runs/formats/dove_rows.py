@@ -1,15 +1,12 @@
 """Reads rows of the DOVE dataset and of its schema: a prediction a row, with what its prompt varied in.
 
 The rows are nested (`model.model_info.name`, `instance.sample_identifier`, `output.response`, `evaluation.score`), in Parquet,
-JSONL or one JSON list. The signs of options differ between prompts, so each variant is read by its own. Options that stand in
-another order than in the sample's first row are mapped back to it, so a letter means the same option in every row; where they
-are not the same options, each once, the row is of a task of its own.
+JSONL or one JSON list. The signs of options differ between prompts, so each variant is read by its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +20,7 @@ from flows.recorded_runs.formats.dove_prompts import (
     variant_of,
 )
 from flows.recorded_runs.formats.rows import rows_of
-from flows.recorded_runs.formats.source import first_line
+from flows.recorded_runs.formats.source import first_row
 from flows.system.keys import as_json
 from models_registry.errors import DataError
 
@@ -38,7 +35,7 @@ def is_of_dove(columns: Iterable[str]) -> bool:
 
 def begins_as_dove(head: bytes) -> bool:
     """Returns whether the first line of a JSONL file, or the first row of a JSON document, has the sections of DOVE's schema."""
-    return is_of_dove(first_line(head)) or (
+    return is_of_dove(first_row(head)) or (
         head.lstrip().startswith((b"[", b"{")) and all(f'"{name}"'.encode() in head for name in SECTIONS)
     )
 
@@ -46,40 +43,17 @@ def begins_as_dove(head: bytes) -> bool:
 def as_recorded(path: Path) -> RecordedAnswers:
     """Returns the answers of a file; raises DataError naming file, row and field."""
     answers: list[Answer] = []
-    orders: dict[tuple[str, str], tuple[str, ...]] = {}
-    apart: dict[str, int] = {}
     for number, row in rows_of(path):
         place = f"{path} row {number}"
         try:
-            answer, order = _answer(place, row)
+            answers.append(_answer(place, row))
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             msg = f"{place}: not a row of DOVE: {type(error).__name__} {str(error)[:80]}"
             raise DataError(msg) from None
-        options = tuple(answer.choices)
-        first = orders.setdefault((answer.task or "", answer.sample_key or ""), options)
-        if first != options and sorted(first) == sorted(options) and len(set(first)) == len(first):
-            answer = _mapped_back(answer, first)
-        elif first != options:
-            name = f"{answer.task} (options: {order})"
-            apart[name] = apart.get(name, 0) + 1
-            answer = replace(answer, task=name)
-        answers.append(answer)
-    notes = tuple(
-        f"{path}: {n} rows have other options than the first of their sample, where a letter is another option: task '{name}'"
-        for name, n in apart.items()
-    )
-    return RecordedAnswers(program=PROGRAM, answers=answers, task=path.stem, notes=notes)
+    return RecordedAnswers(program=PROGRAM, answers=answers, task=path.stem)
 
 
-def _mapped_back(answer: Answer, options: Sequence[str]) -> Answer:
-    """Returns the answer with the options in the order given, and beside them the order in which they were shown."""
-    order = [options.index(text) for text in answer.choices]
-    letters = letters_of(len(options))
-    gold = letters[order[letters.index(answer.gold_label)]] if answer.gold_label in letters else None
-    return replace(answer, choices=options, option_order=order, gold_label=gold)
-
-
-def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
+def _answer(place: str, row: Mapping[str, Any]) -> Answer:
     instance, config = row["instance"], row["prompt_config"]
     dimensions = config.get("dimensions") or {}
     identifier = instance.get("sample_identifier") or {}
@@ -109,7 +83,7 @@ def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
         sample_id = str(index) if index not in (None, -1) else str(question)[:200]
     source = [identifier.get(name) for name in ("hf_repo", "hf_split", "hf_index")]
     score = number_of(row["evaluation"].get("score"))
-    answer = Answer(
+    return Answer(
         place=place, model=_model_of(row["model"]), task=str(identifier.get("dataset_name") or "dove"),
         strategy=text_of(dimensions.get("strategy")), sample_id=sample_id, sample_key=as_json([*source, question]),
         settings=_quantization_of(row["model"]), completion=text_of(row["output"].get("response")),
@@ -120,8 +94,6 @@ def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
         references=[] if choices or labels or gold is None else [gold], labels=labels,
         input=shown if isinstance(raw, Mapping) else question, choices=choices, option_signs=signs, score=score,
     )  # fmt: skip
-    order = dimensions.get("mc_choices_order") or dimensions.get("choices_order") or {}
-    return answer, str(order.get("method") if isinstance(order, dict) else order)
 
 
 def _phrasing_of(dimensions: Mapping[str, Any]) -> str | None:

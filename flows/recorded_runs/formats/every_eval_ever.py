@@ -16,7 +16,7 @@ from flows.recorded_runs.formats.answers import (
     whole_of,
 )
 from flows.recorded_runs.formats.rows import rows_of
-from flows.recorded_runs.formats.source import first_line
+from flows.recorded_runs.formats.source import first_row
 from models_registry.errors import DataError
 
 PROGRAM = "every_eval_ever"
@@ -38,7 +38,7 @@ def is_of_every_eval_ever(columns: Iterable[str]) -> bool:
 
 def begins_as_every_eval_ever(head: bytes) -> bool:
     """Returns whether the first line of a JSONL file has what the schema demands."""
-    return is_of_every_eval_ever(first_line(head))
+    return is_of_every_eval_ever(first_row(head))
 
 
 def as_recorded(path: Path) -> RecordedAnswers:
@@ -71,13 +71,16 @@ def _answers_of(place: str, row: Mapping[str, Any]) -> list[Answer]:
     latency = (row.get("performance") or {}).get("latency_ms")
     fields = {"input": question, **dict(zip(letters_of(len(choices)), choices, strict=False))}
     said = _said(row)
+    score = (
+        number_of(row["evaluation"].get("score")) if len(said) == 1 else None
+    )  # of several it is not said whose it is
     return [
         Answer(
             place=place, model=str(row["model_id"]), task=str(row["evaluation_name"]), sample_id=str(row["sample_id"]),
             completion=completion, prompt=text_of(given.get("formatted")) or question,
             fields=fields if given.get("formatted") else {},
             gold_label=letter_of(gold, choices, by_text=True) if choices else gold, references=[] if choices else references,
-            input=question, choices=choices, score=number_of(row["evaluation"].get("score")),
+            input=question, choices=choices, score=score,
             prompt_tokens=whole_of(usage.get("input_tokens")), completion_tokens=whole_of(usage.get("output_tokens")),
             latency_ms=number_of(latency),
         )

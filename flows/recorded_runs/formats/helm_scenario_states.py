@@ -1,13 +1,14 @@
 """Reads HELM's `scenario_state.json`: one request state an instance, with its references, the request and its completions.
 
 Joint multiple choice has `output_mapping`, the letters and what they stand for; separate multiple choice asks once an option, and
-the answer is the letter of the likeliest. A perturbation or another draw of examples is a prompt variant. What HELM scored
-stands in `per_instance_stats.json` beside it, and the run's name in `run_spec.json`.
+the answer is the letter of the likeliest. A perturbation or another draw of examples is a prompt variant, and the split of an
+instance goes with it. What HELM scored stands in `per_instance_stats.json` beside it, and the run's name in `run_spec.json`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -119,12 +120,13 @@ def _common(place: str, state: Mapping[str, Any], task: str, scores: Mapping[_Ke
     return {
         "place": place, "model": str(request["model"]), "task": task, "sample_id": key[0], "prompt": text_of(request["prompt"]),
         "variant": variant or None, "input": text_of(state["instance"]["input"]["text"]), "score": scores.get(key),
+        "split": text_of(state["instance"].get("split")),
         "latency_ms": None if seconds is None else seconds * 1000,
     }  # fmt: skip
 
 
 def _answers_of(place: str, state: Mapping[str, Any], task: str, scores: Mapping[_Key, float]) -> list[Answer]:
-    """Returns one answer a completion."""
+    """Returns one answer a completion; the score is of the one with the largest log-probability, which HELM compares."""
     common = _common(place, state, task, scores)
     references = state["instance"].get("references") or []
     right = [str(each["output"]["text"]) for each in references if CORRECT in each.get("tags", ())]
@@ -143,7 +145,12 @@ def _answers_of(place: str, state: Mapping[str, Any], task: str, scores: Mapping
         common |= {"gold_label": right[0] if len(right) == 1 else None, "references": right}
         common |= {"labels": sorted([*right, *wrong]) if wrong else ()}
     given = (state.get("result") or {}).get("completions") or [{"text": None}]
-    return [Answer(**common, fields=fields, completion=text_of(each["text"])) for each in given]
+    weights = [number_of(each.get("logprob")) or 0.0 for each in given]
+    scored = weights.index(max(weights))
+    common["score"], score = None, common["score"]
+    answers = [Answer(**common, fields=fields, completion=text_of(each["text"])) for each in given]
+    answers[scored] = replace(answers[scored], score=score)
+    return answers
 
 
 def _likeliest(states: Sequence[tuple[str, Mapping[str, Any]]], task: str, scores: Mapping[_Key, float]) -> Answer:

@@ -23,7 +23,7 @@ from flows.recorded_runs.formats.answers import (
     text_of,
     whole_of,
 )
-from flows.recorded_runs.formats.source import ZipMembers, head_of, json_file
+from flows.recorded_runs.formats.source import ZipMembers, head_of, holds_all, json_file
 from flows.system.keys import as_json
 from models_registry.errors import DataError
 from models_registry.tables import MAX_TEXT
@@ -33,37 +33,54 @@ MOST_OF_A_SAMPLE = 4 * MAX_TEXT  # characters
 _IN_CHUNKS = "/sample.json"
 _ZIP = b"PK\x03\x04"
 _SAMPLE = re.compile(r"samples/[^/]+(\.json|/sample\.json)")
-_JSON_LOG = (b'"eval"', b'"version"', b'"task"')
+_JSON_LOG = (rb'"eval"\s*:\s*\{', rb'"run_id"\s*:\s*"', rb'"task"\s*:\s*"', rb'"(samples|eval_id)"\s*:')
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # as inspect_ai's value_to_float reads them
-_STOPS = {"stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
+_NOT_OF_THE_MODEL = (
+    "max_retries",
+    "timeout",
+    "attempt_timeout",
+    "max_connections",
+    "adaptive_connections",
+    "batch",
+    "cache",
+)
+"""Settings by which a request is sent and not answered; a retry may have others."""
+_STOPS = {
+    "stop": "stop", "length": "length", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter",
+}  # fmt: skip
 
 
 def is_of_inspect(path: Path, head: bytes) -> bool:
-    """Returns whether a file is a zip with the members of a log, or begins as a JSON log."""
+    """Returns whether a file is a zip with the members of a log, or a JSON log, whatever the order of its keys."""
     if head.startswith(_ZIP):
         names = ZipMembers(path).names
         return "header.json" in names or "_journal/start.json" in names
-    return head.lstrip().startswith(b"{") and all(name in head for name in _JSON_LOG) and b'"eval_id"' in head
+    return head.lstrip().startswith(b"{") and holds_all(path, _JSON_LOG)
 
 
 def as_recorded(path: Path) -> RecordedAnswers:
     """Returns the answers of a log; raises DataError naming file and sample."""
-    spec, samples = _of_zip(path) if head_of(path).startswith(_ZIP) else _of_json(path)
+    log, samples = _of_zip(path) if head_of(path).startswith(_ZIP) else _of_json(path)
+    spec = _object(log.get("eval"), path, "eval")
     model, task = text_of(spec.get("model")), text_of(spec.get("task"))
     if not model or not task:
         msg = f"{path}: its header names no model and task: not a log of inspect_ai"
         raise DataError(msg)
-    config = spec.get("model_generate_config")
-    settings = {name: value for name, value in config.items() if value is not None} if isinstance(config, dict) else {}
+    settings = {
+        name: value
+        for name, value in _fields(spec.get("model_generate_config")).items()
+        if value is not None and name not in _NOT_OF_THE_MODEL
+    }
     common = {"model": model, "task": task, "settings": as_json(settings) if settings else None}
+    task_id = text_of(spec.get("task_id"))
     answers: list[Answer] = []
-    scorers: dict[str, None] = {}
     texts = Texts(path)
+    scores: list[dict[str, Any]] = []  # of every answer
     n_errors = n_several = 0
     for place, sample in samples:
         try:
-            of_sample = _answers_of(f"{path} {place}", sample, common)
-            scorers |= dict.fromkeys(sample.get("scores") or {})
+            of_sample = _answers_of(f"{path} {place}", sample, common, task_id)
+            scores += [_values_of(sample), *[{} for _ in of_sample[1:]]]
             n_several += _has_several(sample)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             msg = f"{path} {place[:200]}: not a sample of inspect_ai: {type(error).__name__} {str(error)[:80]}"
@@ -72,9 +89,13 @@ def as_recorded(path: Path) -> RecordedAnswers:
         texts.take(of_sample)
         answers += of_sample
     notes = [f"{path}: {n_errors} samples ended in an error and have no answer"] if n_errors else []
-    if len(scorers) > 1:
-        first, *others = scorers
-        notes.append(f"{path}: the scores of '{first}' are read, those of {', '.join(others)} are not")
+    read, more = _scored(scores, log)
+    answers = [replace(each, score=score) for each, score in zip(answers, read, strict=True)]
+    notes += [f"{path}: {note}" for note in more]
+    reducers = _fields(spec.get("config")).get("epochs_reducer")
+    if isinstance(reducers, list) and reducers not in ([], ["mean"]):
+        named = ", ".join(str(each)[:40] for each in reducers)
+        notes.append(f"{path}: the log's own figures are of epochs that it reduces by {named}; here each answer counts")
     if n_several:
         notes.append(
             f"{path}: {n_several} samples have several right options, which are not read: they have no gold label"
@@ -86,7 +107,7 @@ def _of_zip(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[str, Mapping[
     members = ZipMembers(path)
     header = members.json("header.json" if "header.json" in members.names else "_journal/start.json")
     names = [name for name in members.names if _SAMPLE.fullmatch(name)]
-    return _object(_object(header, path, "header").get("eval"), path, "header: eval"), (
+    return _object(header, path, "header"), (
         (name, _whole_sample(members, name, _object(members.json(name), path, name))) for name in names
     )
 
@@ -136,9 +157,11 @@ def _of_json(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[str, Mapping
     if not isinstance(samples, list):
         msg = f"{path} samples: a list is wanted, found {type(samples).__name__}"
         raise DataError(msg)
-    return _object(log.get("eval"), path, "eval"), (
-        (f"row {n}", _object(sample, path, f"row {n}")) for n, sample in enumerate(samples, start=1)
-    )
+    return log, ((f"row {n}", _object(sample, path, f"row {n}")) for n, sample in enumerate(samples, start=1))
+
+
+def _fields(value: Any) -> Mapping[str, Any]:  # noqa: ANN401
+    return value if isinstance(value, dict) else {}
 
 
 def _object(value: Any, path: Path, place: str) -> Mapping[str, Any]:  # noqa: ANN401
@@ -150,15 +173,19 @@ def _object(value: Any, path: Path, place: str) -> Mapping[str, Any]:  # noqa: A
 
 def _targets_of(sample: Mapping[str, Any]) -> list[str]:
     targets = sample.get("target")
-    return [str(each) for each in (targets if isinstance(targets, list) else [targets]) if each is not None]
+    texts = [str(each) for each in (targets if isinstance(targets, list) else [targets]) if each is not None]
+    return [text for text in texts if text.strip()]  # a task without a target has a blank one
 
 
 def _has_several(sample: Mapping[str, Any]) -> bool:
     return bool(sample.get("choices")) and len(_targets_of(sample)) > 1
 
 
-def _answers_of(place: str, sample: Mapping[str, Any], common: Mapping[str, Any]) -> list[Answer]:
-    """Returns one answer a choice of the output; tokens, cost and score are of all of them, so the first has those."""
+def _answers_of(place: str, sample: Mapping[str, Any], common: Mapping[str, Any], task_id: str | None) -> list[Answer]:
+    """Returns one answer a choice of the output; tokens, cost and score are of all of them, so the first has those.
+
+    `inspect eval-retry` takes a task's id over, and the samples that were done with their uuid; logs of 2024 have no uuid.
+    """
     for name in ("id", "input"):
         if sample.get(name) is None:
             msg = f"{place}: {name}: a value is wanted, found nothing"
@@ -173,21 +200,26 @@ def _answers_of(place: str, sample: Mapping[str, Any], common: Mapping[str, Any]
     question = asked if isinstance(sample["input"], list) else _whole(str(sample["input"]), attachments)
     seconds = number_of(output.get("time"))
     gold = targets[0] if len(targets) == 1 else None
+    # options that are all there once are the same in any order
+    options = sorted(choices) if len(set(choices)) == len(choices) else choices
+    ask = None if task_id is None else as_json([task_id, sample["id"], sample.get("epoch", 1)])
     first = Answer(
         **common, place=place, sample_id=str(sample["id"]), completion=_said(given[0], output, sample, attachments),
         prompt=asked, fields={"input": question, **dict(zip(letters_of(len(choices)), choices, strict=False))},
         gold_label=letter_of(gold, choices) if choices else gold, references=[] if choices else targets,
-        input=question, choices=choices, score=_score(sample.get("scores")),
+        input=question, choices=choices, sample_key=as_json([str(sample["id"]), options]) if choices else None,
+        uuid=text_of(sample.get("uuid")), ask=ask, is_failed=bool(sample.get("error")),
         prompt_tokens=whole_of(usage.get("input_tokens")), completion_tokens=whole_of(usage.get("output_tokens")),
         cost_usd=number_of(usage.get("total_cost")), latency_ms=None if seconds is None else seconds * 1000,
         finish_reason=_stop_of(given[0]),
     )  # fmt: skip
     more = [
         replace(
-            first, completion=_said(choice, {}, sample, attachments), finish_reason=_stop_of(choice), score=None,
-            prompt_tokens=None, completion_tokens=None, cost_usd=None, latency_ms=None,
+            first, completion=_said(choice, {}, sample, attachments), finish_reason=_stop_of(choice), prompt_tokens=None,
+            completion_tokens=None, cost_usd=None, latency_ms=None, uuid=first.uuid and f"{first.uuid} {place}",
+            ask=first.ask and f"{first.ask} {place}",
         )
-        for choice in given[1:]
+        for place, choice in enumerate(given[1:], start=2)
     ]  # fmt: skip
     return [first, *more]
 
@@ -250,12 +282,41 @@ class _Attachments:
         return text
 
 
-def _score(scores: Any) -> float | None:  # noqa: ANN401
-    """Returns what the first scorer says: right 1, wrong 0; None where it says something else than a number."""
-    if not isinstance(scores, dict) or not scores:
-        return None
-    first = next(iter(scores.values()))
-    value = first.get("value") if isinstance(first, dict) else None
+def _values_of(sample: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what each scorer says of a sample; the first logs had one, without its name."""
+    scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
+    return {str(name): each.get("value") if isinstance(each, dict) else None for name, each in scores.items()}
+
+
+def _scored(scores: Sequence[Mapping[str, Any]], log: Mapping[str, Any]) -> tuple[list[float | None], list[str]]:
+    """Returns the scores of the first scorer that gives numbers, in the order of the log's results, and what is left out."""
+    listed = _fields(log.get("results")).get("scores") or []
+    order = [str(each.get("name")) for each in listed if isinstance(each, dict)]
+    names = dict.fromkeys(name for of_answer in scores for name in of_answer)
+    names = dict.fromkeys([*(name for name in order if name in names), *names])
+    if not names:
+        return [None] * len(scores), []
+    read = {name: [_score(each.get(name)) for each in scores] for name in names}
+    chosen = next((name for name in names if any(score is not None for score in read[name])), next(iter(names)))
+    notes = []
+    others = [name for name in names if name != chosen]
+    if others:
+        notes.append(f"the scores of '{chosen}' are read, those of {', '.join(others)} are not")
+    no_numbers = [
+        of_answer[chosen]
+        for of_answer, score in zip(scores, read[chosen], strict=True)
+        if score is None and of_answer.get(chosen) is not None
+    ]
+    if no_numbers:
+        shown = ", ".join(list(dict.fromkeys(repr(text_of(value))[:40] for value in no_numbers))[:3])
+        notes.append(
+            f"{len(no_numbers)} scores of '{chosen}' are no numbers ({shown}) and are not read: neither right nor wrong"
+        )
+    return read[chosen], notes
+
+
+def _score(value: Any) -> float | None:  # noqa: ANN401
+    """Returns what a scorer says: right 1, wrong 0; None where it says something else than a number."""
     if isinstance(value, str):
         return _VALUES.get(value, _number_in(value))
     return None if isinstance(value, Sequence) else number_of(value)

@@ -1,8 +1,9 @@
 """Reads what lm-evaluation-harness writes under `--log_samples`: `samples_<task>_<date>.jsonl`, one answer a line.
 
-`doc` is the sample, `arguments` what the model was given, `resps` what it gave, `target` what is right. The options of a
-multiple-choice question are requests of their own, each with its log-likelihood: the answer is the letter of the likeliest. The
-model's name stands in `results_<date>.json` beside it.
+`doc` is the sample, `arguments` what the model was given, `resps` what it gave, `filtered_resps` what of this was scored,
+`target` what is right. The options of a multiple-choice question are requests of their own, each with its log-likelihood: the
+answer is the letter of the likeliest. The model's name stands in `results_<date>.json` beside it. Versions 0.4.0 to 0.4.2 wrote
+one JSON list, with the rows of every filter and no word of which.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letter_of, letters_of, number_of, text_of
-from flows.recorded_runs.formats.source import MAX_BESIDE, first_line, json_file, json_lines
+from flows.recorded_runs.formats.rows import rows_of
+from flows.recorded_runs.formats.source import MAX_BESIDE, first_row, json_file
 from flows.system.keys import as_json
+from models_registry.cards import is_number
 from models_registry.errors import DataError
 
 PROGRAM = "lm_eval"
@@ -23,11 +26,14 @@ _NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+)")
 _INDEX = re.compile(r"[0-9]{1,3}")
 _MAX_TARGET = 20_000  # characters of a list of targets
 _METRICS = ("acc", "exact_match")  # the first there is says what the harness counts as right
+NOT_READ = "not read"
+LIKELIEST, NOT_LIKELIEST = "likeliest", "not likeliest"
+"""Labels of a task whose one reply was weighed and not given: whether it is the likeliest of all."""
 
 
 def is_of_lm_eval(head: bytes) -> bool:
-    """Returns whether the first line has the keys of a logged sample."""
-    return {"doc_id", "doc", "arguments", "resps"} <= first_line(head).keys()
+    """Returns whether the first row has the keys of a logged sample."""
+    return {"doc_id", "doc", "arguments", "resps"} <= first_row(head).keys()
 
 
 def as_recorded(path: Path, model: str | None) -> RecordedAnswers:
@@ -44,27 +50,51 @@ def as_recorded(path: Path, model: str | None) -> RecordedAnswers:
         wanted = beside.name if beside is not None else "results_<date>.json"
         msg = f"{path}: samples of lm-evaluation-harness name no model, and {wanted}, which does, is not beside it; --model NAME"
         raise DataError(msg)
-    answers: list[Answer] = []
+    rows, notes = _rows_of_one_filter(path)
+    read = [(row, _answers_of(f"{path} row {number}", row, model, task)) for number, row in rows]
+    counted = {
+        f"samples have several answers and one score, which is of none of them alone: {NOT_READ}": sum(
+            len(answers) > 1 and _score(row) is not None and all(each.score is None for each in answers)
+            for row, answers in read
+        ),
+        "samples have the log-likelihood of one reply and no answer (output type loglikelihood): "
+        f"their label is whether it is the {LIKELIEST}": sum(bool(answers[0].labels) for _, answers in read),
+        "questions have no gold label, since their target is no option or several": sum(
+            bool(answers[0].choices) and answers[0].gold_label is None and row.get("target") is not None
+            for row, answers in read
+        ),
+    }
+    notes += [f"{path}: {n} {what}" for what, n in counted.items() if n]
+    return RecordedAnswers(
+        program=PROGRAM, answers=[each for _, answers in read for each in answers], task=task, notes=tuple(notes),
+        beside=(beside,) if beside is not None and has_results else (),
+    )  # fmt: skip
+
+
+def _rows_of_one_filter(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
+    """Returns the rows with their numbers less those that say the same answers through another filter, and notes of these."""
     filters: dict[str | None, int] = {}
-    n_unsure = 0
-    for number, row in json_lines(path):
+    rows: dict[str, tuple[int, dict[str, Any]]] = {}
+    n_again = 0
+    for number, row in rows_of(path):
         name = text_of(row.get("filter"))
         filters[name] = filters.get(name, 0) + 1
         if None in filters and len(filters) > 1:
             msg = f"{path} row {number}: filter: this row has {name or 'none'}, and others have {'none' if name else 'one'}"
             raise DataError(msg)
         if name == next(iter(filters)):
-            of_row = _answers_of(f"{path} row {number}", row, model, task)
-            n_unsure += bool(of_row[0].choices) and of_row[0].gold_label is None and row.get("target") is not None
-            answers += of_row
+            key = as_json([row.get("doc_id"), row.get("arguments"), row.get("resps")])
+            n_again += key in rows
+            rows.setdefault(key, (number, row))
     notes = [
-        f"{path}: {n} rows of filter '{name}' repeat the answers of filter '{next(iter(filters))}' and are not read"
+        f"{path}: {n} rows of filter '{name}' repeat the answers of filter '{next(iter(filters))}' and are {NOT_READ}"
         for name, n in list(filters.items())[1:]
     ]
-    if n_unsure:
-        notes.append(f"{path}: {n_unsure} questions have no gold label, since their target is no option or several")
-    kept = (beside,) if beside is not None and has_results else ()
-    return RecordedAnswers(program=PROGRAM, answers=answers, task=task, notes=tuple(notes), beside=kept)
+    if n_again:
+        notes.append(
+            f"{path}: {n_again} rows repeat the answers of others, as those of a second filter do, and are {NOT_READ}"
+        )
+    return list(rows.values()), notes
 
 
 def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> list[Answer]:
@@ -72,6 +102,11 @@ def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> li
     try:
         requests = [[request[name] for name in sorted(request)] for request in _requests(row["arguments"])]
         responses = row["resps"]
+        if len(requests[0]) == 1 and is_number(
+            str(responses[0][0] if isinstance(responses[0], list) else responses[0])
+        ):
+            msg = f"{place}: its task weighs whole texts (output type loglikelihood_rolling), so there is no answer to measure"
+            raise DataError(msg)
         doc = row["doc"] if isinstance(row["doc"], dict) else {"doc": row["doc"]}
         is_weighed = _is_weighed(responses)
         target = row.get("target")
@@ -82,19 +117,51 @@ def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> li
             "place": place, "model": model, "task": task, "sample_id": str(row["doc_id"]),
             "sample_key": as_json([row["doc_id"], doc]),
             "prompt": text_of(requests[0][0]), "input": _input_of(fields, text_of(requests[0][0])),
-            "score": _score(row),
         }  # fmt: skip
+        score = _score(row)
+        if is_weighed and len(requests) == 1:
+            said = LIKELIEST if str(responses[0][0][1]) == "True" else NOT_LIKELIEST
+            labels = (LIKELIEST, NOT_LIKELIEST)
+            return [Answer(**common, fields=fields, completion=said, gold_label=LIKELIEST, labels=labels, score=score)]
         if is_weighed:
-            return [_chosen(common, fields, requests, responses, targets, number_of(row.get("acc")))]
+            asked = _with_prompt(requests, row)
+            requests, responses = [requests[n] for n in asked], [responses[n] for n in asked]
+            return [
+                _chosen({**common, "score": score}, fields, requests, responses, targets, number_of(row.get("acc")))
+            ]
         gold = targets[0] if len(targets) == 1 else None
-        given = [said for each in responses for said in (each if isinstance(each, list) else [each])]
+        given = [text_of(said) for each in responses for said in (each if isinstance(each, list) else [each])]
+        scored = _scored(given, row.get("filtered_resps"))
         return [
-            Answer(**common, fields=fields, completion=text_of(said), gold_label=gold, references=targets)
-            for said in given
-        ]
+            Answer(
+                **common, fields=fields, completion=said, gold_label=gold, references=targets,
+                score=score if place == scored else None,
+            )
+            for place, said in enumerate(given)
+        ]  # fmt: skip
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         msg = f"{place}: not a sample of lm-evaluation-harness: {type(error).__name__} {str(error)[:80]}"
         raise DataError(msg) from None
+
+
+def _scored(given: Sequence[str | None], filtered: Any) -> int | None:  # noqa: ANN401
+    """Returns the place of the answer that was scored: the first that the filter let through as it is; None where none is known.
+
+    A filter that takes the vote of several answers, or a part of each, leaves a text that may be none of theirs.
+    """
+    if len(given) == 1:
+        return 0
+    kept = filtered[0] if isinstance(filtered, list) and len(filtered) == 1 else None
+    return given.index(kept) if isinstance(kept, str) and kept in given else None
+
+
+def _with_prompt(requests: Sequence[Sequence[Any]], row: Mapping[str, Any]) -> list[int]:
+    """Returns the places of the options: under acc_mutual_info each is asked for once more, without the prompt."""
+    prompted = [n for n, request in enumerate(requests) if request[0]]
+    if 2 * len(prompted) == len(requests):
+        return prompted
+    is_twice = not prompted and "acc_mutual_info" in row and len(requests) % 2 == 0
+    return list(range(len(requests) // 2 if is_twice else len(requests)))
 
 
 def _requests(arguments: Any) -> list[Mapping[str, Any]]:  # noqa: ANN401

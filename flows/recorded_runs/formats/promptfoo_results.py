@@ -1,9 +1,14 @@
-"""Reads what `promptfoo eval -o out.json` writes: a result for each test, prompt and provider."""
+"""Reads what `promptfoo eval -o out.json` writes: a result for each test, prompt and provider.
+
+An assertion `equals` says what is right. Others (`contains`, `regex`, `llm-rubric`, …) say so of the answer alone, as its score;
+where some tests have none that equals, the task is no choice among the values of the others.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +21,13 @@ from models_registry.tables import MAX_TEXT
 
 PROGRAM = "promptfoo"
 _PLACEHOLDER = re.compile(r"\{\{\s*([\w.-]+)\s*\}\}")
+_FAILED = 2  # the failureReason of a test that could not be graded
 
 
 def is_of_promptfoo(head: bytes) -> bool:
     """Returns whether a JSON document begins as promptfoo's results do."""
-    return head.lstrip().startswith(b"{") and b'"evalId"' in head and b'"results"' in head
+    is_one = b'"evalId"' in head or b'"gradingResult"' in head  # versions of 2023 and 2024 wrote no evalId
+    return head.lstrip().startswith(b"{") and is_one and b'"results"' in head
 
 
 def as_recorded(path: Path) -> RecordedAnswers:
@@ -46,6 +53,8 @@ def as_recorded(path: Path) -> RecordedAnswers:
         n_errors += answer.completion is None
         given.take([answer])
         answers.append(answer)
+    if any(not each.references and each.completion is not None for each in answers):
+        answers = [replace(each, gold_label=None) for each in answers]
     notes = (f"{path}: {n_errors} results are errors and have no answer",) if n_errors else ()
     return RecordedAnswers(program=PROGRAM, answers=answers, task=task, notes=notes)
 
@@ -75,14 +84,15 @@ def _answer(  # noqa: PLR0913 - the last three are the file's
         response = result.get("response") or {}
         usage = response.get("tokenUsage") or {}
         texts = {name: text_of(value) or "" for name, value in variables.items()}
-        golds = _golds(result.get("testCase") or {}, texts)
+        assertions = _assertions(result)
+        golds = _golds(assertions, texts)
         label = (
             (text_of(provider.get("label")) or text_of(provider.get("id"))) if isinstance(provider, dict) else provider
         )
         said = text_of(response.get("output"))
         sent = text_of(prompt["raw"]) or ""
         used = [text for text in list(texts.values())[:MAX_COLUMNS] if text and text in sent]
-        score = result.get("success")
+        is_ruled = said is not None and assertions != [] and result.get("failureReason") != _FAILED
         return Answer(
             place=place, model=label or "", task=task, sample_id=sample_id, sample_key=key, completion=said,
             settings=_provider_of(result, label or "", columns),
@@ -90,7 +100,7 @@ def _answer(  # noqa: PLR0913 - the last three are the file's
             instruction=templates.get(str(result.get("promptId"))) or text_of(prompt.get("label")),
             gold_label=golds[0] if len(golds) == 1 else None, references=golds,
             input=max(used, key=len, default=sent),
-            score=None if said is None else number_of(score),
+            score=number_of(result.get("success")) if is_ruled else None,
             prompt_tokens=whole_of(usage.get("prompt")), completion_tokens=whole_of(usage.get("completion")),
             cost_usd=number_of(response.get("cost", result.get("cost"))), latency_ms=number_of(result.get("latencyMs")),
         )  # fmt: skip
@@ -99,10 +109,18 @@ def _answer(  # noqa: PLR0913 - the last three are the file's
         raise DataError(msg) from None
 
 
-def _golds(test: Mapping[str, Any], variables: Mapping[str, str]) -> list[str]:
+def _assertions(result: Mapping[str, Any]) -> list[Any] | None:
+    """Returns what a test asserts, of the test or of its grading; None where neither is told."""
+    test, grading = result.get("testCase"), result.get("gradingResult")
+    graded = [each.get("assertion") for each in (grading or {}).get("componentResults") or [] if isinstance(each, dict)]
+    asserted = (test or {}).get("assert") or graded
+    return None if not asserted and test is None and grading is None else list(asserted)
+
+
+def _golds(assertions: list[Any] | None, variables: Mapping[str, str]) -> list[str]:
     """Returns the values that an answer has to equal, with the test's variables put in."""
     values = []
-    for assertion in test.get("assert") or []:
+    for assertion in assertions or []:
         if isinstance(assertion, dict) and assertion.get("type") == "equals" and assertion.get("value") is not None:
             value = text_of(assertion["value"]) or ""
             put_in = [match[1] for match in _PLACEHOLDER.finditer(value)]

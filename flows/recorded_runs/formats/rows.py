@@ -22,7 +22,8 @@ def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield from _of_parquet(path)
         return
     start = head_of(path).lstrip()
-    if path.suffix.lower() in (".jsonl", ".ndjson") or not start.startswith((b"[", b"{")):
+    is_document = start.startswith(b"{") and path.suffix.lower() not in (".jsonl", ".ndjson")
+    if not is_document and not start.startswith(b"["):  # a line of JSONL is no list
         yield from json_lines(path)
         return
     document = json_file(path)

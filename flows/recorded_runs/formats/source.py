@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import mmap
+import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ MAX_BESIDE = 1 << 26  # bytes of a file that is read beside the one that was nam
 HEAD = 1 << 16
 MADE_OF_A_LINE = 100 << 20  # bytes that the first line may become, each time that it is looked at
 MAX_LINE = 1 << 24  # bytes of the first line, by which rows are recognised
+MAX_FIRST = 1 << 20  # bytes of a list in which its first row is looked for
 _ZSTD = 93
 _MEMBER = b"PK\x01\x02"  # what its entry in the directory begins with
 _CHUNK = 1 << 20
@@ -58,14 +61,23 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, row
 
 
-def first_line(head: bytes) -> dict[str, Any]:
-    """Returns the object that the first line holds; nothing where it is none."""
-    line = head.lstrip().split(b"\n", 1)[0]
+def first_row(head: bytes) -> dict[str, Any]:
+    """Returns the object that the first line holds, or the first of a JSON list; nothing where it is none, or not all there."""
+    head = head.lstrip()
     try:
-        row = json_of(line, "", made=MADE_OF_A_LINE)
-    except DataError:
+        if head.startswith(b"["):
+            row, _ = json.JSONDecoder().raw_decode(head[1:MAX_FIRST].decode(errors="replace").lstrip())
+        else:
+            row = json_of(head.split(b"\n", 1)[0], "", made=MADE_OF_A_LINE)
+    except (DataError, ValueError, RecursionError):
         return {}
     return row if isinstance(row, dict) else {}
+
+
+def holds_all(path: Path, patterns: Sequence[bytes]) -> bool:
+    """Returns whether each regular expression is found somewhere in a file, which is not read into memory."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return all(re.search(pattern, content) for pattern in patterns)
 
 
 def _refuse_larger(path: Path, limit: int) -> None:

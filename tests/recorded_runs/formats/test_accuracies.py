@@ -21,6 +21,7 @@ from flows.recorded_runs.import_run import ImportOptions, ImportResult, import_p
 from flows.recorded_runs.program_scores import differences
 from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
+from tests.support.inspect_logs import inspect_log, inspect_sample
 from tests.support.shell import sql
 
 FILES = Path(__file__).parents[1] / "files"
@@ -75,6 +76,29 @@ def eee_row(sample: int, said: str, is_correct: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def without_prompt(question: int) -> dict[str, Any]:
+    """A sample of lm-eval under acc_mutual_info, each option weighed with the prompt and without; "A" is the likeliest."""
+    asked = [(prompt, f" {option}") for prompt in (f"Question {question}?", "") for option in QUESTIONS[0][1]]
+    nats = [-2.0, -9.0, -8.0, -7.0, -3.0, -1.0, -0.5, -4.0]
+    return {
+        "doc_id": question, "doc": {"question": f"Question {question}?"}, "target": str(question % 2), "filter": "none",
+        "arguments": {f"gen_args_{n}": {"arg_0": prompt, "arg_1": option} for n, (prompt, option) in enumerate(asked)},
+        "resps": [[[str(each), "False"]] for each in nats], "acc": float(question % 2 == 0), "acc_mutual_info": 0.0,
+    }  # fmt: skip
+
+
+def shuffled(options: str, said: Sequence[str]) -> list[dict[str, Any]]:
+    """Questions whose options are letters of a word in its order, of which "x" is right; the answers name options."""
+    samples = []
+    for n, option in enumerate(said):
+        letter, target = ("ABC"[options.index(each)] for each in (option, "x"))
+        sample = inspect_sample(
+            n, f"ANSWER: {letter}", f"Q{n}? {' '.join(options)}", uuid=f"{options} {n}", target=target
+        )
+        samples.append({**sample, "choices": list(options)})
+    return samples
+
+
 DOVE = [
     dove_row(0, 0, "A. two"),
     dove_row(1, 0, "C"),
@@ -97,7 +121,14 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     said = ("yes", "no", "Yes, it is.", "no", "no")
     lenient = [eee_row(n, text, text.lower().startswith("yes" if n % 2 == 0 else "no")) for n, text in enumerate(said)]
     (folder / "lenient.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lenient))
+    (folder / "mutual.jsonl").write_text("".join(json.dumps(without_prompt(n)) + "\n" for n in range(4)))
+    own = [{"model": m, "task": t, "sample_id": f"{t}{n}", "completion": "a", "gold_label": "ab"[n % 2]}
+           for m, t in (("m", "t1"), ("n", "t2")) for n in range(6)]  # fmt: skip
+    pl.DataFrame(own).write_csv(folder / "own_tasks.csv")
     files: dict[str, Sequence[Path]] = {
+        "mutual_information": [folder / "mutual.jsonl"],
+        "shuffled": [inspect_log(folder / f"{word}.json", shuffled(word, "xxyx")) for word in ("xyz", "zxy")],
+        "own_tasks": [folder / "own_tasks.csv"],
         "inspect_ai": [INSPECT / "question_type_plain.eval", INSPECT / "question_type_polite.eval"],
         "inspect_ai_json": [INSPECT / "facts.json"],
         "lm_eval": [SAMPLES, POLITE],
@@ -114,7 +145,8 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     registry = load_registry()
     for name, paths in files.items():
         task = "questions" if name == "lm_eval" else None
-        options = ImportOptions(audit=name, task=task, resamples=20)
+        model = "m" if name == "mutual_information" else None
+        options = ImportOptions(audit=name, task=task, model=model, resamples=20)
         results[name] = import_predictions(warehouse, paths, registry, options)
     runs = [result.audit_run_id for result in results.values()]
     transform(warehouse, runs, "up_to_formats")
@@ -196,6 +228,30 @@ class TestAccuracies:
         assert accuracies(imported, "lm_eval_facts", "option_letter") == [acc]
         assert accuracies(imported, "lm_eval_facts", "option_loglikelihood") == [acc]
         assert accuracies(imported, "lm_eval_facts", "option_loglikelihood_per_character") == [acc_norm]
+
+    def test_lm_eval_under_mutual_information(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        for method in ("option_letter", "option_loglikelihood", "judge:lm_eval"):
+            assert accuracies(imported, "mutual_information", method) == [0.5]
+
+    def test_options_shuffled_anew_are_the_same_options(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        assert (
+            accuracies(imported, "shuffled", "option_letter")
+            == accuracies(imported, "shuffled", "judge:inspect_ai")
+            == [0.75]
+        )
+        folder, results = imported
+        run = results["shuffled"].audit_run_id
+        (row,) = sql(folder, f"select pss_intra, n_repetitions from marts.rpt_audit where audit_run_id = '{run}'")
+        assert row == {"pss_intra": 1.0, "n_repetitions": 2}
+
+    def test_a_model_has_rows_of_the_tasks_that_it_answered(
+        self, imported: tuple[Path, dict[str, ImportResult]]
+    ) -> None:
+        folder, results = imported
+        run = results["own_tasks"].audit_run_id
+        query = f"select model_id, task_id, n_planned, n_landed from marts.rpt_audit where audit_run_id = '{run}' order by all"
+        assert [tuple(row.values()) for row in sql(folder, query)] == [("m", "t1", 6, 6), ("n", "t2", 6, 6)]
+        assert results["own_tasks"].n_missing == 0
 
     def test_promptfoo(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
         prompts = json.loads((FILES / "promptfoo/out.json").read_text())["results"]["prompts"]

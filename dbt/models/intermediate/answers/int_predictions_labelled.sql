@@ -44,7 +44,7 @@ readers as (
 
 predictions as (
     select
-        landed.*,
+        landed.* exclude (option_order),
         variants.strategy,
         variants.paraphrase_temperature,
         variants.variant_index,
@@ -54,7 +54,7 @@ predictions as (
                 then list_avg(try_cast(json_extract(landed.token_logprobs, '$[*].logprob') as double[]))
         end as mean_token_logprob,
         coalesce(variants.reader, readers.reader) as reader,
-        option_orders.option_order
+        coalesce(landed.option_order, option_orders.option_order) as option_order
     from landed
     inner join variants using (audit_run_id, prompt_variant_id)
     left join option_orders
