@@ -43,6 +43,18 @@ class Columns:
         """Returns every column that a condition may name."""
         return (*self.keys, *self.temperatures, *self.flags, *self.figures)
 
+    def figure_of(self, word: str) -> str | None:
+        """Returns the column that a rule's word names; None of a word that names none.
+
+        The ends of an interval may go by the figure that another one's interval stands for: `sensitivity_high` is
+        `sensitivity_corrected_high`.
+        """
+        if word in self.figures:
+            return word
+        stem, _, end = word.rpartition("_")
+        column = self.columns.get(stem) if f"_{end}" in ENDS else None
+        return None if column is None or column.interval is None else f"{column.interval}_{end}"
+
     def interval_of(self, figure: str) -> tuple[str, str, str] | None:
         """Returns the column of the estimate that an interval belongs to, and of both ends; None for what has no interval."""
         measure = next((figure.removesuffix(end) for end in ENDS if figure.endswith(end)), figure)
@@ -73,7 +85,17 @@ KNOWN_VALUES = {
     "annotation_filter": ("verbatim", "valid", "valid_balanced"),
 }
 COUNTED = "label_churn"
-BY_METHOD = ("accuracy", "accuracy_std")  # a measure each by scoring method: accuracy:label_match
+MICRO_F1 = "micro_f1"
+BY_METHOD = ("accuracy", "accuracy_std")  # a measure each by scoring method: accuracy:token_f1
+OF_LABELS = (
+    "accuracy:label_match",
+    "accuracy:option_letter",
+)  # names of micro_f1, which is compared under its own alone
+
+
+def compared_as(measure: str) -> str:
+    """Returns the name that comparisons have for a measure: accuracy by a rule that looks at the label alone is micro_f1."""
+    return MICRO_F1 if measure in OF_LABELS else measure
 
 
 @functools.cache
