@@ -192,7 +192,7 @@ def _no_figure(column: Token) -> RuleError:
             return _error(column.start_pos, f"{measure} has no interval, and so no '{column}'")
     if any(column in table.names for table in TABLES):
         return _error(column.start_pos, f"'{column}' tells rows apart: it is for a condition, after 'at'")
-    names = {name for table in TABLES for name in table.figures}
+    names = {name for table in TABLES for name in (*table.figures, *table.words)}
     return _error(column.start_pos, f"no column '{column}'{nearest(column, names)}")
 
 

@@ -324,7 +324,7 @@ def test_what_cannot_be_compared_passes_only_beside_what_can(tmp_path: Path, ver
     assert (passed.outcome, passed.n_rows) == ("passed", 2)
     assert "none of 1 comparisons is regressed" in passed.reason
     assert "1 more could not be compared or judged" in passed.reason
-    assert one(gated, run, "no regressed on accuracy").reason.startswith("no row is selected")
+    assert one(gated, run, "no regressed on accuracy_std").reason.startswith("no row is selected")
 
 
 def test_a_model_that_cannot_be_compared_is_unmeasured_and_a_new_one_is_new(tmp_path: Path) -> None:
