@@ -54,7 +54,9 @@ class MartColumn:
     limits: Range = ANY
     printed: Range = ANY  # what is printed of it; the figure itself is not clipped
     direction: Literal["lower", "higher"] | None = None  # which is better
-    interval: str | None = None  # the column of the estimate that `_low` and `_high` belong to, where it is another
+    interval: str | None = (
+        None  # the column whose interval is printed with this one; of an end, the one it is an end of
+    )
     compared: str | None = None  # its name in rpt_run_comparisons
     scorecard: Form | None = None  # what the report's scorecard prints beside the figure; None leaves the column out
     compact: Form | None = None  # the same where room is short: a terminal, Markdown, the artifacts of a night

@@ -9,10 +9,10 @@ from flows.diagnosis.confusions import LEAST_RATE, Confusion
 from flows.diagnosis.groups import Group
 from flows.diagnosis.samples import MEANS, PointsTo
 from flows.display.figures import cut, number, percent, ranged, ranged_in, share
-from models_registry.mart_columns import ENDS, mart_columns
+from models_registry.mart_columns import ENDS, MartColumn, mart_columns
 
 if TYPE_CHECKING:
-    from flows.diagnosis.diagnose import Diagnosis
+    from flows.diagnosis.diagnose import Diagnosis, UnitCounts
 
 NOTHING = (
     "nothing stands out: no sample's label depends on the {word} beyond noise, no group of samples, no confused labels"
@@ -41,18 +41,19 @@ def _figures(diagnosis: Diagnosis, top: int) -> Iterable[str]:
     units = sorted(diagnosis.units, key=lambda unit: -(unit.figures["sensitivity_corrected"] or 0))
     for unit in units[:top]:
         yield _unit(unit.model_id, unit.task_id, unit.strategy)
-        known = [column for name, column in mart_columns("rpt_audit").items() if unit.figures.get(name) is not None]
-        figures = (
-            f"{column.label} {ranged_in(*(unit.figures.get(column.name + end) for end in ('', *ENDS)), column.unit)}"
-            for column in known
-            if column.label
-        )
-        yield f"  {', '.join(figures)}"
+        columns = mart_columns("rpt_audit").values()
+        known = (column for column in columns if column.label and unit.figures.get(column.name) is not None)
+        yield f"  {', '.join(_figure(unit, column) for column in known)}"
         if unit.n_samples_changed:
             changed = f"{unit.n_samples_changed} of {unit.n_samples_compared} samples"
             yield f"  {changed} change their label with the {diagnosis.word}"
     if len(units) > top:
         yield f"and {len(units) - top} more"
+
+
+def _figure(unit: UnitCounts, column: MartColumn) -> str:
+    low, high = (unit.figures.get(column.name + end) for end in ENDS)
+    return f"{column.label} {ranged_in(unit.figures[column.name], low, high, column.unit)}"
 
 
 def _summary(diagnosis: Diagnosis) -> list[str]:

@@ -77,6 +77,7 @@ def in_unit(value: float | None, unit: str | None) -> str:
 def signed(value: float | None, unit: str | None = None) -> str:
     """Returns a difference as its unit is printed, with its sign; one that prints as zero has none."""
     text = in_unit(None if value is None else abs(value), unit)
+    text = "0.0 %" if text.startswith("<") else text
     if value is None or not set(text) & set("123456789"):
         return text
     return f"{'-' if value < 0 else '+'}{text}"

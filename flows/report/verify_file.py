@@ -218,7 +218,7 @@ def spellings(value: Any) -> set[str]:
 
 def _of_number(value: float) -> set[str]:
     texts = {number(value, digits) for digits in range(MOST_DIGITS)} | {exact(value), str(value)}
-    return texts | {percent(value), share(value), usd(value), milliseconds(value)}
+    return texts | {percent(value), f"{number(100 * value, 1)} %", share(value), usd(value), milliseconds(value)}
 
 
 def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[SealDifference]:

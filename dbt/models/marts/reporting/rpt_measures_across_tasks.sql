@@ -1,7 +1,7 @@
 -- One row per run, task, strategy, measure and model: the scorecard's measures, with each model's place among the models.
 -- Places count from the best. Models that answer at random or with errors on purpose have none, nor has a consistency that is
--- not to be read, nor a sensitivity where models were measured by other numbers of wordings, nor a corrected one where one of these
--- numbers is below 12.
+-- not to be read, nor a sensitivity where models were measured by other numbers of wordings, nor a corrected one where one of
+-- these numbers is below 12.
 with scorecards as (
     select * from {{ ref('rpt_audit') }}
     where {{ in_this_build() }}
