@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from models_registry.gate_columns import BY_METHOD, COUNTED, Columns
+from models_registry.gate_columns import BY_METHOD, COUNTED, MICRO_F1, Columns, compared_as
 
 VERDICTS = ("regressed", "changed")
 LAST_NIGHT, BASELINE = "last_night", "baseline"
@@ -43,6 +43,12 @@ class ValueRule:
         """Returns the mart that the rule reads."""
         return self.columns.table
 
+    @property
+    def meaning(self) -> str:
+        """Returns which column is meant where the rule's word is none of the scorecard's, as a sentence; else an empty text."""
+        is_word = self.table == "rpt_audit" and self.column != self.figure
+        return f"{self.column} means {self.figure}" if is_word else ""
+
     def __str__(self) -> str:
         """Returns the rule as the grammar writes it: equal for rules that mean the same, whatever their spaces."""
         return f"{self.column} {self.op} {_written(self.limit)}{_at(self.conditions)}"
@@ -61,7 +67,11 @@ class VerdictRule:
         """Returns whether the rule selects a measure of rpt_run_comparisons."""
         if self.measure is None:
             return (measure == COUNTED) == (self.verdict == "changed")
-        return measure == self.measure or (self.measure in BY_METHOD and measure.startswith(self.measure + ":"))
+        if self.measure == "accuracy" and measure == MICRO_F1:
+            return True
+        return measure == compared_as(self.measure) or (
+            self.measure in BY_METHOD and measure.startswith(self.measure + ":")
+        )
 
     def __str__(self) -> str:
         """Returns the rule as the grammar writes it."""

@@ -1,19 +1,20 @@
 """The grammar of a gate's rules: text in, frozen rules out; nothing is executed.
 
-    sensitivity_high <= 0.2
+    sensitivity_corrected_high <= 0.2
     pss_inter_low >= 0.8 at paraphrase_temperature <= 1
     accuracy_mean >= 0.7 at scoring_method = option_letter and model_id = "my model"
     no regressed on micro_f1 against baseline at task_id = question_type
 
 A value rule holds for every row that it selects of one mart: the first of `TABLES` that has all the columns it names.
 `pss_intra`, `pss_inter` and `pss_inter_model` with a condition that only fct_prompt_stability has are of that scope there;
-series is then `all` and annotation_filter `valid`, unless a condition says otherwise. Who has no paraphrase temperature
+series is then `all` and annotation_filter `valid`, unless a condition says otherwise. `sensitivity_low` and `_high` are those of
+`sensitivity_corrected`. Who has no paraphrase temperature
 counts as below every one.
 
 A verdict rule is about the comparison with another run: `last_night` (the default: the complete run of the audit before this
 one that asked all samples), `baseline` (the one pinned under that name, else the one pinned last) or the name of a pinned one.
 `regressed` without a measure is of every measure but label_churn, `changed` is of label_churn alone; `accuracy` is accuracy by
-any scoring method.
+any scoring method; by `label_match` and `option_letter` it is `micro_f1`.
 """
 
 from __future__ import annotations
@@ -173,8 +174,9 @@ def _resolved(column: Token, raw: Sequence[tuple[Token, Token, Token]]) -> tuple
 
 def _figure_in(table: Columns, column: str) -> tuple[str, tuple[Condition, ...]] | None:
     usual = tuple(Condition(name, "=", value) for name, value in USUAL.items() if name in table.keys)
-    if column in table.figures:
-        return column, usual
+    figure = table.figure_of(column)
+    if figure is not None:
+        return figure, usual
     if "scope" in table.keys:
         for scope in SCOPES:
             rest = column.removeprefix(f"pss_{scope}")
@@ -190,7 +192,7 @@ def _no_figure(column: Token) -> RuleError:
             return _error(column.start_pos, f"{measure} has no interval, and so no '{column}'")
     if any(column in table.names for table in TABLES):
         return _error(column.start_pos, f"'{column}' tells rows apart: it is for a condition, after 'at'")
-    names = {name for table in TABLES for name in table.figures}
+    names = {name for table in TABLES for name in (*table.figures, *table.words)}
     return _error(column.start_pos, f"no column '{column}'{nearest(column, names)}")
 
 

@@ -32,6 +32,7 @@ RANGES: Mapping[str, Range] = {
 """What figures of each unit can be, unless a column's `range` says otherwise. A rate is a share that is printed in percent."""
 
 ENDS = ("_low", "_high")
+_UNITS_OF_COSTS = {"cost_usd": "usd", "latency_ms": "ms"}
 _OF_ENDS = ("unit", "range", "printed", "needs_full_grid")
 Form = Literal["figure", "interval"]
 About = Literal["samples", "samples and wordings"]
@@ -53,7 +54,9 @@ class MartColumn:
     limits: Range = ANY
     printed: Range = ANY  # what is printed of it; the figure itself is not clipped
     direction: Literal["lower", "higher"] | None = None  # which is better
-    interval: str | None = None  # the column of the estimate that `_low` and `_high` belong to, where it is another
+    interval: str | None = (
+        None  # the column whose interval is printed with this one; of an end, the one it is an end of
+    )
     compared: str | None = None  # its name in rpt_run_comparisons
     scorecard: Form | None = None  # what the report's scorecard prints beside the figure; None leaves the column out
     compact: Form | None = None  # the same where room is short: a terminal, Markdown, the artifacts of a night
@@ -139,6 +142,19 @@ def labels_of_full_grids() -> tuple[str, ...]:
     """Returns the labels of the scorecard's figures that need every sample under every wording, in its order."""
     labels = (column.label for column in scorecard_columns() if column.needs_full_grid and column.label)
     return tuple(dict.fromkeys(labels))
+
+
+def compared_column(measure: str) -> MartColumn | None:
+    """Returns the scorecard's column of a measure of rpt_run_comparisons; None where it has none."""
+    return next((each for each in mart_columns("rpt_audit").values() if each.compared == measure and each.label), None)
+
+
+def compared_unit(measure: str) -> str | None:
+    """Returns the unit that the figures of a measure of rpt_run_comparisons are printed in; None: to three digits."""
+    if measure in _UNITS_OF_COSTS:
+        return _UNITS_OF_COSTS[measure]
+    column = compared_column(measure)
+    return None if column is None else column.unit
 
 
 def compact_measures() -> tuple[MartColumn, ...]:

@@ -28,5 +28,5 @@ from {{ ref('rpt_measures_across_tasks') }} as found
 inner join newest using (audit_run_id)
 where found.value is not null
 order by
-    list_position(['sensitivity', 'consistency', 'micro_f1', 'pss_intra', 'pss_inter'], found.measure), found.task_id,
-    found.strategy, found.is_reference, found.model_id, found.audit_id
+    list_position(['sensitivity', 'sensitivity_corrected', 'consistency', 'micro_f1', 'pss_intra', 'pss_inter'], found.measure),
+    found.task_id, found.strategy, found.is_reference, found.model_id, found.audit_id

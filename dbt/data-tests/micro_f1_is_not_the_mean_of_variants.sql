@@ -11,7 +11,7 @@ with averaged as (
         bool_or(grids.is_incomplete and accuracies.accuracy_fitted in (0, 1)) as is_kept_within
     from {{ ref('fct_variant_accuracy') }} as accuracies
     inner join {{ ref('int_grids') }} as grids using (audit_run_id, task_id, strategy)
-    where accuracies.scoring_method in ('label_match', 'option_letter') and {{ in_this_build('accuracies.audit_run_id') }}
+    where list_contains({{ label_rules() }}, accuracies.scoring_method) and {{ in_this_build('accuracies.audit_run_id') }}
     group by all
 ),
 
@@ -25,7 +25,7 @@ scorecards as (
     from {{ ref('rpt_audit') }} as cards
     inner join {{ ref('stg_tasks') }} as tasks using (audit_run_id, task_id)
     -- micro-F1 is of labels; other rules have none
-    where list_has_any(tasks.scoring_methods, ['label_match', 'option_letter']) and {{ in_this_build('cards.audit_run_id') }}
+    where list_has_any(tasks.scoring_methods, {{ label_rules() }}) and {{ in_this_build('cards.audit_run_id') }}
 )
 
 select

@@ -87,5 +87,7 @@
             figures.n_repetitions,
             figures.reason
         from compared
+        -- which is micro_f1: told once, and one test
+        where figures.measure != 'accuracy' or not list_contains({{ label_rules() }}, scoring_method)
     )
 {%- endmacro %}

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from flows.alerts.alarms import Place, Problem
-from flows.display.figures import ABSENT, number, usd
+from flows.display.figures import in_unit, moved
+from models_registry.mart_columns import compared_unit
 
 
 def problems_of(
@@ -58,12 +59,10 @@ def figures_of(row: Mapping[str, Any]) -> list[str]:
 
     q is of the family of one pair of runs; a measure outside it (label_churn) gives its own p.
     """
-    measure = row["measure"]
-    parts = [f"{_figure(measure, row['base'])} → {_figure(measure, row['candidate'])}"]
-    low, high = row["difference_low"], row["difference_high"]
+    unit = compared_unit(row["measure"])
+    parts = [f"{in_unit(row['base'], unit)} → {in_unit(row['candidate'], unit)}"]
     if _is_known(row["difference"]):
-        around = f" [{_signed(measure, low)}, {_signed(measure, high)}]" if _is_known(low) and _is_known(high) else ""
-        parts.append(_signed(measure, row["difference"]) + around)
+        parts.append(moved(row["difference"], row["difference_low"], row["difference_high"], unit))
     for name in ("q", "p"):
         value = row[f"{name}_value"]
         if _is_known(value):
@@ -74,15 +73,3 @@ def figures_of(row: Mapping[str, Any]) -> list[str]:
 
 def _is_known(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
-
-
-def _figure(measure: str, value: float | None) -> str:
-    if value is None or not math.isfinite(value):
-        return ABSENT
-    if measure == "cost_usd":
-        return usd(value)
-    return f"{value:,.0f} ms" if measure == "latency_ms" else number(value)
-
-
-def _signed(measure: str, value: float) -> str:
-    return f"{'-' if value < 0 else '+'}{_figure(measure, abs(value))}"

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from flows.comparison.result import NEWS, VERDICTS
-from flows.display.figures import cut, interval, number, when
+from flows.display.figures import cut, in_unit, moved, number, when
+from models_registry.mart_columns import compared_unit
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -47,10 +48,11 @@ def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in sorted(rows, key=lambda row: VERDICTS.index(row["verdict"])):
         place = " / ".join(cut(row[name], NAME) for name in ("model_id", "task_id", "strategy"))
-        moved = f"{_signed(row['difference'])} {interval(row['difference_low'], row['difference_high'])}".strip()
+        unit = compared_unit(row["measure"])
         cells = (
-            row["verdict"].replace("_", " "), place, row["measure"], number(row["base"]), number(row["candidate"]),
-            moved, number(row["q_value"], 4), number(row["detectable_difference"]),
+            row["verdict"].replace("_", " "), place, row["measure"], in_unit(row["base"], unit), in_unit(row["candidate"], unit),
+            moved(row["difference"], row["difference_low"], row["difference_high"], unit), number(row["q_value"], 4),
+            in_unit(row["detectable_difference"], unit),
         )  # fmt: skip
         table.add_row(*(Text(cell) for cell in cells))
     return table
@@ -75,7 +77,3 @@ def _samples_by_flip(comparison: RunComparison) -> dict[str, list[str]]:
     for row in comparison.flips:
         samples.setdefault(row["flip"], set()).add(row["sample_id"])
     return {flip: sorted(ids) for flip, ids in samples.items()}
-
-
-def _signed(value: float | None) -> str:
-    return number(value) if value is None or value < 0 else f"+{number(value)}"

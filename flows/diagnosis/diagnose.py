@@ -13,10 +13,11 @@ from flows.diagnosis.material import Material, Task, Unit, read_material
 from flows.diagnosis.samples import PointsTo, SampleFinding, sample_findings
 from flows.display.encode import NOT_ENCODED
 from flows.display.figures import LONG, cut, shown
-from flows.warehouse import Warehouse
+from flows.warehouse import Row, Warehouse
 from flows.warehouse.figure_names import figure_id
 from flows.warehouse.run_names import resolve
 from models_registry.errors import UsageError, nearest
+from models_registry.mart_columns import ENDS, mart_columns
 
 Text = Literal["none", "excerpt", "full"]
 UNREAD_RATE = 0.01
@@ -55,13 +56,20 @@ class SampleRow(SampleFinding):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitCounts:
-    """Counts of the samples of one model, task and strategy by what they point to."""
+    """Counts of the samples of one model, task and strategy by what they point to, and its figures on the scorecard.
+
+    n_samples_changed: those that get more than one label, of the n_samples_compared that have answers to two wordings.
+    figures: by column of rpt_audit, as they are printed, with the ends of their intervals.
+    """
 
     model_id: str
     task_id: str
     strategy: str
     n_samples: int
+    n_samples_changed: int
+    n_samples_compared: int
     by_kind: Mapping[str, int]
+    figures: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +145,12 @@ def put_together(  # noqa: PLR0913 - what it is made of
     policy = {name: text or ("none" if task.is_sensitive else "excerpt") for name, task in material.tasks.items()}
     counts = tuple(
         UnitCounts(
-            **unit.names, n_samples=len(own), by_kind=dict(Counter(f.points_to for f in own if f.points_to is not None))
+            **unit.names,
+            n_samples=len(own),
+            n_samples_changed=unit.scorecard["n_samples_changed"] or 0,
+            n_samples_compared=unit.scorecard["n_samples_compared"] or 0,
+            by_kind=dict(Counter(f.points_to for f in own if f.points_to is not None)),
+            figures=_figures(unit.scorecard),
         )
         for unit, own in zip(units, findings, strict=True)
     )
@@ -161,11 +174,11 @@ def put_together(  # noqa: PLR0913 - what it is made of
     formats = tuple(
         UnreadAnswers(
             **unit.names,
-            invalid_rate=unit.invalid["invalid_rate"],
+            invalid_rate=unit.scorecard["invalid_rate"],
             statuses={row["answer_status"]: row["n"] for row in unit.statuses},
         )
         for unit in units
-        if (unit.invalid["invalid_rate_low"] or 0) > UNREAD_RATE
+        if (unit.scorecard["invalid_rate_low"] or 0) > UNREAD_RATE
     )
     return Diagnosis(
         audit_run_id=run,
@@ -180,6 +193,16 @@ def put_together(  # noqa: PLR0913 - what it is made of
         formats=formats,
         word=material.word,
     )
+
+
+def _figures(scorecard: Row) -> dict[str, float | None]:
+    """The figures of the scorecard that a page may call worst, as it prints them."""
+    return {
+        name + end: column.clipped(scorecard.get(name + end))
+        for name, column in mart_columns("rpt_audit").items()
+        if column.compared is not None
+        for end in ("", *(ENDS if column.ends else ()))
+    }
 
 
 def _sample_row(run: str, unit: Unit, finding: SampleFinding, task: Task, policy: str) -> SampleRow:

@@ -40,7 +40,7 @@ class Unit:
     sensitivity: NDArray[np.float64]
     rows: tuple[Row, ...]
     answers: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
-    invalid: Row
+    scorecard: Row  # of rpt_audit, with n_samples_changed
     statuses: tuple[Row, ...]
 
     @property
@@ -143,6 +143,6 @@ def _unit(warehouse: Warehouse, run: str, unit: Row, labels: list[str] | None) -
             sample: (np.unique(variants, return_inverse=True)[1].astype(np.int64), np.array(given, np.int64))
             for sample, (variants, given) in answers.items()
         },
-        invalid=unit,
+        scorecard=unit,
         statuses=tuple(ask(sql("diagnosis", "statuses"))),
     )  # fmt: skip

@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING
 from flows.diagnosis.confusions import LEAST_RATE, Confusion
 from flows.diagnosis.groups import Group
 from flows.diagnosis.samples import MEANS, PointsTo
-from flows.display.figures import cut, interval, number, percent, ranged, share
+from flows.display.figures import cut, number, percent, ranged, ranged_in, share
+from models_registry.mart_columns import ENDS, MartColumn, mart_columns
 
 if TYPE_CHECKING:
-    from flows.diagnosis.diagnose import Diagnosis
+    from flows.diagnosis.diagnose import Diagnosis, UnitCounts
 
 NOTHING = (
     "nothing stands out: no sample's label depends on the {word} beyond noise, no group of samples, no confused labels"
 )
+NOISE = "no sample's label depends on the {word} beyond noise: labels change, as they do when the same is asked again"
 MOST_IDS = 12
 MOST_LABELS = 4
+RATE = "rate"
 ORDER: tuple[PointsTo, ...] = ("prompt", "prompt_or_noise", "noise", "sample_or_label", "output_format")
 
 
 def lines_of(diagnosis: Diagnosis, top: int) -> list[str]:
     """Returns the lines that a terminal shows, at most `top` entries of each list."""
-    lines = [f"run {diagnosis.audit_run_id} of '{cut(diagnosis.audit_id)}'", "", *_summary(diagnosis), ""]
+    lines = [f"run {diagnosis.audit_run_id} of '{cut(diagnosis.audit_id)}'", "", *_figures(diagnosis, top), ""]
+    lines += [*_summary(diagnosis), ""]
     lines += ["most sensitive samples", *_samples(diagnosis, top), ""]
     lines += ["inconsistent groups", *_groups(diagnosis, top), ""]
     lines += ["confused labels", *_confusions(diagnosis.confusions, top)]
@@ -32,10 +36,31 @@ def lines_of(diagnosis: Diagnosis, top: int) -> list[str]:
     return lines
 
 
+def _figures(diagnosis: Diagnosis, top: int) -> Iterable[str]:
+    """What the scorecard has of each model, task and strategy, those that depend most on the wording first."""
+    units = sorted(diagnosis.units, key=lambda unit: -(unit.figures["sensitivity_corrected"] or 0))
+    for unit in units[:top]:
+        yield _unit(unit.model_id, unit.task_id, unit.strategy)
+        columns = mart_columns("rpt_audit").values()
+        known = (column for column in columns if column.label and unit.figures.get(column.name) is not None)
+        yield f"  {', '.join(_figure(unit, column) for column in known)}"
+        if unit.n_samples_changed:
+            changed = f"{unit.n_samples_changed} of {unit.n_samples_compared} samples"
+            yield f"  {changed} change their label with the {diagnosis.word}"
+    if len(units) > top:
+        yield f"and {len(units) - top} more"
+
+
+def _figure(unit: UnitCounts, column: MartColumn) -> str:
+    low, high = (unit.figures.get(column.name + end) for end in ENDS)
+    return f"{column.label} {ranged_in(unit.figures[column.name], low, high, column.unit)}"
+
+
 def _summary(diagnosis: Diagnosis) -> list[str]:
-    if not diagnosis.stands_out:
-        return [NOTHING.format(word=diagnosis.word), *_counted(diagnosis)]
-    return [*diagnosis.stands_out, *_counted(diagnosis)]
+    if diagnosis.stands_out:
+        return [*diagnosis.stands_out, *_counted(diagnosis)]
+    has_changed = any(unit.n_samples_changed for unit in diagnosis.units)
+    return [(NOISE if has_changed else NOTHING).format(word=diagnosis.word), *_counted(diagnosis)]
 
 
 def _counted(diagnosis: Diagnosis) -> Iterable[str]:
@@ -47,7 +72,7 @@ def _counted(diagnosis: Diagnosis) -> Iterable[str]:
             yield f"  {total[kind]:>5} of {n} point to {_means(kind, diagnosis)}"
     steady = n - sum(total.values())
     if steady:
-        yield f"  {steady:>5} of {n} are answered alike under the {diagnosis.word}s, and not known to be wrong"
+        yield f"  {steady:>5} of {n} get one label in nine of ten {diagnosis.word}s or more, and are not known to be wrong"
 
 
 def _means(kind: PointsTo, diagnosis: Diagnosis) -> str:
@@ -114,7 +139,7 @@ def _confusions(confusions: Sequence[Confusion], top: int) -> Iterable[str]:
         yield f"  none takes more than {share(LEAST_RATE)} of a class's answers, by its interval"
     for each in telling[:top]:
         yield (
-            f"  {cut(each.gold_label, 60)} -> {_label(each.said)}  {percent(each.rate)} {interval(each.low, each.high)}, "
+            f"  {cut(each.gold_label, 60)} -> {_label(each.said)}  {ranged_in(each.rate, each.low, each.high, RATE)}, "
             f"{each.n_samples_with_it} of {each.n_samples} samples ({each.n_samples_mostly} mostly); "
             f"{_unit(each.model_id, each.task_id, each.strategy)}"
         )

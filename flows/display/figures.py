@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 ABSENT = "–"
@@ -55,17 +56,31 @@ def number(value: float | None, digits: int = 3) -> str:
     """Returns a figure to so many digits; NULL is a dash."""
     if value is None:
         return ABSENT
-    text = f"{value:.{digits}f}"
+    text = f"{_settled(value):.{digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 
 
+def _settled(value: float) -> float:
+    """A figure without its last digits: sums in another order differ in them, and 0.6075 would print as 0.607 or as 0.608."""
+    return round(value, 9)
+
+
 def in_unit(value: float | None, unit: str | None) -> str:
-    """Returns a figure as its unit is printed: rates in percent, amounts in USD, counts whole, all else to three digits."""
-    if unit == "rate":
-        return percent(value)
-    if unit == "usd":
-        return usd(value)
-    return number(value) if unit != "count" or value is None else count(int(value))
+    """Returns a figure as its unit is printed: rates in percent, amounts in USD, times in ms, counts whole, else three digits."""
+    if value is None or not math.isfinite(value):
+        return ABSENT
+    if unit == "count":
+        return count(int(value))
+    return _OF_UNIT.get(unit or "", number)(value)
+
+
+def signed(value: float | None, unit: str | None = None) -> str:
+    """Returns a difference as its unit is printed, with its sign; one that prints as zero has none."""
+    text = in_unit(None if value is None else abs(value), unit)
+    text = "0.0 %" if text.startswith("<") else text
+    if value is None or not set(text) & set("123456789"):
+        return text
+    return f"{'-' if value < 0 else '+'}{text}"
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
@@ -76,6 +91,22 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
 def ranged(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
     """Returns a figure with its interval behind it."""
     return f"{number(value, digits)} {interval(low, high, digits)}".rstrip()
+
+
+def ranged_in(value: float | None, low: float | None, high: float | None, unit: str | None) -> str:
+    """Returns the same as its unit is printed."""
+    around = "" if low is None and high is None else f" [{in_unit(low, unit)}, {in_unit(high, unit)}]"
+    return f"{in_unit(value, unit)}{around}"
+
+
+def moved(difference: float | None, low: float | None, high: float | None, unit: str | None = None) -> str:
+    """Returns a difference with its interval, each with its sign: `+0.062 [+0.041, +0.083]`; without one that lacks an end."""
+    is_known = all(end is not None and math.isfinite(end) for end in (low, high))
+    return (
+        f"{signed(difference, unit)} [{signed(low, unit)}, {signed(high, unit)}]"
+        if is_known
+        else signed(difference, unit)
+    )
 
 
 def span(values: Sequence[float], digits: int = 3) -> str:
@@ -90,13 +121,13 @@ def percent(value: float | None) -> str:
     """Returns a rate in per cent, small ones with more digits."""
     if value is None:
         return ABSENT
-    scaled = 100 * value
+    scaled = _settled(100 * value)
     return f"{scaled:.0f} %" if scaled in (0, 100) else f"{scaled:.1f} %" if scaled >= 0.1 else "< 0.1 %"  # noqa: PLR2004
 
 
 def share(value: float | None) -> str:
     """Returns a part of something in whole per cent; it may be negative."""
-    return ABSENT if value is None else f"{round(100 * value)} %"
+    return ABSENT if value is None else f"{round(_settled(100 * value))} %"
 
 
 def share_interval(low: float | None, high: float | None) -> str:
@@ -116,6 +147,9 @@ def milliseconds(value: float | None) -> str:
     if value is None:
         return ABSENT
     return f"{value:,.0f} ms" if value >= 10 else f"{value:.2g} ms"  # noqa: PLR2004
+
+
+_OF_UNIT: Mapping[str, Callable[[float], str]] = {"rate": percent, "usd": usd, "ms": milliseconds}
 
 
 def count(value: int | None) -> str:

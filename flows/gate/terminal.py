@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flows.display.figures import cut, number, ranged, when
+from flows.display.figures import cut, in_unit, moved, number, ranged, when
 from flows.gate.outcome import MAX_NAME
+from models_registry.mart_columns import compared_unit
 
 if TYPE_CHECKING:
     from flows.gate.accept import AcceptResult, PinResult
@@ -50,8 +51,9 @@ def figures_of(row: RuleRow) -> str:
     """Returns a row's figure with its interval, and what is known about it, safe to print."""
     parts = []
     if row.base is not None or row.candidate is not None:
-        parts.append(f"{cut(row.measure, MAX_NAME)} {number(row.base)} -> {number(row.candidate)}")
-        parts.append(f"difference {ranged(row.figure, row.low, row.high)}")
+        unit = compared_unit(row.measure)
+        parts.append(f"{cut(row.measure, MAX_NAME)} {in_unit(row.base, unit)} -> {in_unit(row.candidate, unit)}")
+        parts.append(f"difference {moved(row.figure, row.low, row.high, unit)}")
         if row.q_value is not None:
             parts.append(f"q {number(row.q_value, 4)}")
     elif row.state != "unmeasured" or row.figure is not None:

@@ -54,7 +54,7 @@ def check_values(rule: ValueRule, source: Source) -> RuleResult:
     return RuleResult(
         rule=str(rule),
         outcome=outcome,
-        reason=reason,
+        reason=f"{reason} ({rule.meaning})" if rule.meaning else reason,
         n_rows=len(rows),
         rows=not_passed,
         look_closer=() if outcome == "passed" else commands,

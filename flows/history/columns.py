@@ -8,7 +8,6 @@ from flows.warehouse import Ask
 from flows.warehouse.schema import TABLES
 from flows.warehouse.sql import sql
 from models_registry.errors import UsageError, nearest
-from models_registry.mart_columns import mart_columns
 
 METHODS = "select distinct scoring_method as name from marts.fct_scoring_sensitivity order by all"
 SCORING = "marts.fct_scoring_sensitivity"
@@ -21,11 +20,10 @@ COUNTS = ("n_samples", "n_samples_planned", "n_variants", "n_variants_quarantine
 
 
 class Source(NamedTuple):
-    """The query of a measure's figures in `nights`, the scoring method whose rows count, and the measure of its interval."""
+    """The query of a measure's figures in `nights`, and the scoring method whose rows count, None of one that has none."""
 
     figures: str
     method: str | None
-    interval_of: str | None  # None without an interval
 
 
 def source_of(ask: Ask, measure: str) -> Source:
@@ -39,7 +37,7 @@ def source_of(ask: Ask, measure: str) -> Source:
             f"figures.scoring_method, null as strategy, figures.{figure} as figure, {low} as low, {high} as high, "
             "figures.n_samples, figures.n_variants, figures.measure_version"
         )
-        return Source(_figures(own, SCORING), method, None if low == "null" else measure)
+        return Source(_figures(own, SCORING), method)
     numeric = [column for column, is_numeric in columns.items() if is_numeric]
     if measure not in numeric:
         known = [*numeric, *(f"{kind}:{method}" for kind in BY_METHOD for method in methods)]
@@ -50,9 +48,7 @@ def source_of(ask: Ask, measure: str) -> Source:
         f"figures.{column}" for column in COUNTS if column in columns
     )  # later than some published copies
     own = f"figures.strategy, figures.{measure} as figure, {low} as low, {high} as high, {counts}"
-    declared = mart_columns("rpt_audit").get(measure)  # None: a column of a later version, or of one's own
-    whose = measure if declared is None else declared.estimate
-    return Source(_figures(own, "marts.rpt_audit"), None, None if low == "null" else whose)
+    return Source(_figures(own, "marts.rpt_audit"), None)
 
 
 def _figures(columns: str, table: str) -> str:

@@ -14,6 +14,7 @@ from flows.history.nights import Nights, differs, gather_nights
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.run_names import complete_runs
 from models_registry.errors import UsageError, WarehouseError, nearest
+from models_registry.gate_columns import compared_as
 from models_registry.mart_columns import mart_columns
 
 Key = tuple[str, str, str | None]  # task, model, strategy
@@ -69,7 +70,6 @@ class History:
 
     audit_id: str
     measure: str
-    interval_of: str | None  # the measure that low and high are of; None without an interval
     series: tuple[Series, ...] = field(metadata=NOT_ENCODED)
 
     @encoded_property
@@ -117,7 +117,7 @@ def history(  # noqa: PLR0913 - the command's options
         if value is not None:
             figures = _only(figures, name, value)
     series = tuple(_series(gathered, figures, audit, measure))
-    return History(audit_id=audit, measure=measure, interval_of=source.interval_of, series=series)
+    return History(audit_id=audit, measure=measure, series=series)
 
 
 def _known(option: str, value: str, names: Iterable[str], where: str) -> str:
@@ -143,7 +143,7 @@ def _series(gathered: Nights, figures: list[Row], audit: str, measure: str) -> I
     for row in figures:
         by_key.setdefault((row["task_id"], row["model_id"], row["strategy"]), {})[row["audit_run_id"]] = row
     declared = mart_columns("rpt_audit").get(measure)
-    name = (declared and declared.compared) or measure
+    name = (declared and declared.compared) or compared_as(measure)
     verdicts: dict[tuple[str, str, str], list[Row]] = {}
     for row in gathered.verdicts:
         if row["measure"] == name:

@@ -53,9 +53,7 @@ def heading(history: History) -> str:
     """Returns the measure, its nights and its audit in one line."""
     n = len(history.series[0].nights) if history.series else 0
     nights = f" over {n} night{'' if n == 1 else 's'}" if n else ""
-    of = history.interval_of
-    whose = f"; intervals are of {of}" if of not in (None, history.measure) else ""
-    return f"{cut(history.measure, NAME)}{nights} of audit {cut(history.audit_id, NAME)}{whose}"
+    return f"{cut(history.measure, NAME)}{nights} of audit {cut(history.audit_id, NAME)}"
 
 
 def line(history: History, series: Series) -> str:

@@ -35,13 +35,17 @@ class Copy:
             msg = f"{warehouse.published.path}: no run '{audit_run_id[:80]}' is published"
             raise WarehouseError(msg)
         self.run = runs[0]
-        cards = _rows(con, query("tasks"), audit_run_id, texts.long, {})
-        texts.sensitive = frozenset(row["task_id"] for row in cards if row["is_sensitive"])
+        texts.sensitive = self.sensitive_of(audit_run_id)
         self.tables = {row["name"] for row in self(TABLES)}
 
     def __call__(self, text: str, /, **values: object) -> list[Row]:
         """Returns the rows of a query, texts as the policy has them."""
         return self.texts.kept(_rows(self._con, text, self._run, self.texts.long, values))
+
+    def sensitive_of(self, audit_run_id: str) -> frozenset[str]:
+        """Returns the tasks that the cards of a run, this or another, mark sensitive."""
+        cards = _rows(self._con, query("tasks"), audit_run_id, self.texts.long, {})
+        return frozenset(row["task_id"] for row in cards if row["is_sensitive"])
 
     def if_there(self, text: str, /, **values: object) -> list[Row]:
         """Returns the same; none where the copy of an older version lacks one of the tables."""

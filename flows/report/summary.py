@@ -12,7 +12,7 @@ from flows.display.policy import Policy, Texts
 from flows.report.ask_copy import Copy
 from flows.report.queries import query
 from flows.report.summary_causes import Cause, base_of, causes_of, last_comparable
-from flows.report.summary_example import Example, example_of
+from flows.report.summary_example import Example, example_of, flip_of
 from flows.report.summary_worst import Worst, worst_of
 from flows.warehouse import Row, Warehouse
 from models_registry.errors import CardError, UsageError, WarehouseError
@@ -89,9 +89,26 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
         compared_with=base_of(last[0]) if last else None,
         causes=tuple(causes_of(copy, compared, gate)),
         worst=worst,
-        example=None if worst is None else example_of(copy, worst.model_id, worst.task_id, _strategies(worst, own)),
+        example=None
+        if worst is None
+        else _flip(copy, worst, last) or example_of(copy, worst.model_id, worst.task_id, _strategies(worst, own)),
         next_command=_next_command(copy.run, gate, worst, last),
     )
+
+
+def _flip(copy: Copy, worst: Worst, last: Sequence[Row]) -> Example | None:
+    """A sample that was answered otherwise on the night before, of what regressed most, or else of the worst group's labels."""
+    wanted = (worst.model_id, worst.task_id, worst.strategy)
+    verdict = "changed" if worst.before is None else "regressed"
+    rows = (
+        row for row in last
+        if row["verdict"] == verdict and (row["model_id"], row["task_id"], row["strategy"]) == wanted
+        and (worst.before is None or row["measure"] == worst.measure)
+    )  # fmt: skip
+    row = next(rows, None)
+    if row is None or (copy.texts.chosen is None and row["task_id"] in copy.sensitive_of(row["base_run_id"])):
+        return None
+    return flip_of(copy, row, ("before", "now"))
 
 
 def _strategies(worst: Worst, scorecard: Sequence[Row]) -> list[str]:
@@ -154,7 +171,7 @@ def _next_command(run: Row, gate: GateResult | None, worst: Worst | None, last: 
         )
     if worst is None:
         return command("check", name)
-    if worst.measure in ("cost_usd", "latency_ms", "label_churn") and last:
+    if worst.before is not None and last:  # the figure, and how far it moved, are that comparison's
         return command("compare", last[0]["base_run_id"][:ID], name)
     if not worst.is_of_labels:
         return command("trace", worst.figure_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flows.display.figures import cut, paragraph
 from flows.display.policy import LEFT_OUT
@@ -34,7 +34,7 @@ class Wording:
 class ExampleAnswer:
     """What one wording was answered: the label (None: no label), whether that is right, the completion, None where left out.
 
-    `side` says of two runs or models that are compared which one answered.
+    `side` says of two runs or models that are compared which one answered: of two nights `before` and `now`.
     """
 
     wording: Wording
@@ -47,7 +47,7 @@ class ExampleAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A sample that two wordings are answered differently; `lines` of its text are None where it is left out or unknown."""
+    """A sample that two wordings, or two nights, answer differently; `lines` of its text are None where left out or unknown."""
 
     model_id: str
     task_id: str
@@ -67,6 +67,25 @@ def example_of(copy: Copy, model_id: str, task_id: str, strategies: Sequence[str
             first, second = pair
             return example_with(copy, first, model_id, strategy, (answer_of(copy, first), answer_of(copy, second)))
     return None
+
+
+def flip_of(copy: Copy, row: Row, sides: tuple[str, str]) -> Example | None:
+    """Returns a sample that the two sides of a comparison answer differently to one ask, the base first; None without any.
+
+    `row` is of rpt_run_comparisons, and `sides` what the two are called. Both answers come from the published copy, so that the
+    page of a night and the page of its comparison tell the same.
+    """
+    found = copy.if_there(
+        query("compared_answers"),
+        base_run=row["base_run_id"], base_model=row["base_model_id"], model=row["model_id"], task=row["task_id"],
+        strategy=row["strategy"], run=row["candidate_run_id"], verdict=row["verdict"],
+    )  # fmt: skip
+    if not found:
+        return None
+    first, second = (answer_of(copy, said, side) for said, side in zip(found, sides, strict=True))
+    if first.wording == second.wording:  # which is told once
+        second = replace(second, wording=replace(second.wording, instruction=None))
+    return example_with(copy, found[1], row["model_id"], row["strategy"], (first, second))
 
 
 def example_with(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from flows.display.figures import cut, in_unit, interval
+from flows.display.figures import cut, in_unit, moved, ranged_in
 from flows.report.ask_copy import Copy
 from flows.report.queries import query
 from flows.report.summary_example import Wording, wording_of
 from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
-from models_registry.mart_columns import ENDS, MartColumn, mart_columns
+from models_registry.mart_columns import ENDS, compared_column, compared_unit, mart_columns
 
 LABEL = 60
 OF_LABELS = ("sensitivity_corrected", "sensitivity")
@@ -63,12 +63,11 @@ class Worst:
     @property
     def printed(self) -> str:
         """Returns the figure with its interval, and where it moved from where: `0.143, +0.062 [+0.041, +0.083] since 0.081`."""
-        figure = f"{in_unit(self.figure, self.unit)} {interval(self.low, self.high)}".rstrip()
+        figure = ranged_in(self.figure, self.low, self.high, self.unit)
         if self.before is None or self.difference is None:
             return figure
-        ends = [_signed(end, self.unit) for end in (self.difference_low, self.difference_high) if end is not None]
-        around = f" [{', '.join(ends)}]" if len(ends) == len(ENDS) else ""
-        return f"{figure}, {_signed(self.difference, self.unit)}{around} since {in_unit(self.before, self.unit)}"
+        change = moved(self.difference, self.difference_low, self.difference_high, self.unit)
+        return f"{figure}, {change} since {in_unit(self.before, self.unit)}"
 
 
 def worst_of(copy: Copy, scorecard: Sequence[Row], last: Sequence[Row]) -> Worst | None:
@@ -82,7 +81,6 @@ def worst_of(copy: Copy, scorecard: Sequence[Row], last: Sequence[Row]) -> Worst
 def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
     """The regressed figure that moved most; of costs and times only where nothing else moved."""
     row = max(worse, key=lambda row: (row["measure"] not in UNSCALED, abs(row["difference"] or 0.0)))
-    column = compared_column(row["measure"])
     group = next((each for each in scorecard if _group(each) == _group(row)), None)
     return Worst(
         model_id=row["model_id"],
@@ -90,7 +88,7 @@ def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
         strategy=row["strategy"],
         measure=row["measure"],
         label=label_of(row["measure"]),
-        unit="usd" if row["measure"] == "cost_usd" else None if column is None else column.unit,
+        unit=compared_unit(row["measure"]),
         figure=row["candidate"],
         low=None,
         high=None,
@@ -101,11 +99,6 @@ def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
         difference_high=row["difference_high"],
         is_of_labels=group is not None and group["sensitivity"] is not None,
     )
-
-
-def compared_column(measure: str) -> MartColumn | None:
-    """Returns the scorecard's column of a measure of rpt_run_comparisons; None where it has none."""
-    return next((each for each in mart_columns("rpt_audit").values() if each.compared == measure and each.label), None)
 
 
 def label_of(measure: str) -> str:
@@ -176,7 +169,3 @@ def _wording_of(copy: Copy, worst: Worst) -> WorstWording | None:
                 wording=wording_of(copy, first), label=label, figure=first[name], of_original=of_original
             )
     return None
-
-
-def _signed(value: float, unit: str | None) -> str:
-    return f"{'-' if value < 0 else '+'}{in_unit(abs(value), unit)}"

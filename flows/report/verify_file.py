@@ -189,8 +189,8 @@ def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple
 
 
 def _as_printed(mart: str, column: str, value: Any) -> Any:
-    """A figure of the scorecard may be clipped to what it can be in truth."""
-    declared = mart_columns(mart).get(column) if mart == "rpt_audit" else None
+    """A figure of the scorecard, or of a kind of variation, may be clipped to what it can be in truth."""
+    declared = mart_columns(mart).get(column) if mart in ("rpt_audit", "fct_variations") else None
     return value if declared is None or not isinstance(value, float) else declared.clipped(value)
 
 
@@ -218,7 +218,7 @@ def spellings(value: Any) -> set[str]:
 
 def _of_number(value: float) -> set[str]:
     texts = {number(value, digits) for digits in range(MOST_DIGITS)} | {exact(value), str(value)}
-    return texts | {percent(value), share(value), usd(value), milliseconds(value)}
+    return texts | {percent(value), f"{number(100 * value, 1)} %", share(value), usd(value), milliseconds(value)}
 
 
 def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[SealDifference]:

@@ -37,8 +37,8 @@ def scored(batches: SampleBatches, *rows: str) -> None:
         )
         con.execute(
             "create or replace table marts.rpt_audit (audit_run_id varchar, model_id varchar, task_id varchar, "
-            "strategy varchar, sensitivity double, sensitivity_corrected double, sensitivity_low double, "
-            "sensitivity_high double, micro_f1 double, micro_f1_low double, micro_f1_high double)"
+            "strategy varchar, sensitivity double, sensitivity_corrected double, sensitivity_corrected_low double, "
+            "sensitivity_corrected_high double, micro_f1 double, micro_f1_low double, micro_f1_high double)"
         )
         for row in rows:
             con.execute(f"insert into marts.rpt_audit values ('{batches.audit_run_id}', {row})")

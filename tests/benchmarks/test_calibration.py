@@ -208,7 +208,7 @@ def test_sensitivity_interval_covers(model: Model) -> None:
         sample, variant, label = np.nonzero(shares)
         interval = sensitivity_interval(sample, variant, label, shares[sample, variant, label], FULL.n_labels + 1)
         n_covered += interval.low <= truth <= interval.high
-    print(f"\nsensitivity_low/high cover {truth:.4f} in {n_covered / N_PAIRS:.3f} of {N_PAIRS} nights")
+    print(f"\nsensitivity_corrected_low/high cover {truth:.4f} in {n_covered / N_PAIRS:.3f} of {N_PAIRS} nights")
     assert may_be_at_least(n_covered, N_PAIRS, 0.93)
     assert may_be_at_most(n_covered, N_PAIRS, 0.99)
 

@@ -13,9 +13,10 @@ from flows.diagnosis.diagnose import Diagnosis, put_together
 from flows.diagnosis.groups import find_groups, words_of
 from flows.diagnosis.material import Material, Task, Unit
 from flows.diagnosis.samples import sample_findings
+from flows.diagnosis.terminal import NOISE, lines_of
 from flows.diagnosis.terminal import NOTHING as NOTHING_STANDS_OUT
-from flows.diagnosis.terminal import lines_of
 from flows.display.encode import encoded
+from flows.display.figures import number
 from udfs.measures.entropy import plug_in_terms
 
 NOTHING = NOTHING_STANDS_OUT.format(word="wording")
@@ -54,7 +55,10 @@ def unit_of(labels: np.ndarray, strategy: str = "simple", invalid_rate: float = 
         for index, sample in enumerate(ids)
         if sensitivity[index] > 0
     }
-    invalid: dict[str, Any] = {"invalid_rate": invalid_rate, "invalid_rate_low": invalid_rate / 2}
+    scorecard: dict[str, Any] = {
+        "invalid_rate": invalid_rate, "invalid_rate_low": invalid_rate / 2, "sensitivity_corrected": float(sensitivity.mean()),
+        "n_samples_changed": int((sensitivity > 0).sum()), "n_samples_compared": len(sensitivity),
+    }  # fmt: skip
     statuses = ({"answer_status": "unparsed", "n": 7, "n_samples": 3},) if invalid_rate else ()
     return Unit(
         model_id="m",
@@ -67,7 +71,7 @@ def unit_of(labels: np.ndarray, strategy: str = "simple", invalid_rate: float = 
         sensitivity=sensitivity,
         rows=rows,
         answers=given,
-        invalid=invalid,
+        scorecard=scorecard,
         statuses=statuses,
     )
 
@@ -120,14 +124,22 @@ def test_a_planted_weakness_is_found_with_its_word(seed: int) -> None:
 def test_without_one_nothing_stands_out(seed: int) -> None:
     found = without_weakness(seed, "steady")
     assert (found.stands_out, found.groups) == ((), ())
-    assert NOTHING in lines_of(found, 5)
+    assert NOISE.format(word="wording") in lines_of(found, 5)
+    assert NOTHING not in lines_of(found, 5)
+    unanimous = np.repeat((1 + np.arange(N) % 3)[:, None, None], Q, axis=1).repeat(R, axis=2)
+    assert NOTHING in lines_of(diagnosed([unit_of(unanimous)], ["?"] * N), 5)
 
 
-def test_noise_is_not_the_prompt() -> None:
+def test_noise_is_not_the_prompt_and_the_samples_that_change_are_told_with_the_figure() -> None:
     found = without_weakness(0, "uneven")
-    kinds = found.units[0].by_kind
-    assert kinds.get("noise", 0) >= 8
-    assert kinds.get("prompt", 0) <= 1
+    (unit,) = found.units
+    assert unit.by_kind.get("noise", 0) >= 8
+    assert unit.by_kind.get("prompt", 0) <= 1
+    said = "\n".join(lines_of(found, 5))
+    n = sum(row.sensitivity is not None and row.sensitivity > 0 for row in found.samples)
+    assert f"{n} of {N} samples change their label with the wording" in said
+    assert f"Corrected sensitivity {number(unit.figures['sensitivity_corrected'])}" in said
+    assert "alike" not in said.partition("most sensitive samples")[0]
 
 
 @pytest.mark.soak

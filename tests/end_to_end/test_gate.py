@@ -18,7 +18,7 @@ from tests.support.shell import TIMEOUT_S, environment, promptaudit
 
 PROMPTAUDIT = f'promptaudit() {{ "{sys.executable}" -m flows.cli "$@"; }}\n'
 CARD = "own:\n  tasks: [question_type]\n  models: [lexical]\n  max_age: 2d\n  gate:\n"
-PASSES = "sensitivity_high <= 0.2"
+PASSES = "sensitivity_corrected_high <= 0.2"
 FAILS = "micro_f1 >= 0.9 at task_id = question_type"
 UNMEASURED = "pss_inter_low >= 0.8"
 REGRESSED = "no regressed on micro_f1"
@@ -52,7 +52,7 @@ def night(tmp_path: Path) -> Night:
     for each, f1 in ((base, 0.95), (run, 0.85)):
         gated.row(
             "rpt_audit", each, **names, micro_f1=f1, micro_f1_low=f1 - 0.02, micro_f1_high=f1 + 0.02,
-            sensitivity_corrected=0.1, sensitivity_low=0.05, sensitivity_high=0.15,
+            sensitivity_corrected=0.1, sensitivity_corrected_low=0.05, sensitivity_corrected_high=0.15,
         )  # fmt: skip
     columns = {"difference": -0.1, "difference_low": -0.13, "difference_high": -0.07, "q_value": 0.001}
     verdict = {

@@ -88,7 +88,7 @@ def test_sensitivity_of_one_ask_a_wording(audited: Path) -> None:
 def test_sensitivity_of_several_asks(scorecard: dict[str, Any]) -> None:
     # less noise in p_tau, so between the figure of one ask a wording and the entropy of p itself
     assert 0.454926 < scorecard["sensitivity"] < 0.486189
-    half = (scorecard["sensitivity_high"] - scorecard["sensitivity_low"]) / 2
+    half = (scorecard["sensitivity_corrected_high"] - scorecard["sensitivity_corrected_low"]) / 2
     assert abs(scorecard["sensitivity_corrected"] - 0.486189) < Z * half / 2.045
 
 

@@ -54,13 +54,25 @@ def test_a_rule_holds_for_every_row_it_selects(tmp_path: Path) -> None:
     for names, high in zip(GROUPS, (0.1, 0.2, 0.21, 0.3), strict=True):
         low, corrected = high - 0.1, high - 0.05
         gated.row(
-            "rpt_audit", run, **names, sensitivity_corrected=corrected, sensitivity_low=low, sensitivity_high=high
+            "rpt_audit",
+            run,
+            **names,
+            sensitivity_corrected=corrected,
+            sensitivity_corrected_low=low,
+            sensitivity_corrected_high=high,
         )
-    result = one(gated, run, "sensitivity_high <= 0.2")
+    result = one(gated, run, "sensitivity_corrected_high <= 0.2")
     assert (result.outcome, result.n_rows, result.reason) == ("failed", 4, "2 of 4 rows fail")
     assert states(result) == [("failed", "n", "t", 0.21), ("failed", "n", "u", 0.3)]
-    # the interval is the corrected figure's, and said so
-    assert figures_of(result.rows[0]) == "sensitivity_high 0.210; sensitivity_corrected 0.160 [0.110, 0.210]"
+    assert figures_of(result.rows[0]) == "sensitivity_corrected_high 0.210; sensitivity_corrected 0.160 [0.110, 0.210]"
+    # the shorter name is read, and what it means is said
+    short = one(gated, run, "sensitivity_high <= 0.2")
+    assert (short.rule, short.reason) == (
+        "sensitivity_high <= 0.2",
+        "2 of 4 rows fail (sensitivity_high means sensitivity_corrected_high)",
+    )
+    assert states(short) == states(result)
+    assert figures_of(short.rows[0]) == "sensitivity_high 0.210; sensitivity_corrected 0.160 [0.110, 0.210]"
     # 0.2 is not above 0.2
     assert one(gated, run, "sensitivity_high <= 0.2 at model_id = m").outcome == "passed"
     assert one(gated, run, "sensitivity_high < 0.2 at model_id = m").outcome == "failed"
@@ -312,7 +324,7 @@ def test_what_cannot_be_compared_passes_only_beside_what_can(tmp_path: Path, ver
     assert (passed.outcome, passed.n_rows) == ("passed", 2)
     assert "none of 1 comparisons is regressed" in passed.reason
     assert "1 more could not be compared or judged" in passed.reason
-    assert one(gated, run, "no regressed on accuracy").reason.startswith("no row is selected")
+    assert one(gated, run, "no regressed on accuracy_std").reason.startswith("no row is selected")
 
 
 def test_a_model_that_cannot_be_compared_is_unmeasured_and_a_new_one_is_new(tmp_path: Path) -> None:

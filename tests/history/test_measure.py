@@ -48,7 +48,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 
 
 @pytest.mark.parametrize(
-    "measure", ["sensitivity", "pss_inter", "invalid_rate", "wording_share", "n_landed", "micro_f1_std"]
+    "measure", ["sensitivity_corrected", "pss_inter", "invalid_rate", "wording_share", "n_landed", "micro_f1_std"]
 )
 def test_figures_are_the_marts_at_full_precision(week: tuple[Path, list[str]], measure: str) -> None:
     warehouse, _ = week
@@ -90,14 +90,14 @@ def test_accuracy_is_followed_by_scoring_method(week: tuple[Path, list[str]]) ->
         history(Warehouse(warehouse), "accuracy:label_match", strategy="simple")
 
 
-def test_the_published_sensitivity_says_whose_interval_it_stands_beside(week: tuple[Path, list[str]]) -> None:
+def test_the_published_sensitivity_has_no_interval_of_its_own(week: tuple[Path, list[str]]) -> None:
     warehouse, _ = week
-    assert history(Warehouse(warehouse), "sensitivity").interval_of == "sensitivity_corrected"
-    assert history(Warehouse(warehouse), "consistency").interval_of == "consistency"
-    assert history(Warehouse(warehouse), "n_planned").interval_of is None
-    assert "7 nights of audit every night; intervals are of sensitivity_corrected" in printed(
-        history(Warehouse(warehouse), "sensitivity")
+    plain, corrected = (
+        rows_of(history(Warehouse(warehouse), name)) for name in ("sensitivity", "sensitivity_corrected")
     )
+    assert {row["low"] for row in plain} == {None}
+    assert all(row["low"] <= row["figure"] <= row["high"] for row in corrected if row["figure"] is not None)
+    assert any(row["low"] is not None for row in corrected)
 
 
 def test_the_last_nights_are_kept_and_the_first_of_them_is_compared_with_the_one_before(
@@ -210,8 +210,8 @@ def test_over_all_strategies_the_gravest_verdict_counts(tmp_path_factory: pytest
         warehouse,
         runs,
         [
-            Verdict(1, "harbour-small", "improved", "a", measure=measure),
-            Verdict(1, "harbour-small", "regressed", "we changed the prompt", measure=measure, strategy="one_shot"),
+            Verdict(1, "harbour-small", "improved", "a", measure="micro_f1"),
+            Verdict(1, "harbour-small", "regressed", "we changed the prompt", measure="micro_f1", strategy="one_shot"),
         ],
     )
     night = history(Warehouse(warehouse), measure, model="harbour-small").series[0].nights[1]
@@ -306,7 +306,7 @@ def test_many_series_share_the_tables_and_all_have_their_line(tmp_path_factory: 
         "insert into marts.rpt_audit select found.* replace (model_id || ' ' || place as model_id) "
         "from marts.rpt_audit as found cross join range(1, 4) as places (place) where task_id = 'colours'",
     )
-    found = history(Warehouse(warehouse), "sensitivity", task="colours")
+    found = history(Warehouse(warehouse), "sensitivity_corrected", task="colours")
     assert len(found.series) == 16  # two models and three copies of each, under two strategies
     text = printed(found)
     assert text.count("95 % interval") == 12

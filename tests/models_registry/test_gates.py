@@ -39,7 +39,8 @@ def value_rule(text: str) -> ValueRule:
 @pytest.mark.parametrize(
     ("text", "table", "figure", "implied"),
     [
-        ("sensitivity_high <= 0.2", "rpt_audit", "sensitivity_high", ()),
+        ("sensitivity_corrected_high <= 0.2", "rpt_audit", "sensitivity_corrected_high", ()),
+        ("sensitivity_high <= 0.2", "rpt_audit", "sensitivity_corrected_high", ()),
         ("pss_inter_low >= 0.8", "rpt_audit", "pss_inter_low", ()),
         (
             "pss_inter_low >= 0.8 at paraphrase_temperature <= 1",
@@ -111,23 +112,26 @@ def test_which_measures_a_verdict_is_about() -> None:
         rule = parse_rule(text)
         assert isinstance(rule, VerdictRule)
         return {
-            m
-            for m in ("micro_f1", "accuracy:label_match", "accuracy_std:label_match", "label_churn")
-            if rule.is_about(m)
+            m for m in ("micro_f1", "accuracy:token_f1", "accuracy_std:label_match", "label_churn") if rule.is_about(m)
         }
 
-    assert about("no regressed") == {"micro_f1", "accuracy:label_match", "accuracy_std:label_match"}
+    assert about("no regressed") == {"micro_f1", "accuracy:token_f1", "accuracy_std:label_match"}
     assert about("no changed") == {"label_churn"}
-    assert about("no regressed on accuracy") == {"accuracy:label_match"}
+    assert about("no regressed on accuracy") == {"micro_f1", "accuracy:token_f1"}
     assert about("no regressed on accuracy_std") == {"accuracy_std:label_match"}
-    assert about("no regressed on accuracy:label_match") == {"accuracy:label_match"}
-    assert about("no regressed on accuracy:option_letter") == set()
+    assert about("no regressed on accuracy:token_f1") == {"accuracy:token_f1"}
+    # which are one figure, compared under its own name alone
+    assert (
+        about("no regressed on accuracy:label_match") == about("no regressed on accuracy:option_letter") == {"micro_f1"}
+    )
 
 
 def test_intervals_belong_to_the_figure_they_are_of() -> None:
     audit, stability = TABLES[0], TABLES[1]
     assert audit.interval_of("micro_f1_low") == ("micro_f1", "micro_f1_low", "micro_f1_high")
-    assert audit.interval_of("sensitivity") == ("sensitivity_corrected", "sensitivity_low", "sensitivity_high")
+    assert audit.interval_of("sensitivity") is None
+    of_corrected = ("sensitivity_corrected", "sensitivity_corrected_low", "sensitivity_corrected_high")
+    assert audit.interval_of("sensitivity_corrected") == audit.interval_of("sensitivity_corrected_high") == of_corrected
     assert audit.interval_of("cost_usd") is None
     assert stability.interval_of("pss_boot_low") == ("pss", "pss_boot_low", "pss_boot_high")
 

@@ -20,8 +20,8 @@ from tests.report.test_page import PAGES
 from tests.support.published_copy import table
 
 DATA = re.compile(r'<data value="([^"]*)" data-figure="([^"]*)">([^<]*)</data>')
-ROW = {"audit_run_id": "r", "model_id": "m", "task_id": "t", "strategy": "s", "sensitivity": 1 / 3,
-       "sensitivity_low": 0.1, "sensitivity_high": None, "cost_usd": None, "n_samples": 1234}  # fmt: skip
+ROW = {"audit_run_id": "r", "model_id": "m", "task_id": "t", "strategy": "s", "pss_intra": 1 / 3,
+       "pss_intra_low": 0.1, "pss_intra_high": None, "cost_usd": None, "n_samples": 1234}  # fmt: skip
 
 
 def marts_of(run: Reported, names: set[str]) -> dict[str, dict[str, object]]:
@@ -101,18 +101,18 @@ def test_the_seal_stands_in_the_heading_of_the_run_and_in_full(hostile_judged: R
 
 def test_a_figure_keeps_its_name_and_its_value() -> None:
     of = Traced("rpt_audit", ROW)
-    cell = of.number("sensitivity")
+    cell = of.number("pss_intra")
     assert (cell.text, cell.exact, cell.value) == ("0.333", "0.3333333333333333", 1 / 3)
-    assert cell.figure == row_id("rpt_audit", ROW).replace(".", ".sensitivity.")
+    assert cell.figure == row_id("rpt_audit", ROW).replace(".", ".pss_intra.")
     assert cell.row == row_id("rpt_audit", ROW)
     assert (of.usd("cost_usd").text, of.usd("cost_usd").exact) == (ABSENT, "")
     assert (of.count("n_samples").text, of.count("n_samples").exact) == ("1,234", "1234")
-    bounds = of.bounds("sensitivity")
+    bounds = of.bounds("pss_intra")
     assert plain(bounds) == f"[0.100, {ABSENT}]"
-    assert [each.figure.split(".")[1] for each in cells_of([bounds])] == ["sensitivity_low", "sensitivity_high"]
-    assert plain(of.ranged("sensitivity")) == f"0.333 [0.100, {ABSENT}]"
+    assert [each.figure.split(".")[1] for each in cells_of([bounds])] == ["pss_intra_low", "pss_intra_high"]
+    assert plain(of.ranged("pss_intra")) == f"0.333 [0.100, {ABSENT}]"
     assert rows_of(["a", cell, bounds]) == [cell.row]
-    assert Traced("rpt_audit", {**ROW, "sensitivity_low": None}).bounds("sensitivity") == ""
+    assert Traced("rpt_audit", {**ROW, "pss_intra_low": None}).bounds("pss_intra") == ""
     assert Cell("x", "rpt_audit.a.4f1c2a9b0d3e", 2).exact == "2"
 
 

@@ -7,8 +7,11 @@ import shlex
 
 import pytest
 
+from flows.comparison.result import run_comparison
+from flows.report.comparison_page.gather import gather as gather_comparison
 from flows.report.summary import Summary, _next_command, _outcome, summary_of
 from flows.report.summary_causes import last_comparable
+from flows.report.terminal.closing import closing_lines
 from flows.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.support.imported_nights import AUDIT, Verdict, change, compare, fresh
@@ -135,8 +138,44 @@ def test_what_moved_together_is_one_sentence_and_the_figure_that_moved_most_is_t
     assert worst.printed == "0.400, +0.300 [+0.050, +0.450] since 0.100"
     assert summary.compared_with is not None
     assert runs[1][:12] in summary.compared_with
+    # the comparison has the figure and how far it moved; what the run alone points to is no answer
+    assert summary.next_command == f"promptaudit compare {runs[1][:12]} {runs[2][:12]}"
     # an earlier night knows nothing of it
     assert summary_of(warehouse, runs[1]).causes == ()
+
+
+def test_the_example_of_a_bad_night_is_the_flip_that_its_comparison_tells(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    path, runs = fresh(tmp_path_factory)
+    verdicts = [
+        Verdict(1, "harbour-small", "regressed", REASON, "micro_f1"),
+        Verdict(1, "harbour-large", "improved", ""),
+    ]
+    compare(path, runs, verdicts)
+    change(
+        path,
+        "update raw.comparisons set comparison_id = 'one'",
+        "update marts.rpt_run_comparisons set comparison_id = 'one', base = .8, candidate = .6, "
+        "difference = if(verdict = 'regressed', -.2, .3)",
+    )
+    warehouse = Warehouse(path)
+    told = summary_of(warehouse, runs[1]).example
+    flip = gather_comparison(warehouse, run_comparison(warehouse, "one")).example
+    assert told is not None
+    assert flip is not None
+    assert (told.model_id, told.sample_id) == (flip.model_id, flip.sample_id)
+    assert [answer.prediction_id for answer in told.answers] == [answer.prediction_id for answer in flip.answers]
+    before, now = told.answers
+    assert (before.side, now.side, before.is_correct, now.is_correct) == ("before", "now", True, False)
+    assert before.wording.name == now.wording.name
+    (line,) = [line for line in closing_lines(summary_of(warehouse, runs[1]), 400) if line.startswith("example")]
+    assert f"{before.label} with {before.wording.name} before and {now.label} with {now.wording.name} now" in line
+    # a night on which nothing got worse has two wordings beside each other
+    change(path, "update marts.rpt_run_comparisons set verdict = 'within_noise'")
+    calm = summary_of(warehouse, runs[1]).example
+    assert calm is not None
+    assert {answer.side for answer in calm.answers} == {""}
 
 
 def test_an_earlier_alarm_is_told_once_and_ends_with_its_place(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -74,7 +74,7 @@ def check_stop(cards: AuditCards) -> Errors:
     if audit.stop == "gate" and not any(isinstance(rule, ValueRule) for rule in rules):
         yield CardError(
             f"{cards.where('audits', audit_id, 'stop')}: stop: gate stops where rules of the gate on values are decided, and it "
-            "has none; add one, such as sensitivity_high <= 0.2, or write stop: compare"
+            "has none; add one, such as sensitivity_corrected_high <= 0.2, or write stop: compare"
         )
     unlabelled = [name for name, task in cards.tasks.items() if task.kind == "open_ended"]
     if audit.stop == "compare" and unlabelled:

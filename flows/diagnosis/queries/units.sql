@@ -1,9 +1,9 @@
+-- the scorecard's figures, and how many samples change their label with the wording, as the page counts them
 select
-    model_id,
-    task_id,
-    strategy,
-    invalid_rate,
-    invalid_rate_low
-from marts.rpt_audit
-where audit_run_id = $run
-order by all
+    cards.*,
+    spreads.n_samples as n_samples_compared,
+    spreads.n_samples - spreads.n_steady as n_samples_changed
+from marts.rpt_audit as cards
+left join marts.rpt_sample_spreads as spreads using (audit_run_id, model_id, task_id, strategy)
+where cards.audit_run_id = $run
+order by cards.model_id, cards.task_id, cards.strategy

@@ -56,16 +56,17 @@ class SensitivityResult:
     Attributes:
         sensitivity: mean over samples of the normalised entropy of p_tau, in [0, 1].
         sensitivity_std: its standard deviation over samples, ddof 0.
-        sensitivity_corrected: mean without the downward bias of few wordings, not clipped; `low` and `high` are its 95 %
-            interval for other samples and other wordings.
+        sensitivity_corrected: mean without the downward bias of few wordings, not clipped.
+        sensitivity_corrected_low: lower end of its 95 % interval for other samples and other wordings.
+        sensitivity_corrected_high: its upper end.
         by_sample: columns `sample_id` and `sensitivity`, in the order of the samples.
     """
 
     sensitivity: float
     sensitivity_std: float
     sensitivity_corrected: float
-    low: float
-    high: float
+    sensitivity_corrected_low: float
+    sensitivity_corrected_high: float
     by_sample: pl.DataFrame
 
 
@@ -77,17 +78,17 @@ class ConsistencyResult:
         consistency: 1 - mean total variation distance over all ordered pairs of samples of a class, pooled over the
             classes, in [0, 1]; `consistency_distinct` leaves out pairs of a sample with itself.
         consistency_std: standard deviation of 1 - TVD over the ordered pairs, ddof 0.
-        low: lower bound of the 95 % interval of `consistency` for other samples of each class, these wordings; NaN where every
-            class has fewer than 20 samples.
-        high: its upper bound.
+        consistency_low: lower end of its 95 % interval for other samples of each class, these wordings; NaN where every class has
+            fewer than 20 samples.
+        consistency_high: its upper end.
         by_class: columns `gold_label`, `n_samples`, `consistency`, `consistency_distinct`.
     """
 
     consistency: float
     consistency_distinct: float
     consistency_std: float
-    low: float
-    high: float
+    consistency_low: float
+    consistency_high: float
     by_class: pl.DataFrame
 
 
@@ -140,8 +141,8 @@ def sensitivity(answers: Table, *, labels: Sequence[Any] | None = None) -> Sensi
         sensitivity=float(defined.mean()) if len(defined) else np.nan,
         sensitivity_std=float(defined.std()) if len(defined) else np.nan,
         sensitivity_corrected=interval.corrected,
-        low=interval.low,
-        high=interval.high,
+        sensitivity_corrected_low=interval.low,
+        sensitivity_corrected_high=interval.high,
         by_sample=pl.DataFrame({SAMPLE: rows[SAMPLE].unique().sort(), "sensitivity": entropy}, strict=False),
     )
 
@@ -185,8 +186,8 @@ def consistency(
         consistency=pooled.consistency,
         consistency_distinct=pooled.consistency_distinct,
         consistency_std=pooled.consistency_std,
-        low=pooled.low,
-        high=pooled.high,
+        consistency_low=pooled.low,
+        consistency_high=pooled.high,
         by_class=pl.DataFrame(
             {
                 GOLD: golds,

@@ -9,9 +9,8 @@ from flows.comparison.result import NEWS, RunComparison
 from flows.display.policy import Policy, Texts
 from flows.report.ask_copy import Copy
 from flows.report.comparison_page.largest import CHURN, Largest, largest_of, ranked
-from flows.report.queries import query
 from flows.report.summary_causes import Cause, differences_of
-from flows.report.summary_example import Example, answer_of, example_with
+from flows.report.summary_example import Example, flip_of
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection
 
@@ -63,9 +62,10 @@ def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None 
 
 def _copy_of_both(con: Connection, warehouse: Warehouse, comparison: RunComparison, texts: Texts) -> Copy:
     """The copy of the candidate, as sparing with texts as the cards of either run."""
-    base, candidate = (Copy(con, warehouse, run["audit_run_id"], replace(texts)) for run in comparison.runs)
-    candidate.texts.sensitive |= base.texts.sensitive
-    return candidate
+    base, candidate = (run["audit_run_id"] for run in comparison.runs)
+    copy = Copy(con, warehouse, candidate, texts)
+    copy.texts.sensitive |= copy.sensitive_of(base)
+    return copy
 
 
 def _with_texts(comparison: RunComparison, texts: Texts) -> RunComparison:
@@ -76,24 +76,19 @@ def _with_texts(comparison: RunComparison, texts: Texts) -> RunComparison:
 
 def _example(copy: Copy, comparison: RunComparison, sides: tuple[Side, Side]) -> Example | None:
     """A sample that the two answer differently, of the first of the groups that differ most which has one."""
-    for row in _differing(comparison.measures)[:MOST_GROUPS]:
-        found = copy.if_there(
-            query("compared_answers"),
-            base_run=row["base_run_id"], base_model=row["base_model_id"], model=row["model_id"],
-            task=row["task_id"], strategy=row["strategy"], verdict=row["verdict"],
-        )  # fmt: skip
-        if found:
-            first, second = (answer_of(copy, said, _who(side)) for said, side in zip(found, sides, strict=True))
-            if first.wording == second.wording:  # which is told once
-                second = replace(second, wording=replace(second.wording, instruction=None))
-            return example_with(copy, found[1], row["model_id"], row["strategy"], (first, second))
-    return None
+    flips = (
+        flip_of(copy, row, (_who(sides[0]), _who(sides[1]))) for row in _differing(comparison.measures)[:MOST_GROUPS]
+    )
+    return next((flip for flip in flips if flip is not None), None)
 
 
 def _differing(measures: Sequence[Row]) -> list[Row]:
-    """The measure that differs most of each group; not of one whose labels are known to be the same on both sides."""
+    """The measure that differs most of each group, one that regressed before others, as the page of a night has it.
+
+    None of a group whose labels are known to be the same on both sides.
+    """
     groups: dict[tuple[str, ...], Row] = {}
-    for row in ranked(measures):
+    for row in sorted(ranked(measures), key=lambda row: row["verdict"] != "regressed"):
         groups.setdefault(_group(row), row)
     alike = {_group(row) for row in measures if row["measure"] == CHURN and row["candidate"] == 0}
     return [row for group, row in groups.items() if group not in alike]

@@ -10,7 +10,7 @@ from flows.report.blocks.blocks import keyed
 from flows.report.blocks.cells import Traced
 from flows.report.blocks.heat import Heat, HeatCell, HeatLine
 from flows.report.comparison_page.largest import LARGE, LARGER, depth, ranked
-from flows.report.sections.compared import MART, around, figure, signed
+from flows.report.sections.compared import MART, around, difference, figure
 from flows.report.summary_worst import label_of
 from flows.warehouse import Row
 
@@ -76,6 +76,6 @@ def _cell(row: Row | None) -> HeatCell | None:
     change = (figure(of, "base"), " → ", figure(of, "candidate"))
     return HeatCell(
         shade=f"{verdict}-{depth(row)}" if verdict in NEWS else "h0",
-        figure=signed(of, "difference"),
+        figure=difference(of, "difference"),
         below=(interval, change) if interval else (change,),
     )

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from flows.alerts.from_comparisons import figures_of
 from flows.comparison.result import NEWS
-from flows.report.summary_worst import UNSCALED, compared_column, label_of
+from flows.report.summary_worst import UNSCALED, label_of
 from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
+from models_registry.mart_columns import compared_column
 
 CHURN = "label_churn"
 NONE = 1e-9  # parallel sums differ in their last bits

@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flows.comparison.result import VERDICTS
-from flows.display.figures import ABSENT, milliseconds, number, usd
+from flows.display.figures import in_unit, signed
 from flows.report.blocks.cells import Cell, Printed, Traced
 from flows.report.sections.columns import MODEL, STRATEGY, Column, words
 from flows.report.sections.columns import figure as column_of
 from flows.warehouse import Row
+from models_registry.mart_columns import compared_unit
 
 MART = "rpt_run_comparisons"
 
 
 def figure(of: Traced, column: str) -> Cell:
     """Returns a figure in its measure's unit."""
-    return of.cell(column, _text(of.row["measure"], of.row[column]))
+    return of.cell(column, in_unit(of.row[column], compared_unit(of.row["measure"])))
 
 
-def signed(of: Traced, column: str) -> Cell:
+def difference(of: Traced, column: str) -> Cell:
     """Returns a difference with its sign."""
-    value = of.row[column]
-    if value is None:
-        return of.cell(column, ABSENT)
-    text = _text(of.row["measure"], abs(value))
-    sign = "" if not set(text) & set("123456789") else "-" if value < 0 else "+"
-    return of.cell(column, f"{sign}{text}")
+    return of.cell(column, signed(of.row[column], compared_unit(of.row["measure"])))
 
 
 def around(of: Traced, stem: str = "difference") -> Printed:
@@ -34,13 +30,7 @@ def around(of: Traced, stem: str = "difference") -> Printed:
     low, high = f"{stem}_low", f"{stem}_high"
     if of.row[low] is None or of.row[high] is None:
         return ""
-    return ("[", signed(of, low), ", ", signed(of, high), "]")
-
-
-def _text(measure: str, value: float | None) -> str:
-    if measure == "cost_usd":
-        return usd(value)
-    return milliseconds(value) if measure == "latency_ms" else number(value)
+    return ("[", difference(of, low), ", ", difference(of, high), "]")
 
 
 def gravest_first(rows: Sequence[Row]) -> list[Row]:
@@ -59,7 +49,7 @@ def figures(candidate: str = "Candidate") -> tuple[Column, ...]:
     """Returns the columns of the two figures and their difference, under the candidate's name."""
     return (
         column_of("Base", "base", figure), column_of(candidate, "candidate", figure),
-        column_of("Difference", "difference", signed), column_of("95 % interval", "difference", around),
+        column_of("Difference", "difference", difference), column_of("95 % interval", "difference", around),
     )  # fmt: skip
 
 

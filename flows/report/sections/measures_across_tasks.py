@@ -78,7 +78,7 @@ def _of_other_numbers(rows: Sequence[Row]) -> str:
     lines = by(
         [{**row, "line": f"{row['task_id']}\n{row['strategy']}"} for row in rows if not row["is_reference"]], "line"
     )
-    if all(row["measure"] != "sensitivity" for row in rows) or not any(
+    if not rows[0]["measure"].startswith("sensitivity") or not any(
         len(line) > 1 and all(row["n_ranked"] == 0 for row in line) for line in lines.values()
     ):
         return ""

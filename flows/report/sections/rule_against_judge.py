@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from flows.display.figures import count, cut, interval, number, share, share_interval
+from flows.display.figures import count, cut, number, ranged, share, share_interval
 from flows.warehouse import Row
 
 Finding = Literal[
@@ -139,8 +139,8 @@ def conclusion(row: Row) -> str:
         "only_judge": f"The judge sees a spread of {by_judge} where the rule's may be 0.",
         "more": f"The judge sees more spread than the rule: {both}.",
         "undecided": f"The rule shows a spread of {by_rule}; how much of it stays under the judge these answers do not tell.",
-        "stays": f"The spread stays under the judge: {both}, a difference that may be 0 "
-        f"{interval(figures.difference_low, figures.difference_high)}.",
+        "stays": f"The spread stays under the judge: {both}, a difference that may be 0: "
+        f"{ranged(row['spread_rule'] - figures.spread_judge, figures.difference_low, figures.difference_high)}.",
         "little": f"Most of the spread stays under the judge: {both}; {removed}.",
         "part": f"Part of the spread is the rule's: {both}; {removed}.",
         "most": f"Most of the spread is the rule's: {both}; {removed}.",

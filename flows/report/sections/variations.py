@@ -8,15 +8,17 @@ from functools import partial
 
 from flows.display.figures import NAME, cut, number, ranged
 from flows.report.blocks.blocks import Section, by, by_pair
-from flows.report.blocks.cells import Traced
+from flows.report.blocks.cells import Printed, Traced
 from flows.report.charts import panels
 from flows.report.gather import ReportData
-from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, Column, bounds, counted, figure, table
+from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, Column, counted, figure, table
 from flows.report.sections.room import Drawn, Room, charts_of_models, colour, point
 from flows.warehouse import Row
+from models_registry.mart_columns import mart_columns
 
 MART = "fct_variations"
 TITLE = "What moves the answers"
+INTERVAL = "95 % interval"
 LARGEST = "moves_most"
 SAYS = {
     LARGEST: "moves answers most",
@@ -32,35 +34,37 @@ def kind(row: Row) -> str:
     return str(row["variation"]).replace("_", " ")
 
 
-_WITHIN = {"effect": (-1.0, 1.0), "sensitivity": (0.0, 1.0), "pss_inter": (-1.0, 1.0)}
-"""What a figure can be: an interval from few variants may reach beyond, and is printed up to there, as the scorecard's are."""
-
-
 def _within(row: Row) -> Row:
-    """Returns a row with its intervals cut to what the figures can be."""
-    clipped = {
-        stem + end: min(max(row[stem + end], least), most)
-        for stem, (least, most) in _WITHIN.items()
-        for end in ("_low", "_high")
-        if row.get(stem + end) is not None
-    }
-    return {**row, **clipped}
+    """Returns a row with its figures and their intervals cut to what they can be."""
+    columns = mart_columns(MART)
+    return {name: columns[name].clipped(value) if name in columns else value for name, value in row.items()}
+
+
+def _measure(of: Traced, name: str) -> Printed:
+    return of.measure(mart_columns(MART)[name])
+
+
+def _bounds(of: Traced, name: str) -> Printed:
+    return of.bounds_of(mart_columns(MART)[name])
 
 
 _COLUMNS = (
     MODEL, STRATEGY, Column("Kind", lambda of: kind(of.row)), Column("Verdict", lambda of: SAYS[of.row["verdict"]]),
     counted("Variants", "n_variants"), N_SAMPLES,
     figure("Disagreement", "disagreement"), figure("of repeating", "noise"),
-    figure("Effect", "effect"), bounds("effect"), figure("Share of effects", "effect_share", Traced.share),
-    figure("Sensitivity", "sensitivity"), bounds("sensitivity", "95 % interval, corrected"),
-    figure("Consistency", "consistency"), figure("PSS inter", "pss_inter"), bounds("pss_inter"),
+    figure("Effect", "effect", _measure), figure(INTERVAL, "effect", _bounds),
+    figure("Share of effects", "effect_share", Traced.share),
+    figure("Sensitivity", "sensitivity"), figure("Corrected sensitivity", "sensitivity_corrected", _measure),
+    figure(INTERVAL, "sensitivity_corrected", _bounds),
+    figure("Consistency", "consistency"), figure("PSS inter", "pss_inter", _measure),
+    figure(INTERVAL, "pss_inter", _bounds),
 )  # fmt: skip
 _POSIX = figure("POSIX", "posix")
 
 
 def variations(data: ReportData, room: Room) -> Section:
     """Returns the effect of each kind of variation of the tasks that were asked with several; no blocks where none was."""
-    rows = [_within(row) for row in data.variations]
+    rows = data.variations
     section = Section(
         "variations",
         TITLE,
@@ -71,7 +75,7 @@ def variations(data: ReportData, room: Room) -> Section:
     for task_id, own in by(rows, "task_id").items():
         block = section.add(task_id)
         block.findings = [(_said(pair), f"{model}, {strategy}") for (model, strategy), pair in by_pair(own).items()]
-        measured = [row for row in own if row["effect"] is not None]
+        measured = [_within(row) for row in own if row["effect"] is not None]
         if measured:
             draw = partial(_ranges, series=colour(block, measured), domain=_domain(measured))
             room.draw(block, charts_of_models(measured, task_id, "effect", draw))
@@ -96,7 +100,7 @@ def finding(rows: Sequence[Row]) -> str:
     on = f" on {cut(first['task_id'], NAME)}" if len({row["task_id"] for row in rows}) > 1 else ""
     rest = f"; {len(largest) - 1} more below" if len(largest) > 1 else ""
     whose = f"{cut(first['model_id'], NAME)}{on}"
-    return _begun(f"{kind(first)} moves answers of {whose} most, {_effect(_within(first))} beyond repeating{rest}")
+    return _begun(f"{kind(first)} moves answers of {whose} most, {_effect(first)} beyond repeating{rest}")
 
 
 def _begun(sentence: str) -> str:
@@ -110,7 +114,8 @@ def _moving(kinds: Sequence[str]) -> str:
 
 
 def _effect(row: Row) -> str:
-    return ranged(row["effect"], row["effect_low"], row["effect_high"])
+    shown = _within(row)
+    return ranged(shown["effect"], shown["effect_low"], shown["effect_high"])
 
 
 def _said(rows: Sequence[Row]) -> str:

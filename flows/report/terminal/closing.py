@@ -45,7 +45,7 @@ def _example(example: Example) -> str:
 
 def _answered(answer: ExampleAnswer) -> str:
     said = "no label" if answer.completion is None else f'"{cut(answer.completion, SHORT)}"'
-    return f"{answer.label or said} with {answer.wording.name}"
+    return f"{answer.label or said} with {answer.wording.name}{answer.side and ' '}{answer.side}"
 
 
 def _told(name: str, text: str, width: int) -> list[str]:

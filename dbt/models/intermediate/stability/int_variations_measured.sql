@@ -254,8 +254,8 @@ final as (
         stability.*,
         sensitivities.sensitivity,
         intervals.corrected.corrected as sensitivity_corrected,
-        intervals.corrected.low as sensitivity_low,
-        intervals.corrected.high as sensitivity_high,
+        intervals.corrected.low as sensitivity_corrected_low,
+        intervals.corrected.high as sensitivity_corrected_high,
         consistencies.consistency.consistency as consistency,
         consistencies.consistency.low as consistency_low,
         consistencies.consistency.high as consistency_high

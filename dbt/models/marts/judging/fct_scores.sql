@@ -52,7 +52,7 @@ by_label as (
     select
         prediction_id,
         audit_run_id,
-        unnest(list_intersect(scoring_methods, ['label_match', 'option_letter'])) as scoring_method,
+        unnest(list_intersect(scoring_methods, {{ label_rules() }})) as scoring_method,
         is_correct::integer::double as score,
         is_correct,
         case

@@ -165,8 +165,6 @@ final as (
         sensitivities.sensitivity,
         sensitivities.sensitivity_std,
         sensitivities.sensitivity_valid,
-        measured.sensitivity.low as sensitivity_low,
-        measured.sensitivity.high as sensitivity_high,
         measured.sensitivity.corrected as sensitivity_corrected,
         measured.sensitivity.low as sensitivity_corrected_low,
         measured.sensitivity.high as sensitivity_corrected_high,

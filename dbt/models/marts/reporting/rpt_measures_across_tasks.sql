@@ -1,6 +1,7 @@
 -- One row per run, task, strategy, measure and model: the scorecard's measures, with each model's place among the models.
 -- Places count from the best. Models that answer at random or with errors on purpose have none, nor has a consistency that is
--- not to be read, nor a sensitivity where models were measured by other numbers of wordings.
+-- not to be read, nor a sensitivity where models were measured by other numbers of wordings, nor a corrected one where one of
+-- these numbers is below 12.
 with scorecards as (
     select * from {{ ref('rpt_audit') }}
     where {{ in_this_build() }}
@@ -17,9 +18,10 @@ model_sets as (
 ),
 
 measured as (
-    {%- for measure, direction, has_std in [
-        ('sensitivity', 'lower', true), ('consistency', 'higher', true), ('micro_f1', 'higher', true),
-        ('pss_intra', 'higher', false), ('pss_inter', 'higher', false),
+    {%- for measure, direction, has_interval, has_std in [
+        ('sensitivity', 'lower', false, true), ('sensitivity_corrected', 'lower', true, false),
+        ('consistency', 'higher', true, true), ('micro_f1', 'higher', true, true),
+        ('pss_intra', 'higher', true, false), ('pss_inter', 'higher', true, false),
     ] %}
         select
             audit_run_id,
@@ -30,8 +32,8 @@ measured as (
             model_id,
             '{{ direction }}' as direction,
             {{ measure }} as value,
-            {{ measure }}_low as value_low,
-            {{ measure }}_high as value_high,
+            {{ measure ~ '_low' if has_interval else 'null::double' }} as value_low,
+            {{ measure ~ '_high' if has_interval else 'null::double' }} as value_high,
             {{ measure ~ '_std' if has_std else 'null::double' }} as value_std,
             n_variants - n_variants_quarantined as n_variants_measured,
             {{ 'coalesce(sensitivity >= ' ~ least_readable_sensitivity() ~ ', false)' if measure == 'consistency' else 'true' }}
@@ -52,16 +54,16 @@ marked as (
     inner join models using (audit_run_id, model_id)
 ),
 
--- sensitivity grows with the number of wordings: where models were measured by other numbers of them none is the best
+-- sensitivity grows with the number of wordings, the corrected one below 12 of them: where models were measured by other
+-- numbers none is the best
 ranked as (
     select
         *,
-        measure = 'sensitivity'
-        and coalesce(
-            min(n_variants_measured) filter (is_candidate) over one_row
-            < max(n_variants_measured) filter (is_candidate) over one_row,
-            false
-        ) as is_of_other_numbers,
+        min(n_variants_measured) filter (is_candidate) over one_row as least_variants,
+        measure in ('sensitivity', 'sensitivity_corrected')
+        and (measure = 'sensitivity' or coalesce(least_variants < 12, false))
+        and coalesce(least_variants < max(n_variants_measured) filter (is_candidate) over one_row, false)
+            as is_of_other_numbers,
         rank() over (
             partition by audit_run_id, task_id, strategy, measure, is_candidate order by place nulls last
         ) as place_in_row,

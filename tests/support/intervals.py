@@ -1,0 +1,150 @@
+"""Walks everything that shows an interval, and finds each beside the figure that it is of, with the figure inside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from flows.query.analyses import analyses, analysis
+from flows.report.blocks.cells import Cell, Printed, cells_of
+from flows.report.charts.drawing import undrawn
+from flows.report.gather import ReportData
+from flows.report.page import sections
+from flows.warehouse import Row, Warehouse
+from flows.warehouse.figure_names import parse_figure
+
+LOW, HIGH = "_low", "_high"
+ROUNDING = 1e-9
+
+OF = {
+    "consistency_wordings": "consistency",
+    "wording_share_wordings": "wording_share",
+    "noise_share_wordings": "noise_share",
+    "item_share_wordings": "item_share",
+    "pss_wordings": "pss",
+    "pss_boot": "pss",
+    "pss_cell": "pss",
+    "pss_z": "pss",
+}
+"""Further intervals of a figure, by what they are called."""
+
+NOT_INSIDE = {
+    "pss_boot": "percentiles of resamples: of few samples alpha of most draws may lie to one side of alpha itself",
+    "pss_cell": "percentiles of resampled cells without those drawn twice, as the published package has it",
+    "pss_z": "its own centre: of the resamples, or of some of the repetitions",
+    "consistency": "resampled without pairs of a sample with itself, which lift the figure",
+    "consistency_wordings": "the same, wider",
+}
+"""Intervals that need not hold the figure they are of, each with the reason."""
+
+NO_INTERVAL = {("rpt_pair_distances", "similarity")}
+"""Columns of that name that are the ends of a bin."""
+
+_TEXT = re.compile(
+    r"(?P<figure>[-+]?\d*\.?\d+)(?P<unit> %| ms)?\)? \[(?P<low>[-+]?\d*\.?\d+)(?: %| ms)?, (?P<high>[-+]?\d*\.?\d+)(?: %| ms)?\]"
+)
+
+
+def outside_in_marts(warehouse: Path) -> list[str]:
+    """Returns what is wrong with the intervals of the published marts: without their figure, or not around it."""
+    published = Warehouse(warehouse).published
+    columns: dict[str, set[str]] = {}
+    for row in published.read(
+        "select table_name, column_name from information_schema.columns where table_schema = 'marts'"
+    ):
+        columns.setdefault(row["table_name"], set()).add(row["column_name"])
+    wrong = []
+    for table, names in sorted(columns.items()):
+        for stem in sorted(_stems(names)):
+            if (table, stem) not in NO_INTERVAL:
+                wrong += _wrong(
+                    published.read(_shown(f"marts.{table}", stem)) if _figure(stem) in names else None, table, stem
+                )
+    return wrong
+
+
+def outside_in_analyses(warehouse: Path) -> list[str]:
+    """Returns what is wrong with the intervals of the analyses likewise."""
+    published, wrong = Warehouse(warehouse).published, []
+    for name in analyses():
+        rows = published.read(analysis(name))
+        for stem in sorted(_stems(rows[0] if rows else ())):
+            wrong += _wrong(rows if _figure(stem) in rows[0] else None, name, stem)
+    return wrong
+
+
+def outside_in_sections(data: ReportData) -> list[str]:
+    """Returns what is wrong with the intervals of a report's tables and notes: a figure stands in the row of its interval."""
+    with undrawn():
+        content = sections(data)
+    wrong = []
+    for section in (*content.first, *content.others):
+        for block in section.blocks:
+            printed: list[Sequence[Printed]] = [row for table in block.tables for row in table.rows]
+            for row in (*printed, *((note,) for note in block.notes)):
+                wrong += [f"{section.anchor}: {each}" for each in _outside_cells(cells_of(row))]
+    return wrong
+
+
+def outside_in_texts(lines: Iterable[str]) -> list[str]:
+    """Returns the lines that print a figure before an interval which does not hold it, by more than they are rounded."""
+    wrong = []
+    for line in lines:
+        for found in _TEXT.finditer(line):
+            figure, low, high = (float(found[name]) for name in ("figure", "low", "high"))
+            if not low - 0.0011 <= figure <= high + 0.0011:
+                wrong.append(line.strip())
+    return wrong
+
+
+def n_in_texts(lines: Iterable[str]) -> int:
+    """Returns how many intervals lines print: a walk that meets none shows nothing."""
+    return sum(len(_TEXT.findall(line)) for line in lines)
+
+
+def _stems(names: Iterable[str]) -> set[str]:
+    known = set(names)
+    return {name.removesuffix(LOW) for name in known if name.endswith(LOW) and name.removesuffix(LOW) + HIGH in known}
+
+
+def _figure(stem: str) -> str:
+    return OF.get(stem, stem)
+
+
+def _shown(table: str, stem: str) -> str:
+    return f"select {_figure(stem)}, {stem}{LOW}, {stem}{HIGH} from {table}"
+
+
+def _wrong(rows: Sequence[Row] | None, where: str, stem: str) -> Iterator[str]:
+    if rows is None:
+        yield f"{where}: {stem}{LOW} without a figure {_figure(stem)}"
+        return
+    for row in rows:
+        figure, low, high = (row[name] for name in (_figure(stem), stem + LOW, stem + HIGH))
+        if stem not in NOT_INSIDE and not _is_inside(figure, low, high):
+            yield f"{where}: {_figure(stem)} {figure} [{low}, {high}]"
+
+
+def _is_inside(figure: float | None, low: float | None, high: float | None) -> bool:
+    if figure is None:
+        return low is None and high is None
+    return (low is None or low - ROUNDING <= figure) and (high is None or figure <= high + ROUNDING)
+
+
+def _outside_cells(cells: Sequence[Cell]) -> Iterator[str]:
+    places = [parse_figure(cell.figure) for cell in cells]
+    shown = {(mart, digits, column): cell for cell, (mart, column, digits) in zip(cells, places, strict=True)}
+    for (mart, digits, column), cell in shown.items():
+        if column is None or not column.endswith((LOW, HIGH)) or cell.value is None:
+            continue
+        stem = column.removesuffix(LOW).removesuffix(HIGH)
+        if (mart, stem) in NO_INTERVAL:
+            continue
+        figure = shown.get((mart, digits, _figure(stem)))
+        if figure is None:
+            yield f"{cell.figure} stands without {_figure(stem)}"
+        elif stem not in NOT_INSIDE and isinstance(figure.value, int | float) and isinstance(cell.value, int | float):
+            ends = (cell.value, None) if column.endswith(LOW) else (None, cell.value)
+            if not _is_inside(figure.value, *ends):
+                yield f"{figure.figure} is {figure.value}, {cell.figure} {cell.value}"
