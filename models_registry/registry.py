@@ -11,7 +11,7 @@ from pathlib import Path
 from models_registry.card_faults import card_of, place_of
 from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, PromptauditError, UnknownCard, nearest, raise_all
-from models_registry.own_code import with_sha256
+from models_registry.own_code import Code, CodeFinder, with_sha256
 from models_registry.read_yaml import read_yaml
 
 SHIPPED = Path(__file__).parent
@@ -27,12 +27,13 @@ KINDS: Mapping[str, type[Card]] = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A card and its place: its registry's root, its file relative to that, and the lines of its fields."""
+    """A card and its place: its registry's root, its file relative to that, the lines of its fields, the code that it names."""
 
     card: Card
     root: Path
     file: str
     lines: Mapping[tuple[str | int, ...], int]
+    code: Code | None = None
 
     def where(self, *path: str | int) -> str:
         """Returns `file line n` of the field at `path`, or of the nearest thing around it."""
@@ -169,8 +170,9 @@ def load_registry(paths: Sequence[Path] = ()) -> Registry:
         if not root.is_dir():
             msg = f"registry {root} is no folder"
             raise CardError(msg)
+        finder = CodeFinder(root)
         for kind in KINDS:
-            for name, entry in _load_folder(root, kind, errors):
+            for name, entry in _load_folder(root, kind, finder, errors):
                 entries[kind][name] = entry
                 for point_id, point in _points(name, entry):
                     if point_id in entries[kind] and entries[kind][point_id].root == root:
@@ -208,10 +210,12 @@ def _points(name: str, entry: Entry) -> Iterable[tuple[str, Entry]]:
     for point in card.grid.points():
         point_id = point_name(name, point)
         lines = {(point_id, *path[1:]): line for path, line in entry.lines.items() if path[:1] == (name,)}
-        yield point_id, Entry(card.at(point), entry.root, entry.file, lines)
+        yield point_id, Entry(card.at(point), entry.root, entry.file, lines, entry.code)
 
 
-def _load_folder(root: Path, kind: str, errors: list[PromptauditError]) -> Iterable[tuple[str, Entry]]:
+def _load_folder(
+    root: Path, kind: str, finder: CodeFinder, errors: list[PromptauditError]
+) -> Iterable[tuple[str, Entry]]:
     """The sound cards of one kind in a folder; what is wrong with the others is added to `errors`."""
     seen: dict[str, str] = {}
     for path in sorted([*root.glob(f"{kind}/**/*.yml"), *root.glob(f"{kind}/**/*.yaml")]):
@@ -236,8 +240,8 @@ def _load_folder(root: Path, kind: str, errors: list[PromptauditError]) -> Itera
                 errors += error.errors
                 continue
             try:
-                card = with_sha256(card, root)
+                code = finder.code_of(card)
             except CardError as error:
                 errors.append(error.at(f"{file} line {lines[name,]}: '{name}'"))
             else:
-                yield name, Entry(card, root, file, lines)
+                yield name, Entry(card if code is None else with_sha256(card, code), root, file, lines, code)
