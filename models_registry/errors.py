@@ -8,7 +8,8 @@ PromptauditError                 1 line, exit_code
 │   └── ChangedCode         2    code that was trusted and is not as it was
 ├── DataError               2    samples, prompts or recorded predictions that cannot be used
 ├── WarehouseError          2    a warehouse that cannot be opened, read or written
-│   └── WarehouseLocked     2    another run holds it
+│   ├── WarehouseLocked     2    another run holds it
+│   └── BrokenFile          2    a file that processes share, or of a spool, and that does not hold what it should
 ├── SeveralErrors           *    several of these at once, one line each; the least exit code
 ├── MeasureError            3    the format gate failed or the run is incomplete
 ├── BudgetReached           4    the next request would cross the budget
@@ -79,6 +80,10 @@ class WarehouseError(PromptauditError):
 
 class WarehouseLocked(WarehouseError):
     """Another run holds the warehouse."""
+
+
+class BrokenFile(WarehouseError):
+    """A file that processes share, or of a spool, and that does not hold what it should."""
 
 
 class MeasureError(PromptauditError):

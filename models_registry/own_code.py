@@ -2,7 +2,7 @@
 
 A module is the file `module.py` in the card's registry folder, beside `models/` and `tasks/`; where there is none, an installed
 module. The working directory is never looked at. A path in a command lies inside the registry folder, a bare name is looked up
-on PATH.
+on PATH. Code may use the other files of its folder, so it is trusted together with them.
 """
 
 from __future__ import annotations
@@ -13,25 +13,20 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Literal
 
 from models_registry.base import Card
+from models_registry.code_folder import folder_sha256
 from models_registry.errors import CardError, nearest
 from models_registry.model_cards import ModelCard
 from models_registry.rephraser_cards import RephraserCard
 from models_registry.task_cards import PythonReader, TaskCard
 
 MOST_BYTES = 1_000_000  # of a file whose names are looked up
-MOST_BESIDE = 100_000_000  # of the files beside a command
-NOT_CODE = frozenset({
-    "audits", "data", "datasets", "judges", "models", "rephrasers", "tasks", "templates", "warehouse", "__pycache__",
-    ".csv", ".duckdb", ".jsonl", ".md", ".parquet", ".pyc", ".txt",
-})  # fmt: skip
-"""Folders and endings of what no command of a card runs."""
 Use = Literal["model", "reader", "rephraser", "command"]
 
 
@@ -39,19 +34,33 @@ Use = Literal["model", "reader", "rephraser", "command"]
 class Code:
     """The code that a card names.
 
-    place: the file of a function, or the registry folder that a command runs in; None: an installed module.
-    sha256: of that file, or of the files that the command names and may read in the folder; None where there are none.
+    place: the file of a function, or the registry folder of a command; None: an installed module.
+    sha256: of that file; of the files that a command may use, with those elsewhere that it names; None where there are none.
+    folder_sha256: of all files that it may use in the registry folder; None: an installed module.
     """
 
     use: Use
     name: str
     place: str | None
     sha256: str | None
+    folder_sha256: str | None = None
 
     @property
     def file(self) -> Path | None:
         """Returns the file of a function; None for an installed module's, and for a command."""
         return None if self.place is None or self.use == "command" else Path(self.place)
+
+    @property
+    def folder(self) -> Path | None:
+        """Returns the registry folder whose files it may use; None for an installed module's."""
+        return None if self.place is None else Path(self.place) if self.use == "command" else Path(self.place).parent
+
+    @property
+    def named(self) -> frozenset[Path]:
+        """Returns the files of the registry folder that a command names."""
+        if self.use != "command" or self.place is None:
+            return frozenset()
+        return _files_of(tuple(shlex.split(self.name)), Path(self.place))[0]
 
     def __str__(self) -> str:
         """Returns the code with its place, as it is shown to whoever is asked to trust it."""
@@ -60,49 +69,61 @@ class Code:
         return f"code '{self.name}' of {self.place or 'an installed module'}"
 
 
-def code_of(card: Card, root: Path) -> Code | None:
-    """Returns the code that a card of the registry at `root` names, as it was when it was loaded; None where it names none."""
-    named = _named(card)
-    if named is None:
-        return None
-    use, name, sha256 = named
-    own = root.resolve() if use == "command" else _own_file(name, root)
-    return Code(use=use, name=name, place=None if own is None else str(own), sha256=sha256)
+class CodeFinder:
+    """Finds the code that cards of a registry folder name; looks at the folder once, when the first card names some."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._sha256: dict[frozenset[Path], str] = {}  # by the files that are never left out
+
+    def code_of(self, card: Card) -> Code | None:
+        """Returns the code that a card names, as it is now; None where it names none.
+
+        Raises CardError where the card has another sha256 of it, or the code cannot be read or leaves the registry.
+        """
+        named = _named(card)
+        if named is None:
+            return None
+        try:
+            code = self._found(card, *named[:2])
+        except OSError as error:
+            msg = f"its code cannot be read: {error.filename}: {error.strerror}"
+            raise CardError(msg) from None
+        if named[2] not in (None, code.sha256):
+            msg = f"{code} has the sha256 {code.sha256}, and not {named[2]}"
+            raise CardError(msg)
+        return code
+
+    def _found(self, card: Card, use: Use, name: str) -> Code:
+        if isinstance(card, RephraserCard) and card.command is not None:
+            named, elsewhere = _files_of(card.command, self._root)
+            folder = self._folder(named)
+            sha256 = hashlib.sha256(f"{folder} {_digest(elsewhere)}".encode()).hexdigest() if elsewhere else folder
+            return Code(use=use, name=name, place=str(self._root.resolve()), sha256=sha256, folder_sha256=folder)
+        file = _own_file(name, self._root)
+        if file is None:
+            _refuse_uncompared(name, self._root)
+            return Code(use=use, name=name, place=None, sha256=installed_sha256(name))
+        return Code(use=use, name=name, place=str(file), sha256=_digest([file]), folder_sha256=self._folder())
+
+    def _folder(self, named: frozenset[Path] = frozenset()) -> str:
+        if named not in self._sha256:
+            self._sha256[named] = folder_sha256(self._root, named)
+        return self._sha256[named]
 
 
-def installed_sha256(function: str) -> str | None:
-    """Returns the sha256 of the file of an installed module's function; None where it has none or is not there."""
-    spec = _spec_of(function.partition(":")[0])
-    file = None if spec is None or not spec.has_location or spec.origin is None else Path(spec.origin)
-    return _digest([file]) if file is not None and file.is_file() else None
-
-
-def with_sha256(card: Card, root: Path) -> Card:
-    """Returns the card with the sha256 of the code it names, so that changed code makes another card of it.
-
-    Raises CardError where the card has another one, or its code cannot be read or leaves the registry.
-    """
-    try:
-        code = code_of(card, root)
-        now = None if code is None else _sha256_now(card, code, root)
-    except OSError as error:
-        msg = f"its code cannot be read: {error.filename}: {error.strerror}"
-        raise CardError(msg) from None
-    if code is None:
-        return card
-    if code.sha256 not in (None, now):
-        msg = f"{code} has the sha256 {now}, and not {code.sha256}"
-        raise CardError(msg)
-    update = {"code_sha256": now}
+def with_sha256(card: Card, code: Code) -> Card:
+    """Returns the card with the sha256 of the code it names, so that changed code makes another card of it."""
+    update = {"code_sha256": code.sha256}
     if isinstance(card, TaskCard) and isinstance(card.reader, PythonReader):
         return card.model_copy(update={"reader": card.reader.model_copy(update=update)})
     return card.model_copy(update=update)
 
 
-def _sha256_now(card: Card, code: Code, root: Path) -> str | None:
-    if isinstance(card, RephraserCard) and card.command is not None:
-        return _digest(_files_of(card.command, root))
-    return installed_sha256(code.name) if code.file is None else _digest([code.file])
+def installed_sha256(function: str) -> str | None:
+    """Returns the sha256 of the file of an installed module's function; None where it has none or is not there."""
+    file = _installed_file(function)
+    return _digest([file]) if file is not None and file.is_file() else None
 
 
 def problem_of(code: Code) -> str | None:
@@ -163,37 +184,41 @@ def _own_file(name: str, root: Path) -> Path | None:
     path = root / f"{module}.py"
     if "." in module or not path.is_file():
         return None
-    return _inside(path, root)
+    _inside(path, root)
+    return root.resolve() / path.name
 
 
-def _files_of(command: tuple[str, ...], root: Path) -> Iterator[Path]:
-    """Yields the files that a command names, each as often as it does, and those beside them that it may read.
+def _refuse_uncompared(name: str, root: Path) -> None:
+    """Raises CardError where a module counts as installed and lies in the registry, since PYTHONPATH leads there."""
+    file = _installed_file(name)
+    if file is not None and file.is_relative_to(root.resolve()) and not file.is_relative_to(Path(sys.prefix).resolve()):
+        place = file.relative_to(root.resolve())
+        msg = f"'{name}' lies in {place}, and a function of a registry lies in a file beside its folders of cards"
+        raise CardError(msg)
 
-    Raises CardError for one outside the registry, and for a folder of too many to compare.
+
+def _installed_file(function: str) -> Path | None:
+    spec = _spec_of(function.partition(":")[0])
+    return None if spec is None or not spec.has_location or spec.origin is None else Path(spec.origin).resolve()
+
+
+def _files_of(command: tuple[str, ...], root: Path) -> tuple[frozenset[Path], list[Path]]:
+    """Returns the files of the registry that a command names, and those elsewhere.
+
+    Raises CardError for a relative path that leaves the registry.
     """
+    inside, elsewhere = set(), []
     for index, word in enumerate(command):
         path = root / word
         is_on_path = index == 0 and "/" not in word
         if is_on_path or not os.path.isfile(path):  # noqa: PTH113 - a long argument is no file, and no error
             continue
-        yield path.resolve() if Path(word).is_absolute() else _inside(path, root)
-    yield from _beside(root)
-
-
-def _beside(root: Path) -> Iterator[Path]:
-    """Yields what else of the folder a program may run or import: neither cards nor data nor prose."""
-    n_bytes = 0
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(each for each in folders if each not in NOT_CODE and not each.startswith("."))
-        for name in sorted(files):
-            path = Path(folder) / name
-            if path.suffix in NOT_CODE or path.is_symlink() or not path.is_file():
-                continue
-            n_bytes += path.stat().st_size
-            if n_bytes > MOST_BESIDE:
-                msg = f"the registry folder has over {MOST_BESIDE:,} bytes beside its cards, too many to compare for a command"
-                raise CardError(msg)
-            yield path
+        file = path.resolve() if Path(word).is_absolute() else _inside(path, root)
+        if file.is_relative_to(root.resolve()):
+            inside.add(file)
+        else:
+            elsewhere.append(file)
+    return frozenset(inside), elsewhere
 
 
 def _inside(path: Path, root: Path) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 from models_registry.card_faults import card_of, place_of
 from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, PromptauditError, UnknownCard, nearest, raise_all
-from models_registry.own_code import with_sha256
+from models_registry.own_code import Code, CodeFinder, with_sha256
 from models_registry.read_yaml import Lines, ids_in, read_yaml
 
 SHIPPED = Path(__file__).parent
@@ -27,12 +27,13 @@ KINDS: Mapping[str, type[Card]] = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A card and its place: its registry's root, its file relative to that, and the lines of its fields."""
+    """A card and its place: its registry's root, its file relative to that, the lines of its fields, the code that it names."""
 
     card: Card
     root: Path
     file: str
     lines: Mapping[tuple[str | int, ...], int]
+    code: Code | None = None
 
     def where(self, *path: str | int) -> str:
         """Returns `file line n` of the field at `path`, or of the nearest thing around it."""
@@ -220,9 +221,10 @@ def read_registry(paths: Sequence[Path] = ()) -> Registry:
         if not root.is_dir():
             msg = f"registry {root} is no folder"
             raise CardError(msg)
+        finder = CodeFinder(root)
         found: list[Fault] = []
         for kind in KINDS:
-            for name, entry in _load_folder(root, kind, found):
+            for name, entry in _load_folder(root, kind, finder, found):
                 _hide(entries[kind], name)
                 entries[kind][name] = entry
                 for point_id, point in _points(name, entry):
@@ -272,10 +274,10 @@ def _points(name: str, entry: Entry) -> Iterable[tuple[str, Entry]]:
     for point in card.grid.points():
         point_id = point_name(name, point)
         lines = {(point_id, *path[1:]): line for path, line in entry.lines.items() if path[:1] == (name,)}
-        yield point_id, Entry(card.at(point), entry.root, entry.file, lines)
+        yield point_id, Entry(card.at(point), entry.root, entry.file, lines, entry.code)
 
 
-def _load_folder(root: Path, kind: str, faults: list[Fault]) -> Iterable[tuple[str, Entry]]:
+def _load_folder(root: Path, kind: str, finder: CodeFinder, faults: list[Fault]) -> Iterable[tuple[str, Entry]]:
     """The sound cards of one kind in a folder; what is wrong with the others is added to `faults`."""
     seen: dict[str, str] = {}
 
@@ -302,17 +304,19 @@ def _load_folder(root: Path, kind: str, faults: list[Fault]) -> Iterable[tuple[s
                 continue
             seen[name] = f"{file} line {lines[name,]}"
             try:
-                yield name, _entry_of(kind, name, body, file, lines, root)
+                yield name, _entry_of(kind, name, body, file, lines, root, finder)
             except PromptauditError as error:
                 add(error, name)
 
 
-def _entry_of(kind: str, name: str, body: object, file: str, lines: Lines, root: Path) -> Entry:  # noqa: PLR0913 - a card's place
+def _entry_of(  # noqa: PLR0913 - a card's place
+    kind: str, name: str, body: object, file: str, lines: Lines, root: Path, finder: CodeFinder
+) -> Entry:
     """The card that a body of YAML holds; raises each fault of it."""
     card = card_of(KINDS[kind], name, body, file, lines)
     try:
-        card = with_sha256(card, root)
+        code = finder.code_of(card)
     except CardError as error:
         where = f"{file} line {lines[name,]}: '{name}'"
         raise error.at(where) from None
-    return Entry(card, root, file, lines)
+    return Entry(card if code is None else with_sha256(card, code), root, file, lines, code)

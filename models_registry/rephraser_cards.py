@@ -37,9 +37,14 @@ class RephraserCard(Card):
     command: tuple[Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")], ...] | None = Field(
         None,
         min_length=1,
-        description="command: program and arguments, never a shell's, run in the registry folder; it reads one JSON object "
-        "with task_id, instruction, n, temperature and round, and prints a JSON array of strings. What is trusted is these words "
-        "and the files of the folder that they name",
+        description="command: program and arguments, never a shell's, run in a copy of the registry folder without its cards, "
+        "the data that they name and names that begin with a dot; it reads one JSON object with task_id, instruction, n, "
+        "temperature and round, and prints a JSON array of strings. What is trusted is these words and the files of the copy",
+    )
+    environment: tuple[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)], ...] = Field(
+        (),
+        description="command: variables that it is given beside PATH, HOME, TMPDIR and those of the language; never one that may "
+        "hold a key",
     )
     timeout_s: float = Field(600, gt=0, description="command: seconds until it is ended and the run stops")
     code_sha256: Sha256 | None = Field(None, description=CODE_SHA256)
@@ -77,6 +82,8 @@ class RephraserCard(Card):
         ):
             if (self.kind == kind) != (getattr(self, field) is not None):
                 yield f"{field} is what a rephraser of kind {kind} {verb}, and no other"
+        if self.environment and self.kind != "command":
+            yield f"environment has no meaning for a rephraser of kind {self.kind}"
         if self.code_sha256 is not None and self.kind not in ("python", "command"):
             yield f"code_sha256 has no meaning for a rephraser of kind {self.kind}"
         if self.instructions is not None and not {"instruction", "n"} <= set(placeholders(self.instructions)):

@@ -1,8 +1,9 @@
 """Loads functions of the user's own code.
 
-Whoever calls has made sure that the user trusts the code. A file is loaded by its path, under a private name, so that it takes no
-other module's place; its bytes are compared with the sha256 that is trusted and are themselves what runs, never a compiled file
-that lies beside them. An installed module is imported, but not from the working directory.
+Whoever calls has made sure that the user trusts the code, and made a private copy of its folder, in which no compiled file lies.
+A file is loaded by its path, under a private name, so that it takes no other module's place; its bytes are compared with the
+sha256 that is trusted and are themselves what runs. Other modules of the folder are found in the copy alone. An installed module
+is imported, but not from the working directory.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypedDict
@@ -30,20 +32,25 @@ class OwnCodeError(Exception):
 
 
 class TrustedReader(TypedDict):
-    """A reader that may be called: its JSON as it landed, and its function."""
+    """A reader that may be called: its JSON as it landed, and its function, as `load_function` loads it."""
 
     reader: str
     function: str
     file: str | None
     sha256: str | None
+    folder: str | None
 
 
-def load_function(function: str, file: str | None, sha256: str | None) -> Function:
+def load_function(function: str, file: str | None, sha256: str | None, folder: str | None = None) -> Function:
     """Returns the function `module:function` of a file with this sha256, or of an installed module where `file` is None.
+
+    `folder` is what the folder of the file is a copy of.
 
     Raises OwnCodeError where the file changed, the module cannot be run or imported, or has no such function.
     """
     name, _, attributes = function.partition(":")
+    if file is not None and folder is not None:
+        _use_copy(folder, str(Path(file).parent))
     try:
         loaded: Any = _installed(name) if file is None else _module_of(file, sha256)
     except OwnCodeError:
@@ -54,7 +61,7 @@ def load_function(function: str, file: str | None, sha256: str | None) -> Functi
     for attribute in attributes.split("."):
         loaded = getattr(loaded, attribute, None)
     if not callable(loaded):
-        msg = f"{file or name} has no function '{attributes}'"
+        msg = f"{Path(file).name if file else name} has no function '{attributes}'"
         raise OwnCodeError(msg)
     return loaded  # type: ignore[no-any-return]
 
@@ -64,15 +71,15 @@ def _module_of(file: str, sha256: str | None) -> ModuleType:
     try:
         source = Path(file).read_bytes()
     except OSError as error:
-        msg = f"{file} cannot be read: {error.strerror}"
+        msg = f"{Path(file).name} cannot be read: {error.strerror}"
         raise OwnCodeError(msg) from None
     if hashlib.sha256(source).hexdigest() != sha256:
-        msg = f"{file} changed since it was looked at"
+        msg = f"{Path(file).name} changed since it was looked at"
         raise OwnCodeError(msg)
     name = f"promptaudit_own_{sha256[:16]}_{Path(file).stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None:
-        msg = f"{file} is no Python file"
+        msg = f"{Path(file).name} is no Python file"
         raise OwnCodeError(msg)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
@@ -82,6 +89,25 @@ def _module_of(file: str, sha256: str | None) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+@functools.lru_cache(maxsize=64)
+def _use_copy(folder: str, copy: str) -> None:
+    """Has modules of a folder imported from its copy, however code put the folder on the path."""
+    top, prefix = os.path.realpath(folder), os.path.realpath(sys.prefix)
+
+    def in_copy(path: str) -> FileFinder:
+        place = os.path.realpath(path)
+        if not Path(place).is_relative_to(top) or Path(place).is_relative_to(prefix):
+            raise ImportError
+        return FileFinder(
+            str(Path(copy, Path(place).relative_to(top))),
+            (ExtensionFileLoader, EXTENSION_SUFFIXES),
+            (SourceFileLoader, SOURCE_SUFFIXES),
+        )
+
+    sys.path_hooks.insert(0, in_copy)
+    sys.path_importer_cache.clear()
 
 
 def _installed(name: str) -> ModuleType:
@@ -102,7 +128,10 @@ def _not_from_here() -> Iterator[None]:
 
 def load_readers(trusted: Sequence[TrustedReader]) -> dict[str, Function]:
     """Returns the functions of readers by the JSON of each; raises OwnCodeError."""
-    return {each["reader"]: load_function(each["function"], each["file"], each["sha256"]) for each in trusted}
+    return {
+        each["reader"]: load_function(each["function"], each["file"], each["sha256"], each["folder"])
+        for each in trusted
+    }
 
 
 def readers_of_build() -> Mapping[str, Function]:

@@ -86,12 +86,9 @@ def own_readers_of(readers: Mapping[str, str]) -> OwnReaders:
     trusted = trusted_readers(readers)
     if not trusted:
         return {}
-    from flows.engines.own_code import load
+    from flows.engines.own_code import load_reader
 
-    return {
-        each["reader"]: load(each["function"], each["file"], each["sha256"], readers[each["reader"]])
-        for each in trusted
-    }
+    return {each["reader"]: load_reader(each, readers[each["reader"]]) for each in trusted}
 
 
 def label_reader(readers: Mapping[str, str], own: OwnReaders | None = None) -> Read:

@@ -208,8 +208,8 @@ def make_proposals(design: Design, task_id: str, rewording: Rewording, purse: Pu
 def _opened(design: Design, card: RephraserCard, purse: Purse | None) -> Rephraser:
     """A rephraser of the audit, the model that it asks opened within a run's purse where there is one."""
     rephrasing = design.audit.rephrasing
-    root = design.registry.entry("rephrasers", (rephrasing.rephraser if rephrasing is not None else None) or "").root
-    return open_rephraser(card, root, _engine_at(design, card.model, purse))
+    code = design.registry.entry("rephrasers", (rephrasing.rephraser if rephrasing is not None else None) or "").code
+    return open_rephraser(card, code, _engine_at(design, card.model, purse))
 
 
 def _engine_at(design: Design, model: str | None, purse: Purse | None) -> Callable[[float | None], Engine]:

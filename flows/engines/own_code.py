@@ -6,19 +6,34 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from flows.engines.code_copies import copied
 from flows.engines.scrub import one_line
 from flows.system.helper_processes import is_hidden
-from models_registry.errors import EngineError
-from udfs.own_code import OwnCodeError, load_function
+from models_registry.errors import CardError, EngineError
+from models_registry.own_code import Code
+from udfs.own_code import OwnCodeError, TrustedReader, load_function
 
 FEW_CHARACTERS = 6  # of a key: MAX_TOKENS=16 is none
 MANY_CHARACTERS = 16  # a shorter value may be an ordinary word of an answer
 
 
-def load(function: str, file: str | None, sha256: str | None, where: str) -> Callable[..., Any]:
+def load(code: Code, where: str) -> Callable[..., Any]:
     """Returns a function that the user trusts; raises EngineError in one line, which begins with `where`."""
+    folder = None if code.folder is None else str(code.folder)
     try:
-        return load_function(function, file, sha256)
+        file = None if folder is None else str(copied(code))
+    except CardError as error:
+        msg = f"{where}: {one_line(str(error).removeprefix('CardError: '), secrets())}"
+        raise EngineError(msg) from None
+    return load_reader(
+        {"reader": "", "function": code.name, "file": file, "sha256": code.sha256, "folder": folder}, where
+    )
+
+
+def load_reader(reader: TrustedReader, where: str) -> Callable[..., Any]:
+    """Returns the function of a reader; raises EngineError as `load` does."""
+    try:
+        return load_function(reader["function"], reader["file"], reader["sha256"], reader["folder"])
     except OwnCodeError as error:
         msg = f"{where}: {one_line(str(error), secrets())}"
         raise EngineError(msg) from None

@@ -17,7 +17,6 @@ from flows.engines.scrub import without_values
 from flows.system.daemon_threads import DaemonThreads
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
-from models_registry.own_code import code_of
 from models_registry.registry import Entry
 
 OF_THIS_CELL = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
@@ -35,8 +34,7 @@ class PythonEngine(Engine):
     """
 
     def __init__(self, entry: Entry, may_try: MayTry = always, say: Say = silent) -> None:
-        card = entry.card
-        code = code_of(card, entry.root)
+        card, code = entry.card, entry.code
         if not isinstance(card, ModelCard) or code is None:
             msg = f"not the card of a function: {type(card).__name__}"
             raise TypeError(msg)
@@ -53,8 +51,7 @@ class PythonEngine(Engine):
 
     async def open(self) -> None:
         """Loads the function; raises EngineError where that fails."""
-        code = self._code
-        self._function = await self._threads.run(lambda: load(code.name, code.place, code.sha256, self._file))
+        self._function = await self._threads.run(lambda: load(self._code, self._file))
 
     async def answer(self, request: Request) -> Answer:
         """Returns what the function says, None as an empty answer, anything else as text."""

@@ -6,37 +6,46 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from flows.engines.code_copies import copied
 from flows.engines.own_code import secrets
 from flows.engines.scrub import one_line
 from flows.rephrasers import Wording
+from flows.system.helper_processes import is_given
 from models_registry.cards import RephraserCard
 from models_registry.errors import EngineError
-from models_registry.own_code import program_of, with_sha256
+from models_registry.own_code import Code, program_of
 
 LAST_LINES = 4
 MOST_BYTES = 20_000_000
 
 
-class CommandRephraser:
-    """Runs a command for each asking, in the registry folder and without a shell; it has this process's environment."""
+BASE = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
+"""Variables that every command is given."""
+PYTHON = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}
 
-    def __init__(self, card: RephraserCard, root: Path) -> None:
+
+class CommandRephraser:
+    """Runs a command for each asking, in a private copy of the registry folder and without a shell.
+
+    Its environment holds what every command needs and what the card names, and nothing that may be a key.
+    """
+
+    def __init__(self, card: RephraserCard, code: Code) -> None:
         self.max_rounds = card.max_rounds
-        self._card, self._root = card, root.resolve()
-        self._program, *self._arguments = card.command or ("",)
+        self._card, self._code = card, code
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
         """Returns what the command prints.
 
         Raises EngineError where it cannot be run, takes longer than `timeout_s`, ends with an exit code other than 0 or prints
-        anything else; CardError where its files are not as they were.
+        anything else; CardError where a file of its folder is not as it was trusted.
         """
         where = f"task '{wording.task_id}' is not reworded: command '{(self._card.command or ('',))[0]}'"
-        with_sha256(self._card, self._root)
         asked = {
             "task_id": wording.task_id, "instruction": wording.instruction, "n": n, "temperature": temperature,
             "round": round_,
@@ -56,14 +65,17 @@ class CommandRephraser:
         """Does nothing: a command ends with its answer."""
 
     async def _run(self, where: str, request: bytes) -> tuple[int, bytes, bytes]:
-        program = program_of(self._program, self._root)
+        folder = copied(self._code)
+        original = re.compile(re.escape(str(self._code.folder)) + r"(?![\w.-])")
+        words = [original.sub(lambda _: str(folder), word) for word in self._card.command or ("",)]
+        program = program_of(words[0], folder)
         if program is None:
             msg = f"{where} cannot be run: there is no such program"
             raise EngineError(msg)
         try:
             process = await asyncio.create_subprocess_exec(
-                program, *self._arguments, cwd=self._root, start_new_session=True, stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+                program, *words[1:], cwd=folder, env=environment(self._card.environment), start_new_session=True,
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             )  # fmt: skip
         except OSError as error:
             msg = f"{where} cannot be run: {error.strerror}"
@@ -79,6 +91,13 @@ class CommandRephraser:
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
         return process.returncode or 0, out, err
+
+
+def environment(names: Iterable[str]) -> dict[str, str]:
+    """Returns the environment of a command whose card names these variables."""
+    given = {name: os.environ[name] for name in (*BASE, *names) if name in os.environ and is_given(name)}
+    folders = [folder for folder in given.pop("PATH", "").split(os.pathsep) if Path(folder).is_absolute()]
+    return {"PATH": os.pathsep.join(folders)} | given | PYTHON
 
 
 def _texts(out: bytes) -> list[str] | None:

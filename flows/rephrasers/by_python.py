@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from flows.engines.own_code import load, raised
 from flows.rephrasers import Wording
 from flows.system.daemon_threads import DaemonThreads
 from models_registry.cards import RephraserCard
 from models_registry.errors import EngineError
-from models_registry.own_code import code_of
+from models_registry.own_code import Code
 
 Paraphrase = Callable[[str, int, float | None], object]
 
@@ -19,12 +18,8 @@ Paraphrase = Callable[[str, int, float | None], object]
 class PythonRephraser:
     """Calls a function for rewordings; it is loaded when it is first asked."""
 
-    def __init__(self, card: RephraserCard, root: Path) -> None:
+    def __init__(self, card: RephraserCard, code: Code) -> None:
         self.max_rounds = card.max_rounds
-        code = code_of(card, root)
-        if code is None:
-            msg = "not the card of a function"
-            raise TypeError(msg)
         self._code = code
         self._threads = DaemonThreads(1)
         self._function: Paraphrase | None = None
@@ -54,8 +49,7 @@ class PythonRephraser:
         self._threads.end()
 
     async def _load(self, where: str) -> Paraphrase:
-        code = self._code
-        function = await self._threads.run(lambda: load(code.name, code.place, code.sha256, where))
+        function = await self._threads.run(lambda: load(self._code, where))
         self._function = function
         return function
 

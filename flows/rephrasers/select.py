@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from flows.rephrasers import Rephraser
 from flows.rephrasers.by_list import FixedRephraser
 from flows.rephrasers.by_model import ModelRephraser, OpenEngineAt
 from flows.rephrasers.by_rules import RulesRephraser
 from models_registry.cards import RephraserCard
+from models_registry.own_code import Code
 
 
-def open_rephraser(card: RephraserCard, root: Path, open_engine_at: OpenEngineAt) -> Rephraser:
-    """Returns the rephraser of a card of the registry at `root`.
+def open_rephraser(card: RephraserCard, code: Code | None, open_engine_at: OpenEngineAt) -> Rephraser:
+    """Returns the rephraser of a card, which names this code where it names some.
 
     `open_engine_at` is called by kind `model` alone, when it is first asked.
     """
@@ -20,12 +19,12 @@ def open_rephraser(card: RephraserCard, root: Path, open_engine_at: OpenEngineAt
         return RulesRephraser(card)
     if card.kind == "fixed":
         return FixedRephraser(card)
-    if card.kind == "python":
+    if card.kind == "python" and code is not None:
         from flows.rephrasers.by_python import PythonRephraser
 
-        return PythonRephraser(card, root)
-    if card.kind == "command":
+        return PythonRephraser(card, code)
+    if card.kind == "command" and code is not None:
         from flows.rephrasers.by_command import CommandRephraser
 
-        return CommandRephraser(card, root)
+        return CommandRephraser(card, code)
     return ModelRephraser(card, open_engine_at)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
+import stat
 from pathlib import Path
 
-from models_registry.errors import WarehouseError
+from models_registry.errors import BrokenFile, WarehouseError
 
 PRIVATE = 0o600  # its owner's alone
 SHARED = 0o666  # as the umask has it
+NO_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.EACCES, errno.EPERM, errno.EISDIR})
+"""Why a link, a socket, a folder or somebody else's file is not opened."""
 PRIVATE_UMASK = 0o077  # of a process whose files are its owner's alone
 
 
@@ -88,6 +92,32 @@ def private_folder(folder: Path) -> None:
     except OSError as error:
         msg = f"{folder}: cannot be made: {error.strerror}"
         raise WarehouseError(msg) from None
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """Returns what a file holds that somebody else may have put there.
+
+    Raises BrokenFile for a link, a pipe, a folder, a file that may not be read and one of more bytes than `most`;
+    FileNotFoundError where there is none.
+    """
+    try:
+        handle = os.open(
+            path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        )  # a pipe that nobody writes to would be waited for
+    except OSError as error:
+        if error.errno not in NO_FILE:
+            raise
+        msg = f"{path}: no regular file that can be read"
+        raise BrokenFile(msg) from None
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+            msg = f"{path}: no regular file of at most {most:,} bytes"
+            raise BrokenFile(msg)
+        with os.fdopen(os.dup(handle), "rb") as file:
+            return file.read(most)
+    finally:
+        os.close(handle)
 
 
 def file_sha256(path: Path) -> str:

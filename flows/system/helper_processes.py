@@ -150,6 +150,11 @@ def is_hidden(name: str) -> bool:
     return any(word in upper for word in _HIDDEN) or not _HIDDEN_PARTS.isdisjoint(upper.split("_"))
 
 
+def is_given(name: str) -> bool:
+    """Returns whether a command that a card names may be given a variable: none that may hold a key, nor Python's own."""
+    return not (is_hidden(name) or name.upper().startswith("PYTHON"))
+
+
 def environment() -> dict[str, str]:
     """Returns this process's environment for one that has no business with a key, and without what would configure dbt."""
     kept = {name: value for name, value in os.environ.items() if not (name.startswith("DBT_") or is_hidden(name))}

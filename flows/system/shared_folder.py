@@ -7,8 +7,12 @@ import os
 from pathlib import Path
 from typing import Any, Protocol
 
-from flows.system.files import PRIVATE, private_folder
+from flows.system.files import PRIVATE, private_folder, put_in_place, read_regular
 from models_registry.errors import UsageError, WarehouseError
+
+ASIDE = ".aside"
+"""The ending of the folder beside a shared one that what is set aside is moved to."""
+MOST_BYTES = 250_000_000  # of a file; a segment has some 32 MB
 
 
 class SharedFolder(Protocol):
@@ -21,7 +25,7 @@ class SharedFolder(Protocol):
         """Returns the names of all files, in order."""
 
     def read(self, name: str) -> bytes | None:
-        """Returns what a file holds; None where it is not there."""
+        """Returns what a file holds; None where it is not there. Raises BrokenFile for what is no regular file."""
 
     def write(self, name: str, content: bytes) -> None:
         """Writes a file: who reads it finds the old content or the new. Raises WarehouseError where that fails."""
@@ -31,6 +35,9 @@ class SharedFolder(Protocol):
 
     def remove(self, name: str) -> None:
         """Removes a file, where it is there."""
+
+    def set_aside(self, name: str) -> str:
+        """Moves a file to a folder beside this one; returns where it is. Raises WarehouseError where that fails."""
 
     def spool(self, name: str) -> Path | None:
         """Returns where files that will be taken over under `name` are best written; None: anywhere."""
@@ -65,7 +72,7 @@ class _LocalFolder:
 
     def read(self, name: str) -> bytes | None:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            return (self._root / name).read_bytes()
+            return read_regular(self._root / name, MOST_BYTES)
         return None
 
     def write(self, name: str, content: bytes) -> None:
@@ -73,12 +80,14 @@ class _LocalFolder:
         draft = path.with_name(f"{path.name}.{os.getpid()}.new")
         try:
             private_folder(path.parent)
-            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
+            draft.unlink(missing_ok=True)
+            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
-            draft.replace(path)
+            put_in_place(draft, path)
         except OSError as error:
-            draft.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
             msg = f"{path}: cannot be written: {error.strerror}"
             raise WarehouseError(msg) from None
 
@@ -86,7 +95,7 @@ class _LocalFolder:
         target = self._root / name
         try:
             private_folder(target.parent)
-            path.replace(target)
+            put_in_place(path, target)
         except OSError as error:
             msg = f"{target}: cannot be written: {error.strerror}; {path} keeps what it holds"
             raise WarehouseError(msg) from None
@@ -101,6 +110,21 @@ class _LocalFolder:
                 if folder == self._top:
                     break
 
+    def set_aside(self, name: str) -> str:
+        path = self._root / name
+        aside = self._top.with_name(f"{self._top.name}{ASIDE}") / path.relative_to(self._top)
+        private_folder(aside.parent)
+        number, target = 1, aside
+        while os.path.lexists(target):
+            number, target = number + 1, aside.with_name(f"{aside.name}.{number + 1}")
+        try:
+            path.rename(target)
+        except OSError as error:
+            msg = f"{path}: cannot be moved to {target}: {error.strerror}"
+            raise WarehouseError(msg) from None
+        self.remove(name)  # the folders that it was the last in
+        return str(target)
+
     def spool(self, name: str) -> Path | None:
         return self._root / name
 
@@ -111,8 +135,9 @@ class _LocalFolder:
 class _ObjectStore:
     poll_s = 1.0
 
-    def __init__(self, address: str, store: Any = None) -> None:  # noqa: ANN401 - fsspec has no types
+    def __init__(self, address: str, store: Any = None, top: str | None = None) -> None:  # noqa: ANN401 - fsspec has no types
         self._address = address.rstrip("/")
+        self._top = top or self._address
         self._store = store or _store_of(address)
         self._path = self._store._strip_protocol(self._address)  # noqa: SLF001 - fsspec's own way to a path
 
@@ -140,12 +165,19 @@ class _ObjectStore:
         with _stored(self._address), contextlib.suppress(FileNotFoundError):
             self._store.rm_file(f"{self._path}/{name}")
 
+    def set_aside(self, name: str) -> str:
+        below = f"{self._address}/{name}".removeprefix(self._top)
+        aside = f"{self._top}{ASIDE}{below}"
+        with _stored(self._address):
+            self._store.mv(f"{self._path}/{name}", self._store._strip_protocol(aside))  # noqa: SLF001 - as above
+        return aside
+
     def spool(self, name: str) -> Path | None:
         del name
         return None
 
     def under(self, name: str) -> SharedFolder:
-        return _ObjectStore(f"{self._address}/{name}", self._store)
+        return _ObjectStore(f"{self._address}/{name}", self._store, self._top)
 
 
 def _store_of(address: str) -> Any:  # noqa: ANN401 - fsspec has no types

@@ -47,6 +47,7 @@ class CodeRow:
     name: str
     place: str | None
     sha256: str | None
+    folder_sha256: str | None
     shown: str
 
 

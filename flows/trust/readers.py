@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from flows.display.progress import visible
+from flows.engines.code_copies import copied
 from flows.settings import settings_of
-from flows.system.files import file_sha256
 from flows.trust.store import load, trust_file
-from models_registry.errors import ChangedCode, UntrustedCard
+from models_registry.code_folder import folder_sha256
+from models_registry.errors import CardError, ChangedCode, UntrustedCard
 from models_registry.own_code import Code, installed_sha256
 
 if TYPE_CHECKING:  # at run time it would say that code is at work
@@ -47,12 +48,12 @@ def _trusted(reader: str, who: str, named: object, known: list[Code]) -> Trusted
     function, sha256 = str(fields.get("function")), fields.get("sha256")
     alike = [code for code in known if code.name == function]
     same = [code for code in alike if code.place is None or code.sha256 == sha256]
-    as_it_was = [code for code in same if _sha256(code) == sha256]
-    if as_it_was:
-        place, trusted_sha256 = as_it_was[0].place, as_it_was[0].sha256
-        return {"reader": reader, "function": function, "file": place, "sha256": trusted_sha256}
+    as_it_was = next((code for code in same if _is_as_it_was(code, sha256)), None)
+    if as_it_was is not None:
+        file, folder = (None, None) if as_it_was.folder is None else (str(copied(as_it_was)), str(as_it_was.folder))
+        return {"reader": reader, "function": function, "file": file, "sha256": as_it_was.sha256, "folder": folder}
     if same:
-        msg = f"{who} is read by {same[0]}, which changed since: its answers cannot be read again"
+        msg = f"{who} is read by {same[0]}, which changed since, or a file beside it did: its answers cannot be read again"
         raise ChangedCode(visible(msg))
     changed = " as it is there" if alike else ""
     msg = (
@@ -62,8 +63,10 @@ def _trusted(reader: str, who: str, named: object, known: list[Code]) -> Trusted
     raise UntrustedCard(visible(msg))
 
 
-def _sha256(code: Code) -> str | None:
+def _is_as_it_was(code: Code, sha256: object) -> bool:
+    if code.folder is None:
+        return installed_sha256(code.name) == sha256
     try:
-        return installed_sha256(code.name) if code.file is None else file_sha256(code.file)
-    except OSError:
-        return None
+        return folder_sha256(code.folder) == code.folder_sha256
+    except (CardError, OSError):
+        return False

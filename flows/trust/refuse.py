@@ -10,7 +10,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from flows.settings import Settings
 from flows.trust.store import Known, Pair, key_of, load, record, trust_file
 from models_registry.cards import ModelCard
 from models_registry.errors import CardError, UntrustedCard, UsageError
-from models_registry.own_code import Code, code_of
+from models_registry.own_code import Code
 from models_registry.registry import SHIPPED, Entry
 
 PORTS = {"http": 80, "https": 443}
@@ -122,7 +122,7 @@ def code_in(used: Mapping[str, Mapping[str, Entry]]) -> dict[Code, list[CodeUse]
     named: dict[Code, list[CodeUse]] = {}
     for kind, field in CODE_FIELDS.items():
         for name, entry in used.get(kind, {}).items():
-            code = code_of(entry.card, entry.root)
+            code = entry.code
             if code is not None:
                 where = entry.where(name, "command" if code.use == "command" else field)
                 named.setdefault(code, []).append(CodeUse(f"{kind[:-1]} '{name}'", where, entry.root))
@@ -150,17 +150,35 @@ def refuse_untrusted(settings: Settings, used: Mapping[str, Mapping[str, Entry]]
                 f"look at the card, then: promptaudit trust {_argument(use.root)}",
             )
             record(path, [pair], use.root)
+    _refuse_untrusted_code(path, named, known, progress)
+
+
+def _refuse_untrusted_code(path: Path, named: Mapping[Code, list[CodeUse]], known: Known, progress: Progress) -> None:
+    """Asks for trust of code that is new or changed, then once for what is as it was beside files that changed."""
+    beside: dict[Path | None, list[Code]] = {}
     for code, (by, *others) in named.items():
-        if key_of(code) not in known:
-            more = f" and {len(others)} more" if others else ""
-            changed = ", which changed since it was trusted" if _is_known_otherwise(code, known) else ""
-            _ask(
-                progress,
-                f"Trust {code}{changed} ({by.card}{more}, {by.where})?",
-                f"{by.where}: {by.card} names {code}, which {'changed since it was' if changed else 'is not'} trusted; "
-                f"look at it, then: promptaudit trust {_argument(by.root)}",
-            )
-            record(path, [key_of(code)], by.root)
+        if key_of(code) in known:
+            continue
+        if _is_known_but_for(("folder_sha256",), code, known):
+            beside.setdefault(code.folder, []).append(code)
+            continue
+        is_changed = _is_known_but_for(("sha256", "folder_sha256"), code, known)
+        _ask_for_code(progress, code, by, len(others), " which changed since it was trusted" if is_changed else "")
+        record(path, [key_of(code)], by.root)
+    for codes in beside.values():
+        uses = [use for code in codes for use in named[code]]
+        _ask_for_code(progress, codes[0], uses[0], len(uses) - 1, " beside which files changed since it was trusted")
+        record(path, codes, uses[0].root)
+
+
+def _ask_for_code(progress: Progress, code: Code, by: CodeUse, n_others: int, changed: str) -> None:
+    more = f" and {n_others} more" if n_others else ""
+    _ask(
+        progress,
+        f"Trust {code}{f',{changed}' if changed else ''} ({by.card}{more}, {by.where})?",
+        f"{by.where}: {by.card} names {code},{changed or ' which is not trusted'}; "
+        f"look at it, then: promptaudit trust {_argument(by.root)}",
+    )
 
 
 def _ask(progress: Progress, question: str, refusal: str) -> None:
@@ -168,9 +186,10 @@ def _ask(progress: Progress, question: str, refusal: str) -> None:
         raise UntrustedCard(visible(refusal))
 
 
-def _is_known_otherwise(code: Code, known: Known) -> bool:
-    """Whether the code was trusted with another content."""
-    return any(isinstance(each, Code) and replace(each, sha256=code.sha256) == code for each in known)
+def _is_known_but_for(fields: Sequence[str], code: Code, known: Known) -> bool:
+    """Whether the code was trusted with other values of these fields."""
+    otherwise = {name: getattr(code, name) for name in fields}
+    return any(isinstance(each, Code) and replace(each, **otherwise) == code for each in known)
 
 
 def _argument(folder: Path) -> str:

@@ -78,13 +78,14 @@ class TrustedCode(BaseModel):
     name: str
     place: str | None
     sha256: str | None
+    folder_sha256: str | None = None
     trusted_at: AwareDatetime
     registry: str
 
     @property
     def code(self) -> Code:
         """Returns the code that is trusted."""
-        return Code(use=self.use, name=self.name, place=self.place, sha256=self.sha256)
+        return Code(**{name: getattr(self, name) for name in Code.__dataclass_fields__})
 
 
 class TrustFile(BaseModel):

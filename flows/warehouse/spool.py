@@ -10,20 +10,22 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from flows.system.files import private_folder
+from flows.system.files import private_folder, read_regular
+from flows.system.shared_folder import MOST_BYTES
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import SCHEMAS, TIME
-from models_registry.errors import WarehouseError
+from models_registry.errors import BrokenFile, WarehouseError
 from models_registry.tables import escape
 
+SEGMENT = re.compile(r"[0-9]{1,18}\.([a-z_]+)\.jsonl")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -33,7 +35,9 @@ class Spool:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         private_folder(self._folder)
-        self._number = 1 + max((_number(path) for path in self._folder.glob("[0-9]*.jsonl")), default=0)
+        self._number = 1 + max(
+            (number_of(path.name) for path in self._folder.iterdir() if is_segment(path.name)), default=0
+        )
         self._open: dict[str, tuple[Path, int]] = {}  # table to its file and handle
         self.n_rows = self.n_bytes = 0  # of the segment that is open
 
@@ -82,7 +86,7 @@ class Spool:
     def _opened(self, table: str) -> tuple[Path, int]:
         path = self._folder / f"{self._number:08d}.{table}.jsonl"
         try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         except OSError as error:
             msg = f"{path}: cannot be written: {error.strerror}"
             raise WarehouseError(msg) from None
@@ -102,27 +106,12 @@ def land_segment(warehouse: Warehouse, files: Sequence[Path]) -> None:
         path.unlink()
 
 
-def replay(warehouse: Warehouse) -> int:
-    """Lands what runs that were killed left in the spool; returns how many rows it held."""
-    n_rows = 0
-    for folder in sorted(warehouse.places.spool.glob("*/")):
-        for _, segment in groupby(sorted(folder.glob("[0-9]*.jsonl"), key=_number), key=_number):
-            files = list(segment)
-            n_rows += sum(read_spooled(path).height for path in files)
-            land_segment(warehouse, files)
-        with contextlib.suppress(OSError):  # somebody put another file there
-            folder.rmdir()
-    with contextlib.suppress(OSError):
-        warehouse.places.spool.rmdir()
-    return n_rows
-
-
 def read_spooled(path: Path) -> pl.DataFrame:
     """Returns the rows of a spool file; what a kill cut off at its end is left out.
 
-    Raises WarehouseError naming the first line that is no row.
+    Raises BrokenFile naming the first line that is no row.
     """
-    return rows_of(path.read_bytes(), table_of(path.name), str(path))
+    return rows_of(read_regular(path, MOST_BYTES), table_of(path.name), str(path))
 
 
 def rows_of(written: bytes, table: str, name: str) -> pl.DataFrame:
@@ -138,8 +127,8 @@ def rows_of(written: bytes, table: str, name: str) -> pl.DataFrame:
         return rows.cast({name: dtype for name, dtype in schema.items() if dtype == TIME})
     except pl.exceptions.PolarsError:
         number = next((n for n, line in enumerate(whole.splitlines(), 1) if not _is_row(line)), 0)
-        msg = f"{name} line {number}: no row that can be landed; move the file away to go on without its rows"
-        raise WarehouseError(msg) from None
+        msg = f"{name} line {number}: no row that can be landed"
+        raise BrokenFile(msg) from None
 
 
 def _is_row(line: bytes) -> bool:
@@ -165,14 +154,20 @@ def _microseconds(value: object) -> int:
     return since // timedelta(microseconds=1)
 
 
-def _number(path: Path) -> int:
-    return int(path.name.partition(".")[0])
+def is_segment(name: str) -> bool:
+    """Returns whether a file of this name is one of a spool."""
+    return SEGMENT.fullmatch(name) is not None
+
+
+def number_of(name: str) -> int:
+    """Returns which segment a file of a spool is of."""
+    return int(name.partition(".")[0])
 
 
 def table_of(name: str) -> str:
-    """Returns the table whose rows a spool file of this name holds; raises WarehouseError where it names none."""
-    table = name.split(".")[1] if name.count(".") > 1 else ""
-    if table not in SCHEMAS:
-        msg = f"{name}: no file of a spool; move it away to go on"
-        raise WarehouseError(msg)
-    return table
+    """Returns the table whose rows a spool file of this name holds; raises BrokenFile where it names none."""
+    found = SEGMENT.fullmatch(name)
+    if found is None or found[1] not in SCHEMAS:
+        msg = f"{name}: no file of a spool"
+        raise BrokenFile(msg)
+    return found[1]

@@ -72,6 +72,16 @@ def test_code_that_is_not_there_is_an_error_of_its_card(tmp_path: Path) -> None:
     )
 
 
+def test_a_command_is_given_no_key(tmp_path: Path) -> None:
+    named = "command: {kind: command, command: [python3, reword.py], environment: [HF_HOME, OPENAI_API_KEY]}\n"
+    with pytest.raises(CardError) as caught:
+        check_cards(load_registry([write_registry(tmp_path, rephrasers__r_yml=named)]), "by_command")
+    assert str(caught.value) == (
+        "CardError: rephrasers/r.yml line 1: OPENAI_API_KEY is not given to a command: "
+        "it may hold a key, or say what Python imports"
+    )
+
+
 def test_the_price_of_a_function_is_the_cards_own(tmp_path: Path) -> None:
     del tmp_path
     assert price_of(ModelCard(engine="python", model="gpt_4o:annotate")) is None

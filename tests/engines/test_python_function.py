@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
+import py_compile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,11 +12,12 @@ import pytest
 
 from flows.engines import Answer, Request, open_engine, silent
 from flows.engines.python_function import PythonEngine, prompt_of
+from flows.system.keys import content_id
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
-from models_registry.own_code import with_sha256
 from models_registry.registry import Entry
 from tests.support.engine_requests import request_of
+from tests.support.own_code import entry_of as own_entry
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 
@@ -26,7 +29,7 @@ def entry_of(folder: Path, body: str, **fields: object) -> Entry:
         f"import os, threading, time\ncalls = []\ndef annotate(text, prompt):\n    calls.append(text)\n{lines}"
     )
     card = ModelCard.model_validate({"engine": "python", "model": "lab:annotate", **fields})
-    return Entry(with_sha256(card, folder), folder, "models/m.yml", {})
+    return own_entry(card, folder)
 
 
 def answers(entry: Entry, *requests: Request, say: Callable[[str], None] = silent) -> list[Answer]:
@@ -138,9 +141,9 @@ def test_a_function_that_cannot_be_loaded_is_one_line(
 ) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     (tmp_path / "lab.py").write_text(text)
-    card = with_sha256(ModelCard(engine="python", model="lab:annotate"), tmp_path)
+    entry = own_entry(ModelCard(engine="python", model="lab:annotate"), tmp_path)
     with pytest.raises(EngineError) as caught:
-        answers(Entry(card, tmp_path, "models/m.yml", {}))
+        answers(entry)
     assert str(caught.value).startswith("EngineError: models/m.yml: ")
     assert words in str(caught.value)
 
@@ -148,8 +151,23 @@ def test_a_function_that_cannot_be_loaded_is_one_line(
 def test_a_file_that_changed_since_the_card_was_loaded_is_not_run(tmp_path: Path) -> None:
     entry = entry_of(tmp_path, "return 'yes'")
     (tmp_path / "lab.py").write_text("raise AssertionError")
-    with pytest.raises(EngineError, match=r"models/m\.yml: .*lab\.py changed since it was looked at"):
+    with pytest.raises(EngineError, match=r"models/m\.yml: a file of .* changed since it was looked at"):
         answers(entry)
+
+
+@pytest.mark.parametrize("place", ["os.path.dirname(__file__)", "{root!r}", "os.path.relpath({root!r})"])
+def test_a_module_beside_it_is_imported_as_it_was_looked_at_and_never_compiled(tmp_path: Path, place: str) -> None:
+    root = tmp_path / "r"
+    root.mkdir()
+    module = f"helper_{content_id(str(tmp_path))}"  # imported once a process
+    helper = root / f"{module}.py"
+    helper.write_text("WORD = 'planted'\n")
+    compiled = importlib.util.cache_from_source(str(helper))
+    py_compile.compile(str(helper), compiled, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+    helper.write_text("WORD = 'honest'\n")
+    body = f"import sys\nsys.path.insert(0, {place.format(root=str(root))})\nfrom {module} import WORD\nreturn WORD"
+    (answer,) = answers(entry_of(root, body), request_of())
+    assert (answer.error, answer.completion) == (None, "honest")
 
 
 def test_a_key_reaches_neither_an_error_nor_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from models_registry.cards import Card, ModelCard, PythonReader, RephraserCard, TaskCard
 from models_registry.errors import CardError, SeveralErrors
-from models_registry.own_code import Code, code_of, problem_of, program_of, with_sha256
+from models_registry.own_code import Code, CodeFinder, problem_of, program_of
 from models_registry.registry import load_registry
 from tests.support.own_code import LAB, PARSER, REWORDER, write_registry
 
@@ -19,7 +19,7 @@ def sha256(text: str) -> str:
 
 
 def code_in(root: Path, card: Card) -> Code:
-    code = code_of(with_sha256(card, root), root)
+    code = CodeFinder(root).code_of(card)
     assert code is not None
     return code
 
@@ -41,7 +41,7 @@ def test_each_kind_of_card_has_the_sha256_of_its_code(tmp_path: Path) -> None:
     assert registry.model("own").code_sha256 == registry.rephraser("function").code_sha256 == sha256(LAB)
     assert registry.rephraser("command").code_sha256 not in (None, sha256(REWORDER))  # what lies beside it counts too
     kinds = {kind: registry.entries[kind][name] for kind, name in (("models", "own"), ("rephrasers", "command"))}
-    function, command = (code_of(entry.card, entry.root) for entry in kinds.values())
+    function, command = (entry.code for entry in kinds.values())
     assert str(function) == f"code 'lab:annotate' of {root}/lab.py"
     assert str(command) == f"command 'python3 reword.py --fast' in {root}"
 
@@ -83,6 +83,18 @@ def test_the_working_directory_is_not_looked_at(tmp_path: Path, monkeypatch: pyt
     monkeypatch.syspath_prepend("")
     code = code_in(tmp_path / "r", annotator("here:f"))
     assert problem_of(code) == "no module 'here.py' in the registry folder, and none is installed"
+
+
+def test_a_module_that_python_finds_in_the_registry_counts_as_no_installed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "run.py").write_text(LAB)
+    monkeypatch.syspath_prepend(str(tmp_path))  # as PYTHONPATH has it
+    with pytest.raises(
+        CardError, match=r"'models\.run:annotate' lies in models/run\.py, and a function of a registry lies in"
+    ):
+        code_in(tmp_path, annotator("models.run:annotate"))
 
 
 def test_a_file_of_the_registry_is_shown_where_it_has_the_name_of_an_installed_module(tmp_path: Path) -> None:
@@ -128,27 +140,21 @@ def test_a_program_that_is_not_there_is_said(tmp_path: Path, words: list[str], p
     assert problem_of(code_in(tmp_path, command(*words))) == problem
 
 
-def test_a_command_is_as_its_files_are(tmp_path: Path) -> None:
-    for name in ("run", "words.txt"):
-        (tmp_path / name).write_text(name)
-    before = with_sha256(command("./run", "words.txt", "x" * 5000), tmp_path)
-    assert with_sha256(before, tmp_path) == before
-    (tmp_path / "words.txt").write_text("others")
-    with pytest.raises(CardError, match=r"command './run words\.txt x+' in"):
-        with_sha256(before, tmp_path)
-
-
-def test_a_command_is_as_the_files_beside_it_are(tmp_path: Path) -> None:
-    for name in ("mod.py", "notes.md", "tasks/t.yml"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(name)
-    before = with_sha256(command("python3", "-m", "mod"), tmp_path)
-    for name in ("notes.md", "tasks/t.yml"):  # neither prose nor cards are run
-        (tmp_path / name).write_text("others")
-        assert with_sha256(before, tmp_path) == before
-    (tmp_path / "mod.py").write_text("others")
-    with pytest.raises(CardError, match="has the sha256"):
-        with_sha256(before, tmp_path)
+def test_a_command_is_as_the_files_that_it_may_use_are(tmp_path: Path) -> None:
+    (tmp_path / "outside").write_text("")
+    root = tmp_path / "r"
+    root.mkdir()
+    (root / "run").write_text("")
+    words = ("./run", str(tmp_path / "outside"), "x" * 5000)
+    before = code_in(root, command(*words))
+    assert code_in(root, command(*words)) == before
+    for file in (root / "words.txt", tmp_path / "outside"):
+        file.write_text("others")
+        after = code_in(root, command(*words))
+        assert after.sha256 != before.sha256
+        with pytest.raises(CardError, match=rf"command './run .*' in {root} has the sha256"):
+            code_in(root, command(*words).model_copy(update={"code_sha256": before.sha256}))
+        before = after
 
 
 def test_a_bare_program_is_looked_up_in_absolute_folders_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +174,7 @@ def test_a_path_out_of_the_registry_is_refused(tmp_path: Path, words: tuple[str,
     root.mkdir()
     (root / "link").symlink_to(tmp_path / "outside")
     with pytest.raises(CardError, match="leaves the registry"):
-        with_sha256(command(*words), root)
+        code_in(root, command(*words))
 
 
 WRONG = {
@@ -212,10 +218,10 @@ def test_what_does_not_hold_together_is_one_line_each(tmp_path: Path) -> None:
 
 def test_cards_of_the_package_name_no_code() -> None:
     entries = load_registry().entries
-    assert not any(code_of(entry.card, entry.root) for cards in entries.values() for entry in cards.values())
+    assert not any(entry.code for cards in entries.values() for entry in cards.values())
 
 
 def test_a_card_without_code_stays_the_very_same() -> None:
     for card in (ModelCard(engine="embedded", model="lexical"), RephraserCard(kind="rules")):
-        assert with_sha256(card, Path()) is card
+        assert CodeFinder(Path("nowhere")).code_of(card) is None
     assert TaskCard.model_fields["reader"].default == "exact"

@@ -261,6 +261,12 @@ def test_an_action_is_pinned_to_a_commit_and_says_which_release_that_is(file: st
     assert [each for each in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
 
 
+@pytest.mark.parametrize("file", ["github-actions.yml", "soak.yml", "action.yml"])
+def test_python_of_an_action_imports_nothing_of_the_checkout(file: str) -> None:
+    text = (INFRA / "examples" / file).read_text(encoding="utf-8")
+    assert re.findall(r"python[\d.]* (?!-I )-.*", text) == []  # `python -m pip` would run a `pip.py` of a pull request
+
+
 def test_the_workflow_hands_secrets_to_single_steps_and_none_to_a_fork() -> None:
     assert WORKFLOW["permissions"] == {"contents": "read"}
     assert WORKFLOW["concurrency"]["cancel-in-progress"] is False

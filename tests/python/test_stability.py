@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import urllib.error
 import urllib.request
 from collections import Counter
@@ -55,6 +57,55 @@ def test_functions_are_served_to_whoever_has_the_key() -> None:
         assert stopped == [True]
     with serving(annotate, None, has_prompt=False) as server:
         assert asked(server, ANNOTATOR, "(none)", "x") == "|x"
+
+
+KEYED = "Authorization: Bearer {key}"
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        ((), "", 401),
+        (("Content-Length: 999999999999",), "", 401),  # not a byte of a stranger's body is read
+        (("Authorization: Bearer \xe9", "Content-Length: 5"), "", 401),
+        (("Authorization: Bearer {key}x", "Content-Length: 5"), "", 401),
+        ((KEYED,), "", 411),
+        ((KEYED, "Transfer-Encoding: chunked"), "2\r\n{{}}\r\n0\r\n\r\n", 411),
+        ((KEYED, "Content-Length: 2", "Transfer-Encoding: chunked"), "", 411),
+        ((KEYED, "Content-Length: -1"), "", 400),
+        ((KEYED, "Content-Length: five"), "", 400),
+        ((KEYED, "Content-Length: \xb2"), "", 400),
+        ((KEYED, "Content-Length:"), "", 400),
+        ((KEYED, "Content-Length: 32000001"), "", 413),
+        ((KEYED, "Content-Length: " + "9" * 5000), "", 413),
+        ((KEYED, "Content-Length: 2"), "{{}}", 400),
+        ((KEYED, "Content-Length: 4"), "nope", 400),
+        ((KEYED, "Content-Length: 6"), "[[[[[[", 400),
+        ((KEYED, "Content-Length: 28"), '{{"model":"","messages":[[]]}}', 400),
+    ],
+)
+def test_a_request_is_judged_by_its_headers_before_its_body_is_read(
+    capfd: pytest.CaptureFixture[str], headers: tuple[str, ...], body: str, status: int
+) -> None:
+    with serving(lambda text, _: text, None, has_prompt=False) as server:
+        head = "\r\n".join(("POST /v1/chat/completions HTTP/1.1", *headers, "", body))
+        with socket.create_connection(server.server_address[:2], timeout=10) as connection:
+            connection.sendall(head.format(key=server.key).encode("latin-1"))
+            answer = connection.makefile("rb").readline()
+        assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+        assert asked(server, ANNOTATOR, "(none)", "x") == "x"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_client_that_goes_away_leaves_no_traceback(capfd: pytest.CaptureFixture[str]) -> None:
+    with serving(lambda text, _: text, None, has_prompt=False) as server:
+        with socket.create_connection(server.server_address[:2], timeout=10) as connection:
+            connection.sendall(
+                f"POST / HTTP/1.1\r\nAuthorization: Bearer {server.key}\r\nContent-Length: 9\r\n\r\n".encode()
+            )
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset, not an end
+        assert asked(server, ANNOTATOR, "(none)", "x") == "x"
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.slow

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
+import py_compile
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from flows.engines import Engine
 from flows.rephrasers import Rephraser, Wording
+from flows.rephrasers.by_command import BASE, PYTHON
 from flows.rephrasers.select import open_rephraser
 from models_registry.cards import RephraserCard
 from models_registry.errors import CardError, EngineError
-from models_registry.own_code import with_sha256
+from tests.support.own_code import entry_of
 from tests.support.processes import have_ended
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
@@ -27,34 +29,109 @@ def no_engine(temperature: float | None) -> Engine:
 
 
 def opened(folder: Path, script: str, *words: str, timeout_s: float = 60) -> Rephraser:
-    """The rephraser of a script in `folder`, which is a program of its own."""
-    program = folder / "reword"
+    """The rephraser of a script in the registry `r` of a folder, which is a program of its own."""
+    (folder / "r").mkdir(exist_ok=True)
+    program = folder / "r" / "reword"
     program.write_text(f"#!{sys.executable}\nimport json, os, sys\n{script}\n")
     program.chmod(0o700)
-    card = RephraserCard(kind="command", command=("./reword", *words), timeout_s=timeout_s)
-    return open_rephraser(cast("RephraserCard", with_sha256(card, folder)), folder, no_engine)
+    return of_command(folder / "r", "./reword", *words, timeout_s=timeout_s)
+
+
+def of_command(root: Path, *words: str, **fields: object) -> Rephraser:
+    card = RephraserCard.model_validate({"kind": "command", "command": words, **fields})
+    return open_rephraser(card, entry_of(card, root).code, no_engine)
 
 
 def asked(rephraser: Rephraser) -> Sequence[str]:
     return asyncio.run(rephraser.rephrase(Wording("t", "Sort it – now.", ()), 2, 0.5, 1))
 
 
-def test_it_is_told_what_is_wanted_and_runs_in_the_registry_folder(
+def test_it_is_told_what_is_wanted_and_runs_in_a_copy_of_the_registry_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    script = "print('loading', file=sys.stderr)\nprint(json.dumps([sys.stdin.read(), os.getcwd(), *sys.argv[1:]]))"
+    script = (
+        "print('loading', file=sys.stderr)\nopen('kept', 'w')\n"
+        "print(json.dumps([sys.stdin.read(), os.getcwd(), *os.listdir('..'), *sys.argv[1:]]))"
+    )
     told, folder, *words = asked(opened(tmp_path, script, "--fast", "$HOME; a b"))
     assert told == '{"task_id": "t", "instruction": "Sort it \\u2013 now.", "n": 2, "temperature": 0.5, "round": 1}\n'
-    assert (folder, words) == (str(tmp_path), ["--fast", "$HOME; a b"])  # no shell has read them
+    assert words == ["r", "--fast", "$HOME; a b"]  # no shell has read them, and nothing lies beside the folder
+    assert (Path(folder).name, Path(folder).parent == tmp_path) == ("r", False)
+    assert [path.name for path in (tmp_path / "r").iterdir()] == ["reword"]
+
+
+def test_it_is_given_the_variables_that_its_card_names_and_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {
+        "A_KEY": KEY,
+        "HF_HOME": "/models",
+        "OTHER": "x",
+        "PYTHONPATH": str(tmp_path),
+        "PATH": ".:/usr/bin:bin:/bin",
+    }
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "all.py").write_text(
+        "import json, os\nprint(json.dumps([f'{k}={v}' for k, v in os.environ.items()]))\n"
+    )
+    names = ["HF_HOME", "A_KEY", "PYTHONPATH", "NOT_SET"]
+    told = dict(line.split("=", 1) for line in asked(of_command(tmp_path, sys.executable, "all.py", environment=names)))
+    assert told["HF_HOME"] == "/models"
+    assert told["PATH"] == "/usr/bin:/bin"
+    assert told.keys() <= {"HF_HOME", *BASE, *PYTHON}
+
+
+HELPER = "WORDS = ['honest']\n"
+PLANTED = "WORDS = ['planted']\n"
+
+
+def plant_cache(root: Path) -> None:
+    """A compiled file that no source is compared with (PEP 552), as the import system reads it."""
+    source, compiled = root / "helper.py", importlib.util.cache_from_source(str(root / "helper.py"))
+    source.write_text(PLANTED)
+    py_compile.compile(str(source), compiled, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+    source.write_text(HELPER)
+
+
+def plant_sourceless(root: Path) -> None:
+    (root / "optional.src").write_text(PLANTED)
+    py_compile.compile(str(root / "optional.src"), str(root / "optional.pyc"))
+    (root / "optional.src").unlink()
+
+
+def plant_in_hidden(root: Path) -> None:
+    (root / ".lib").mkdir()
+    (root / ".lib" / "optional.py").write_text(PLANTED)
+
+
+@pytest.mark.parametrize("plant", [plant_cache, plant_sourceless, plant_in_hidden])
+@pytest.mark.parametrize(
+    "words", [("reword.py",), ("-m", "models.reword"), ("{root}/reword.py",), ("-c", "import reword")]
+)
+def test_what_is_planted_beside_trusted_code_and_not_compared_does_not_run(
+    tmp_path: Path, plant: Callable[[Path], None], words: Sequence[str]
+) -> None:
+    script = (
+        "import json, sys\nsys.path[1:1] = ['', '.lib']\nfrom helper import WORDS\n"
+        "try:\n    from optional import WORDS\nexcept ImportError: pass\nprint(json.dumps(WORDS))\n"
+    )
+    for name in ("reword.py", "models/reword.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(script)
+    (tmp_path / "helper.py").write_text(HELPER)
+    rephraser = of_command(tmp_path, sys.executable, *(word.replace("{root}", str(tmp_path)) for word in words))
+    plant(tmp_path)
+    assert asked(rephraser) == ["honest"]
 
 
 def test_a_bare_name_is_looked_up_on_path_alone(tmp_path: Path) -> None:
     (tmp_path / "echo").write_text("#!/bin/sh\necho '[\"of the folder\"]'\n")
     (tmp_path / "echo").chmod(0o700)
     card = RephraserCard(kind="command", command=("echo", '["of PATH"]'))
-    assert asked(open_rephraser(cast("RephraserCard", with_sha256(card, tmp_path)), tmp_path, no_engine)) == ["of PATH"]
+    assert asked(open_rephraser(card, entry_of(card, tmp_path).code, no_engine)) == ["of PATH"]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +142,7 @@ def test_a_bare_name_is_looked_up_on_path_alone(tmp_path: Path) -> None:
         ("print('[' * 100000)", "printed no JSON array of strings"),
         ("print('[]', 'x'); print('no weights\\x1b[2J', file=sys.stderr)", "array of strings; it said: no weights [2J"),
         (
-            "sys.exit('key ' + os.environ['A_KEY'] + ' refused')",
+            f"sys.exit('key {KEY} refused')",
             "ended with exit code 1; it said: key [hidden] refused",
         ),
         ("os.abort()", "ended with exit code -6"),
@@ -82,18 +159,19 @@ def test_anything_else_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_one_that_takes_too_long_is_ended_with_what_it_started(tmp_path: Path) -> None:
     script = (
-        "import subprocess, time\nprint(subprocess.Popen(['sleep', '600']).pid, file=open('pid', 'w'), flush=True)\n"
+        "import subprocess, time\nprint(subprocess.Popen(['sleep', '600']).pid, file=open(sys.argv[1], 'w'), flush=True)\n"
         "time.sleep(600)"
     )
     started = time.monotonic()
     with pytest.raises(EngineError, match=r"command '\./reword' took longer than 2 s$"):
-        asked(opened(tmp_path, script, timeout_s=2))
+        asked(opened(tmp_path, script, str(tmp_path / "pid"), timeout_s=2))
     assert time.monotonic() - started < 20
     assert have_ended([int((tmp_path / "pid").read_text())])
 
 
 def test_an_interrupt_ends_it(tmp_path: Path) -> None:
-    rephraser = opened(tmp_path, "open('pid', 'w').write(str(os.getpid()))\nimport time; time.sleep(600)")
+    script = "open(sys.argv[1], 'w').write(str(os.getpid()))\nimport time; time.sleep(600)"
+    rephraser = opened(tmp_path, script, str(tmp_path / "pid"))
 
     async def interrupted() -> None:
         task = asyncio.create_task(rephraser.rephrase(Wording("t", "Sort it.", ()), 1, None, 0))  # type: ignore[arg-type]
@@ -107,12 +185,16 @@ def test_an_interrupt_ends_it(tmp_path: Path) -> None:
     assert have_ended([int((tmp_path / "pid").read_text())])
 
 
-def test_a_program_that_changed_or_cannot_be_run_is_one_line(tmp_path: Path) -> None:
-    rephraser = opened(tmp_path, "print('[]')")
-    (tmp_path / "reword").write_text("#!/bin/sh\necho '[\"x\"]'\n")
-    with pytest.raises(CardError, match=r"command '\./reword' in .* has the sha256"):
+@pytest.mark.parametrize("name", ["reword", "models/run.py", "data/words.txt"])
+def test_a_folder_that_changed_since_it_was_looked_at_runs_nothing(tmp_path: Path, name: str) -> None:
+    rephraser = opened(tmp_path, "raise AssertionError")
+    (tmp_path / "r" / name).parent.mkdir(exist_ok=True)
+    (tmp_path / "r" / name).write_text("print('[]')")
+    with pytest.raises(CardError, match=rf"a file of {tmp_path}/r, which code may use, changed since it was looked at"):
         asked(rephraser)
-    again = opened(tmp_path, "print('[]')")
-    (tmp_path / "reword").chmod(0o600)
+
+
+def test_a_program_that_cannot_be_run_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "reword").write_text("print('[]')")
     with pytest.raises(EngineError, match=r"command '\./reword' cannot be run: there is no such program"):
-        asked(again)
+        asked(of_command(tmp_path, "./reword"))

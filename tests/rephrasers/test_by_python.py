@@ -13,7 +13,7 @@ from flows.rephrasers import Wording
 from flows.rephrasers.select import open_rephraser
 from models_registry.cards import RephraserCard
 from models_registry.errors import EngineError
-from models_registry.own_code import with_sha256
+from tests.support.own_code import entry_of
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 
@@ -26,7 +26,7 @@ def rephrased(folder: Path, body: str, n: int = 2, temperature: float | None = N
     """What a function with this body makes of an instruction."""
     (folder / "lab.py").write_text(f"import os\ndef reword(text, n, temperature):\n    {body}\n")
     card = RephraserCard(kind="python", function="lab:reword", max_rounds=7)
-    rephraser = open_rephraser(with_sha256(card, folder), folder, no_engine)  # type: ignore[arg-type]
+    rephraser = open_rephraser(card, entry_of(card, folder).code, no_engine)
     assert rephraser.max_rounds == 7
 
     async def asked() -> Sequence[str]:

@@ -25,7 +25,7 @@ from flows.audit.prices import price_of
 from flows.engines import Answer, Request
 from flows.system.keys import prompt_variant_id
 from flows.warehouse import Warehouse
-from flows.warehouse.spool import replay
+from flows.warehouse.segments import replay
 from models_registry.errors import BudgetReached
 from models_registry.registry import load_registry
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from models_registry.cards import Card
+from models_registry.own_code import CodeFinder, with_sha256
+from models_registry.registry import Entry
+
 LAB = """\
 import pandas  # as many modules of researchers do
 
@@ -51,3 +55,10 @@ def write_registry(folder: Path, **changed: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(changed.get(name.replace("/", "__").replace(".", "_"), text))
     return folder / "registry"
+
+
+def entry_of(card: Card, root: Path, file: str = "models/m.yml") -> Entry:
+    """Returns the entry of a card that names code, as loading the folder would make it."""
+    code = CodeFinder(root).code_of(card)
+    assert code is not None
+    return Entry(with_sha256(card, code), root, file, {}, code)

@@ -44,6 +44,12 @@ def test_files_are_written_read_listed_taken_over_and_removed(folder: SharedFold
     assert folder.names() == [f"run/{name}" for name in inner.names()]
     assert inner.read("1/a/lease.json") == b"two"
     assert inner.read("1/a/00000001.predictions.jsonl") == b"row\n"
+    inner.write("1/a/odd", b"1")
+    inner.write("1/b/odd", b"2")
+    assert inner.set_aside("1/a/odd").endswith(".aside/run/1/a/odd")
+    inner.set_aside("1/b/odd")
+    inner.write("1/a/odd", b"3")
+    inner.set_aside("1/a/odd")  # nothing that is there is written over
     for name in inner.names():
         inner.remove(name)
     inner.remove("1/a/lease.json")  # it is gone

@@ -74,12 +74,27 @@ def test_changed_code_is_asked_for_again_and_said_to_have_changed(tmp_path: Path
         UntrustedCard, match=r"task 'tone' names code 'parser:read' of .*, which changed since it was trusted; "
     ):
         refuse_untrusted(settings, used(registry), Progress())
-    person = Person(True)
+    person = Person(True, True)
     refuse_untrusted(settings, used(registry), person)
+    of_two = "(model 'own' and 1 more, models/m.yml line 1)"
     assert person.asked == [
-        f"Trust code 'parser:read' of {root}/parser.py, which changed since it was trusted (task 'tone', tasks/t.yml line 5)?"
+        f"Trust code 'parser:read' of {root}/parser.py, which changed since it was trusted (task 'tone', tasks/t.yml line 5)?",
+        f"Trust code 'lab:annotate' of {root}/lab.py, beside which files changed since it was trusted {of_two}?",
     ]
     refuse_untrusted(settings, used(registry), Progress())
+
+
+def test_a_file_beside_trusted_code_is_asked_for_too(tmp_path: Path, settings: Settings) -> None:
+    root = write_registry(tmp_path)
+    trust_folder(settings, root)
+    (root / "datasets/d.csv").write_text("id,text,gold\n1,other,positive\n")  # data of a card
+    refuse_untrusted(settings, used(load_registry([root])), Progress())
+    (root / "helper.py").write_text("")
+    with pytest.raises(
+        UntrustedCard,
+        match=r"model 'own' names code 'lab:annotate' of .*/lab\.py, beside which files changed since it was trusted; look at it",
+    ):
+        refuse_untrusted(settings, used(load_registry([root])), Progress())
 
 
 def test_another_use_function_or_place_is_not_what_was_trusted(tmp_path: Path, settings: Settings) -> None:
@@ -138,10 +153,15 @@ def test_a_reader_of_a_warehouse_is_called_where_it_is_trusted_as_it_is(tmp_path
         trusted_readers({reader: who})
     trust_folder(settings, root)
     (found,) = trusted_readers({reader: who, '"exact"': who, '{"json_field": "python"}': who})
-    assert found == {
-        "reader": reader, "function": "parser:read", "file": f"{root}/parser.py",
-        "sha256": json.loads(reader)["python"]["sha256"],
-    }  # fmt: skip
+    assert (Path(found["file"] or "").name, Path(found["file"] or "").read_text()) == ("parser.py", PARSER)
+    assert not Path(found["file"] or "").is_relative_to(root)  # a private copy
+    assert (found["folder"], found["sha256"]) == (str(root), json.loads(reader)["python"]["sha256"])
+    (root / "helper.py").write_text("")
+    with pytest.raises(
+        ChangedCode, match="which changed since, or a file beside it did: its answers cannot be read again"
+    ):
+        trusted_readers({reader: who})
+    (root / "helper.py").unlink()
     changed = write_registry(tmp_path, parser_py=PARSER + "\n# better\n")
     with pytest.raises(
         ChangedCode, match=r"task 'tone' of run 1 is read by code 'parser:read' of .*, which changed since"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,9 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flows.system.keys import prediction_id
 from flows.warehouse import Warehouse
-from flows.warehouse.spool import land_segment, read_spooled, replay, spool_of
-from models_registry.errors import WarehouseError
+from flows.warehouse.rows import frame_of
+from flows.warehouse.segments import replay
+from flows.warehouse.spool import land_segment, read_spooled, spool_of
 from tests.support.http_audit import query
 
 ROOT = Path(__file__).parents[2]
@@ -22,9 +25,10 @@ RUN = "0" * 32
 
 
 def prediction(number: int, completion: str | None = "yes") -> dict[str, object]:
-    return {
-        "audit_run_id": RUN, "prediction_id": f"p{number}", "model_id": "m", "task_id": "t", "prompt_variant_id": "v",
-        "sample_id": "s", "repetition": 1, "completion": completion, "is_completion_escaped": False, "is_refused": False,
+    cell = {"model_id": "m", "prompt_variant_id": "v", "sample_id": f"s{number}", "repetition": 1}
+    return cell | {
+        "audit_run_id": RUN, "prediction_id": prediction_id(RUN, "m", "v", f"s{number}", 1, "f" * 64), "task_id": "t",
+        "completion": completion, "is_completion_escaped": False, "is_refused": False,
         "n_attempts": 1, "request_sha256": "f" * 64, "latency_ms": 0.1 + 0.2,
         "landed_at": datetime(2026, 11, 21, 3, 4, 5, 678901),
     }  # fmt: skip
@@ -32,8 +36,24 @@ def prediction(number: int, completion: str | None = "yes") -> dict[str, object]
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Path:
+    """A warehouse with a run that asks 100 samples once."""
     path = tmp_path / "audit.duckdb"
     Warehouse(path).apply_schema()
+    run = {
+        "audit_id": "a", "origin": "run", "state": "running", "started_at": datetime(2026, 1, 1), "fingerprint": "f",
+        "plan_fingerprint": "f", "card": "{}", "format_limits": "{}", "seed": 1, "n_resamples": 1, "code_version": "0",
+        "library_versions": "{}", "manifest": "{}",
+    }  # fmt: skip
+    variant = {
+        "prompt_variant_id": "v", "task_id": "t", "strategy": "simple", "variant_index": 0, "is_original": True,
+        "is_edited": False, "instruction": "i", "output_format": "o", "prompt": "p", "repetitions": [1],
+    }  # fmt: skip
+    rows: dict[str, list[dict[str, object]]] = {
+        "audit_runs": [run], "prompt_variants": [variant],
+        "models": [{"model_id": "m", "engine": "e", "model": "m", "card": "{}", "fingerprint": "f"}],
+        "samples": [{"task_id": "t", "sample_id": f"s{n}", "sample_index": n, "input": "i", "fields": "{}"} for n in range(100)],
+    }  # fmt: skip
+    Warehouse(path).land([(t, frame_of(t, [{"audit_run_id": RUN} | row for row in of])) for t, of in rows.items()])
     return path
 
 
@@ -67,9 +87,7 @@ def test_landing_twice_adds_nothing_and_leaves_no_file(warehouse: Path) -> None:
             spool.append("predictions", prediction(number))
         spool.turn()
     assert replay(Warehouse(warehouse)) == 4
-    assert query(warehouse, "select list(prediction_id order by prediction_id) from raw.predictions") == [
-        (["p1", "p2", "p3"],)
-    ]
+    assert query(warehouse, "select list(sample_id order by sample_id) from raw.predictions") == [(["s1", "s2", "s3"],)]
     assert not Warehouse(warehouse).places.spool.exists()
     assert replay(Warehouse(warehouse)) == 0
 
@@ -81,17 +99,33 @@ def test_a_row_that_was_cut_off_is_left_out(warehouse: Path) -> None:
     (path,) = spool.turn()
     path.write_bytes(path.read_bytes()[:-30])
     assert replay(Warehouse(warehouse)) == 1
-    assert query(warehouse, "select prediction_id from raw.predictions") == [("p1",)]
+    assert query(warehouse, "select sample_id from raw.predictions") == [("s1",)]
 
 
-def test_a_line_that_is_no_row_is_named_and_nothing_is_lost(warehouse: Path) -> None:
+def test_what_is_not_of_the_run_is_set_aside_and_named(warehouse: Path) -> None:
     spool = spool_of(Warehouse(warehouse), RUN)
     spool.append("predictions", prediction(1))
     (path,) = spool.turn()
-    path.write_bytes(path.read_bytes() + b"\x00\x00 no row\n")
-    with pytest.raises(WarehouseError, match=r"00000001\.predictions\.jsonl line 2: no row"):
-        replay(Warehouse(warehouse))
-    assert path.exists()
+    good, run = path.read_bytes(), path.parent
+    (run / "00000002.predictions.jsonl").write_bytes(good + b"\x00\x00 no row\n")
+    (run / "00000003.audit_runs.jsonl").write_text(json.dumps({"audit_run_id": "forged"}) + "\n")
+    os.mkfifo(run / "00000004.verdicts.jsonl")
+    (run.parent / "forged").mkdir()
+    (run.parent / "forged" / "00000001.predictions.jsonl").write_bytes(good.replace(RUN.encode(), b"forged"))
+    said: list[str] = []
+    assert replay(Warehouse(warehouse), said.append) == 1
+    assert query(warehouse, "select sample_id from raw.predictions") == [("s1",)]
+    assert query(warehouse, "select audit_run_id from raw.audit_runs") == [(RUN,)]
+    assert [line.removeprefix(f"set aside, not landed: {run.parent}.aside/").partition(": ")[::2] for line in said] == [
+        (f"{RUN}/00000002.predictions.jsonl", "line 2: no row that can be landed"),
+        (f"{RUN}/00000003.audit_runs.jsonl", "no process hands over rows of 'audit_runs'"),
+        (
+            f"{RUN}/00000004.verdicts.jsonl",
+            "no regular file of at most 250,000,000 bytes",
+        ),
+        ("forged/00000001.predictions.jsonl", "is of run forged, which this warehouse does not have"),
+    ]
+    assert not run.parent.exists()
 
 
 def test_files_are_private_and_a_new_process_never_writes_into_an_old_file(warehouse: Path) -> None:

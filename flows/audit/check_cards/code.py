@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from flows.audit.check_cards.cards import AuditCards, Errors
+from flows.system.helper_processes import is_given
 from flows.trust.refuse import code_in
+from models_registry.cards import RephraserCard
 from models_registry.errors import CardError
 from models_registry.own_code import problem_of
 
@@ -15,6 +17,13 @@ def check_code(cards: AuditCards) -> Errors:
         if problem is not None:
             for use in uses:
                 yield CardError(f"{use.where}: {use.card} names {code}: {problem}")
+    for name, entry in cards.used["rephrasers"].items():
+        for index, variable in enumerate(entry.card.environment if isinstance(entry.card, RephraserCard) else ()):
+            if not is_given(variable):
+                where = entry.where(name, "environment", index)
+                yield CardError(
+                    f"{where}: {variable} is not given to a command: it may hold a key, or say what Python imports"
+                )
 
 
 def named_code(cards: AuditCards) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -23,20 +22,20 @@ from flows.audit.shards.messages import (
     LanderState,
     Lease,
     Lost,
+    MessageT,
     read_message,
     write_message,
 )
 from flows.system.processes import is_running
 from flows.system.shared_folder import SharedFolder, shared_folder
 from flows.warehouse import Warehouse
-from flows.warehouse.spool import replay, rows_of, table_of
+from flows.warehouse.segments import READ_AT_ONCE, Segment, Segments, replay
+from models_registry.errors import BrokenFile
 
 SILENT_S = 60.0
 """After so long without a sign an asker of another machine is held to be dead; its lease goes, so that it ends if it lives."""
 LANDED_AT_ONCE = 64_000_000
 """Bytes of segments that are landed in one transaction."""
-READ_AT_ONCE = 16
-"""Segments that are read, and removed, beside each other: a bucket takes its time for each."""
 LOST = "lost.json"
 NO_REQUEST = "^(ClientConnector|ConnectionTimeout)"
 """What the error of a try begins with that found no connection, and so was no request."""
@@ -90,9 +89,15 @@ class SegmentLanding:
     """The askers of a run that have been heard of, and what they handed over. For one thread at a time."""
 
     def __init__(
-        self, warehouse: Warehouse, folder: SharedFolder, take: Callable[[pl.DataFrame], None] = lambda _: None
+        self,
+        warehouse: Warehouse,
+        folder: SharedFolder,
+        audit_run_id: str,
+        say: Callable[[str], None],
+        take: Callable[[pl.DataFrame], None] = lambda _: None,
     ) -> None:
-        self._warehouse, self.folder, self._take = warehouse, folder, take
+        self.folder, self._take = folder, take
+        self._segments = Segments(warehouse, folder, audit_run_id, say)
         self.askers: dict[str, Asker] = {}
 
     def of(self, shard: int) -> list[Asker]:
@@ -105,16 +110,25 @@ class SegmentLanding:
             parts = name.split("/")
             if len(parts) < 3 or not parts[0].isdecimal():  # noqa: PLR2004 - shard, asker, file
                 continue
-            asker = self.askers.get(parts[1])
+            folder = f"{parts[0]}/{parts[1]}"
+            asker = self.askers.get(folder)
             if asker is None:
-                asker = self.askers[parts[1]] = Asker(int(parts[0]), parts[1])
-                asker.lease = read_message(self.folder, asker.prefix + LEASE, Lease)
+                asker = self.askers[folder] = Asker(int(parts[0]), parts[1])
+                asker.lease = self.read_message(asker.prefix + LEASE, Lease)
             if parts[2:] == [ASKER] and not asker.is_settled:
-                state = read_message(self.folder, name, AskerState)
+                state = self.read_message(name, AskerState)
                 if state is not None and state != asker.state:
                     asker.state, asker.seen_at = state, time.monotonic()
                 # as seen by this look: what was written while the lander was busy is no silence
                 asker.silent_s = time.monotonic() - asker.seen_at
+
+    def read_message(self, name: str, kind: type[MessageT]) -> MessageT | None:
+        """Returns a message; None where there is none, and where the file, which is set aside, is none."""
+        try:
+            return read_message(self.folder, name, kind)
+        except BrokenFile as error:
+            self._segments.set_aside(name, error)
+            return None
 
     def land(self, askers: Iterable[Asker], *, with_open: bool = False) -> None:
         """Lands the segments of askers, in transactions of some size; what has landed goes.
@@ -124,7 +138,7 @@ class SegmentLanding:
         names = self.folder.names()
         for asker in askers:
             files = [
-                name for name in names
+                name for name in self._segments.waiting(names)
                 if name.startswith(asker.prefix) and name.endswith(".jsonl")
                 and (with_open or not name.startswith(f"{asker.prefix}{OPEN}/"))
             ]  # fmt: skip
@@ -132,32 +146,26 @@ class SegmentLanding:
                 files = files[self._land_first(asker, files) :]
 
     def _land_first(self, asker: Asker, files: Sequence[str]) -> int:
-        """Lands the first files of some; returns how many."""
-        rows: dict[str, tuple[str, pl.DataFrame]] = {}
-        n_bytes = 0
-        with ThreadPoolExecutor(READ_AT_ONCE) as pool:
-            while len(rows) < len(files) and n_bytes <= LANDED_AT_ONCE:
-                names = files[len(rows) : len(rows) + READ_AT_ONCE]
-                for name, content in zip(names, pool.map(self.folder.read, names), strict=True):
-                    table = table_of(name.rpartition("/")[2])
-                    rows[name] = table, rows_of(content or b"", table, name)
-                    n_bytes += len(content or b"")
-        self._warehouse.land(list(rows.values()))
+        """Lands the first files of some, what is not the run's set aside; returns how many it looked at."""
+        rows: dict[str, Segment] = {}
+        n_read = n_bytes = 0
+        while n_read < len(files) and n_bytes <= LANDED_AT_ONCE:
+            read = self._segments.read(files[n_read : n_read + READ_AT_ONCE])
+            n_read += READ_AT_ONCE
+            n_bytes += sum(int(frame.estimated_size()) for _, frame in read.values())
+            rows |= read
+        self._segments.land(list(rows.values()))
         if asker.lease is not None:
             new = [each for name, each in rows.items() if name not in asker.lease.counted]
             asker.lease.n_landed += sum(_n_requests(table, frame) for table, frame in new)
             asker.lease.usd_landed += sum(float(f["cost_usd"].sum() or 0) for table, f in new if table == "predictions")
             asker.lease.counted = list(rows)
             write_message(self.folder, asker.prefix + LEASE, asker.lease)
-        self._remove(list(rows))
+        self._segments.remove(list(rows))
         for table, frame in rows.values():
             if table == "predictions":
                 self._take(frame)
-        return len(rows)
-
-    def _remove(self, names: Sequence[str]) -> None:
-        with ThreadPoolExecutor(READ_AT_ONCE) as pool:
-            list(pool.map(self.folder.remove, names))
+        return n_read
 
     def settle(self, asker: Asker) -> None:
         """Lands all that an asker left that has ended or died; what was lent to a dead one counts as lost.
@@ -171,12 +179,12 @@ class SegmentLanding:
         if asker.lease is not None and not asker.has_ended:
             self._lose(asker.name, asker.lease)
         asker.is_settled = True
-        self._remove(
+        self._segments.remove(
             [name for name in self.folder.names() if name.startswith(asker.prefix) and not name.endswith(".jsonl")]
         )
 
     def _lose(self, name: str, lease: Lease) -> None:
-        lost = lost_in(self.folder)
+        lost = self.read_message(LOST, Lost) or Lost()
         if name in lost.askers:  # whoever counted it was killed before the lease went
             return
         lost.askers.append(name)
@@ -211,26 +219,27 @@ def land_left(warehouse: Warehouse, spool: str | None, say: Callable[[str], None
     Askers that still ask are told to end, and waited for; those of other warehouses, whose runs may share the folder, are
     left alone. For who holds the warehouse.
     """
-    n_rows = replay(warehouse)
+    n_rows = replay(warehouse, say)
     folder = askers_folder(warehouse, spool)
     runs = {name.partition("/")[0] for name in folder.names()}
     if not runs:
         return n_rows
     known = warehouse.read("select audit_run_id from raw.audit_runs where audit_run_id in $runs", runs=sorted(runs))
     for audit_run_id in sorted(row["audit_run_id"] for row in known):
-        _land_askers(warehouse, folder.under(audit_run_id), say)
+        _land_askers(warehouse, folder.under(audit_run_id), audit_run_id, say)
     return n_rows
 
 
-def _land_askers(warehouse: Warehouse, folder: SharedFolder, say: Callable[[str], None]) -> None:
-    landing = SegmentLanding(warehouse, folder)
+def _land_askers(warehouse: Warehouse, folder: SharedFolder, audit_run_id: str, say: Callable[[str], None]) -> None:
+    landing = SegmentLanding(warehouse, folder, audit_run_id, say)
     landing.hear()
+    landing.read_message(LOST, Lost)  # a broken one would stop the run that goes on
     if not landing.askers:
         return
     say(f"landing what {len(landing.askers)} askers of an earlier start have handed over")
-    beat = read_message(folder, LANDER, LanderState) or LanderState(beat=0)
+    beat = landing.read_message(LANDER, LanderState) or LanderState(beat=0)
     write_message(folder, LANDER, LanderState(beat=beat.beat + 1, is_over=True))
-    while not all(asker.is_over for asker in landing.askers.values()):
+    while not all(asker.is_over or asker.silent_s > SILENT_S for asker in landing.askers.values()):
         time.sleep(folder.poll_s)
         landing.hear()
     for asker in landing.askers.values():

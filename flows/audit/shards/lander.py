@@ -19,7 +19,7 @@ from flows.audit.budget import Budget, Purse
 from flows.audit.design import Design
 from flows.audit.plan import Variant, count_landed
 from flows.audit.shards.deal import deal
-from flows.audit.shards.land_segments import Asker, SegmentLanding
+from flows.audit.shards.land_segments import SILENT_S, Asker, SegmentLanding
 from flows.audit.shards.messages import (
     LANDED,
     LANDER,
@@ -80,7 +80,7 @@ class Lander:
             plan_fingerprint=design.plan_fingerprint, n_shards=n_shards,
             model_ids=tuple(sorted(self.model_ids)), variants=tuple(variants),
         )  # fmt: skip
-        self._landing = SegmentLanding(warehouse, folder, self._take)
+        self._landing = SegmentLanding(warehouse, folder, audit_run_id, say, self._take)
         self._turn = asyncio.Lock()  # of the landing and of what stands in its leases
         self._given_back: set[str] = set()
         self._complete: set[int] = set()
@@ -237,7 +237,7 @@ class Lander:
         """Lets an asker begin, once those of its shard before it have ended: it is told which cells have landed."""
         others = [other for other in self._landing.of(asker.shard) if other is not asker and not other.is_settled]
         for other in others:
-            if other.is_over:
+            if other.is_over or (other.lease is not None and other.lease.is_over and other.silent_s > SILENT_S):
                 self._landing.settle(other)
             elif other.lease is not None and not other.lease.is_over:
                 other.lease.is_over = True

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from flows.audit.plan import Variant
 from flows.system.shared_folder import SharedFolder
 from models_registry.errors import (
+    BrokenFile,
     BudgetReached,
     CardError,
     DataError,
@@ -31,7 +32,16 @@ from models_registry.errors import (
 
 KINDS: dict[str, type[PromptauditError]] = {
     kind.__name__: kind
-    for kind in (BudgetReached, CardError, DataError, EngineError, UntrustedCard, UsageError, WarehouseError)
+    for kind in (
+        BrokenFile,
+        BudgetReached,
+        CardError,
+        DataError,
+        EngineError,
+        UntrustedCard,
+        UsageError,
+        WarehouseError,
+    )
 }
 """The errors that an asker may end with; any other is a MeasureError."""
 TERMS, LANDER, LEASE, LANDED, ASKER, OPEN = (
@@ -134,7 +144,7 @@ class AskerState(Message):
 
 
 def read_message(folder: SharedFolder, name: str, kind: type[MessageT]) -> MessageT | None:
-    """Returns a message; None where there is none yet. Raises WarehouseError for a file that is no such message."""
+    """Returns a message; None where there is none yet. Raises BrokenFile for a file that is no such message."""
     content = folder.read(name)
     if content is None:
         return None
@@ -144,7 +154,7 @@ def read_message(folder: SharedFolder, name: str, kind: type[MessageT]) -> Messa
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         msg = f"{name}: no message of a run's askers: {field}: {first['msg']}; both sides need the same version of promptaudit"
-        raise WarehouseError(msg) from None
+        raise BrokenFile(msg) from None
 
 
 def write_message(folder: SharedFolder, name: str, message: Message) -> None:

@@ -25,6 +25,7 @@ ANNOTATOR, PARAPHRASER = "annotator", "paraphraser"
 KEY = "PROMPTAUDIT_CALLABLE_KEY"
 INSTRUCTIONS = "{n}\n{freedom}\n{instruction}"
 """What a rephraser card tells the paraphraser."""
+MOST_BYTES = 32_000_000  # of one request
 _TEMPERATURE = re.compile(r" reword at (\S+)\.$")
 
 
@@ -49,13 +50,15 @@ class Callables(ThreadingHTTPServer):
         """Returns the variables by which a command finds this server."""
         return {"OPENAI_BASE_URL": f"http://127.0.0.1:{self.server_address[1]}/v1", KEY: self.key}
 
-    def answer(self, body: dict[str, Any]) -> str | None:
-        """Returns what the function that is asked says; None where it raised, now or before."""
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Says nothing: a client went away, or sent what is no HTTP."""
+
+    def answer(self, model: str, first: str, last: str) -> str | None:
+        """Returns what the function of a model says to the first and last message; None where it raised, now or before."""
         if self.failed is not None:
             return None
-        first, last = body["messages"][0]["content"], body["messages"][-1]["content"]
         try:
-            if body["model"] == PARAPHRASER and self._paraphrase is not None:
+            if model == PARAPHRASER and self._paraphrase is not None:
                 n, freedom, instruction = first.split("\n", 2)
                 told = _TEMPERATURE.search(freedom)
                 found = self._paraphrase(instruction, int(n), None if told is None else float(told[1]))
@@ -71,25 +74,51 @@ class Callables(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # head and body in one packet: a second one would wait 40 ms for the first one's receipt
+    timeout = 60  # of a client that says nothing
     server: Callables
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        if not secrets.compare_digest(self.headers.get("Authorization", ""), f"Bearer {self.server.key}"):
-            self._reply(HTTPStatus.UNAUTHORIZED, {"error": {"message": "another key is wanted"}})
+        refused = self._refused()
+        if refused is not None:  # its body is not read, so nothing more can be on this connection
+            self.close_connection = True
+            self._refuse(*refused)
             return
-        answer = self.server.answer(json.loads(body))
+        try:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            texts = body["model"], body["messages"][0]["content"], body["messages"][-1]["content"]
+        except (ValueError, LookupError, TypeError, RecursionError):
+            self._refuse(HTTPStatus.BAD_REQUEST, "no chat completion is asked for")
+            return
+        answer = self.server.answer(*texts)
         if answer is None:
-            self._reply(HTTPStatus.SERVICE_UNAVAILABLE, {"error": {"message": "the function raised an exception"}})
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "the function raised an exception")
             return
         choice = {"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}
         self._reply(HTTPStatus.OK, {"object": "chat.completion", "choices": [choice]})
+
+    def _refused(self) -> tuple[HTTPStatus, str] | None:
+        """Why a request is refused, by its headers alone."""
+        key, length = self.headers.get("Authorization", ""), self.headers.get("Content-Length")
+        if not secrets.compare_digest(key.encode("utf-8", "replace"), f"Bearer {self.server.key}".encode()):
+            return HTTPStatus.UNAUTHORIZED, "another key is wanted"
+        if length is None or "Transfer-Encoding" in self.headers:
+            return HTTPStatus.LENGTH_REQUIRED, "a Content-Length is wanted"
+        if not (length.isascii() and length.isdecimal()):
+            return HTTPStatus.BAD_REQUEST, "the Content-Length is no number"
+        if len(length) > len(str(MOST_BYTES)) or int(length) > MOST_BYTES:
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {MOST_BYTES:,} bytes are read"
+        return None
+
+    def _refuse(self, status: HTTPStatus, message: str) -> None:
+        self._reply(status, {"error": {"message": message}})
 
     def _reply(self, status: HTTPStatus, body: dict[str, Any]) -> None:
         content = json.dumps(body).encode("utf-8", "backslashreplace")
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(content)
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from flows.audit.runs import close_run
 from flows.audit.shards import land_segments
 from flows.audit.shards.land_segments import SegmentLanding, askers_folder, land_left, lost_in
 from flows.audit.shards.messages import ASKER, LEASE, AskerState, Lease, read_message, write_message
 from flows.engines import silent
+from flows.system.keys import prediction_id
 from flows.system.processes import began_at, machine
 from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
@@ -49,14 +53,14 @@ def test_a_file_that_comes_twice_lands_once_and_is_counted_once(landed: Warehous
     folder = askers_folder(landed, None).under(run)
     write_message(folder, f"1/a/{ASKER}", GONE)
     write_message(folder, f"1/a/{LEASE}", Lease(max_requests=100, max_usd=1.0))
-    landing = SegmentLanding(landed, folder)
+    landing = SegmentLanding(landed, folder, run, silent)
     landing.hear()
     (asker,) = landing.askers.values()
     landing.land([asker])
     assert cells(landed.path) == (60, 60)
     # the lander was killed before it removed the file
     folder.write("1/a/00000001.predictions.jsonl", content)
-    again = SegmentLanding(landed, folder)
+    again = SegmentLanding(landed, folder, run, silent)
     again.hear()
     (asker,) = again.askers.values()
     again.land([asker])
@@ -113,7 +117,7 @@ def test_what_a_dead_asker_was_lent_is_lost_once(landed: Warehouse) -> None:
     for _ in range(2):  # the second start finds the lease still there: the first was killed before it removed it
         write_message(folder, f"1/a/{ASKER}", GONE)
         write_message(folder, f"1/a/{LEASE}", Lease(max_requests=100, max_usd=1.0))
-        landing = SegmentLanding(landed, folder)
+        landing = SegmentLanding(landed, folder, run, silent)
         landing.hear()
         (asker,) = landing.askers.values()
         landing.settle(asker)
@@ -126,7 +130,7 @@ def test_what_an_asker_hands_over_after_it_was_held_dead_lands_at_the_next_start
     folder = askers_folder(landed, None).under(run)
     folder.remove("1/a/00000001.predictions.jsonl")
     write_message(folder, f"1/a/{ASKER}", GONE)
-    landing = SegmentLanding(landed, folder)
+    landing = SegmentLanding(landed, folder, run, silent)
     landing.hear()
     (asker,) = landing.askers.values()
     folder.write("1/a/00000002.predictions.jsonl", content)  # behind the last look for segments
@@ -142,7 +146,7 @@ def test_segments_are_read_beside_each_other(landed: Warehouse, monkeypatch: pyt
     folder = askers_folder(landed, None).under(run)
     folder.write("1/a/00000002.predictions.jsonl", content)
     write_message(folder, f"1/a/{ASKER}", GONE)
-    landing = SegmentLanding(landed, folder)
+    landing = SegmentLanding(landed, folder, run, silent)
     landing.hear()
     both, read = threading.Barrier(2), folder.read
 
@@ -193,3 +197,114 @@ def test_a_file_that_is_no_message_is_named(tmp_path: Path) -> None:
     folder.write("1/a/lease.json", b'{"max_requests": "many"}')
     with pytest.raises(WarehouseError, match=r"1/a/lease\.json: no message of a run's askers: max_requests"):
         read_message(folder, "1/a/lease.json", Lease)
+
+
+# ---------------------------------------------------------------- what somebody else puts there
+def changed(content: bytes, **fields: object) -> bytes:
+    """The first row of a segment with other fields, its id that of its cell unless it is among them."""
+    row = json.loads(content.splitlines()[0]) | fields
+    cell = (row["audit_run_id"], row["model_id"], row["prompt_variant_id"], row["sample_id"], row["repetition"])
+    return json.dumps({"prediction_id": prediction_id(*cell, row["request_sha256"])} | row | fields).encode() + b"\n"
+
+
+def with_id(content: bytes, **fields: object) -> bytes:
+    """The same with the id of that cell."""
+    row = json.loads(changed(content, **fields))
+    del row["prediction_id"]
+    return changed(json.dumps(row).encode())
+
+
+def test_what_is_not_of_the_run_is_set_aside_and_told_and_the_rest_lands(landed: Warehouse, tmp_path: Path) -> None:
+    run, content = hand_over(landed)
+    folder, root = askers_folder(landed, None).under(run), landed.places.askers / run
+    write_message(folder, f"1/a/{ASKER}", GONE)
+    attempt = {"audit_run_id": run, "prediction_id": "0" * 32, "attempted_at": 1, "error": "x", "waited_ms": 0}
+    planted = {
+        "2.predictions.jsonl": (changed(content, audit_run_id="f" * 32) + content, "line 1: a row of another run"),
+        "3.predictions.jsonl": (content + changed(content, audit_run_id="f" * 32), "line 61: a row of another run"),
+        "4.predictions.jsonl": (with_id(content, sample_id="s999"), "line 1: a cell that run"),
+        "5.predictions.jsonl": (with_id(content, model_id="other"), "line 1: a cell that run"),
+        "6.predictions.jsonl": (with_id(content, repetition=9), "line 1: a cell that run"),
+        "7.predictions.jsonl": (changed(content, prediction_id="0" * 32), "line 1: a prediction_id that is not of its cell"),
+        "8.predictions.jsonl": (content + with_id(content, request_sha256="0" * 64), "whose cell has another answer"),
+        "9.predictions.jsonl": (changed(content, landed_at=None), "line 1: no landed_at"),
+        "10.predictions.jsonl": (content + b"\x00 no row\n", "line 61: no row that can be landed"),
+        "11.predictions.jsonl": (b"[]\n", "line 1: no row that can be landed"),
+        "12.audit_runs.jsonl": (json.dumps({"audit_run_id": run}).encode() + b"\n", "no process hands over rows of 'audit_runs'"),
+        "13.verdicts.jsonl": (b"{}\n", "no process hands over rows of 'verdicts'"),
+        "14.nothing.jsonl": (b"{}\n", "no file of a spool"),
+        "x.jsonl": (b"{}\n", "no file of a spool"),
+        "15.attempts.jsonl": (json.dumps(attempt | {"audit_run_id": None}).encode() + b"\n", "line 1: a row of another run"),
+    }  # fmt: skip
+    for name, (bad, _) in planted.items():
+        folder.write(f"1/a/{name}", bad)
+    folder.write("1/a/16.attempts.jsonl", json.dumps(attempt).encode() + b"\n")
+    os.mkfifo(root / "1/a/17.predictions.jsonl")
+    (tmp_path / "elsewhere.jsonl").write_bytes(content)
+    (root / "1/a/18.predictions.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
+    with (root / "1/a/19.predictions.jsonl").open("wb") as sparse:
+        sparse.truncate(2**40)
+    said: list[str] = []
+    land_left(landed, None, said.append)
+    assert cells(landed.path) == (60, 60)
+    assert query(landed.path, "select count(*) from raw.attempts") == [(1,)]
+    assert query(landed.path, "select count(*) from raw.audit_runs") == [(1,)]
+    aside = Path(f"{landed.places.askers}.aside") / run / "1/a"
+    odd = dict.fromkeys(("17.predictions.jsonl", "18.predictions.jsonl", "19.predictions.jsonl"), "no regular file")
+    for name, why in ({name: why for name, (_, why) in planted.items()} | odd).items():
+        (line,) = (line for line in said if line.startswith(f"set aside, not landed: {aside / name}: "))
+        assert why in line
+    assert len(said) == len(planted) + len(odd) + 1
+    assert {name: (aside / name).read_bytes() for name in planted} == {name: bad for name, (bad, _) in planted.items()}
+    assert not landed.places.askers.exists()
+    land_left(landed, None, said.append)  # no later start hears of them again
+    assert len(said) == len(planted) + len(odd) + 1
+
+
+def test_nothing_new_enters_a_run_that_is_complete(landed: Warehouse) -> None:
+    run, content = hand_over(landed)
+    land_left(landed, None, silent)
+    folder, said = askers_folder(landed, None).under(run), list[str]()
+    gone, *kept = content.splitlines(keepends=True)
+    query(landed.path, f"delete from raw.predictions where prediction_id = '{json.loads(gone)['prediction_id']}'")
+    close_run(landed, run, "complete")
+    folder.write("1/a/1.predictions.jsonl", content)
+    folder.write("1/a/2.predictions.jsonl", b"".join(kept))  # of an asker that was held dead: nothing of it is new
+    land_left(landed, None, said.append)
+    assert cells(landed.path) == (59, 59)
+    assert len(said) == 2
+    assert said[1].startswith(
+        f"set aside, not landed: {landed.places.askers}.aside/{run}/1/a/1.predictions.jsonl: has rows that run"
+    )
+
+
+@pytest.mark.parametrize("name", [f"1/a/{ASKER}", f"1/a/{LEASE}", "lander.json", "lost.json"])
+@pytest.mark.parametrize("plant", [lambda path: path.write_bytes(b""), lambda path: path.write_text("{"), os.mkfifo])
+def test_a_broken_message_stops_no_later_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, plant: Callable[[Path], object]
+) -> None:
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    run = "0" * 32
+    monkeypatch.setattr(land_segments, "replay", lambda *_: 0)
+    folder = askers_folder(warehouse, None).under(run)
+    write_message(folder, f"1/a/{ASKER}", GONE)
+    path = warehouse.places.askers / run / name
+    path.unlink(missing_ok=True)
+    plant(path)
+    said: list[str] = []
+    land_segments._land_askers(warehouse, folder, run, said.append)
+    (line,) = (line for line in said if line.startswith("set aside, not landed: "))
+    assert name in line
+    assert folder.names() == []
+
+
+def test_one_that_lives_and_is_silent_is_not_waited_for(landed: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, _ = hand_over(landed)
+    forged = AskerState(machine=machine(), pid=os.getpid(), began_at=began_at(), beat=1)
+    write_message(askers_folder(landed, None).under(run), f"1/a/{ASKER}", forged)
+    now = iter(range(0, 10_000, 40))
+    monkeypatch.setattr(land_segments.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(land_segments.time, "sleep", lambda _: None)
+    land_left(landed, None, silent)
+    assert cells(landed.path) == (60, 60)

@@ -54,16 +54,16 @@ marked as (
     inner join models using (audit_run_id, model_id)
 ),
 
--- sensitivity grows with the number of wordings, the corrected one below 12 of them: where models were measured by other
--- numbers none is the best
 ranked as (
     select
         *,
-        min(n_variants_measured) filter (is_candidate) over one_row as least_variants,
-        measure in ('sensitivity', 'sensitivity_corrected')
-        and (measure = 'sensitivity' or coalesce(least_variants < 12, false))
-        and coalesce(least_variants < max(n_variants_measured) filter (is_candidate) over one_row, false)
-            as is_of_other_numbers,
+        coalesce(
+            not {{ wordings_compare(
+                'min(n_variants_measured) filter (is_candidate) over one_row',
+                'max(n_variants_measured) filter (is_candidate) over one_row',
+            ) }},
+            false
+        ) as is_of_other_numbers,
         rank() over (
             partition by audit_run_id, task_id, strategy, measure, is_candidate order by place nulls last
         ) as place_in_row,
@@ -90,10 +90,7 @@ best_of_sets as (
     qualify
         rank() over (one_set order by marked.place) = 1
         and count(*) over one_set > 1
-        and (
-            marked.measure != 'sensitivity'
-            or min(marked.n_variants_measured) over one_set = max(marked.n_variants_measured) over one_set
-        )
+        and {{ wordings_compare('min(n_variants_measured) over one_set', 'max(n_variants_measured) over one_set') }}
 ),
 
 best_of as (

@@ -1,0 +1,41 @@
+"""Copies the registry folders of own code: it runs in a private copy, in which nothing lies but what the user trusts."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import shutil
+import tempfile
+from pathlib import Path
+
+from models_registry.code_folder import folder_sha256
+from models_registry.errors import CardError
+from models_registry.own_code import Code
+
+
+def copied(code: Code) -> Path:
+    """Returns the file of a function, or the folder of a command, in a private copy of its registry folder.
+
+    Raises CardError where the folder is not as it was when the code was found.
+    """
+    assert code.folder is not None and code.folder_sha256 is not None  # noqa: S101, PT018 - no installed module
+    copy = _copied(code.folder, code.folder_sha256, code.named)
+    return copy if code.file is None else copy / code.file.name
+
+
+@functools.lru_cache(maxsize=64)
+def _copied(folder: Path, sha256: str, named: frozenset[Path]) -> Path:
+    """A copy that lasts as long as this process."""
+    made = tempfile.mkdtemp(prefix="promptaudit-code-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    copy = Path(made, folder.name)  # beside it lies nothing, whatever lies beside the folder
+    copy.mkdir()
+    try:
+        is_same = folder_sha256(folder, named, copy) == sha256
+    except OSError as error:
+        msg = f"its code cannot be read: {error.filename}: {error.strerror}"
+        raise CardError(msg) from None
+    if not is_same:
+        msg = f"a file of {folder}, which code may use, changed since it was looked at"
+        raise CardError(msg)
+    return copy
