@@ -43,7 +43,8 @@ T = TypeVar("T")
 
 NETWORK_ENGINES = ("openai_api", "vllm_server")
 """Engines whose models askers ask; what this machine computes, and batches, the night asks itself."""
-SIGN_EVERY_S = 5.0
+SIGN_EVERY_S = 1.0
+"""How often askers are told that the lander is there; each sign is forced to the disk."""
 MOST_VAIN = 3
 """As many askers of a shard as may die one after the other without an answer."""
 
@@ -209,7 +210,8 @@ class Lander:
 
     def _land(self) -> list[Asker]:
         """Lands what askers have handed over and admits those that came; returns those that ask."""
-        self._give_sign()
+        if self._is_stopped() or time.monotonic() - self._signed_at > SIGN_EVERY_S:
+            self._give_sign()
         self._landing.hear()  # before the files: one that says it has ended has handed over everything by then
         askers = [asker for asker in self._landing.askers.values() if not asker.is_settled]
         self._landing.land(askers)

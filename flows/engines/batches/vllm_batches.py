@@ -23,6 +23,7 @@ from flows.engines.scrub import one_line
 from flows.engines.vllm.command_line import arguments, environment, interpreter
 from flows.engines.vllm.folder import make_folder, open_log, remove_folder
 from flows.engines.vllm.log import last_words, tail
+from flows.system.files import force, put_in_place
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 
@@ -80,7 +81,7 @@ class VllmBatch(Batches):
         """
         self.refused = None
         path, about = self._folder / batch_id / OUTPUT, self._about(batch_id)
-        if about is None or not path.exists():
+        if about is None or not path.is_file():  # nobody writes to a pipe of this name
             return
         at = datetime.fromisoformat(str(about["at"]))
         results = Results((), sent, at, lambda *refusal: self._learn(batch_id, *refusal))
@@ -138,7 +139,9 @@ class VllmBatch(Batches):
         with open(place / INPUT, "xb", opener=_private) as file:
             shutil.copyfileobj(draft.file, file)
         (place / ABOUT).write_text(about, encoding="utf-8")
-        place.rename(self._folder / batch_id)
+        force(place / INPUT)
+        force(place / ABOUT)
+        put_in_place(place, self._folder / batch_id)
 
     def _start(self, batch_id: str) -> None:
         place = self._folder / batch_id
@@ -166,7 +169,7 @@ class VllmBatch(Batches):
         _signal(process, signal.SIGKILL)  # what it started and left behind
         place = self._folder / batch_id
         if process.returncode == 0 and (place / UNFINISHED).exists():
-            (place / UNFINISHED).rename(place / OUTPUT)
+            put_in_place(place / UNFINISHED, place / OUTPUT)
         else:
             self._failed[batch_id] = f"vLLM ended with {process.returncode}: {last_words(place / LOG)}"
 
