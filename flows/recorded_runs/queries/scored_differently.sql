@@ -8,7 +8,8 @@ with scores as (
         sample_id,
         scoring_method,
         coalesce(is_correct, score = 1, false) as is_correct,
-        score_state
+        score_state,
+        unscored_kind
     from marts.fct_scores
     where audit_run_id = $run
 ),
@@ -26,6 +27,7 @@ rules as (
             scores.audit_run_id = tasks.audit_run_id
             and scores.task_id = tasks.task_id
             and scores.scoring_method = tasks.scoring_methods[1]
+    where scores.unscored_kind is distinct from 'no_key'
 ),
 
 compared as (

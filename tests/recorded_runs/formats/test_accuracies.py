@@ -87,6 +87,15 @@ def without_prompt(question: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def with_other_assertions() -> dict[str, Any]:
+    """What promptfoo wrote, with assertions that say nothing of what is right."""
+    document = json.loads((FILES / "promptfoo/out.json").read_text())
+    for result in document["results"]["results"]:
+        result["testCase"]["assert"] = [{"type": "llm-rubric", "value": "is right"}]
+        result["gradingResult"] = None
+    return document
+
+
 def shuffled(options: str, said: Sequence[str]) -> list[dict[str, Any]]:
     """Questions whose options are letters of a word in its order, of which "x" is right; the answers name options."""
     samples = []
@@ -125,10 +134,12 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     own = [{"model": m, "task": t, "sample_id": f"{t}{n}", "completion": "a", "gold_label": "ab"[n % 2]}
            for m, t in (("m", "t1"), ("n", "t2")) for n in range(6)]  # fmt: skip
     pl.DataFrame(own).write_csv(folder / "own_tasks.csv")
+    (folder / "assertions.json").write_text(json.dumps(with_other_assertions()))
     files: dict[str, Sequence[Path]] = {
         "mutual_information": [folder / "mutual.jsonl"],
         "shuffled": [inspect_log(folder / f"{word}.json", shuffled(word, "xxyx")) for word in ("xyz", "zxy")],
         "own_tasks": [folder / "own_tasks.csv"],
+        "assertions": [folder / "assertions.json"],
         "inspect_ai": [INSPECT / "question_type_plain.eval", INSPECT / "question_type_polite.eval"],
         "inspect_ai_json": [INSPECT / "facts.json"],
         "lm_eval": [SAMPLES, POLITE],
@@ -166,7 +177,7 @@ def accuracies(imported: tuple[Path, dict[str, ImportResult]], name: str, method
         f"prompt_variant_id) where audit_run_id = '{results[name].audit_run_id}' and scoring_method = '{method}' "
         "order by variant_index",
     )
-    return [pytest.approx(row["accuracy"]) for row in rows]
+    return [row["accuracy"] and pytest.approx(row["accuracy"]) for row in rows]
 
 
 def instructions(imported: tuple[Path, dict[str, ImportResult]], name: str) -> list[str]:
@@ -259,6 +270,10 @@ class TestAccuracies:
         assert printed == [5 / 6, 4 / 6]
         assert accuracies(imported, "promptfoo", "label_match") == printed
         assert accuracies(imported, "promptfoo", "judge:promptfoo") == printed
+
+    def test_promptfoo_by_its_verdicts_alone(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        assert accuracies(imported, "assertions", "judge:promptfoo") == [5 / 6, 4 / 6]
+        assert accuracies(imported, "assertions", "token_f1") == [None, None]
 
     def test_helm(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
         assert accuracies(imported, "helm_mcqa", "option_letter") == [printed_by_helm("simple_mcqa")] == [0.5]

@@ -1,6 +1,7 @@
 -- One row per run, model, task, strategy, prompt variant, sample and scoring method: the mean over its repetitions.
 -- An unscored answer counts 0 in accuracy and not at all in accuracy_scored. An error, a ruling that was never made, and
--- options that were never weighed are missing and count in neither, nor does a sample of which it is not known what is right.
+-- options that were never weighed are missing and count in neither, nor does a sample of which it is not known what is right,
+-- unless somebody who knew has ruled on the answer.
 -- People rule on some questions: of theirs count those whose every answer they ruled on, so that all templates and models are
 -- held to the same ones.
 with scored as (
@@ -32,10 +33,13 @@ ruled_in_part as (
 
 scores as (
     select
-        *,
-        {{ is_missing_score('unscored_kind') }} as is_missing,
-        coalesce(is_correct::integer::double, score) as worth
+        scored.*,
+        {{ is_missing_score('scored.unscored_kind') }} as is_missing,
+        samples.has_key or scored.score_state = 'scored' as is_known,
+        samples.sample_index,
+        coalesce(scored.is_correct::integer::double, scored.score) as worth
     from scored
+    inner join samples using (audit_run_id, task_id, sample_id)
     anti join ruled_in_part using (audit_run_id, task_id, sample_id, scoring_method)
 ),
 
@@ -47,21 +51,16 @@ final as (
         scores.strategy,
         scores.prompt_variant_id,
         scores.scoring_method,
-        samples.sample_index,
-        avg(coalesce(scores.worth, 0)) filter (samples.has_key and not scores.is_missing) as accuracy,
-        avg(scores.worth) filter (samples.has_key) as accuracy_scored,
-        count(*) filter (samples.has_key and scores.score_state = 'scored') as n_scored,
-        count(*) filter (samples.has_key and scores.score_state = 'unscored' and not scores.is_missing) as n_unscored,
-        count(*) filter (samples.has_key and scores.is_missing) as n_missing,
-        any_value(scores.is_correct::integer) filter (samples.has_key and scores.repetition = 1) as first_is_correct,
+        scores.sample_index,
+        avg(coalesce(scores.worth, 0)) filter (scores.is_known and not scores.is_missing) as accuracy,
+        avg(scores.worth) as accuracy_scored,
+        count(*) filter (scores.score_state = 'scored') as n_scored,
+        count(*) filter (scores.is_known and scores.score_state = 'unscored' and not scores.is_missing) as n_unscored,
+        count(*) filter (scores.is_known and scores.is_missing) as n_missing,
+        any_value(scores.is_correct::integer) filter (scores.repetition = 1) as first_is_correct,
         coalesce(bool_or(scores.score is not null and scores.is_correct is null), false) as is_graded
     from scores
     inner join variants using (audit_run_id, model_id, prompt_variant_id)
-    inner join samples
-        on
-            scores.audit_run_id = samples.audit_run_id
-            and scores.task_id = samples.task_id
-            and scores.sample_id = samples.sample_id
     group by all
 )
 

@@ -90,9 +90,10 @@ by_judge as (
         verdicts.is_match as is_correct,
         case
             when labelled.answer_status in ('error', 'empty') then labelled.answer_status
+            -- a program that recorded the answers may have ruled by what it does not tell
+            when verdicts.rater is not null then verdicts.unscored_because
             when not labelled.has_key then 'no gold label'
-            when verdicts.rater is null then 'not judged'
-            else verdicts.unscored_because
+            else 'not judged'
         end as reason
     from labelled
     inner join raters
