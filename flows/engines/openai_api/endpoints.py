@@ -71,5 +71,7 @@ def _opened(card: ModelCard, url: str, key: str, http: BoundedClient) -> Endpoin
     sent: dict[str, Any] = {name.title(): value for name, value in client.default_headers.items()}
     sent |= {name.title(): value for name, value in headers.items()}
     sent = {name: value for name, value in sent.items() if isinstance(value, str)}
-    wire = Wire(f"{client.base_url}chat/completions", sent, card.limits.max_connections, card.limits.timeout_s)
+    # the client's own address ends without a slash where the card's has no path
+    address = f"{str(client.base_url).rstrip('/')}/chat/completions"
+    wire = Wire(address, sent, card.limits.max_connections, card.limits.timeout_s)
     return Endpoint(parts.netloc, client, wire)

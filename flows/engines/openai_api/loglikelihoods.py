@@ -120,7 +120,8 @@ async def _post(asking: Asking, url: str, body: Mapping[str, Any]) -> dict[str, 
         reply = await asking.http.post(url, json={**asking.fields, **body}, headers=dict(asking.headers))
         if reply.status_code == HTTPStatus.OK:
             answer: dict[str, Any] = reply.json()
-            return answer
+            if not (isinstance(answer, dict) and (answer.get("error") or answer.get("object") == "error")):
+                return answer
         text = f"HTTP {reply.status_code}: {described(error_of(reply.text))}"
     except (httpx2.HTTPError, BodyTooLarge, ValueError) as error:
         text = f"{type(error).__name__}: {error}"

@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from flows.engines import Answer
+from flows.engines import Answer, Attempt
+from flows.engines.batches.lines import Results
 from flows.engines.openai_api.addresses import advice, refuse_addresses
 from flows.engines.openai_api.body import Body
 from flows.engines.openai_api.completions import read_completion
@@ -154,6 +156,20 @@ def test_a_half_answer_is_asked_again_as_a_502_is() -> None:
     assert [attempt.error.rpartition(" ")[2] for attempt in answer.attempts] == ["'error'", "'abort'"]
 
 
+def test_a_half_answer_in_a_batch_is_left_for_the_next_one() -> None:
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    learnt: list[tuple[int, Any]] = []
+    results = Results((), (), at, lambda status, error: learnt.append((status, error["param"])) or True)
+    said = [completion_of("nu", finish_reason="error"), {"error": {"message": "no seed", "code": 400, "param": "seed"}}]
+    for body, error in zip(
+        said, ("an answer that did not end: its finish_reason is 'error'", "400: no seed"), strict=True
+    ):
+        line = {"custom_id": "a", "response": {"status_code": 200, "body": body}}
+        found = results.read(json.dumps(line).encode())
+        assert found == ("a", Answer(attempts=(Attempt(at, 200, error, 0.0),)))
+    assert (learnt, results.stopped_by) == ([(400, "seed")], None)
+
+
 def test_a_model_that_never_ends_uses_up_its_tries() -> None:
     with answering(lambda _: (200, completion_of("number", finish_reason="odd"))) as (root, asked):
         answer, _ = ask(f"{root}/v1")
@@ -222,12 +238,14 @@ def test_a_refusal_that_never_passes_stops_the_model(status: int, said: Any) -> 
     assert described(error_of(said if isinstance(said, str) else json.dumps(said))) in failure.text
 
 
-def test_a_stop_is_one_request_and_says_what_the_server_says() -> None:
+@pytest.mark.parametrize("path", ["", "/"])
+def test_a_stop_is_one_request_and_says_what_the_server_says(path: str) -> None:
     with answering(lambda _: (200, {"error": NO_SUCH_ENDPOINT})) as (root, asked):
         with pytest.raises(EngineError) as caught:
-            ask(f"{root}/v1")
+            ask(root + path)
         assert len(asked) == 1
-    assert str(caught.value) == f"EngineError: model 'm' at {root.removeprefix('http://')}: {NO_SUCH_ENDPOINT}"
+    told = f"{NO_SUCH_ENDPOINT}; base_url names no path, and most servers answer at {root}/v1"
+    assert str(caught.value) == f"EngineError: model 'm' at {root.removeprefix('http://')}: {told}"
 
 
 AZURE = "without an api-version and with the deployment's name as `model`"
