@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.intervals import outside_in_marts
 from tests.support.shell import promptaudit, sql
 from udfs.measures.entropy import expected_plug_in_entropy
 
@@ -61,6 +62,10 @@ def scorecard(audited: Path) -> dict[str, Any]:
 def test_every_cell_landed(scorecard: dict[str, Any]) -> None:
     n = N_SAMPLES * (10 + 2 * (N_VARIANTS - 1))
     assert (scorecard["n_planned"], scorecard["n_landed"], scorecard["invalid_rate"]) == (n, n, 0)
+
+
+def test_every_figure_lies_in_its_interval(audited: Path) -> None:
+    assert outside_in_marts(audited / "warehouse/audit.duckdb") == []
 
 
 def test_p_tau_is_the_declared_distribution(audited: Path) -> None:

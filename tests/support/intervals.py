@@ -49,28 +49,36 @@ _TEXT = re.compile(
 def outside_in_marts(warehouse: Path) -> list[str]:
     """Returns what is wrong with the intervals of the published marts: without their figure, or not around it."""
     published = Warehouse(warehouse).published
-    columns: dict[str, set[str]] = {}
-    for row in published.read(
-        "select table_name, column_name from information_schema.columns where table_schema = 'marts'"
-    ):
-        columns.setdefault(row["table_name"], set()).add(row["column_name"])
-    wrong = []
-    for table, names in sorted(columns.items()):
-        for stem in sorted(_stems(names)):
-            if (table, stem) not in NO_INTERVAL:
-                wrong += _wrong(
-                    published.read(_shown(f"marts.{table}", stem)) if _figure(stem) in names else None, table, stem
-                )
-    return wrong
+    tables = published.read("select table_name as name from information_schema.tables where table_schema = 'marts'")
+    return [
+        each
+        for table in sorted(row["name"] for row in tables)
+        for each in outside_in_rows(table, published.read(f"select * from marts.{table}"))
+    ]
 
 
 def outside_in_analyses(warehouse: Path) -> list[str]:
     """Returns what is wrong with the intervals of the analyses likewise."""
-    published, wrong = Warehouse(warehouse).published, []
-    for name in analyses():
-        rows = published.read(analysis(name))
-        for stem in sorted(_stems(rows[0] if rows else ())):
-            wrong += _wrong(rows if _figure(stem) in rows[0] else None, name, stem)
+    published = Warehouse(warehouse).published
+    return [each for name in analyses() for each in outside_in_rows(name, published.read(analysis(name)))]
+
+
+def outside_in_rows(table: str, rows: Sequence[Row]) -> list[str]:
+    """Returns what is wrong with the intervals of a table's rows, which all have the columns of the first."""
+    names = set(rows[0]) if rows else set()
+    stems = (name.removesuffix(LOW) for name in names if name.endswith(LOW) and name.removesuffix(LOW) + HIGH in names)
+    wrong = []
+    for stem in sorted(stem for stem in stems if (table, stem) not in NO_INTERVAL):
+        figure = OF.get(stem, stem)
+        if figure not in names:
+            wrong.append(f"{table}: {stem}{LOW} without a figure {figure}")
+        elif stem not in NOT_INSIDE:
+            ends = ((row[figure], row[stem + LOW], row[stem + HIGH]) for row in rows)
+            wrong += [
+                f"{table}: {figure} {value} [{low}, {high}]"
+                for value, low, high in ends
+                if not _is_inside(value, low, high)
+            ]
     return wrong
 
 
@@ -103,29 +111,6 @@ def n_in_texts(lines: Iterable[str]) -> int:
     return sum(len(_TEXT.findall(line)) for line in lines)
 
 
-def _stems(names: Iterable[str]) -> set[str]:
-    known = set(names)
-    return {name.removesuffix(LOW) for name in known if name.endswith(LOW) and name.removesuffix(LOW) + HIGH in known}
-
-
-def _figure(stem: str) -> str:
-    return OF.get(stem, stem)
-
-
-def _shown(table: str, stem: str) -> str:
-    return f"select {_figure(stem)}, {stem}{LOW}, {stem}{HIGH} from {table}"
-
-
-def _wrong(rows: Sequence[Row] | None, where: str, stem: str) -> Iterator[str]:
-    if rows is None:
-        yield f"{where}: {stem}{LOW} without a figure {_figure(stem)}"
-        return
-    for row in rows:
-        figure, low, high = (row[name] for name in (_figure(stem), stem + LOW, stem + HIGH))
-        if stem not in NOT_INSIDE and not _is_inside(figure, low, high):
-            yield f"{where}: {_figure(stem)} {figure} [{low}, {high}]"
-
-
 def _is_inside(figure: float | None, low: float | None, high: float | None) -> bool:
     if figure is None:
         return low is None and high is None
@@ -141,9 +126,9 @@ def _outside_cells(cells: Sequence[Cell]) -> Iterator[str]:
         stem = column.removesuffix(LOW).removesuffix(HIGH)
         if (mart, stem) in NO_INTERVAL:
             continue
-        figure = shown.get((mart, digits, _figure(stem)))
+        figure = shown.get((mart, digits, OF.get(stem, stem)))
         if figure is None:
-            yield f"{cell.figure} stands without {_figure(stem)}"
+            yield f"{cell.figure} stands without {OF.get(stem, stem)}"
         elif stem not in NOT_INSIDE and isinstance(figure.value, int | float) and isinstance(cell.value, int | float):
             ends = (cell.value, None) if column.endswith(LOW) else (None, cell.value)
             if not _is_inside(figure.value, *ends):
