@@ -95,8 +95,8 @@ def test_the_command_says_how_many_it_wrote_and_where(ordinary: Reported, tmp_pa
     n = len(list((tmp_path / "figures").glob("*.svg")))
     assert (ended.code, ended.out) == (0, f"{n} figures in figures, each as SVG, PNG and CSV\n")
     warehouse = Warehouse(ordinary.warehouse)
-    own = charts_of(warehouse, ordinary.audit_run_id, tmp_path / "own", ["costs", "pairs"])
-    assert {path.stem for path in own} == {"costs", FIGURES["pairs"]}
+    own = charts_of(warehouse, ordinary.audit_run_id, tmp_path / "own", ["consistency", "pairs"])
+    assert {path.stem for path in own} == {"consistency", FIGURES["pairs"]}
     with pytest.raises(UsageError, match="--only pairz: no section with charts is called so; nearest: pairs"):
         charts_of(warehouse, ordinary.audit_run_id, tmp_path / "none", ["pairz"])
     assert not (tmp_path / "none").exists()
