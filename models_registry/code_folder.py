@@ -108,7 +108,7 @@ def _data(top: Path) -> set[Path]:
 
 def _named_in(path: Path) -> Iterator[str]:
     try:
-        cards, _ = read_yaml(path, path.name)
+        cards, *_ = read_yaml(path, path.name)
     except CardError:  # it is told where cards are loaded
         return
     for card in cards.values():
