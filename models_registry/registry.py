@@ -84,17 +84,18 @@ class Registry:
     def entry(self, kind: str, name: str, asked_by: str = "") -> Entry:
         """Returns the card `name` of `kind`.
 
-        Raises what is wrong with a faulty card, and UnknownCard with the nearest name where there is none, beside what is
-        wrong with files of that kind that cannot be read.
+        Raises what is wrong with a faulty card; where there is none, what is wrong with files of that kind whose cards cannot
+        be told, else UnknownCard with the nearest name.
         """
         entry = self.find(kind, name)
         if entry is not None:
             return entry
         by = f" in {asked_by}" if asked_by else ""
-        unknown = UnknownCard(f"{kind[:-1]} '{name}'{by}{nearest(name, self.entries.get(kind, {}))}")
-        unread = [fault for fault in self.faults if fault.kind == kind and not fault.names]
-        raise_all([*(error for fault in unread for error in fault.errors), unknown])
-        raise unknown
+        asked = f"{kind[:-1]} '{name}'{by}"
+        unread = [error for fault in self.faults if fault.kind == kind and not fault.names for error in fault.errors]
+        raise_all(CardError(f"{str(error).partition(': ')[2]}; {asked} may stand there") for error in unread)
+        msg = f"{asked}{nearest(name, self.entries.get(kind, {}))}"
+        raise UnknownCard(msg)
 
     def model(self, name: str) -> ModelCard:
         """Returns the model card of that id; raises UnknownCard."""
