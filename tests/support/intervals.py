@@ -30,11 +30,9 @@ OF = {
 """Further intervals of a figure, by what they are called."""
 
 NOT_INSIDE = {
-    "pss_boot": "percentiles of resamples: of few samples alpha of most draws may lie to one side of alpha itself",
+    "pss_boot": "percentiles of resamples of samples: those of few samples lie to one side of alpha",
     "pss_cell": "percentiles of resampled cells without those drawn twice, as the published package has it",
-    "pss_z": "its own centre: of the resamples, or of some of the repetitions",
-    "consistency": "resampled without pairs of a sample with itself, which lift the figure",
-    "consistency_wordings": "the same, wider",
+    "pss_z": "around the mean of the resamples, which is not alpha itself",
 }
 """Intervals that need not hold the figure they are of, each with the reason."""
 
@@ -75,7 +73,7 @@ def outside_in_rows(table: str, rows: Sequence[Row]) -> list[str]:
         elif stem not in NOT_INSIDE:
             ends = ((row[figure], row[stem + LOW], row[stem + HIGH]) for row in rows)
             wrong += [
-                f"{table}: {figure} {value} [{low}, {high}]"
+                f"{table}: {figure} {value}, {stem} [{low}, {high}]"
                 for value, low, high in ends
                 if not _is_inside(value, low, high)
             ]
