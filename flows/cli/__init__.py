@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 def _quiet_libraries() -> None:
     """Has libraries write nothing to the terminal by themselves: what they warn of concerns our code, and --debug shows it."""
     logging.getLogger().addHandler(logging.NullHandler())  # Python itself writes to stderr where there is none
-    warnings.simplefilter("ignore")
+    warnings.simplefilter("ignore", append=True)  # after what -W says
 
 
 def hoisted(arguments: list[str]) -> list[str]:
