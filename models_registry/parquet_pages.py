@@ -15,7 +15,7 @@ _MOST = 1000  # fields, items and structs in one header
 
 def unpacked_sizes(content: memoryview, start: int, end: int) -> Iterator[int]:
     """Gives the size when unpacked of each page between two places; raises ValueError for what is no header of a page."""
-    while start < end:
+    while 0 <= start < end:
         header = _Header(bytes(content[start : min(start + _HEADER, len(content))]))
         try:
             sizes = header.struct()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -15,6 +14,7 @@ import polars as pl
 from models_registry.errors import DataError
 
 MAX_COLUMNS = 1000
+MAX_TEXT = 1 << 24  # bytes of one value
 MAX_SIGNS = 1_000_000  # separators in one line
 MAX_LINE = 1 << 26  # characters
 MAX_CELLS = 8_000_000  # beyond one for each four bytes of the file: an empty one takes sixteen in memory
@@ -38,7 +38,7 @@ def csv_frame(path: Path, shown: str) -> pl.DataFrame:
             msg = f"{shown} line 1: NUL bytes in the header: a binary file, not CSV"
             raise DataError(msg)
     encoding = "utf-16" if start in _UTF16 else "utf-8-sig"
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(MAX_TEXT)
     try:
         with path.open(encoding=encoding, newline="") as file:
             head = file.read(_HEAD)

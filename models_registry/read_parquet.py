@@ -52,7 +52,7 @@ def _refuse_costly(path: Path, shown: str) -> None:
         try:
             unpacked = 0
             for chunk in chunks:
-                start = chunk.dictionary_page_offset or chunk.data_page_offset
+                start = (chunk.dictionary_page_offset if chunk.has_dictionary_page else None) or chunk.data_page_offset
                 for size in unpacked_sizes(view, start, start + chunk.total_compressed_size):
                     unpacked += size + _A_PAGE
                     _refuse(unpacked, limit, "bytes when unpacked", shown, n_bytes)

@@ -11,14 +11,13 @@ from typing import Any
 import polars as pl
 
 from models_registry.errors import DataError
-from models_registry.read_csv import csv_frame, most_cells, refuse_cells, refuse_columns
+from models_registry.read_csv import MAX_TEXT, csv_frame, most_cells, refuse_cells, refuse_columns
 from models_registry.read_json import escape, json_of, lines_of
 from models_registry.read_parquet import parquet_frame
 
 __all__ = ["ESCAPED", "MAX_TEXT", "escape", "read_text_table", "refuse_long_texts"]
 
 ESCAPED = "is_escaped"
-MAX_TEXT = 1 << 24  # bytes of one value
 _ROWS_A_BATCH = 100_000
 _BYTES_A_BATCH = 1 << 26
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")

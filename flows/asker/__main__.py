@@ -7,12 +7,14 @@ import sys
 from flows.asker.ask_shard import ask_shard
 from flows.display.progress import Progress
 from flows.settings import registry_of, settings_of, silence
+from flows.system.library_lines import quiet_libraries
 from models_registry.errors import PromptauditError
 
 
 def main() -> int:
     """Asks the shard that the command line names; returns the exit code."""
     silence()
+    quiet_libraries()
     audit_id, audit_run_id, shard, n_shards = sys.argv[1:]
     try:
         settings = settings_of()

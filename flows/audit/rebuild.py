@@ -31,7 +31,7 @@ def rebuild_runs(
         msg = "--restore lands the archive of one run again; name the run"
         raise UsageError(msg)
     warehouse = Warehouse(settings.warehouse)
-    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
+    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by="a rebuild"):
         start(DBT, warehouse.places.file.name)
         make_ready(warehouse, progress, settings.spool)
         rows = warehouse.read("select audit_run_id from raw.audit_runs where state = 'complete' order by started_at")

@@ -97,7 +97,7 @@ def run_audit(  # noqa: PLR0913 - one option each
     if pilot:
         pilot_design(design)
     warehouse = Warehouse(settings.warehouse)
-    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
+    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by=f"a run of '{audit_id}'"):
         with warehouse.kept_open():
             make_ready(warehouse, progress, settings.spool)
             run = None if new or rephrase else _same_run(warehouse, design, prompts)

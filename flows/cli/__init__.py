@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import re
 import signal
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from flows.cli import cards, evidence, nights, questions, repairs, runs
 from flows.cli.app import app, state
 from flows.system.garbage import collect_rarely
+from flows.system.library_lines import quiet_libraries
 from models_registry.errors import PromptauditError, UsageError
 
 __all__ = ["app", "cards", "evidence", "main", "nights", "questions", "repairs", "runs"]
@@ -42,7 +41,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         "y",
     )
     if not debug:
-        _quiet_libraries()
+        quiet_libraries()
     try:
         with sparing_pandas():
             left = app(hoisted(words), standalone_mode=False, prog_name="promptaudit")
@@ -61,12 +60,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = _fail(_one_line(error), 2, error, debug=debug)
     sys.stdout.flush()
     raise SystemExit(code)
-
-
-def _quiet_libraries() -> None:
-    """Has libraries write nothing to the terminal by themselves: what they warn of concerns our code, and --debug shows it."""
-    logging.getLogger().addHandler(logging.NullHandler())  # Python itself writes to stderr where there is none
-    warnings.simplefilter("ignore")
 
 
 def hoisted(arguments: list[str]) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from flows.marts.publish import newest_published, publish
@@ -53,8 +54,12 @@ def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> 
     )
 
 
-def compare(warehouse: Warehouse, pairs: Iterable[Pair]) -> list[str]:
+def compare(
+    warehouse: Warehouse, pairs: Iterable[Pair], holding: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> list[str]:
     """Derives and publishes the comparisons of these pairs that are not published yet; returns the ids of all, in order.
+
+    `holding` holds the warehouse where there are such: what is published needs only its copy, whatever a night is at.
 
     Raises:
         UsageError: a run has no published marts, or a lake has no such comparison.
@@ -67,11 +72,12 @@ def compare(warehouse: Warehouse, pairs: Iterable[Pair]) -> list[str]:
     if new and lake is not None:
         msg = f"the lake {lake} has no such comparison: compare these runs where the warehouse lies"
         raise UsageError(msg)
-    for each in new:
-        warehouse.land([("comparisons", frame_of("comparisons", [wanted[each]]))])
-    derive(warehouse, new)
     if new:
-        publish(warehouse, compared=new)
+        with holding():
+            for each in new:
+                warehouse.land([("comparisons", frame_of("comparisons", [wanted[each]]))])
+            derive(warehouse, new)
+            publish(warehouse, compared=new)
     return list(wanted)
 
 

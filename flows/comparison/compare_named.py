@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -42,13 +44,15 @@ def compare_runs(  # noqa: PLR0913 - an option each
             progress.warn(
                 f"{resamples} swaps are few for up to {n} tests: {SWAPS_A_TEST * n} can tell each from chance"
             )
-    if warehouse.published.lake is not None:
-        (comparison_id,) = compare(warehouse, [pair])
-    else:
-        with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
+
+    @contextmanager
+    def held() -> Iterator[None]:
+        with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by="a comparison"):
             warehouse.apply_schema()
             progress.say(f"comparing {pair.base_run_id} with {pair.candidate_run_id}")
-            (comparison_id,) = compare(warehouse, [pair])
+            yield
+
+    (comparison_id,) = compare(warehouse, [pair], held)
     with warehouse.published.connect():
         return run_comparison(warehouse, comparison_id)
 

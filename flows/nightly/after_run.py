@@ -90,7 +90,7 @@ class NightContext:
 
     def locked(self) -> AbstractContextManager[None]:
         """Holds the lock of a run, for one step of the night."""
-        return self.warehouse.hold(self.settings.lock_wait_s, self.progress.say)
+        return self.warehouse.hold(self.settings.lock_wait_s, self.progress.say, by=f"the night of '{self.audit_id}'")
 
     def record(self, audit_run_id: str, step: str, outcome: object = None) -> None:
         """Lands that the night has taken a step."""

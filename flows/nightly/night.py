@@ -60,7 +60,12 @@ def night(  # noqa: PLR0913 - one option each
     code: int | None = None
     began: list[str] = []
     try:
-        with guarded(), Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say, what="night"):
+        with (
+            guarded(),
+            Warehouse(settings.warehouse).hold(
+                settings.lock_wait_s, progress.say, what="night", by=f"the night of '{audit_id}'"
+            ),
+        ):
             try:
                 registry = load()
                 limit = longest(registry.audit(audit_id), scheduled_at)

@@ -82,7 +82,7 @@ def _with_temperatures(frame: pl.DataFrame) -> pl.DataFrame:
         frame = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias(temperature))
     else:
         blank = pl.col(temperature).is_null() | (pl.col(temperature).str.strip_chars() == "")
-        number = pl.col(temperature).str.strip_chars().cast(pl.Float64, strict=False)
+        number = _number(pl.col(temperature).str.strip_chars())
         is_bad = ~blank & ~(number.is_finite() & (number >= 0)).fill_null(False)  # noqa: FBT003
         fail(frame, is_bad, temperature, "a number from 0 or nothing is wanted")
         frame = frame.with_columns(pl.when(blank).then(None).otherwise(number).alias(temperature))
@@ -97,12 +97,19 @@ def _measured(frame: pl.DataFrame) -> pl.DataFrame:
             continue
         text = pl.col(column).str.strip_chars()
         blank = text.is_null() | (text == "")
-        number = pl.when(blank).then(None).otherwise(text.cast(pl.Float64, strict=False))
+        number = pl.when(blank).then(None).otherwise(_number(text))
         is_bad = ~blank & ~(number.is_finite() & (number >= 0) & (number < 2**31)).fill_null(False)  # noqa: FBT003
         if column != PROGRAM_SCORE:
             fail(frame, is_bad, column, "a number from 0 or nothing is wanted")
         frame = frame.with_columns(number.cast(dtype).alias(column))
     return frame
+
+
+def _number(text: pl.Expr) -> pl.Expr:
+    """Returns texts as numbers; a comma is a decimal one, as half of Europe writes it, where it cannot part thousands."""
+    is_decimal = text.str.contains("^[0-9]+,[0-9]+$") & ~text.str.contains("^[1-9][0-9]{0,2},[0-9]{3}$")
+    with_point = pl.when(is_decimal).then(text.str.replace(",", ".", literal=True)).otherwise(text)
+    return with_point.cast(pl.Float64, strict=False)
 
 
 def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:

@@ -356,7 +356,7 @@ def run_import(
 ) -> RunResult:
     """Lands recorded predictions as a run and derives it; does nothing for the same bytes and options again."""
     warehouse = Warehouse(settings.warehouse)
-    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
+    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by="an import"):
         make_ready(warehouse, progress, settings.spool)
         imported = import_predictions(warehouse, files, registry, options)
         audit_run_id = imported.audit_run_id

@@ -13,6 +13,7 @@ from flows.recorded_runs.shared_text import is_of_word, joined, shared
 from flows.system.keys import as_json
 
 UNKNOWN = "(recorded)"
+MAX_COMPARED = 50_000_000  # characters of parts of words, before a text is no longer looked for
 _Group = tuple[str | None, str | None]
 """Task and strategy."""
 _Key = tuple[str, str | None, str | None]
@@ -130,15 +131,15 @@ def template_of(prompt: str, fields: Mapping[str, str]) -> str:
     spans: list[tuple[int, int, str]] = []
     taken = bytearray(len(prompt))
     for text in sorted(names, key=len, reverse=True):
-        start = prompt.find(text)
-        while start >= 0:
+        start, left = prompt.find(text), MAX_COMPARED
+        while start >= 0 and left > 0:
             end = start + len(text)
             if _is_whole(prompt, start, end) and taken.find(1, start, end) < 0:
                 spans.append((start, end, names[text]))
                 taken[start:end] = b"\x01" * len(text)
                 start = prompt.find(text, end)
             else:
-                start = prompt.find(text, start + 1)
+                start, left = prompt.find(text, start + 1), left - len(text)
     parts, place = [], 0
     for start, end, name in sorted(spans):
         parts += [prompt[place:start], f"{{{name}}}"]

@@ -57,7 +57,7 @@ def try_change(  # noqa: PLR0913 - what the command may say
     trial.refuse_unpriced(max_usd)
     refuse_untrusted(settings, {"models": trial.models}, progress)
     n_asked = 0
-    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
+    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by=f"a trial of '{design.audit_id}'"):
         make_ready(warehouse, progress, settings.spool)
         earlier = warehouse.read(
             sql("trial", "same_trial"),

@@ -74,13 +74,13 @@ class Warehouse:
         return self.path.exists()
 
     def hold(
-        self, wait_s: float = 60, say: Callable[[str], None] | None = None, what: str = ""
+        self, wait_s: float = 60, say: Callable[[str], None] | None = None, what: str = "", by: str = ""
     ) -> AbstractContextManager[None]:
-        """Holds the one lock of a run; waits `wait_s` seconds, saying so once, then raises WarehouseLocked.
+        """Holds the one lock of a run; waits `wait_s` seconds, saying so at once, then raises WarehouseLocked.
 
-        `what` names a lock of its own: a night's, which lasts beyond its run.
+        `by` says for whom, to whoever waits for it. `what` names a lock of its own: a night's, which lasts beyond its run.
         """
-        return lock(self.path, self.places.beside(f".{what}.lock" if what else ".lock"), wait_s, say)
+        return lock(self.path, self.places.beside(f".{what}.lock" if what else ".lock"), wait_s, say, by)
 
     def write(self, *, wait_s: float = 30) -> AbstractContextManager[Connection]:
         """Returns a writer's connection around one piece of work; DuckDB's errors leave as one line.

@@ -20,8 +20,11 @@ except ImportError:  # pragma: no cover - Windows has no flock; DuckDB's own loc
 
 
 @contextmanager
-def lock(warehouse: Path, path: Path, wait_s: float, say: Callable[[str], None] | None) -> Iterator[None]:
-    """Holds the lock file at `path` of a warehouse; waits `wait_s` seconds, saying so once, then raises WarehouseLocked."""
+def lock(warehouse: Path, path: Path, wait_s: float, say: Callable[[str], None] | None, by: str = "") -> Iterator[None]:
+    """Holds the lock file at `path` of a warehouse; waits `wait_s` seconds, saying so at once, then raises WarehouseLocked.
+
+    `by` says for whom, to whoever waits for it.
+    """
     private_folder(path.parent)
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -37,13 +40,15 @@ def lock(warehouse: Path, path: Path, wait_s: float, say: Callable[[str], None] 
             except OSError:
                 holder = os.pread(handle, 1000, 0).decode("utf-8", "replace").strip() or "another process"
                 if time.monotonic() >= deadline:
-                    msg = f"{warehouse} is held by {holder}; waited {wait_s:g} s"
+                    again = "run this again once it has ended, or let PROMPTAUDIT_LOCK_WAIT_S be longer"
+                    msg = f"{warehouse} is held by {holder}; waited {wait_s:g} s: {again}"
                     raise WarehouseLocked(msg) from None
                 if say and not has_said:
-                    say(f"waiting for {warehouse}: held by {holder}")
+                    say(f"waiting up to {wait_s:g} s for {warehouse}: held by {holder}")
                     has_said = True
                 time.sleep(0.2)
-        who = f"process {os.getpid()} on {socket.gethostname()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        process = f"process {os.getpid()} on {socket.gethostname()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        who = f"{by}, {process}" if by else process
         os.ftruncate(handle, 0)
         os.pwrite(handle, who.encode(), 0)
         try:

@@ -141,6 +141,21 @@ def test_what_came_out_is_told_though_its_page_cannot_be_written(folder: Path) -
     assert ended.out.splitlines() == told.out.splitlines()[:-1]
 
 
+def test_what_is_published_needs_no_warehouse_and_what_is_not_says_what_it_waits_for(
+    folder: Path, compared: Any
+) -> None:
+    with Warehouse(folder / "warehouse" / "audit.duckdb").hold(by="the night of 'night'"):
+        again = promptaudit(folder, "compare", "night~2", "night~1", "--json", PROMPTAUDIT_LOCK_WAIT_S="0")
+        other = promptaudit(
+            folder, "compare", "night~2", "night~1", "--min-effect", "0.3", PROMPTAUDIT_LOCK_WAIT_S="0.3"
+        )
+    assert again.json()["comparison_id"] == compared["comparison_id"]
+    assert other.code == 2
+    waiting, said = other.err.splitlines()
+    assert waiting.startswith("waiting up to 0.3 s for warehouse/audit.duckdb: held by the night of 'night', process ")
+    assert "run this again once it has ended" in said
+
+
 def test_two_models_of_one_run(folder: Path) -> None:
     found = promptaudit(folder, "compare", "good", "bad", "--json").json()
     assert {row["model_id"] for row in found["measures"]} == {"bad"}

@@ -270,7 +270,7 @@ def test_a_locked_warehouse_is_waited_for_and_its_holder_named(tmp_path: Path) -
         ended = small_import(tmp_path)(PROMPTAUDIT_LOCK_WAIT_S="1")
     assert ended.code == 2
     refused(ended.err, f"process {os.getpid()}", "waited 1 s")
-    assert "waiting for" in ended.err
+    assert "waiting up to 1 s for" in ended.err
 
 
 def test_a_waiter_that_gives_up_leaves_the_holders_name(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from flows.recorded_runs.check_rows import typed
 from flows.recorded_runs.formats import format_of, source
 from flows.recorded_runs.formats.answers import Answer, PromptVariant, RecordedAnswers, letter_of
 from flows.recorded_runs.formats.inspect_logs import as_recorded
@@ -942,3 +943,41 @@ def test_a_thousand_long_prompts_are_told_apart_in_a_second() -> None:
     (variants,) = variants_of_answers([RecordedAnswers(program="p", answers=answers, task="t")])
     assert time.process_time() - begun < 1.0
     assert set(variants) == {PromptVariant(index=0, instruction="Say: {question} so.")}
+
+
+# ---------------------------------------------------------------- tables of spreadsheets, half characters
+def test_a_table_of_a_spreadsheet_with_decimal_commas_is_read(tmp_path: Path) -> None:
+    lines = [
+        "model;sample_id;completion;gold_label;latency_ms",
+        "m;1;ja, gut;a;0,5",
+        "m;2;nein;b;12,75",
+        "m;3;a;a;1200",
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(lines), encoding="utf-8-sig")
+    frame = typed(read_recordings([tmp_path / "a.csv"]).frame, "simple", "t")
+    assert frame["completion"].to_list() == ["ja, gut", "nein", "a"]
+    assert frame["latency_ms"].to_list() == [0.5, 12.75, 1200]
+    (tmp_path / "b.csv").write_text(lines[0] + "\nm;1;a;a;1,234\n")  # thousands, or not
+    with pytest.raises(
+        DataError, match=r"b\.csv row 1: latency_ms: a number from 0 or nothing is wanted, found '1,234'"
+    ):
+        typed(read_recordings([tmp_path / "b.csv"]).frame, "simple", "t")
+
+
+@pytest.mark.parametrize("name", ["rows.json", "rows.jsonl"])
+@pytest.mark.parametrize("mapping", [None, r"model='m',sample_id=sample_id,completion=half\ud800"])
+def test_half_a_character_in_a_key_is_no_defect(tmp_path: Path, name: str, mapping: str | None) -> None:
+    text = json.dumps(
+        {"model": "m", "sample_id": "1", "completion": "a", "half\ud800": "a\udfff", "in": {"\ud800": [1]}}
+    )
+    (tmp_path / name).write_text(f"[{text}]" if name.endswith(".json") else text)
+    read = read_recordings([tmp_path / name], mapping=mapping)
+    assert read.frame["completion"].to_list() == ["a" if mapping is None else r"a\udfff"]
+    for note in read.notes:
+        note.encode()
+
+
+def test_a_field_that_nearly_stands_in_its_prompt_a_million_times_costs_no_time() -> None:
+    began = time.process_time()
+    assert template_of("a" * 2_000_000, {"text": "a" * 1_000_000}) == "a" * 2_000_000
+    assert time.process_time() - began < 5
