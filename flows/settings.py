@@ -63,7 +63,7 @@ class Settings(BaseModel):
     )
     lake_data: str | None = Field(
         None,
-        description="where a lake's data are written: a folder, or s3://bucket/prefix; default: beside the catalog",
+        description="where a lake's data are written and read: a folder, or s3://bucket/prefix; default: beside the catalog",
     )
     lock_wait_s: float = Field(60, ge=0, description="how long a locked warehouse is waited for")
     sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")

@@ -247,7 +247,8 @@ def _know_keys(con: duckdb.DuckDBPyConnection, lake: Lake) -> None:
     Keys are in secrets, for that bucket alone: settings, in which DuckDB itself puts them, are there for every query to read.
     """
     ((proxy,),) = con.execute("select current_setting('http_proxy')").fetchall()
-    con.execute("set http_proxy = ''")
+    # DuckDB takes the environment's, and none with a login in it
+    con.execute("set http_proxy = $proxy", {"proxy": proxy.rpartition("@")[2]})
     found = {name: os.environ[variable] for name, variable in _AWS.items() if os.environ.get(variable)}
     if "://" not in lake.folder or "key_id" not in found or importlib.util.find_spec("duckdb_extension_httpfs") is None:
         return
@@ -257,19 +258,8 @@ def _know_keys(con: duckdb.DuckDBPyConnection, lake: Lake) -> None:
     endpoint = urlsplit(os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or "")
     if endpoint.netloc:
         found |= {"endpoint": endpoint.netloc, "url_style": "path", "use_ssl": str(endpoint.scheme == "https").lower()}
-    _create_secret(con, {"type": "s3", "scope": lake.folder, **found})
-    if proxy:
-        address = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-        login = {
-            "http_proxy_username": unquote(address.username or ""),
-            "http_proxy_password": unquote(address.password or ""),
-        }
-        _create_secret(con, {"type": "http", "http_proxy": address.netloc.rpartition("@")[2], **login})
-
-
-def _create_secret(con: duckdb.DuckDBPyConnection, values: dict[str, str]) -> None:
-    written = ", ".join(f"{name} '{quoted(value)}'" for name, value in values.items())
-    con.execute(f"create secret ({written})")
+    written = ", ".join(f"{name} '{quoted(value)}'" for name, value in {"scope": lake.folder, **found}.items())
+    con.execute(f"create secret (type s3, {written})")
 
 
 def _extension(name: str) -> str:

@@ -176,6 +176,18 @@ def test_no_setting_has_a_key(published: Published) -> None:
     assert "PLANTED" not in str(told)
 
 
+@pytest.mark.usefixtures("lake")
+def test_no_setting_has_a_key_to_a_bucket_and_none_but_the_lake_s_is_asked_with_it(tmp_path: Path) -> None:
+    there = Lake(SecretStr(str(tmp_path / "catalog.ducklake")), "s3://bucket/prefix")
+    with attached(there, is_writer=True) as con:
+        told = con.execute("select value from duckdb_settings() where value is not null").fetchall()
+        secrets = con.execute("select scope from duckdb_secrets()").fetchall()
+        with pytest.raises(duckdb.PermissionException):
+            con.execute("from read_text('s3://bucket/other')")
+    assert "PLANTED" not in str(told)
+    assert secrets == [(["s3://bucket/prefix/"],)]
+
+
 def test_what_is_listed_is_there() -> None:
     with duckdb.connect() as con:
         known = {name.casefold() for (name,) in con.execute("select function_name from duckdb_functions()").fetchall()}
