@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
@@ -62,7 +63,7 @@ class Settings(BaseModel):
     )
     lake_data: str | None = Field(
         None,
-        description="where a lake's data are written: a folder, or s3://bucket/prefix; default: beside the catalog",
+        description="where a lake's data are written and read: a folder, or s3://bucket/prefix; default: beside the catalog",
     )
     lock_wait_s: float = Field(60, ge=0, description="how long a locked warehouse is waited for")
     sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")
@@ -99,6 +100,14 @@ class Settings(BaseModel):
     @classmethod
     def _separated(cls, value: object) -> object:
         return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
+
+
+@functools.cache
+def secret_variables() -> frozenset[str]:
+    """Returns the variables of the settings that are secret, in capitals."""
+    fields = Settings.model_fields.items()
+    secret = (name for name, field in fields if SecretStr in (field.annotation, *get_args(field.annotation)))
+    return frozenset((PREFIX + name).upper() for name in secret)
 
 
 def settings_of(warehouse: Path | None = None, registry: Sequence[Path] = ()) -> Settings:

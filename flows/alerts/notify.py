@@ -24,7 +24,8 @@ from urllib.parse import quote
 from flows.alerts.message import Message
 from flows.display.progress import Progress
 from flows.engines.scrub import scrub
-from flows.settings import SILENT, Settings
+from flows.settings import Settings
+from flows.system.helper_processes import environment
 from flows.system.keys import content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
@@ -38,8 +39,6 @@ TONES = {
 }  # fmt: skip
 # an address may hold commas and colons; what follows one begins like an address
 _BETWEEN = re.compile(r"\s*,\s*(?=[A-Za-z][A-Za-z0-9+.-]{0,30}://)|\s+,?\s*|,\s+|,$")
-# a child has no business with the keys of providers, nor with its order but on stdin
-_HIDDEN = ("_KEY", "_TOKEN", "_SECRET", "PASSWORD", "PROMPTAUDIT_")
 _NAMED = re.compile(r"[^\w .+-]")
 
 Delivery = Literal["sent", "failed", "nobody", "told"]
@@ -147,11 +146,10 @@ def _failure(place: int, answer: Mapping[str, Any] | None) -> str | None:
 
 def _deliver(order: Mapping[str, Any], seconds: float) -> list[dict[str, Any]]:
     """Has `flows.alerts.deliver` carry the order out; returns its answers by the time it ended, or was ended."""
-    environment = {k: v for k, v in os.environ.items() if not any(word in k.upper() for word in _HIDDEN)}
-    environment |= SILENT | {"NETRC": os.devnull}  # an address carries its own password or none
+    quiet = environment() | {"NETRC": os.devnull}  # an address carries its own password or none
     try:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "flows.alerts.deliver"], env=environment, stdin=subprocess.PIPE,
+            [sys.executable, "-P", "-m", "flows.alerts.deliver"], env=quiet, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8", start_new_session=True,
         )  # fmt: skip
     except OSError:

@@ -18,6 +18,7 @@ from flows.audit.grid import design_row
 from flows.audit.looks import base_run_of, batch_rows
 from flows.audit.manifest import manifest_of
 from flows.audit.prices import price_of
+from flows.system.helper_processes import environment
 from flows.system.keys import as_json, content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of, label_rows, sample_row, task_row
@@ -139,6 +140,7 @@ def code_commit() -> tuple[str | None, bool | None]:
     def git(*arguments: str) -> str:
         done = subprocess.run(  # noqa: S603 - fixed words, no shell
             ["git", "-C", str(root), *arguments],  # noqa: S607
+            env=environment(),
             capture_output=True,
             text=True,
             timeout=20,

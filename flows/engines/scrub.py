@@ -7,8 +7,8 @@ import functools
 import html
 import json
 import re
-from collections.abc import Iterable
-from urllib.parse import quote, quote_plus
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote, quote_plus, unquote
 
 HIDDEN = "[hidden]"
 MAX_RAW_CHARS = 100_000  # a longer error text is not read at all: cutting it first could leave a part of a key
@@ -34,13 +34,18 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<![^\s\"'<>])[^\s\"'<>]*\*{3,}[^\s\"'<>]*"), HIDDEN),
 )
 
+# postgresql://user:password@host, …?password=…, user:password
+_PASSWORD = re.compile(r"://[^\s/?#:]*:([^\s/?#]*)@|[?&]password=([^&\s]+)|\A[^\s:/]+:(?!//)(.+)\Z")
+FEW_CHARACTERS = 6  # of a password: a shorter one is a word of many a text
+
 
 def scrub(text: str, secrets: Iterable[str] = ()) -> str:
     """Returns the text with every secret, in any form it may travel in, replaced by `[hidden]`.
 
-    Replaced are each value of `secrets` (of any length; empty ones are skipped), its URL-quoted, HTML- and JSON-escaped
-    and base64 forms, a word that begins with the first 8 characters of a secret of 16 or more, credentials in URLs,
-    `Authorization` headers, parameters named like keys and tokens shaped like `sk-…`. Everything else is kept.
+    Replaced are each value of `secrets` (of any length; empty ones are skipped) and the password of 6 characters or more in
+    one that is an address or `user:password`, their URL-quoted, HTML- and JSON-escaped and base64 forms, a word that begins
+    with the first 8 characters of a secret of 16 or more, credentials in URLs, `Authorization` headers, parameters named
+    like keys and tokens shaped like `sk-…`. Everything else is kept.
     """
     text = _values(tuple(secrets)).sub(HIDDEN, text)
     for shape, replacement in _SHAPES:
@@ -67,8 +72,15 @@ def without_values(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
+def _passwords(secrets: Iterable[str]) -> Iterator[str]:
+    for secret in secrets:
+        for found in _PASSWORD.findall(secret):
+            yield from {password for password in (*found, *map(unquote, found)) if len(password) >= FEW_CHARACTERS}
+
+
 @functools.lru_cache(maxsize=64)
 def _values(secrets: tuple[str, ...]) -> re.Pattern[str]:
+    secrets = (*secrets, *_passwords(secrets))
     forms: set[str] = set()
     for secret in filter(None, secrets):
         raw = secret.encode("utf-8", "surrogatepass")

@@ -23,7 +23,8 @@ def write_lake(lake: Lake, copy: Path, *, is_erasure: bool = False) -> int:
     or written, UsageError where it is another warehouse's: it stays as it was. Raises WarehouseError after an erasure where
     files lie beside its data that it does not know.
     """
-    with attached(lake, is_writer=True) as con:
+    copy = copy.absolute()
+    with attached(lake, is_writer=True, also=[copy]) as con:
         # by the name of its file, which its views name
         before = _databases(con)
         con.execute(f"attach '{quoted(str(copy))}' (read_only)")

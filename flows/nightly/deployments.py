@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from flows.nightly.automations import DEAD, HEARTBEAT_S, apply, blocks_of, broke
 from flows.nightly.limits import limits_of
 from flows.settings import AUDIT_FOLDER, SILENT
 from flows.system.files import SHARED, write_text
+from flows.system.helper_processes import without_secret_settings
 from models_registry.errors import PromptauditError, UsageError, nearest, raise_all
 from models_registry.registry import Registry
 
@@ -195,9 +195,10 @@ def _deploy(project: dict[str, Any]) -> None:
         file = Path(folder) / "prefect.yaml"
         file.write_text(_yaml(project), encoding="utf-8")
         line = [sys.executable, "-P", "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)]
+        kept = {name: value for name, value in without_secret_settings().items() if name != AUDIT_FOLDER}
         done = subprocess.run(  # noqa: S603 - this interpreter, our own words
-            line, cwd=folder, env={name: value for name, value in os.environ.items() if name != AUDIT_FOLDER} | SILENT,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
+            line, cwd=folder, env=kept | SILENT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            check=False,
         )  # fmt: skip
     if done.returncode:
         # its words may quote the server's address with a password in it

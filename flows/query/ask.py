@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import decimal
 import itertools
@@ -9,15 +10,20 @@ import json
 import math
 import os
 import sys
-from typing import Any, TextIO
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 from flows.display.progress import visible
 from flows.display.spreadsheet import CsvRows
 from flows.query.tables import tables
-from flows.settings import Settings
+from flows.settings import Settings, settings_of
 from flows.warehouse import Warehouse
 from flows.warehouse.duckdb_file import stopped_after
-from models_registry.errors import WarehouseError
+from models_registry.errors import PromptauditError, WarehouseError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FORMATS = ("table", "csv", "json")
 PLAIN_WIDTH = 200  # of a table that no terminal shows
@@ -29,21 +35,7 @@ def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
 
     A query that DuckDB does not stop in time ends the process, with that line.
     """
-    seconds = settings.sql_seconds
-
-    def end() -> None:
-        out.flush()
-        sys.stderr.write(f"{WarehouseError(stopped_after(seconds))}\n")
-        sys.stderr.flush()
-        os._exit(WarehouseError.exit_code)
-
-    with Warehouse(settings.warehouse).published.query(
-        query, memory=settings.sql_memory, seconds=seconds, give_up=end
-    ) as (
-        columns,
-        rows,
-    ):
-        names = distinct_names(columns)
+    with _asked(settings, query, out) as (names, rows):
         if format_ == "json":
             out.write("[")
             for index, row in enumerate(rows):
@@ -57,8 +49,40 @@ def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
             written.row(map(shown, names))
             for row in rows:
                 written.row(shown(each) if isinstance(each, str) else each for each in map(_plain, row))
+        elif format_ == "arrow":
+            _frame(names, list(rows)).write_ipc(out.buffer)
         else:
             _table(names, rows, out)
+
+
+@contextlib.contextmanager
+def _asked(settings: Settings, query: str, out: TextIO) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:
+    seconds = settings.sql_seconds
+
+    def end() -> None:
+        out.flush()
+        sys.stderr.write(f"{WarehouseError(stopped_after(seconds))}\n")
+        sys.stderr.flush()
+        os._exit(WarehouseError.exit_code)
+
+    asked = Warehouse(settings.warehouse).published.query(
+        query, memory=settings.sql_memory, seconds=seconds, give_up=end
+    )
+    with asked as (columns, rows):
+        yield distinct_names(columns), rows
+
+
+def _frame(names: list[str], rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    """Returns rows as a frame; what it has no type for, a UUID, is text."""
+    import polars as pl
+
+    frame = pl.DataFrame(rows, schema=names, orient="row", strict=False, infer_schema_length=None)
+    texts = [
+        pl.Series(name, [None if value is None else str(value) for value in frame[name]], dtype=pl.String)
+        for name, kind in frame.schema.items()
+        if kind == pl.Object
+    ]
+    return frame.with_columns(texts)
 
 
 def distinct_names(names: list[str]) -> list[str]:
@@ -112,3 +136,16 @@ def _shown(value: Any) -> str:
         return f"{value:.6g}"
     text = visible(str(_plain(value))).replace("\n", "\\n")
     return text if len(text) <= 200 else text[:199] + "…"  # noqa: PLR2004 - a screen's worth
+
+
+def main() -> None:
+    """Answers the query on stdin in Arrow's file format: a process of its own ends with its time, whatever DuckDB is doing."""
+    try:
+        ask(settings_of(Path(sys.argv[1])), sys.stdin.read(), "arrow", sys.stdout)
+    except PromptauditError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+from flows.system.helper_processes import environment
 from flows.system.watcher import ENDED, MARK
 
 WATCHER = Path(__file__).with_name("watcher.py")
@@ -35,7 +36,7 @@ def guarded() -> Iterator[None]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        env={key: value for key, value in os.environ.items() if key != MARK},
+        env={name: value for name, value in environment().items() if name != MARK},
     )
     os.close(reading)
     try:

@@ -22,13 +22,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from flows.settings import SILENT
+from flows.settings import SILENT, secret_variables
 from flows.system.files import PRIVATE_UMASK
 from flows.system.garbage import collect_rarely
 
 _HIDDEN = (
     "_KEY", "_TOKEN", "APIKEY", "SECRET", "PASSWORD", "_PASS", "CREDENTIAL", "AUTH_STRING", "CONNECTION_URL", "DATABASE_URL",
-    "HEADERS", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "OPENLINEAGE",
+    "HEADERS", "OPENLINEAGE",
 )  # fmt: skip
 _HIDDEN_PARTS = frozenset({"KEY", "TOKEN", "PAT", "AUTH", "COOKIE", "BEARER"})
 FOLDER = "PROMPTAUDIT_CHILD_FOLDER"
@@ -147,7 +147,16 @@ def _read(requests: queue.Queue[str]) -> NoReturn:
 def is_hidden(name: str) -> bool:
     """Returns whether a variable of this name may hold a key or a password."""
     upper = name.upper()
-    return any(word in upper for word in _HIDDEN) or not _HIDDEN_PARTS.isdisjoint(upper.split("_"))
+    return (
+        upper in secret_variables()
+        or any(word in upper for word in _HIDDEN)
+        or not _HIDDEN_PARTS.isdisjoint(upper.split("_"))
+    )
+
+
+def without_secret_settings() -> dict[str, str]:
+    """Returns this process's environment for one of ours that has business with providers' keys, and with no secret setting."""
+    return {name: value for name, value in os.environ.items() if name.upper() not in secret_variables()}
 
 
 def is_given(name: str) -> bool:

@@ -199,7 +199,7 @@ class Published:
         *,
         memory: str = "4GB",
         seconds: float = 60,
-        give_up: Callable[[], object] | None = None,
+        give_up: Callable[[], object],
     ) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:
         """Yields the column names of one query of somebody else's, and its rows as they stream; the file is closed on leaving.
 

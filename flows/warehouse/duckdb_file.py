@@ -20,6 +20,7 @@ import duckdb
 
 from flows.system.files import private_folder, put_in_place
 from flows.warehouse.places import Places
+from flows.warehouse.reaching_out import refuse_reaching_out
 from models_registry.errors import WarehouseError, WarehouseLocked
 
 if TYPE_CHECKING:
@@ -174,6 +175,9 @@ def _published(path: Path, memory: str) -> Iterator[Connection]:
                 "allow_community_extensions": "false",
                 "memory_limit": memory,
                 "temp_directory": "",
+                "allow_persistent_secrets": "false",
+                "python_enable_replacements": "false",
+                "http_proxy": "none",  # the default is the environment's, with the password in it
                 "lock_configuration": "true",
             },
         )
@@ -245,7 +249,13 @@ def _translated(error: Exception, path: Path) -> WarehouseError:
         return WarehouseError(f"{path}: the disk is full; what had landed is kept: {text[:ONE_LINE]}")
     if "Permission denied" in text or "read-only" in text.lower() or "Read-only" in text:
         return WarehouseError(f"{path} cannot be written: permission denied")
-    return WarehouseError(f"{path}: {text[:ONE_LINE]}")
+    return WarehouseError(f"{path}: {_outside(error)}{text[:ONE_LINE]}")
+
+
+def _outside(error: Exception) -> str:
+    """Returns what precedes the words of an error about a file that a catalog, or a view in a copy, names."""
+    is_so = isinstance(error, duckdb.PermissionException)
+    return "what is published there leads to a file elsewhere, which is not read: " if is_so else ""
 
 
 def rewrite(path: Path) -> None:
@@ -285,7 +295,7 @@ def stream_published(  # noqa: PLR0913 - one query, and what limits it
     *,
     memory: str,
     seconds: float,
-    give_up: Callable[[], object] | None,
+    give_up: Callable[[], object],
     lake: Lake | None = None,
 ) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:
     """Yields the column names of one untrusted query on a published copy, and its rows as they stream.
@@ -301,10 +311,7 @@ def stream_published(  # noqa: PLR0913 - one query, and what limits it
             if n_statements != 1:
                 msg = f"one statement is asked at a time, found {n_statements}"
                 raise WarehouseError(msg)
-            if lake is not None:
-                from flows.warehouse.lake import refuse_reaching_out
-
-                refuse_reaching_out(con, query)
+            refuse_reaching_out(lambda asked, **values: con.execute(asked, values).fetchall(), query)
             with _limited(con, seconds, give_up):
                 cursor = con.execute(query)
             yield (
@@ -314,8 +321,8 @@ def stream_published(  # noqa: PLR0913 - one query, and what limits it
         except duckdb.InterruptException:
             raise WarehouseError(stopped_after(seconds)) from None
         except duckdb.Error as error:
-            msg = " ".join(str(error).partition("\n\n")[0].split())[:ONE_LINE] or type(error).__name__
-            raise WarehouseError(msg) from None
+            msg = _outside(error) + " ".join(str(error).partition("\n\n")[0].split())[:ONE_LINE]
+            raise WarehouseError(msg or type(error).__name__) from None
 
 
 def stopped_after(seconds: float) -> str:
@@ -323,7 +330,7 @@ def stopped_after(seconds: float) -> str:
     return f"the query was stopped after {seconds:g} s"
 
 
-def _streamed(cursor: Connection, seconds: float, give_up: Callable[[], object] | None) -> Iterator[tuple[Any, ...]]:
+def _streamed(cursor: Connection, seconds: float, give_up: Callable[[], object]) -> Iterator[tuple[Any, ...]]:
     """The rows of a query; the time that whoever takes them needs is not the query's."""
     while True:
         began = time.monotonic()

@@ -1,21 +1,21 @@
-"""The lake: what is published as a DuckLake, for readers of other machines, who need its catalog's address alone.
+"""The lake: what is published as a DuckLake, for readers of other machines, who need its catalog's address and its folder.
 
 The catalog is a database of Postgres, or a file for readers of one machine; the tables are Parquet files in a folder or a
-bucket. One process writes at a time, who publishes; DuckLake has no keys, so whole runs are exchanged.
+bucket. One process writes at a time, who publishes; DuckLake has no keys, so whole runs are exchanged. Whoever reads may not
+know who wrote: a connection reaches the catalog and the folder that its user named, and keys lie in secrets of DuckDB.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
+import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import duckdb
 from pydantic import SecretStr
@@ -24,20 +24,22 @@ from flows.settings import settings_of
 from flows.system.files import PRIVATE, private_folder
 from models_registry.errors import UsageError, WarehouseError
 
-CATALOGS = frozenset({"", "lake", "system", "temp"})
-"""The databases that somebody's query of a lake may name: its catalog is another."""
 CATALOG_WAIT_S = 30.0
 """How long a file that another program has open is waited for, in seconds."""
-NO_DOWNLOADS: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "allow_community_extensions": "false",
-}
-FUNCTIONS = frozenset({
-    "duckdb_columns", "duckdb_functions", "duckdb_schemas", "duckdb_tables", "duckdb_types", "duckdb_views",
-    "generate_series", "generate_subscripts", "json_each", "json_tree", "pragma_table_info", "range", "unnest",
-})  # fmt: skip
-"""The table functions that somebody's query of a lake may call: others reach the catalog's server or files."""
+_AWS = {
+    "key_id": "AWS_ACCESS_KEY_ID", "secret": "AWS_SECRET_ACCESS_KEY", "session_token": "AWS_SESSION_TOKEN",
+    "region": "AWS_DEFAULT_REGION",
+}  # fmt: skip
+_ADDRESS = re.compile(r"(?P<host>\[[^\]]*\]|[^:]*)(?::(?P<port>\d*))?")
+_CLOSED: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false", "python_enable_replacements": "false",
+}  # fmt: skip
+_ENDINGS = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
+"""Of the files that DuckDB looks for when it opens one."""
+_LOGIN = "lake_login"
+_CATALOG = "__ducklake_metadata_lake"
+"""The database by which DuckLake reads the catalog of the lake `lake`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,40 @@ class Lake:
     @property
     def password(self) -> str | None:
         """Returns the password in the catalog's address, before its host or as a parameter."""
-        if not self.is_on_postgres:
-            return None
+        return self._connection.get("password") if self.is_on_postgres else None
+
+    @property
+    def connection(self) -> str:
+        """Returns what libpq is told of the catalog's database: all of its address but the password."""
+        words = {name: value for name, value in self._connection.items() if value.strip(",") and name != "password"}
+        return " ".join(
+            f"{name}='{value.replace(chr(92), 2 * chr(92)).replace(chr(39), chr(92) + chr(39))}'"
+            for name, value in words.items()
+        )
+
+    @property
+    def _connection(self) -> dict[str, str]:
         parts = urlsplit(self.catalog.get_secret_value())
-        given = dict(parse_qsl(parts.query)).get("password")
-        return given if parts.password is None else unquote(parts.password)
+        login, _, hosts = parts.netloc.rpartition("@")
+        user, _, password = login.partition(":")
+        places = [_ADDRESS.fullmatch(each) for each in hosts.split(",")]
+        named = [
+            ("user", user), ("password", password), ("dbname", parts.path.removeprefix("/")),
+            ("host", ",".join(place["host"].strip("[]") if place else "" for place in places)),
+            ("port", ",".join(place["port"] or "" if place else "" for place in places)),
+            *(each.partition("=")[::2] for each in parts.query.split("&") if each),
+        ]  # fmt: skip
+        return {name: unquote(value) for name, value in named if value}
+
+    @property
+    def folder(self) -> str:
+        """Returns where its data lie, a folder or a prefix of a bucket, as its user named it and never as its catalog does."""
+        if self.data is None and self.is_on_postgres:
+            msg = "PROMPTAUDIT_LAKE_DATA: name the folder, or s3://bucket/prefix, of the lake's data"
+            raise UsageError(msg)
+        if self.data is not None and "://" in self.data:
+            return f"{self.data.rstrip('/')}/"
+        return f"{Path(f'{self}.data' if self.data is None else self.data).absolute()}{os.sep}"
 
     def __str__(self) -> str:
         """Returns the catalog's address without its password."""
@@ -85,47 +116,9 @@ def lake_of_settings() -> Lake | None:
 
 @contextmanager
 def read_lake(lake: Lake, memory: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yields a reader's connection whose queries name tables as those of a published copy do; limited as there.
-
-    It reads files of the lake alone. What is not ours goes through `refuse_reaching_out` first.
-    """
-    with attached(lake, is_writer=False) as con:
-        ((folder,),) = con.execute("select data_path from ducklake_settings('lake')").fetchall()
-        con.execute("set memory_limit = $memory", {"memory": memory})
-        con.execute("set temp_directory = ''")
-        con.execute("set allowed_directories = $folders", {"folders": [folder]})
-        con.execute("set enable_external_access = false")
-        con.execute("set lock_configuration = true")
+    """Yields a reader's connection whose queries name tables as those of a published copy do; limited as there."""
+    with attached(lake, is_writer=False, memory=memory) as con:
         yield con
-
-
-def refuse_reaching_out(con: duckdb.DuckDBPyConnection, query: str) -> None:
-    """Raises WarehouseError of a query that is no SELECT, or calls what reaches beyond the tables of the lake."""
-    ((written,),) = con.execute("select json_serialize_sql($query)", {"query": query}).fetchall()
-    tree = json.loads(written)
-    if tree["error"]:
-        if tree["error_type"] == "parser":
-            return  # DuckDB says what is wrong with it
-        msg = "a lake answers SELECT alone"
-        raise WarehouseError(msg)
-    for node in _nodes(tree):
-        name = node["function"]["function_name"] if node.get("type") == "TABLE_FUNCTION" else None
-        if name is not None and name not in FUNCTIONS:
-            msg = f"{name}(): a query of a lake reads its tables, and calls {', '.join(sorted(FUNCTIONS))}"
-            raise WarehouseError(msg)
-        catalog, schema = (str(node.get(part, "")).casefold() for part in ("catalog_name", "schema_name"))
-        if node.get("type") == "BASE_TABLE" and (catalog not in CATALOGS or schema.startswith("__ducklake")):
-            msg = "a query of a lake reads its tables, and not its catalog"
-            raise WarehouseError(msg)
-
-
-def _nodes(tree: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(tree, dict):
-        yield tree
-        tree = list(tree.values())
-    if isinstance(tree, list):
-        for each in tree:
-            yield from _nodes(each)
 
 
 def vacuum(lake: Lake) -> None:
@@ -133,22 +126,28 @@ def vacuum(lake: Lake) -> None:
 
     Raises WarehouseError where a reader is in its way for longer than `CATALOG_WAIT_S`.
     """
-    with _one_line(lake), duckdb.connect(config=NO_DOWNLOADS) as con:
-        _load_postgres(con, lake)
-        options = quote(f"-c lock_timeout={CATALOG_WAIT_S:g}s")
-        address = f"{lake}{'&' if urlsplit(str(lake)).query else '?'}options={options}"
-        con.execute(f"attach '{quoted(address)}' as catalog (type postgres)")
+    with _one_line(lake), duckdb.connect(config=_CLOSED) as con:
+        _know_login(con, lake)
+        address = f"{lake.connection} options='-c lock_timeout={CATALOG_WAIT_S:g}s'"
+        con.execute(f"attach '{quoted(address)}' as catalog (type postgres{_login(lake, 'secret')})")
         con.execute("call postgres_execute('catalog', 'vacuum full', use_transaction => false)")
 
 
 @contextmanager
-def attached(lake: Lake, *, is_writer: bool) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yields a connection whose database `lake` it is, and the one that is used; errors leave as one line without a secret."""
+def attached(
+    lake: Lake, *, is_writer: bool, memory: str | None = None, also: Sequence[Path] = ()
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yields a connection whose database `lake` it is, and the one that is used; errors leave as one line without a secret.
+
+    It reaches the lake's catalog and folder and the DuckDB files `also`, and nothing else; with `memory` it writes no
+    temporary files either.
+    """
+    limits = {} if memory is None else {"memory_limit": memory, "temp_directory": ""}
     with _one_line(lake):
-        con = duckdb.connect(config=NO_DOWNLOADS)
+        con = duckdb.connect(config=_CLOSED | limits)
     try:
         with _one_line(lake):
-            _attach(con, lake, is_writer=is_writer)
+            _attach(con, lake, is_writer=is_writer, also=also)
             con.execute("use lake")
         with _one_line(lake) if is_writer else _as_it_is():
             yield con
@@ -156,32 +155,73 @@ def attached(lake: Lake, *, is_writer: bool) -> Iterator[duckdb.DuckDBPyConnecti
         con.close()
 
 
-def _attach(con: duckdb.DuckDBPyConnection, lake: Lake, *, is_writer: bool) -> None:
+def _attach(con: duckdb.DuckDBPyConnection, lake: Lake, *, is_writer: bool, also: Sequence[Path]) -> None:
     con.execute(f"load '{quoted(_extension('ducklake'))}'")
+    files = list(also)
     if lake.is_on_postgres:
-        _load_postgres(con, lake)
-    elif not is_writer and not Path(str(lake)).is_file():
+        _know_login(con, lake)
+    elif is_writer or Path(str(lake)).is_file():
+        files.append(Path(str(lake)))
+    else:
         msg = f"{lake}: no lake is there; who publishes with PROMPTAUDIT_LAKE makes it"
         raise WarehouseError(msg)
-    _allow_s3(con)
+    _know_keys(con, lake)
+    if not lake.is_on_postgres:
+        # before anything of the catalog is read: it may be somebody else's, whose tables may be views that read files
+        _close(con, lake, files)
     if is_writer:
-        _attach_as(con, lake, f"data_inlining_row_limit 0, data_path '{quoted(_folder(lake))}'")
+        if "://" not in lake.folder:
+            private_folder(Path(lake.folder))
+        _attach_as(con, lake, "data_inlining_row_limit 0")
         if not lake.is_on_postgres:
             Path(str(lake)).chmod(PRIVATE)
-        return
-    _attach_as(con, lake, "read_only")
-    # else each query would see the publication that is newest by then
-    ((newest,),) = con.execute("select max(snapshot_id) from ducklake_snapshots('lake')").fetchall()
-    con.execute("detach lake")
-    _attach_as(con, lake, f"read_only, snapshot_version {newest:d}")
+    else:
+        _attach_as(con, lake, "read_only")
+        # else each query would see the publication that is newest by then
+        ((newest,),) = con.execute("select max(snapshot_id) from ducklake_snapshots('lake')").fetchall()
+        con.execute("detach lake")
+        _attach_as(con, lake, f"read_only, snapshot_version {newest:d}")
+    if lake.is_on_postgres:  # which runs its own views, and is attached by a connection alone that is not closed yet
+        _close(con, lake, files)
+    _refuse_foreign(con, lake)
+
+
+def _close(con: duckdb.DuckDBPyConnection, lake: Lake, files: Sequence[Path]) -> None:
+    """Lets a connection reach the folder of a lake and these DuckDB files, and nothing else from now on."""
+    con.execute("set allowed_directories = $folders", {"folders": [lake.folder]})
+    names = [f"{file.absolute()}{ending}" for file in files for ending in _ENDINGS]
+    con.execute("set allowed_paths = $names", {"names": names})
+    con.execute("set enable_external_access = false")
+    con.execute("set lock_configuration = true")
+
+
+def _refuse_foreign(con: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+    """Raises WarehouseError of a catalog that leads to another folder, or that has code: what is published is tables alone."""
+    ((folder,),) = con.execute(f"select value from {_CATALOG}.ducklake_metadata where key = 'data_path'").fetchall()  # noqa: S608
+    if folder != lake.folder:
+        msg = (
+            f"the lake {lake}: its catalog says that its data lie in {folder}, and {lake.folder} alone is read; where you trust "
+            "that place, name it in PROMPTAUDIT_LAKE_DATA"
+        )
+        raise WarehouseError(msg)
+    planted = con.execute(
+        "select 'view ' || view_name from duckdb_views() where database_name = 'lake' and not internal "
+        "union all select 'macro ' || function_name from duckdb_functions() where database_name = 'lake' and not internal"
+    ).fetchall()
+    if planted:
+        msg = f"the lake {lake}: it has the {planted[0][0]}, and promptaudit publishes tables alone: it is not read"
+        raise WarehouseError(msg)
 
 
 def _attach_as(con: duckdb.DuckDBPyConnection, lake: Lake, how: str) -> None:
-    catalog = f"postgres:{lake}" if lake.is_on_postgres else str(lake)
+    catalog = f"postgres:{lake.connection}" if lake.is_on_postgres else str(Path(str(lake)).absolute())
     ends_at = time.monotonic() + CATALOG_WAIT_S
     while True:
         try:
-            con.execute(f"attach 'ducklake:{quoted(catalog)}' as lake ({how})")
+            con.execute(
+                f"attach 'ducklake:{quoted(catalog)}' as lake ({how}, data_path '{quoted(lake.folder)}', override_data_path true"
+                f"{_login(lake, 'meta_secret')})"
+            )
         except duckdb.IOException as error:
             if "Conflicting lock" not in str(error) or time.monotonic() > ends_at:
                 raise
@@ -190,41 +230,36 @@ def _attach_as(con: duckdb.DuckDBPyConnection, lake: Lake, how: str) -> None:
             return
 
 
-def _load_postgres(con: duckdb.DuckDBPyConnection, lake: Lake) -> None:
-    """Lets DuckDB reach Postgres, and libpq know the password: an address is shown to whoever asks which databases there are."""
+def _know_login(con: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+    """Lets DuckDB reach Postgres, the password in a secret of its own: an address is shown in errors and lists of databases."""
     con.execute(f"load '{quoted(_extension('postgres_scanner'))}'")
     if lake.password is not None:
-        os.environ["PGPASSWORD"] = lake.password
+        con.execute(f"create secret {_LOGIN} (type postgres, password '{quoted(lake.password)}')")
 
 
-def _allow_s3(con: duckdb.DuckDBPyConnection) -> None:
-    """Lets DuckDB reach S3 with the variables of AWS, where there are any."""
-    variables = {
-        "key_id": "AWS_ACCESS_KEY_ID", "secret": "AWS_SECRET_ACCESS_KEY", "session_token": "AWS_SESSION_TOKEN",
-        "region": "AWS_DEFAULT_REGION",
-    }  # fmt: skip
-    found = {name: os.environ[variable] for name, variable in variables.items() if os.environ.get(variable)}
-    if "key_id" not in found or importlib.util.find_spec("duckdb_extension_httpfs") is None:
+def _login(lake: Lake, parameter: str) -> str:
+    return "" if lake.password is None or not lake.is_on_postgres else f", {parameter} '{_LOGIN}'"
+
+
+def _know_keys(con: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+    """Lets DuckDB reach the lake's bucket, where it is in one, with the variables of AWS, where there are any.
+
+    Keys are in secrets, for that bucket alone: settings, in which DuckDB itself puts them, are there for every query to read.
+    """
+    ((proxy,),) = con.execute("select current_setting('http_proxy')").fetchall()
+    # DuckDB takes the environment's, and none with a login in it
+    con.execute("set http_proxy = $proxy", {"proxy": proxy.rpartition("@")[2]})
+    found = {name: os.environ[variable] for name, variable in _AWS.items() if os.environ.get(variable)}
+    if "://" not in lake.folder or "key_id" not in found or importlib.util.find_spec("duckdb_extension_httpfs") is None:
         return
+    con.execute(f"load '{quoted(_extension('httpfs'))}'")
+    for setting in ("s3_access_key_id", "s3_secret_access_key", "s3_session_token"):
+        con.execute(f"set {setting} = ''")
     endpoint = urlsplit(os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or "")
     if endpoint.netloc:
         found |= {"endpoint": endpoint.netloc, "url_style": "path", "use_ssl": str(endpoint.scheme == "https").lower()}
-    con.execute(f"load '{quoted(_extension('httpfs'))}'")
-    written = ", ".join(f"{name} '{quoted(value)}'" for name, value in found.items())
+    written = ", ".join(f"{name} '{quoted(value)}'" for name, value in {"scope": lake.folder, **found}.items())
     con.execute(f"create secret (type s3, {written})")
-
-
-def _folder(lake: Lake) -> str:
-    """Returns where a lake's data are written, made where it is a folder of this machine."""
-    data = lake.data
-    if data is None and lake.is_on_postgres:
-        msg = "PROMPTAUDIT_LAKE_DATA: name the folder, or s3://bucket/prefix, of the lake's data"
-        raise UsageError(msg)
-    if data is not None and "://" in data:
-        return f"{data.rstrip('/')}/"
-    path = Path(f"{lake}.data" if data is None else data).absolute()
-    private_folder(path)
-    return f"{path}{os.sep}"
 
 
 def _extension(name: str) -> str:
@@ -252,7 +287,8 @@ def _one_line(lake: Lake) -> Iterator[None]:
         yield
     except duckdb.Error as error:
         text = " ".join(str(error).split())
-        for secret in filter(None, (lake.password, quote(lake.password or "", safe=""))):
+        keys = [os.environ.get(_AWS[name]) for name in ("secret", "session_token", "key_id")]
+        for secret in filter(None, (lake.password, quote(lake.password or "", safe=""), *keys)):
             text = text.replace(secret, "***")
         msg = f"the lake {lake}: {text[:300]}"
         raise WarehouseError(msg) from None

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from flows.audit.shards.land_segments import askers_folder
 from flows.settings import PREFIX
+from flows.system.helper_processes import without_secret_settings
 from flows.system.shared_folder import SharedFolder
 from flows.warehouse import Warehouse
 
@@ -65,7 +66,7 @@ class ChildProcesses:
         """Starts an asker, which hears what this process is told beside its signals."""
         self._processes[shard] = subprocess.Popen(  # noqa: S603, ASYNC220 - this interpreter; it starts in a millisecond
             [*self._line, str(shard), str(self._n_shards)],
-            env=os.environ | self._environment,
+            env=without_secret_settings() | self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is this process's to pass on

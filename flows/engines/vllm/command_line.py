@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from flows.settings import Settings
+from flows.system.helper_processes import is_hidden
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from models_registry.model_cards import VllmServer
@@ -19,7 +19,6 @@ SILENT = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
 }
 _OURS = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV")  # of our environment, which is not vLLM's
-_SECRET = re.compile(r"(^|_)(KEY|KEYS|APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)(_|$)")
 _FOR_DOWNLOADS = ("HF_TOKEN", "HF_TOKEN_PATH", "HUGGING_FACE_HUB_TOKEN")
 _NO_FLAGS = ("start_timeout_s",)  # ours to wait by
 
@@ -68,7 +67,7 @@ def environment() -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name not in _OURS and (name in _FOR_DOWNLOADS or not _SECRET.search(name.upper()))
+        if name not in _OURS and (name in _FOR_DOWNLOADS or not is_hidden(name))
     }
     # without the working folder on its path: a file there could stand in for any of its modules
     return {**kept, **SILENT, "PYTHONSAFEPATH": "1"}

@@ -98,17 +98,19 @@ class Audits:
         return Run(audit_run_id=found.audit_run_id, audit_id=found.audit_id, warehouse=self.warehouse)
 
     def sql(self, query: str) -> pl.DataFrame:
-        """Returns the rows of one query of the published copy, which reaches no file and no network, as `promptaudit sql`."""
+        """Returns the rows of one query of the published copy, or the lake, which reaches nothing else, as `promptaudit sql`.
+
+        It is asked in a process of its own, which ends when `PROMPTAUDIT_SQL_SECONDS` are over.
+        """
         import polars as pl
 
-        from flows.query.ask import distinct_names
-
-        settings = settings_of(self.warehouse)
-        with Warehouse(self.warehouse).published.query(
-            query, memory=settings.sql_memory, seconds=settings.sql_seconds
-        ) as (columns, rows):
-            names = distinct_names(columns)
-            return pl.DataFrame(list(rows), schema=names, orient="row", strict=False, infer_schema_length=None)
+        asked = subprocess.run(  # noqa: S603 - this interpreter, and a path
+            [sys.executable, "-P", "-m", "flows.query.ask", str(self.warehouse)],
+            input=query.encode(errors="backslashreplace"), capture_output=True, start_new_session=True, check=False,
+        )  # fmt: skip
+        if asked.returncode:
+            raise _error(asked.stderr.decode(errors="replace").strip().rpartition("\n")[2])
+        return pl.read_ipc(asked.stdout)
 
 
 def open(warehouse: str | Path = "warehouse") -> Audits:  # noqa: A001 - pa.open

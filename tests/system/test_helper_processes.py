@@ -1,0 +1,59 @@
+"""What our own processes are started with: none has a secret that it has no use for."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import psutil
+import pytest
+from pydantic import SecretStr
+
+from flows.engines.own_code import secrets
+from flows.engines.vllm import command_line
+from flows.settings import Settings, secret_variables
+from flows.system.child_processes import guarded
+from flows.system.helper_processes import environment, is_hidden, without_secret_settings
+from flows.system.watcher import MARK
+
+SECRET = "postgresql://me:s3cr3t-of-a-setting@127.0.0.1/db"  # noqa: S105
+
+
+@pytest.fixture(autouse=True)
+def _settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in secret_variables():
+        monkeypatch.setenv(name, SECRET)
+        monkeypatch.setenv(name.lower(), SECRET)
+    monkeypatch.setenv("A_PROVIDERS_API_KEY", "sk-of-a-provider")
+
+
+def test_every_secret_setting_is_known_by_its_type() -> None:
+    assert {
+        "PROMPTAUDIT_LAKE",
+        "PROMPTAUDIT_VIEW_LOGIN",
+        "PROMPTAUDIT_NOTIFY",
+        "PROMPTAUDIT_HEARTBEAT_URL",
+    } <= secret_variables()
+    shown = Settings().model_dump_json()
+    assert SECRET not in shown
+    assert shown.count(str(SecretStr(SECRET))) == len(secret_variables())
+    assert all(is_hidden(name) and is_hidden(name.lower()) for name in secret_variables())
+    assert not is_hidden("PROMPTAUDIT_WAREHOUSE")
+    assert SECRET in secrets()
+
+
+def test_no_child_has_a_secret_setting_and_those_that_ask_providers_have_their_keys() -> None:
+    for given in (environment(), without_secret_settings(), command_line.environment()):
+        assert SECRET not in given.values()
+    assert "A_PROVIDERS_API_KEY" in without_secret_settings()
+    assert "A_PROVIDERS_API_KEY" not in environment() | command_line.environment()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another user's processes may not show what they were started with")
+def test_the_watcher_has_neither(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(MARK, raising=False)
+    with guarded():
+        (watcher,) = (each for each in psutil.Process().children() if os.environ[MARK] in each.cmdline())
+        given = watcher.environ()
+    assert MARK not in given
+    assert not {SECRET, "sk-of-a-provider"} & set(given.values())
