@@ -152,8 +152,8 @@ def read_message(folder: SharedFolder, name: str, kind: type[MessageT]) -> Messa
         return kind.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        msg = f"{name}: no message of a run's askers: {f'{field}: ' if field else ''}{first['msg']}; both sides need the same version of promptaudit"
+        what = ": ".join(filter(None, (".".join(str(part) for part in first["loc"]), first["msg"])))
+        msg = f"{name}: no message of a run's askers: {what}; both sides need the same version of promptaudit"
         raise BrokenFile(msg) from None
 
 
