@@ -109,7 +109,7 @@ def test_verdicts(completion: str, expected: Verdict) -> None:
         "{'reason': 'It says 'x', 'match': true' is claimed', 'match': false}",
         "{'match': true, 'match': false}",
         "{'match': None}",
-        "{'match': tru}",
+        "{'match': yes}",
         "{'match': {'match': true}}",
         "{'match': true, 'reason': 'cut off",
         "{'match': true 'reason': 'x'}",
