@@ -153,7 +153,8 @@ def read_message(folder: SharedFolder, name: str, kind: type[MessageT]) -> Messa
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
-        msg = f"{name}: no message of a run's askers: {f'{field}: ' if field else ''}{first['msg']}; both sides need the same version of promptaudit"
+        place = f"{field}: {first['msg']}" if field else first["msg"]
+        msg = f"{name}: no message of a run's askers: {place}; both sides need the same version of promptaudit"
         raise BrokenFile(msg) from None
 
 
