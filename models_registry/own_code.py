@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Literal
 
 from models_registry.base import Card
-from models_registry.code_folder import folder_sha256
 from models_registry.errors import CardError, nearest
 from models_registry.model_cards import ModelCard
 from models_registry.rephraser_cards import RephraserCard
@@ -108,6 +107,8 @@ class CodeFinder:
 
     def _folder(self, named: frozenset[Path] = frozenset()) -> str:
         if named not in self._sha256:
+            from models_registry.code_folder import folder_sha256  # most registries name no code
+
             self._sha256[named] = folder_sha256(self._root, named)
         return self._sha256[named]
 

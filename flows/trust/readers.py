@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from flows.display.progress import visible
-from flows.engines.code_copies import copied
 from flows.settings import settings_of
 from flows.trust.store import load, trust_file
 from models_registry.code_folder import folder_sha256
@@ -50,6 +49,8 @@ def _trusted(reader: str, who: str, named: object, known: list[Code]) -> Trusted
     same = [code for code in alike if code.place is None or code.sha256 == sha256]
     as_it_was = next((code for code in same if _is_as_it_was(code, sha256)), None)
     if as_it_was is not None:
+        from flows.engines.code_copies import copied
+
         file, folder = (None, None) if as_it_was.folder is None else (str(copied(as_it_was)), str(as_it_was.folder))
         return {"reader": reader, "function": function, "file": file, "sha256": as_it_was.sha256, "folder": folder}
     if same:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flows.audit.check_cards.cards import AuditCards, Errors
-from flows.system.helper_processes import is_given
 from flows.trust.refuse import code_in
 from models_registry.cards import RephraserCard
 from models_registry.errors import CardError
 from models_registry.own_code import problem_of
+from models_registry.registry import Entry
 
 
 def check_code(cards: AuditCards) -> Errors:
@@ -18,12 +20,19 @@ def check_code(cards: AuditCards) -> Errors:
             for use in uses:
                 yield CardError(f"{use.where}: {use.card} names {code}: {problem}")
     for name, entry in cards.used["rephrasers"].items():
-        for index, variable in enumerate(entry.card.environment if isinstance(entry.card, RephraserCard) else ()):
-            if not is_given(variable):
-                where = entry.where(name, "environment", index)
-                yield CardError(
-                    f"{where}: {variable} is not given to a command: it may hold a key, or say what Python imports"
-                )
+        if isinstance(entry.card, RephraserCard) and entry.card.environment:
+            yield from _refused_variables(name, entry, entry.card.environment)
+
+
+def _refused_variables(name: str, entry: Entry, variables: Sequence[str]) -> Errors:
+    from flows.system.helper_processes import is_given
+
+    for index, variable in enumerate(variables):
+        if not is_given(variable):
+            where = entry.where(name, "environment", index)
+            yield CardError(
+                f"{where}: {variable} is not given to a command: it may hold a key, or say what Python imports"
+            )
 
 
 def named_code(cards: AuditCards) -> list[str]:

@@ -152,8 +152,9 @@ def read_message(folder: SharedFolder, name: str, kind: type[MessageT]) -> Messa
         return kind.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
-        what = ": ".join(filter(None, (".".join(str(part) for part in first["loc"]), first["msg"])))
-        msg = f"{name}: no message of a run's askers: {what}; both sides need the same version of promptaudit"
+        field = ".".join(str(part) for part in first["loc"])
+        place = f"{field}: {first['msg']}" if field else first["msg"]
+        msg = f"{name}: no message of a run's askers: {place}; both sides need the same version of promptaudit"
         raise BrokenFile(msg) from None
 
 
