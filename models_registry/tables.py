@@ -13,7 +13,6 @@ import polars as pl
 from models_registry.errors import DataError
 from models_registry.read_csv import MAX_TEXT, csv_frame, most_cells, refuse_cells, refuse_columns
 from models_registry.read_json import escape, json_of, lines_of
-from models_registry.read_parquet import parquet_frame
 
 __all__ = ["ESCAPED", "MAX_TEXT", "escape", "read_text_table", "refuse_long_texts"]
 
@@ -82,6 +81,8 @@ def _nearest_file(path: Path) -> str:
 
 
 def _parquet(path: Path, shown: str) -> pl.DataFrame:
+    from models_registry.read_parquet import parquet_frame  # most commands read none
+
     frame = parquet_frame(path, shown)
     texts = []
     for name, dtype in frame.schema.items():
