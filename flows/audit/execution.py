@@ -29,6 +29,7 @@ from flows.marts.publish import publish
 from flows.marts.transform import Part, transform
 from flows.report import report
 from flows.report.comparison_page.page import write_again
+from flows.report.summary_unread import unread_answers
 from flows.warehouse import Warehouse
 from flows.warehouse.sql import sql
 from models_registry.cards import FormatLimits
@@ -170,7 +171,10 @@ class Execution:
             kept = self.warehouse.published
             stays = f"; {kept.path} stays as it was" if kept.exists() else ""
             why = "every prompt variant is quarantined" if is_empty else "the format gate failed"
-            msg = f"{why}: {result.failures[0]} ({len(result.failures)} in all){self._last_error()}{stays}"
+            rows = self.warehouse.read(sql("audit", "unread_answers"), run=self.audit_run_id)
+            advice = unread_answers(rows, "import" if self.design is None else "run")
+            unread = "".join(f"; {each.sentence}" for each in advice)
+            msg = f"{why}: {result.failures[0]} ({len(result.failures)} in all){self._last_error()}{unread}{stays}"
             raise MeasureError(msg)
 
     def judge(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.app import DEFAULT_AUDIT, WIDTH, AuditName, MaxRequests, MaxUsd, app, console, show, show_closing, state
+from flows.cli.app import DEFAULT_AUDIT, WIDTH, AuditName, MaxRequests, MaxUsd, app, console, show, state
 from flows.warehouse import Warehouse
 from models_registry.errors import UsageError
 
@@ -136,22 +136,28 @@ def _close(warehouse: Warehouse, result: RunResult) -> None:
     from flows.display.encode import encoded
     from flows.display.progress import visible
     from flows.report import comparison_rows
+    from flows.report.summary import summary_of
+    from flows.report.terminal.closing import closing_lines, first_lines
     from flows.report.terminal.scorecard import scorecard, scorecard_rows
 
     if result.is_pilot:
         show(result, "\n".join(lines_of(result)))
         return
+    run, text = result.audit_run_id, state.settings().text
     if state.as_json:
-        run = result.audit_run_id
         figures = {"scorecard": scorecard_rows(warehouse, run), "rule_against_judge": comparison_rows(warehouse, run)}
-        show({**encoded(result), **figures})
+        unread = [each.sentence for each in summary_of(warehouse, run, text).unread]
+        show({**encoded(result), **figures, "unread": unread})
         return
     screen = console(WIDTH)
     with warehouse.published.connect():
-        screen.print(scorecard(warehouse, result.audit_run_id, screen.width))
+        summary = summary_of(warehouse, run, text)
+        for line in first_lines(summary, screen.width):
+            sys.stdout.write(line + "\n")
+        screen.print(scorecard(warehouse, run, screen.width))
         for line in lines_of(result):
             sys.stdout.write(visible(line) + "\n")
-        show_closing(warehouse, result.audit_run_id)
+        show({}, "\n".join(closing_lines(summary, screen.width)))
 
 
 @app.command()

@@ -55,7 +55,12 @@ def markdown(data: ReportData) -> str:
 def opening(summary: Summary) -> list[str]:
     """Returns the outcome, what changed, what is worst and the next command, a sentence each."""
     outcome = summary.outcome
-    lines = [f"{outcome.word}: {outcome.reason}", *outcome.rules, *(cause.sentence for cause in summary.causes)]
+    lines = [
+        *(f"Not read: {sentence}." for sentence in summary.first),
+        f"{outcome.word}: {outcome.reason}",
+        *outcome.rules,
+    ]
+    lines += [cause.sentence for cause in summary.causes]
     if summary.worst is not None:
         lines.append(f"Worst: {summary.worst.group}, {summary.worst.label} {summary.worst.printed}.")
     return [*lines, f"Next: {summary.next_command}"]

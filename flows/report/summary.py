@@ -13,6 +13,7 @@ from flows.report.ask_copy import Copy
 from flows.report.queries import query
 from flows.report.summary_causes import Cause, base_of, causes_of, last_comparable
 from flows.report.summary_example import Example, example_of, flip_of
+from flows.report.summary_unread import UnreadAnswers, unread_answers
 from flows.report.summary_worst import Worst, worst_of
 from flows.warehouse import Row, Warehouse
 from models_registry.errors import CardError, UsageError, WarehouseError
@@ -42,16 +43,25 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What the first minute needs of a run. All texts are cut and safe to print; a page escapes them as any other text."""
+    """What the first minute needs of a run. All texts are cut and safe to print; a page escapes them as any other text.
+
+    Groups of which most answers could not be read, where another reader would read them, are never the worst.
+    """
 
     audit_run_id: str
     audit_id: str
     outcome: Outcome
     compared_with: str | None  # the last comparable run, in words; None: there is none
     causes: tuple[Cause, ...]
+    unread: tuple[UnreadAnswers, ...]
     worst: Worst | None
     example: Example | None
     next_command: str
+
+    @property
+    def first(self) -> tuple[str, ...]:
+        """Returns what has to be known before any figure: whose figures the reader of their answers made."""
+        return tuple(each.sentence for each in self.unread if each.groups)
 
 
 def summary_of(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> Summary:
@@ -81,6 +91,9 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
     references = {row["model_id"] for row in rows("references")}
     own = [row for row in scorecard if row["model_id"] not in references] or scorecard
     last = last_comparable(compared)
+    unread = unread_answers(copy.if_there(query("unread_answers")), copy.run["origin"])
+    unmeasured = {group for each in unread for group in each.groups}
+    own = [row for row in own if (row["model_id"], row["task_id"], row["strategy"]) not in unmeasured]
     worst = worst_of(copy, own, last)
     return Summary(
         audit_run_id=copy.run["audit_run_id"],
@@ -88,6 +101,7 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
         outcome=_outcome(copy.run, gate, scorecard),
         compared_with=base_of(last[0]) if last else None,
         causes=tuple(causes_of(copy, compared, gate)),
+        unread=unread,
         worst=worst,
         example=None
         if worst is None

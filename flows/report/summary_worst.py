@@ -72,9 +72,9 @@ class Worst:
 
 def worst_of(copy: Copy, scorecard: Sequence[Row], last: Sequence[Row]) -> Worst | None:
     """Returns what is worst among rows of the scorecard, `last` being the comparison with the last comparable night."""
-    models = {row["model_id"] for row in scorecard}
-    worse = [row for row in last if row["verdict"] == "regressed" and row["model_id"] in models]
-    worst = _moved(worse, scorecard) if worse else _highest(copy, scorecard, models)
+    known = {(row["model_id"], row["task_id"]) for row in scorecard}
+    worse = [row for row in last if row["verdict"] == "regressed" and (row["model_id"], row["task_id"]) in known]
+    worst = _moved(worse, scorecard) if worse else _highest(copy, scorecard, known)
     return None if worst is None or worst.strategy is None else replace(worst, wording=_wording_of(copy, worst))
 
 
@@ -107,11 +107,11 @@ def label_of(measure: str) -> str:
     return measure if column is None else column.label
 
 
-def _highest(copy: Copy, scorecard: Sequence[Row], models: set[str]) -> Worst | None:
+def _highest(copy: Copy, scorecard: Sequence[Row], known: set[tuple[str, str]]) -> Worst | None:
     """The group that depends most on the wording: by labels, else by right and wrong, else the worst by another measure."""
     return (
         _by_column(scorecard, OF_LABELS)
-        or _by_scores([row for row in copy.if_there(query("spreads")) if row["model_id"] in models])
+        or _by_scores([row for row in copy.if_there(query("spreads")) if (row["model_id"], row["task_id"]) in known])
         or _by_column(scorecard, LAST)
     )
 

@@ -18,13 +18,20 @@ BREAK = " \\"  # a shell reads on behind it
 NAME = 11  # characters before the text, as of the lines that say where a run's files are
 
 
+def first_lines(summary: Summary, width: int) -> list[str]:
+    """Returns the lines that go before any figure: which answers could not be read, and which reader would read them."""
+    return [line for sentence in summary.first for line in _told("unread", sentence, width)]
+
+
 def closing_lines(summary: Summary, width: int) -> list[str]:
     """Returns the lines, none wider than `width`; a command that is too long goes on after a backslash, as a shell reads it."""
-    lines = []
+    lines = first_lines(summary, width)
     if summary.worst is not None:
         lines += _told("worst", _worst(summary.worst), width)
     if summary.example is not None:
         lines += _told("example", _example(summary.example), width)
+    for each in summary.unread:
+        lines += [] if each.groups else _told("unread", each.sentence, width)
     return [*lines, *_typed("next", summary.next_command, width)]
 
 

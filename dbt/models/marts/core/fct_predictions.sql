@@ -37,7 +37,8 @@ final as (
         variants.quarantine_reason,
         -- as the server kept it apart, else as the completion shows it before the answer
         coalesce(
-            landed.reasoning, case when contains(landed.completion, '</') then shown_reasoning(landed.completion) end
+            landed.reasoning,
+            case when regexp_matches(landed.completion, '[<\[◁]|analysis') then shown_reasoning(landed.completion) end
         ) as reasoning,
         landed.finish_reason,
         landed.prompt_tokens,

@@ -7,29 +7,30 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.audit.reader_advice import FirstAnswer, better_reader, in_yaml
 from flows.system.keys import as_json
 from models_registry.task_cards import TaskCard
+from udfs.better_reader import SeenAnswer, better_reader, in_yaml
 from udfs.reading import read_answer
 
 JSON = ('{"verdict": "positive", "other": "negative"}', '{"verdict": "negative", "not": "positive"}')
 WORDS, MARKS = ("positive", "negative"), ("0", "1")
 
 
-def answers(*completions: str, labels: tuple[str, ...] = WORDS, reader: str = "exact") -> list[FirstAnswer]:
-    return [FirstAnswer(each, labels, read_answer(each, as_json(reader), labels).label) for each in completions]
+def answers(*completions: str, labels: tuple[str, ...] = WORDS, reader: str = "exact") -> list[SeenAnswer]:
+    return [SeenAnswer(each, labels, read_answer(each, as_json(reader), labels).label) for each in completions]
 
 
 @pytest.mark.parametrize(
     ("first", "reader", "n_more"),
     [
+        (answers("positive", "Negative.", "**positive**"), "label", 2),
         (answers("positive", "It is negative.", "Positive!"), "label_in_text", 2),
-        (answers("1", "1.", "00, I am sure", labels=MARKS), "first_integer", 2),
+        (answers("1", "1, yes", "00, I am sure", labels=MARKS), "first_integer", 2),
         (answers(*JSON), {"json_field": "verdict"}, 2),
         (answers("<think>negative?</think> It is positive."), "label_in_text", 1),
     ],
 )  # fmt: skip
-def test_the_reader_that_takes_the_most_is_named(first: list[FirstAnswer], reader: object, n_more: int) -> None:
+def test_the_reader_that_takes_the_most_is_named(first: list[SeenAnswer], reader: object, n_more: int) -> None:
     assert better_reader(first) == (reader, n_more)
 
 
@@ -52,10 +53,10 @@ def test_a_pattern_is_named_where_two_labels_stand_and_one_is_the_answer() -> No
         answers("positive", "negative"),  # all are read
         answers("It is positive, not negative"),  # two labels, and none is committed to
         # the first number is another label than the one that is read already
-        [FirstAnswer("0 or 1: 1", MARKS, "1"), FirstAnswer("0.", MARKS, None), FirstAnswer("1 or 0", MARKS, "0")],
+        [SeenAnswer("0 or 1: 1", MARKS, "1"), SeenAnswer("0.", MARKS, None), SeenAnswer("1 or 0", MARKS, "0")],
     ],
 )
-def test_no_reader_is_named_that_takes_none_or_reads_another_label(first: list[FirstAnswer]) -> None:
+def test_no_reader_is_named_that_takes_none_or_reads_another_label(first: list[SeenAnswer]) -> None:
     assert better_reader(first) is None
 
 

@@ -1,0 +1,73 @@
+"""Finds the tasks whose answers could not be read and which reader would read them: then the reader made the figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from flows.display.figures import cut, shown
+from flows.warehouse import Row
+from udfs.better_reader import SeenAnswer, better_reader, in_yaml
+
+Origin = Literal["run", "import"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadAnswers:
+    """A task with answers that its reader does not read and another would.
+
+    `groups` are the models and strategies of which most answers could not be read: none of their figures says anything.
+    """
+
+    task_id: str
+    n_unread: int
+    n_answers: int
+    reader: str | dict[str, str]
+    n_more: int
+    groups: frozenset[tuple[str, str, str]]
+    origin: Origin
+
+    @property
+    def sentence(self) -> str:
+        """Returns what a person is to know and to do, safe to print."""
+        reader = in_yaml(self.reader)
+        where = f"`--reader {reader}`" if self.origin == "import" and reader == self.reader else f"`reader: {reader}`"
+        place = "" if where.startswith("`--") else " in its task card"
+        return (
+            f"task '{cut(self.task_id, 60)}': {self.n_unread:,} of {self.n_answers:,} answers could not be read; "
+            f"{shown(where)}{place} would read {self.n_more:,} of them"
+        )
+
+
+def unread_answers(rows: Sequence[Row], origin: Origin) -> tuple[UnreadAnswers, ...]:
+    """Returns the tasks that another reader would read more answers of, by rows of `unread_answers`."""
+    found = []
+    for task_id, of_task in groupby(rows, lambda row: row["task_id"]):
+        answers = list(of_task)
+        best = better_reader(
+            [SeenAnswer(row["answer"], tuple(row["labels"]), row["label"], row["n"]) for row in answers]
+        )
+        if best is None:
+            continue
+        reader, n_more = best
+        n_of, n_unread_of = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
+        for row in answers:
+            group = (row["model_id"], task_id, row["strategy"])
+            n_of[group] += row["n"]
+            n_unread_of[group] += row["n"] * row["is_unread"]
+        first = answers[0]
+        found.append(
+            UnreadAnswers(
+                task_id=task_id,
+                n_unread=first["n_unread"],
+                n_answers=first["n_answers"],
+                reader=reader,
+                n_more=n_more,
+                groups=frozenset(group for group in n_of if 2 * n_unread_of[group] > n_of[group]),
+                origin=origin,
+            )
+        )
+    return tuple(found)
