@@ -16,6 +16,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import promptaudit as pa
 from flows.query.analyses import analyses, analysis
 from flows.warehouse import Warehouse
 from models_registry.mart_columns import dbt_project
@@ -202,3 +203,20 @@ def test_memory_is_limited(folder: Path) -> None:
     ended = promptaudit(folder, "sql", query, PROMPTAUDIT_SQL_MEMORY="100MB")
     assert ended.code == 2
     assert "Out of Memory" in ended.err
+
+
+def test_the_door_from_python_keeps_the_limits_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = pa.open(folder / "warehouse")
+    row = opened.sql(
+        "select n, '00000000-0000-0000-0000-000000000001'::uuid as id, [n] as l, null as nothing from t"
+    ).row(0)
+    assert row == (1, "00000000-0000-0000-0000-000000000001", [1], None)
+    with pytest.raises(
+        pa.PromptauditError, match=r"WarehouseError: current_setting\(\): a query calls no function that"
+    ):
+        opened.sql("select current_setting('memory_limit')")
+    monkeypatch.setenv("PROMPTAUDIT_SQL_SECONDS", "1")
+    started = time.monotonic()
+    with pytest.raises(pa.PromptauditError, match=r"^WarehouseError: the query was stopped after 1 s$"):
+        opened.sql("select length(repeat('a', 2000000000) || repeat('b', 2000000000))")
+    assert time.monotonic() - started < 40
