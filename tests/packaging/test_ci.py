@@ -40,7 +40,12 @@ def test_what_passes_alone_is_named_and_what_fails_again_fails(
     (tmp_path / "test_code.py").write_text(code)
     environment = {"PATH": os.environ["PATH"], "PYTHON": sys.executable}
     done = subprocess.run(
-        [TESTS, "WORKERS=0", "PYTEST_ARGS=-rs"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [TESTS, "WORKERS=0", "PYTEST_ARGS=-rs"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode == 0) == ends_well, done.stdout
     assert ("FLAKY: test_code.py::test_fails_once" in done.stdout.splitlines()) == flaky
