@@ -32,7 +32,7 @@ LONG = (
     "comparison/test_compare.py", "end_to_end/test_judged_run.py", "comparison/test_confirmed_verdicts.py",
     "end_to_end/test_annotate.py", "end_to_end/test_night_resumes.py", "end_to_end/test_http_run.py",
     "lineage/openlineage/test_events.py", "udfs/test_calibration.py", "report/sections/test_sections_of_answers.py",
-    "end_to_end/test_stopped_by_gate.py", "dbt/test_unit_tests.py", "end_to_end/test_ground_truth.py",
+    "dbt/test_unit_tests.py", "end_to_end/test_ground_truth.py",
     "recorded_runs/test_import.py", "dbt/test_analyses.py", "dbt/test_measures.py", "packaging/test_wheel.py",
     "engines/openai_api/test_limits.py", "history/test_measure.py", "audit/test_ask_in_batches.py", "gate/test_check.py",
 )  # fmt: skip

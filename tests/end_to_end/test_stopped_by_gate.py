@@ -11,7 +11,7 @@ from tests.support.http_audit import query
 from tests.support.shell import promptaudit, sql
 from udfs.designs.stopping import N_LOOKS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
 N_SAMPLES, N_WORDINGS = 60, 6
 N_CELLS = N_SAMPLES * N_WORDINGS

@@ -17,7 +17,7 @@ from tests.support.provider_server import Provider, running_provider
 from tests.support.shell import Ended, promptaudit, sql
 from udfs.designs.stopping import N_LOOKS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 N_SAMPLES, N_WORDINGS, N_ASKS = 60, 6, 2
