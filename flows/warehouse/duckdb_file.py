@@ -150,7 +150,7 @@ def connect_published(path: Path, lake: Lake | None = None) -> Iterator[Connecti
         except duckdb.InterruptException:
             raise WarehouseError(stopped_after(MOST_LOOK_S)) from None
         except duckdb.Error as error:
-            raise _translated(error, path) from None
+            raise _translated(error, lake or path) from None
 
 
 def _reader(path: Path, lake: Lake | None, memory: str) -> AbstractContextManager[Connection]:
@@ -238,7 +238,7 @@ def _opened(path: Path, wait_s: float) -> Connection:
             return con
 
 
-def _translated(error: Exception, path: Path) -> WarehouseError:
+def _translated(error: Exception, path: Path | Lake) -> WarehouseError:
     text = " ".join(str(error).split())
     if "Conflicting lock" in text:
         holder = text.partition("Conflicting lock is held in ")[2].partition(". ")[0] or "another process"

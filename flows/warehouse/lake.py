@@ -85,12 +85,12 @@ class Lake:
     @property
     def folder(self) -> str:
         """Returns where its data lie, a folder or a prefix of a bucket, as its user named it and never as its catalog does."""
-        if self.data is None and self.is_on_postgres:
+        if not self.data and self.is_on_postgres:
             msg = "PROMPTAUDIT_LAKE_DATA: name the folder, or s3://bucket/prefix, of the lake's data"
             raise UsageError(msg)
-        if self.data is not None and "://" in self.data:
+        if self.data and "://" in self.data:
             return f"{self.data.rstrip('/')}/"
-        return f"{Path(f'{self}.data' if self.data is None else self.data).absolute()}{os.sep}"
+        return f"{Path(self.data or f'{self}.data').absolute()}{os.sep}"
 
     def __str__(self) -> str:
         """Returns the catalog's address without its password."""

@@ -118,9 +118,11 @@ def test_three_readers_with_the_catalog_s_address_see_whole_publications(
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     environment = {**os.environ, **lake.variables}
+    reader_file = tmp_path / "reader.py"
+    reader_file.write_text(READER)
     readers = [
         subprocess.Popen(
-            [sys.executable, "-c", READER, str(tmp_path / f"ready {number}"), "40"],
+            [sys.executable, str(reader_file), str(tmp_path / f"ready {number}"), "40"],
             cwd=elsewhere, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for number in range(3)
