@@ -29,7 +29,6 @@ from flows.marts.publish import publish
 from flows.marts.transform import Part, transform
 from flows.report import report
 from flows.report.comparison_page.page import write_again
-from flows.report.summary_unread import unread_answers
 from flows.warehouse import Warehouse
 from flows.warehouse.sql import sql
 from models_registry.cards import FormatLimits
@@ -170,6 +169,8 @@ class Execution:
             close_run(self.warehouse, self.audit_run_id, "failed")
             kept = self.warehouse.published
             stays = f"; {kept.path} stays as it was" if kept.exists() else ""
+            from flows.report.summary_unread import unread_answers
+
             why = "every prompt variant is quarantined" if is_empty else "the format gate failed"
             rows = self.warehouse.read(sql("audit", "unread_answers"), run=self.audit_run_id)
             advice = unread_answers(rows, "import" if self.design is None else "run")

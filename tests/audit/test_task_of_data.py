@@ -61,6 +61,12 @@ def test_what_cannot_be_told_is_said_in_a_line(tmp_path: Path, text: str, labels
     assert "\n" not in str(caught.value)
 
 
+def test_labels_that_differ_in_unicode_form_alone_are_one(tmp_path: Path) -> None:
+    path = written(tmp_path, "text,label\n" + "x,n\u00e3o\ny,na\u0303o\nz,sim\n" * 2)
+    assert columns_of(path).labels == ("n\u00e3o", "sim")
+    assert columns_of(path, ["na\u0303o", "sim"]).gold_label == "label"
+
+
 def test_a_gold_column_without_values_is_none(tmp_path: Path) -> None:
     found = columns_of(written(tmp_path, "text,label\nx,\ny,\n"), ["a", "c"])
     assert (found.gold_label, found.labels) == (None, ("a", "c"))

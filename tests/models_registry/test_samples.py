@@ -46,6 +46,19 @@ def test_every_format_reads_the_same(tmp_path: Path, name: str) -> None:
     ]
 
 
+def test_gold_labels_become_the_cards_in_whatever_unicode_form_they_are(tmp_path: Path) -> None:
+    composed, decomposed = "n\u00e3o", "na\u0303o"
+    write(tmp_path, rows(4).with_columns(gold=pl.Series([decomposed, composed, "sim", "nunca"])), "d.csv")
+    card = {
+        "labels": ["sim", composed], "instruction": "Sort it.",
+        "data": {"path": "d.csv", "input": "text", "gold_label": "gold", "gold_labels": {"nunca": decomposed}},
+    }  # fmt: skip
+    samples = load_samples("t", TaskCard.model_validate(card), tmp_path)
+    assert [sample.gold_label for sample in samples] == [composed, composed, "sim", composed]
+    with pytest.raises(ValueError, match="stands twice"):
+        TaskCard.model_validate({**card, "labels": ["sim", composed, decomposed]})
+
+
 def test_a_hub_dataset_is_loaded_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "org/small").mkdir(parents=True)
     rows(6).with_columns(gold=pl.Series([0, 0, 0, 1, 1, 1])).write_parquet(tmp_path / "org/small/test-00000.parquet")

@@ -945,6 +945,7 @@ def test_a_thousand_long_prompts_are_told_apart_in_a_second() -> None:
     assert set(variants) == {PromptVariant(index=0, instruction="Say: {question} so.")}
 
 
+<<<<<<< HEAD
 # ---------------------------------------------------------------- tables of spreadsheets, half characters
 def test_a_table_of_a_spreadsheet_with_decimal_commas_is_read(tmp_path: Path) -> None:
     lines = [
@@ -981,3 +982,43 @@ def test_a_field_that_nearly_stands_in_its_prompt_a_million_times_costs_no_time(
     began = time.process_time()
     assert template_of("a" * 2_000_000, {"text": "a" * 1_000_000}) == "a" * 2_000_000
     assert time.process_time() - began < 5
+=======
+# ---------------------------------------------------------------- labels and readers
+def test_labels_of_a_file_are_one_in_whatever_unicode_form_they_are(tmp_path: Path) -> None:
+    golds = ["n\u00e3o", "na\u0303o", "sim", "sim"] * 2
+    rows = [
+        {"model": "m", "sample_id": f"s{n}", "completion": gold, "gold_label": gold} for n, gold in enumerate(golds)
+    ]
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    import_predictions(warehouse, [write(tmp_path / "a.jsonl", *rows)], load_registry(), ImportOptions())
+    (labels,) = warehouse.read("select list(label order by label_index) as labels from raw.task_labels")
+    assert labels["labels"] == ["n\u00e3o", "sim"]
+    kept = warehouse.read("select distinct gold_label from raw.samples order by all")
+    assert [row["gold_label"] for row in kept] == ["n\u00e3o", "sim"]
+    said = warehouse.read("select distinct completion from raw.predictions order by all")
+    assert [row["completion"] for row in said] == sorted(set(golds))  # verbatim
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "reader"),
+    [
+        ({}, ImportOptions(), "label"),
+        ({}, ImportOptions(labels=("yes", "no")), "label"),
+        ({}, ImportOptions(reader="exact"), "exact"),
+        ({"kind": "classification", "labels": '["yes", "no"]'}, ImportOptions(), "label"),
+        ({"kind": "classification", "labels": '["yes", "no"]', "reader": '"exact"'}, ImportOptions(), "exact"),
+    ],
+)
+def test_a_fresh_task_is_read_by_label_unless_something_names_a_reader(
+    tmp_path: Path, columns: dict[str, str], options: ImportOptions, reader: str
+) -> None:
+    rows = [
+        {"model": "m", "sample_id": f"s{n}", "completion": "Yes.", "gold_label": gold, **columns}
+        for n, gold in enumerate(["yes", "no"] * 3)
+    ]
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    import_predictions(warehouse, [write(tmp_path / "a.jsonl", *rows)], load_registry(), options)
+    assert warehouse.read("select reader from raw.tasks") == [{"reader": json.dumps(reader)}]
+>>>>>>> h-answers

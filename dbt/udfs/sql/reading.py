@@ -28,7 +28,7 @@ def _own_readers() -> reading.OwnReaders:
 
 def shown_reasoning(completion: Column) -> Column:
     """Returns the reasoning block at the head of each completion; NULL where there is none."""
-    return pa.array([parted(text).reasoning for text in values_of(completion)], pa.string())
+    return pa.array([None if text is None else parted(text).reasoning for text in values_of(completion)], pa.string())
 
 
 def read_verdict(completion: Column, form: Column) -> Column:

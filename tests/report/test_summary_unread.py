@@ -1,0 +1,80 @@
+"""Where the reader made the figures, that is said before them: which answers it did not read, and which reader would."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flows.report.plain import opening
+from flows.report.summary import summary_of
+from flows.report.summary_unread import UnreadAnswers, unread_answers
+from flows.report.terminal.closing import closing_lines, first_lines
+from flows.warehouse import Row, Warehouse
+from tests.support.shell import promptaudit, sql
+
+LABELS = ["true", "false"]
+
+
+def row(model: str, answer: str, n: int, label: str | None = None) -> Row:
+    return {
+        "task_id": "t", "model_id": model, "strategy": "simple", "answer": answer, "label": label, "n": n,
+        "is_unread": label is None, "n_unread": 7, "n_answers": 17, "labels": LABELS,
+    }  # fmt: skip
+
+
+def test_groups_of_which_most_answers_are_unread_are_named() -> None:
+    rows = [
+        row("a", "true", 8, "true"),
+        row("a", "True.", 2),
+        row("b", "True.", 4),
+        row("b", "false", 2, "false"),
+        row("b", "hm", 1),
+    ]
+    (found,) = unread_answers(rows, "run")
+    assert (found.reader, found.n_more, found.groups) == ("label", 6, frozenset({("b", "t", "simple")}))
+    assert found.sentence == (
+        "task 't': 7 of 17 answers could not be read; `reader: label` in its task card would read 6 of them"
+    )
+    (recorded,) = unread_answers(rows, "import")
+    assert recorded.sentence.endswith("; `--reader label` would read 6 of them")
+
+
+def test_an_import_takes_a_reader_with_an_argument_from_a_card() -> None:
+    (found,) = unread_answers([row("a", '{"verdict": "true", "not": "false"}', 3)], "import")
+    assert "`reader: {json_field: verdict}` in its task card would read 3" in found.sentence
+
+
+@pytest.mark.parametrize("rows", [[], [row("a", "hm", 3)], [row("a", "true", 3, "true")]])
+def test_nothing_is_said_where_no_reader_would_read_more(rows: list[Row]) -> None:
+    assert unread_answers(rows, "run") == ()
+
+
+def test_a_hostile_name_is_safe_to_print() -> None:
+    rows = [{**row("a", "True", 1), "task_id": "\x1b[31m" + "t" * 99}]
+    (found,) = unread_answers(rows, "run")
+    assert isinstance(found, UnreadAnswers)
+    assert found.sentence.isprintable()
+
+
+@pytest.mark.slow
+def test_an_import_reads_case_and_says_first_what_another_reader_would_read(tmp_path: Path) -> None:
+    """Gold "true" against "True" printed "worst: micro-F1 0.000" and no word of the reader."""
+    lines = "".join(f"m,s{n},{said},{said.lower()}\n" for n, said in enumerate(["True", "False"] * 6))
+    (tmp_path / "answers.csv").write_text(f"model,sample_id,completion,gold_label\n{lines}")
+    read = promptaudit(tmp_path, "import", "answers.csv")
+    assert read.code == 0, read.err
+    assert "unread" not in read.out
+    exact = promptaudit(tmp_path, "import", "answers.csv", "--reader", "exact", "--audit", "exact")
+    assert exact.code == 0, exact.err
+    wanted = "task 'answers': 12 of 12 answers could not be read; `--reader label` would read 12 of them"
+    assert " ".join(exact.out.split()).count(f"unread {wanted}") == 2
+    assert exact.out.startswith("unread ")
+    assert "worst" not in exact.out
+    runs = sql(tmp_path, "select audit_id, audit_run_id, micro_f1 from marts.rpt_audit order by audit_id")
+    assert [(each["audit_id"], each["micro_f1"]) for each in runs] == [("answers", 1), ("exact", 0)]
+    summary = summary_of(Warehouse(tmp_path / "warehouse" / "audit.duckdb"), runs[1]["audit_run_id"])
+    assert opening(summary)[0] == f"Not read: {wanted}."
+    assert first_lines(summary, 200) == closing_lines(summary, 200)[:1]
+    page = (tmp_path / "warehouse" / "published" / "report.html").read_text(encoding="utf-8")
+    assert page.index("could not be read") < page.index("What changed")
