@@ -945,7 +945,6 @@ def test_a_thousand_long_prompts_are_told_apart_in_a_second() -> None:
     assert set(variants) == {PromptVariant(index=0, instruction="Say: {question} so.")}
 
 
-<<<<<<< HEAD
 # ---------------------------------------------------------------- tables of spreadsheets, half characters
 def test_a_table_of_a_spreadsheet_with_decimal_commas_is_read(tmp_path: Path) -> None:
     lines = [
@@ -982,7 +981,8 @@ def test_a_field_that_nearly_stands_in_its_prompt_a_million_times_costs_no_time(
     began = time.process_time()
     assert template_of("a" * 2_000_000, {"text": "a" * 1_000_000}) == "a" * 2_000_000
     assert time.process_time() - began < 5
-=======
+
+
 # ---------------------------------------------------------------- labels and readers
 def test_labels_of_a_file_are_one_in_whatever_unicode_form_they_are(tmp_path: Path) -> None:
     golds = ["n\u00e3o", "na\u0303o", "sim", "sim"] * 2
@@ -1021,4 +1021,3 @@ def test_a_fresh_task_is_read_by_label_unless_something_names_a_reader(
     warehouse.apply_schema()
     import_predictions(warehouse, [write(tmp_path / "a.jsonl", *rows)], load_registry(), options)
     assert warehouse.read("select reader from raw.tasks") == [{"reader": json.dumps(reader)}]
->>>>>>> h-answers
