@@ -304,7 +304,8 @@ class TaskCard(Card):
         names = self.label_names
         if len(names) < 2:  # noqa: PLR2004 - one label is no question
             yield f"labels needs at least two, found {len(names)}"
-        twice = sorted({name for name in names if self.by_composed[composed(name)] is not name})
+        forms = [composed(name) for name in names]
+        twice = sorted({name for name, form in zip(names, forms, strict=True) if forms.count(form) > 1})
         if twice:
             yield f"label {twice[0]!r} stands twice"
         words = [name for name in names if not is_number(name)]

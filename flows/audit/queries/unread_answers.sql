@@ -25,7 +25,7 @@ counted as (
         *,
         coalesce(sum(n) filter (is_unread) over (partition by task_id), 0)::bigint as n_unread,
         sum(n) over (partition by task_id)::bigint as n_answers,
-        dense_rank() over (partition by task_id, is_unread order by n desc, answer) as place
+        dense_rank() over (partition by task_id, is_unread order by n desc, answer asc) as place
     from answers
 ),
 
