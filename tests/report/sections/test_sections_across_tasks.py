@@ -60,7 +60,7 @@ def report_data(**rows: Any) -> ReportData:
 def empty_summary() -> Summary:
     return Summary(
         audit_run_id="run", audit_id="audit", outcome=Outcome(state="no gate", word="No gate", reason=""), compared_with=None,
-        causes=(), worst=None, example=None, next_command="promptaudit run",
+        causes=(), unread=(), worst=None, example=None, next_command="promptaudit run",
     )  # fmt: skip
 
 
