@@ -100,17 +100,20 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
         "what stands for them"),
     ),
     "a rubric whose placeholder nothing stands for": (
-        {"judges/j.yml": "j: {model: lexical, rubric: '{question} {references} {completion} {reference_answer}'}\n"},
+        {"judges/j.yml": "j: {model: lexical, rubric: '{question} {references} {completion} {reference_answer}'}\n",
+         **audit("models: [lexical]\n  judges: [j]")},
         ("CardError: judges/j.yml line 1: j: rubric uses {reference_answer}; nearest: references, or say what it stands for in "
         "placeholders"),
     ),
     "a placeholder that no rubric has": (
-        {"judges/j.yml": "j: {model: lexical, placeholders: {reference_answer: references}}\n"},
+        {"judges/j.yml": "j: {model: lexical, placeholders: {reference_answer: references}}\n",
+         **audit("models: [lexical]\n  judges: [j]")},
         ("CardError: judges/j.yml line 1: j: placeholders names {reference_answer}, which the rubric never uses; "
         "nearest: references"),
     ),
     "marks in a rubric that has none": (
-        {"judges/j.yml": "j: {model: lexical, marks: none}\n"},
+        {"judges/j.yml": "j: {model: lexical, marks: none}\n",
+         **audit("models: [lexical]\n  judges: [j]")},
         "CardError: judges/j.yml line 1: j: rubric uses {mark}, of which `marks: none` makes none",
     ),
     "a rephraser that asks who answers with labels": (

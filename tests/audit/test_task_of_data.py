@@ -72,9 +72,10 @@ def test_a_gold_column_without_values_is_none(tmp_path: Path) -> None:
     assert (found.gold_label, found.labels) == (None, ("a", "c"))
 
 
-def test_another_separator_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="parted by commas here, and this file has ';'"):
-        columns_of(written(tmp_path, "text;label\nx;a\ny;b\n"))
+@pytest.mark.parametrize("sign", [";", "\t", "|"])
+def test_another_separator_is_read(tmp_path: Path, sign: str) -> None:
+    found = columns_of(written(tmp_path, "text,label\nx,a\ny,b\nz,a\nu,b\n".replace(",", sign)))
+    assert (found.input, found.gold_label, found.labels) == ("text", "label", ("a", "b"))
 
 
 def test_labels_may_hold_commas() -> None:
