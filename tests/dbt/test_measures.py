@@ -61,7 +61,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     for case in CASES.values():
         path = folder / f"{case.name}.parquet"
         case.frame().write_parquet(path)
-        options = ImportOptions(labels=case.labels, level=case.level, resamples=10)
+        options = ImportOptions(labels=case.labels, level=case.level, reader="exact", resamples=10)
         runs[case.name] = import_predictions(Warehouse(warehouse), [path], registry, options).audit_run_id
     transform(Warehouse(warehouse), list(runs.values()), "up_to_formats")
     for case in CASES.values():

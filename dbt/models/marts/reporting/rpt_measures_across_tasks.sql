@@ -111,7 +111,7 @@ final as (
         audit_id,
         task_id,
         strategy,
-        measure,
+        ranked.measure,
         model_id,
         direction,
         value,
