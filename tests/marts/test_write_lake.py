@@ -95,7 +95,7 @@ def test_a_publication_brings_the_lake_up_and_exchanges_what_changed_alone(lake:
     assert lake.files()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("lake", ["postgres"], indirect=True)
 def test_snapshots_and_files_stay_as_many_however_many_nights(
     lake: PlacedLake, gated: Gated, monkeypatch: pytest.MonkeyPatch
