@@ -111,6 +111,7 @@ def test_every_chart_comes_alive_as_it_was_drawn(browser: Any, ordinary: Reporte
         view.close()
 
 
+@pytest.mark.slow
 def test_a_tooltip_says_the_figure_at_full_precision_as_text(browser: Any, hostile: Reported) -> None:
     view, said, _ = opened(browser, hostile.page, 1280, "light")
     chart = view.locator("#consistency .chart").first
