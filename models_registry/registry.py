@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -222,23 +223,38 @@ def read_registry(paths: Sequence[Path] = ()) -> Registry:
         if not root.is_dir():
             msg = f"registry {root} is no folder"
             raise CardError(msg)
-        finder = CodeFinder(root)
-        found: list[Fault] = []
-        for kind in KINDS:
-            for name, entry in _load_folder(root, kind, finder, found):
-                _hide(entries[kind], name)
-                entries[kind][name] = entry
-                for point_id, point in _points(name, entry):
-                    if point_id in entries[kind] and entries[kind][point_id].root == root:
-                        error = CardError(f"{entry.where(name, 'grid')}: '{point_id}' is the id of another card")
-                        found.append(Fault(kind=kind, names=(point_id,), errors=(error,)))
-                        continue
-                    entries[kind][point_id] = point
+        cards, found = _shipped() if root == SHIPPED else _read_folder(root)
+        for kind, name, entry in cards:
+            _hide(entries[kind], name)
+            entries[kind][name] = entry
+            for point_id, point in _points(name, entry):
+                if point_id in entries[kind] and entries[kind][point_id].root == root:
+                    error = CardError(f"{entry.where(name, 'grid')}: '{point_id}' is the id of another card")
+                    found = (*found, Fault(kind=kind, names=(point_id,), errors=(error,)))
+                    continue
+                entries[kind][point_id] = point
         for fault in found:
             for name in fault.names:
                 _hide(entries[fault.kind], name)
         faults += found
     return Registry(entries, (SHIPPED, *paths), tuple(faults))
+
+
+Found = tuple[tuple[tuple[str, str, Entry], ...], tuple[Fault, ...]]
+"""The sound cards of a folder, each with its kind and id, and what is wrong with the others."""
+
+
+@functools.cache
+def _shipped() -> Found:
+    """Returns the cards of this package, which are the same as long as a process lives."""
+    return _read_folder(SHIPPED)
+
+
+def _read_folder(root: Path) -> Found:
+    finder = CodeFinder(root)
+    faults: list[Fault] = []
+    cards = [(kind, name, entry) for kind in KINDS for name, entry in _load_folder(root, kind, finder, faults)]
+    return tuple(cards), tuple(faults)
 
 
 def _hide(entries: dict[str, Entry], name: str) -> None:

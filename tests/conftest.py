@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,21 +28,26 @@ collect_rarely()
 os.environ["PROMPTAUDIT_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "promptaudit")
 # files that take long, longest first: begun last, one of them would go on while the other workers have nothing left to do
 LONG = (
-    "end_to_end/test_prefect.py", "docs/test_readme.py", "report/test_browser.py", "end_to_end/test_stopped_early.py",
-    "packaging/test_deploy.py", "end_to_end/test_try.py", "end_to_end/test_incomplete_grid.py", "end_to_end/test_evidence.py",
-    "end_to_end/test_paper_audits.py", "end_to_end/test_nights.py", "evidence/test_retain.py", "erase/test_erase.py",
-    "comparison/test_compare.py", "end_to_end/test_judged_run.py", "comparison/test_confirmed_verdicts.py",
-    "end_to_end/test_annotate.py", "end_to_end/test_night_resumes.py", "end_to_end/test_http_run.py",
-    "lineage/openlineage/test_events.py", "udfs/test_calibration.py", "report/sections/test_sections_of_answers.py",
-    "dbt/test_unit_tests.py", "end_to_end/test_ground_truth.py",
-    "recorded_runs/test_import.py", "dbt/test_analyses.py", "dbt/test_measures.py", "packaging/test_wheel.py",
-    "engines/openai_api/test_limits.py", "history/test_measure.py", "audit/test_ask_in_batches.py", "gate/test_check.py",
+    "docs/test_readme.py", "end_to_end/test_prefect.py", "asker/test_work_pool.py", "report/test_browser.py",
+    "end_to_end/test_evidence.py", "end_to_end/test_http_run.py", "packaging/test_deploy.py", "end_to_end/test_paper_audits.py",
+    "marts/test_seal.py", "end_to_end/test_night_resumes.py", "end_to_end/test_nights.py", "marts/test_write_lake.py",
+    "evidence/test_retain.py", "erase/test_erase.py", "end_to_end/test_judged_run.py", "packaging/test_action.py",
+    "packaging/test_wheel.py", "end_to_end/test_try.py", "audit/shards/test_lander.py", "marts/test_dbt_child.py",
+    "python/test_stability.py", "end_to_end/test_annotate.py", "report/answers_grid/test_grid_in_a_browser.py",
+    "recorded_runs/formats/test_accuracies.py", "dbt/test_measures.py", "end_to_end/test_simulated.py",
+    "end_to_end/test_prompts_as_sent.py", "dbt/test_unit_tests.py", "report/test_formats_page.py",
 )  # fmt: skip
 GROUND_TRUTH = Path(__file__).parents[1].parent / "shared" / "ground_truth"
 
 
+@pytest.fixture(scope="session")
+def _trust(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for what tests trust: each folder more makes the next of them slower to name."""
+    return tmp_path_factory.mktemp("trust")
+
+
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, _trust: Path) -> None:
     for name in list(os.environ):
         if (name.startswith("PROMPTAUDIT_") and name != "PROMPTAUDIT_CACHE") or name in (
             "OPENAI_API_KEY",
@@ -48,15 +55,19 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest
             "PREFECT_API_URL",
         ):
             monkeypatch.delenv(name)
+    # events are a third of a publication's time; processes of their own write them, and so do the tests of lineage
+    monkeypatch.setenv("PROMPTAUDIT_LINEAGE", "off")
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path_factory.getbasetemp() / "prefect"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("PROMPTAUDIT_TRUST_FILE", str(tmp_path_factory.mktemp("trust") / "trusted.json"))
+    monkeypatch.setenv("PROMPTAUDIT_TRUST_FILE", str(_trust / f"{uuid.uuid4().hex}.json"))
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_process_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     tmp_path_factory.getbasetemp()  # made at its first use, before a test moves the place of temporary files
     yield
+    if "tests.support.lakes" in sys.modules:
+        sys.modules["tests.support.lakes"].SERVERS.close()
     # an ephemeral Prefect server ends with its process, but pytest-xdist ends its workers without their farewells
     for child in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
@@ -82,14 +93,6 @@ def browser() -> Iterator[Any]:
         opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         yield opened
         opened.close()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`-m slow` is part of every change's checks, so what is marked soak as well would be run there."""
-    both = [item.nodeid for item in items if item.get_closest_marker("slow") and item.get_closest_marker("soak")]
-    if both:
-        msg = f"marked slow and soak: {both[0]}"
-        raise pytest.UsageError(msg)
 
 
 @pytest.hookimpl(optionalhook=True)

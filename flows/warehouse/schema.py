@@ -87,6 +87,11 @@ def apply_schema(warehouse: Warehouse) -> None:
     if warehouse.path.stem.lower() in OF_DUCKDB:
         msg = f"{warehouse}: DuckDB has catalogs of its own called {', '.join(OF_DUCKDB)}; choose another file name"
         raise WarehouseError(msg)
+    with warehouse.kept_open():
+        _apply(warehouse)
+
+
+def _apply(warehouse: Warehouse) -> None:
     with warehouse.write() as con:
         is_known = con.execute(
             "select count(*) from information_schema.tables where table_schema = 'raw' and table_name = 'schema_versions'"

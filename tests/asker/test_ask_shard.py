@@ -90,6 +90,7 @@ def test_an_asker_with_other_cards_asks_nothing(tmp_path: Path, registry: Path) 
     assert isinstance(state.failure.error(), CardError)
 
 
+@pytest.mark.slow
 def test_an_asker_whose_lease_is_gone_ends_and_hands_over_what_it_has(tmp_path: Path, registry: Path) -> None:
     with running_server(latency_s=0.05) as server:
         write_cards(registry, server.base_url, n_samples=200, variants=2)

@@ -33,9 +33,9 @@ pytestmark = pytest.mark.timeout(1500)
 
 SCREENSHOTS = "TEST_SCREENSHOTS"  # a folder, for whoever wants to look at the pages
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
-N_SAMPLES, N_VARIANTS, CONNECTIONS = 100, 12, 4
+N_SAMPLES, N_VARIANTS, CONNECTIONS = 60, 12, 4
 N_CELLS = N_SAMPLES * N_VARIANTS
-MAX_REQUESTS = 1600
+MAX_REQUESTS = 1000
 
 
 @dataclass
@@ -91,7 +91,7 @@ class Stage:
     ],
 )
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """Half of the askers are killed in mid-run, then the night, then the next night as it begins; the third finishes."""
+    """Half of the askers are killed in mid-run, then the night; in the soak the next night too, as it begins."""
     kind, n_askers = request.param
     place = tmp_path_factory.mktemp(kind)
     (place / "home").mkdir()
@@ -144,17 +144,18 @@ def nights(stage: Stage) -> None:
     stage.asked(200)
     stage.kill(stage.processes("nightly"))
     stage.killed.append(server.until(first, *OVER))
-    second = start()
-    wait_for(lambda: stage.processes("nightly"), "the second night", lambda: stage.said()[-4000:])
-    stage.kill(stage.processes("nightly"))
-    stage.killed.append(server.until(second, *OVER))
+    if stage.n_askers > 2:
+        second = start()
+        wait_for(lambda: stage.processes("nightly"), "the second night", lambda: stage.said()[-4000:])
+        stage.kill(stage.processes("nightly"))
+        stage.killed.append(server.until(second, *OVER))
     stage.ended = server.until(start(), *OVER)
     stage.n_asked = stage.provider.counters()["requests"]
 
 
 def test_every_cell_lands_once_and_only_what_was_in_flight_is_asked_twice(stage: Stage) -> None:
     assert stage.ended["state_type"] == "COMPLETED", stage.said()[-4000:]
-    assert [run["state_type"] for run in stage.killed] == ["CRASHED", "CRASHED"]
+    assert [run["state_type"] for run in stage.killed] == ["CRASHED"] * (2 if stage.n_askers > 2 else 1)
     assert query(stage.warehouse, "select state from raw.audit_runs") == [("complete",)]
     assert cells(stage.warehouse) == (N_CELLS, N_CELLS)
     assert N_CELLS <= stage.n_asked <= N_CELLS + stage.n_askers // 2 * CONNECTIONS  # of the askers that were killed

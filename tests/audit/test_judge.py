@@ -153,6 +153,7 @@ def test_an_unreadable_verdict_is_asked_again_as_often_as_the_card_says(tmp_path
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_judge_that_fails_for_now_is_asked_for_the_rest_by_the_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,8 +52,9 @@ def finished(folder: Path, server: RunningServer, n_cells: int, n_kills: int) ->
     assert n_cells <= n_asked <= n_cells + n_kills * CONNECTIONS
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "how", [pytest.param(signal.SIGKILL, marks=pytest.mark.slow), pytest.param(signal.SIGINT, marks=pytest.mark.soak)]
+)
 def test_killed_three_times(tmp_path: Path, how: signal.Signals) -> None:
     with running_server(latency_s=0.002) as server:
         write_cards(

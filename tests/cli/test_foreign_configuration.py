@@ -200,6 +200,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.slow
 def test_libraries_read_nothing_of_the_working_folder_and_prefect_the_users_profile(foreign: Foreign) -> None:
     own = Path(foreign.environment["HOME"]) / ".prefect/profiles.toml"
     own.parent.mkdir()
@@ -226,7 +227,7 @@ def test_a_night_on_a_server_of_its_own_touches_nothing_of_the_folder_but_cards_
     foreign.assert_untouched()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_a_served_night_touches_nothing_of_the_folder_but_cards_and_warehouse(foreign: Foreign) -> None:
     home = foreign.place / "prefect"

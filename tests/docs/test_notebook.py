@@ -18,7 +18,7 @@ def test_it_is_a_notebook_without_outputs() -> None:
     assert all(not cell.get("outputs") for cell in notebook["cells"])
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_every_cell_runs(tmp_path: Path) -> None:
     cells = [cell for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
     code = "\n\n".join("".join(cell["source"]) for cell in cells)

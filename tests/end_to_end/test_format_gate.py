@@ -65,7 +65,7 @@ def test_quarantine_keeps_the_variant_and_leaves_it_out(tmp_path: Path) -> None:
     assert "every prompt variant is quarantined" in empty.one_line()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_person_edits_the_variants_before_the_run(tmp_path: Path) -> None:
     ended = promptaudit(tmp_path, "init")
     assert ended.code == 0, ended.err

@@ -43,10 +43,9 @@ def write_registry(
     )
 
 
-@pytest.mark.parametrize(
-    "n_samples", [pytest.param(60, marks=pytest.mark.slow), pytest.param(500, marks=pytest.mark.soak)]
-)
-def test_samples_under_30_model_made_variants(tmp_path: Path, server: RunningServer, n_samples: int) -> None:
+@pytest.mark.soak
+def test_500_samples_under_30_model_made_variants(tmp_path: Path, server: RunningServer) -> None:
+    n_samples = 500
     server.reset()
     write_registry(tmp_path / "registry", server.base_url, n_samples=n_samples, variants=30)
     ended = promptaudit(tmp_path, "run", "over_http", AUDIT_KEY=KEY)
@@ -117,7 +116,7 @@ def test_an_interrupted_run_goes_on_with_what_is_missing(tmp_path: Path, server:
     assert server.counters()["requests"] <= 1800 + 8 * len(signals) + 10
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_budget_stops_before_it_is_crossed_and_a_larger_one_goes_on(tmp_path: Path, server: RunningServer) -> None:
     server.reset()
     write_registry(tmp_path / "registry", server.base_url, n_samples=50, variants=3)

@@ -164,6 +164,7 @@ def test_a_trial_of_named_samples_asks_them_under_all_wordings(nights: tuple[Pat
     assert measures["sensitivity"]["after"]["figure"] is not None
 
 
+@pytest.mark.soak
 def test_a_killed_run_goes_on_with_the_grid_that_it_was_dealt(tmp_path: Path) -> None:
     grids = []
     n_samples, n_cells = 40, 40 * PER_SAMPLE

@@ -365,7 +365,7 @@ def test_the_pages_show_runs_and_artifacts(browser: Any, stage: Stage, tmp_path:
     page.close()
 
 
-@on_sqlite
+@pytest.mark.parametrize("stage", [pytest.param("sqlite", marks=pytest.mark.soak)], indirect=True)
 def test_a_night_outlives_its_worker_by_its_next_start_and_the_server_at_once(stage: Stage) -> None:
     server, before = stage.server, stage.provider.counters()["requests"]
     n_nights = len(query(stage.warehouse, NIGHTS))

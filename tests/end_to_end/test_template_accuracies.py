@@ -101,7 +101,7 @@ def test_twelve_templates_of_every_task(truth: tuple[dict[str, Any], pl.DataFram
     assert methods == [("label_match",)]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_all_templates(truth: tuple[dict[str, Any], pl.DataFrame], tmp_path: Path) -> None:
     # of two tasks: one with templates under which all models are alike, one without

@@ -154,6 +154,7 @@ def test_a_trial_of_the_group_shows_the_repair_and_stays_apart(audited: Path) ->
     assert found["base_run_id"] in (audited / report).read_text()
 
 
+@pytest.mark.soak
 def test_a_trial_cut_short_before_it_is_published_goes_on_and_asks_nothing_again(audited: Path) -> None:
     asked = ("--on", "s40,s41", "--add", "Think of who it was.", "--model", "sound")
     with mock.patch.object(executing, "publish", side_effect=KeyboardInterrupt):

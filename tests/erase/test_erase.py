@@ -20,7 +20,7 @@ from flows.warehouse.rows import frame_of
 from models_registry.errors import DataError, UsageError
 from tests.support.handmade_warehouse import Gated
 from tests.support.http_audit import query
-from tests.support.lakes import KINDS, placed_lake
+from tests.support.lakes import placed_lake
 from tests.support.landed_nights import AUDIT, land_night
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -129,22 +129,22 @@ def test_the_texts_are_in_no_file_any_more(made: Gated, gone: tuple[Gated, Erasu
     assert json.loads(quoting[0][0])[0]["content"] == f"As in: {GONE}"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["file", pytest.param("postgres", marks=pytest.mark.soak)])
 def test_the_texts_are_nowhere_in_a_lake(
     gated: Gated, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with placed_lake(kind, tmp_path, monkeypatch) as lake:
-        publish(Warehouse(gated.warehouse))
-        assert lake.holding("Quellington")
+    lake = placed_lake(kind, tmp_path, monkeypatch)
+    publish(Warehouse(gated.warehouse))
+    assert lake.holding("Quellington")
 
-        def written_again(*_: object) -> None:
-            assert lake.holding("Quellington") == set()  # before pages, which may fail
+    def written_again(*_: object) -> None:
+        assert lake.holding("Quellington") == set()  # before pages, which may fail
 
-        monkeypatch.setattr("flows.erase.erase.write_again", written_again)
-        erase(Warehouse(gated.warehouse), "s1")
-        assert lake.holding("Quellington") == set()
-        assert lake.n_snapshots() == 1
-        assert erase(Warehouse(gated.warehouse), "s1").audit_run_ids == ()
+    monkeypatch.setattr("flows.erase.erase.write_again", written_again)
+    erase(Warehouse(gated.warehouse), "s1")
+    assert lake.holding("Quellington") == set()
+    assert lake.n_snapshots() == 1
+    assert erase(Warehouse(gated.warehouse), "s1").audit_run_ids == ()
 
 
 def test_figures_and_labels_stay_and_other_samples_too(gone: tuple[Gated, Erasure]) -> None:

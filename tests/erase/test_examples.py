@@ -96,6 +96,7 @@ def holding(folder: Path, text: str) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sample", "text"), [("e-long", LONG), ("e-short", SHORT)])
 def test_its_text_is_in_no_file_any_more_and_the_rest_of_the_prompts_is(tmp_path: Path, sample: str, text: str) -> None:
     gated = made(tmp_path)
@@ -123,6 +124,7 @@ def test_its_text_is_in_no_file_any_more_and_the_rest_of_the_prompts_is(tmp_path
     assert (again.audit_run_ids, again.n_rows) == ((), {})
 
 
+@pytest.mark.slow
 def test_all_that_a_prompt_says_goes_where_its_text_is_not_told_apart(tmp_path: Path) -> None:
     other = json.dumps([{"role": "system", "content": "As before."}, {"role": "user", "content": f"See {SHORT}!"}])
     gated = made(tmp_path, v1=other, v2="See Ask Quell")
@@ -139,14 +141,15 @@ def test_all_that_a_prompt_says_goes_where_its_text_is_not_told_apart(tmp_path: 
 def test_its_text_is_nowhere_in_a_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "made").mkdir()
     gated = made(tmp_path / "made")
-    with placed_lake("file", tmp_path, monkeypatch) as lake:
-        publish(Warehouse(gated.warehouse))
-        assert lake.holding("Quell")
-        for sample in ("e-long", "e-short"):
-            erase(Warehouse(gated.warehouse), sample)
-        assert lake.holding("Quell") == set()
+    lake = placed_lake("file", tmp_path, monkeypatch)
+    publish(Warehouse(gated.warehouse))
+    assert lake.holding("Quell")
+    for sample in ("e-long", "e-short"):
+        erase(Warehouse(gated.warehouse), sample)
+    assert lake.holding("Quell") == set()
 
 
+@pytest.mark.slow
 def test_a_backup_of_a_version_without_settings_is_passed_over(tmp_path: Path) -> None:
     gated = made(tmp_path)
     older = gated.warehouse.with_name(f"{gated.warehouse.name}.v2.backup")

@@ -121,6 +121,7 @@ def test_wordings_of_a_retired_night_are_reused(warehouse: Path) -> None:
     assert [row["instruction"] for row in earlier_rows(Warehouse(warehouse), "k")] == ["Of night 0"]
 
 
+@pytest.mark.slow
 def test_what_is_still_needed_stays(warehouse: Path) -> None:
     others = {
         0: {"state": "running"}, 1: {"state": "failed"}, 2: {"origin": "import"}, 3: {"audit_id": "another"},
@@ -154,6 +155,7 @@ def test_the_newest_night_always_stays(warehouse: Path) -> None:
 NIGHTS = itertools.count()
 
 
+@pytest.mark.slow
 @given(texts=st.lists(st.none() | st.text(max_size=30), min_size=1, max_size=40))
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_goes_to_the_archive_and_comes_back(warehouse: Path, texts: list[str | None]) -> None:
@@ -318,7 +320,7 @@ for number, warehouse in enumerate(sys.argv[1:], 1):  # a process each, which is
 """
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_killed_at_any_instant_nothing_is_lost_and_the_next_call_goes_on(tmp_path: Path) -> None:
     start = tmp_path / "start"

@@ -435,6 +435,7 @@ def test_what_is_accepted_passes_until_its_day_is_over(tmp_path: Path) -> None:
     assert checked(gated, run, "pss_inter_low >= 0.7 at paraphrase_temperature <= 1").exit_code == 1
 
 
+@pytest.mark.slow
 def test_a_waiver_is_for_the_rows_it_names_alone(tmp_path: Path) -> None:
     gated = Gated(tmp_path)
     run = gated.run()

@@ -85,6 +85,7 @@ def test_generic_tests_are_grouped_each_once() -> None:
     assert sorted(named) == [path.stem for path in files]
 
 
+@pytest.mark.slow
 def test_a_broken_rule_fails_the_build_and_is_named(built: tuple[Path, str]) -> None:
     warehouse, run = built
     with Warehouse(warehouse).write() as con:
@@ -116,10 +117,13 @@ def rows_of_marts(warehouse: Path) -> dict[str, list[tuple[object, ...]]]:
         return {name: con.execute(f"select * from marts.{name} order by all").fetchall() for (name,) in names}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
-    [("build",), ("run", "--full-refresh"), ("run", "--full-refresh", "--select", "fct_sensitivity", "rpt_audit")],
+    [
+        pytest.param(("build",), marks=pytest.mark.soak),
+        pytest.param(("run", "--full-refresh"), marks=pytest.mark.soak),
+        pytest.param(("run", "--full-refresh", "--select", "fct_sensitivity", "rpt_audit"), marks=pytest.mark.slow),
+    ],
 )
 def test_an_analysts_own_build_leaves_what_it_cannot_derive(
     built: tuple[Path, str], tmp_path: Path, arguments: tuple[str, ...]
@@ -148,6 +152,7 @@ def test_views_that_stand_are_left_and_others_are_made_again(built: tuple[Path, 
     assert "forged" not in {row["column_name"] for row in Warehouse(warehouse).read("describe marts.rpt_latest")}
 
 
+@pytest.mark.slow
 def test_rows_of_a_run_are_replaced_and_those_of_others_stay(built: tuple[Path, str]) -> None:
     warehouse, run = built
     count = "select audit_run_id, count(*) as n from marts.rpt_audit group by all order by all"
@@ -212,10 +217,7 @@ def test_the_child_ends_with_whoever_started_it_in_the_middle_of_a_build(built: 
     derive(warehouse, run)
 
 
-def test_it_knows_no_key_and_nothing_that_would_configure_dbt(
-    built: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    warehouse, _ = built
+def test_it_knows_no_key_and_nothing_that_would_configure_dbt(monkeypatch: pytest.MonkeyPatch) -> None:
     planted = {
         "OPENAI_API_KEY": "sk-1",
         "DBT_PROFILES_DIR": "/nowhere",
@@ -225,7 +227,7 @@ def test_it_knows_no_key_and_nothing_that_would_configure_dbt(
     for name, value in planted.items():
         monkeypatch.setenv(name, value)
     end_children()
-    known = process_for(warehouse).environ()
+    known = process_for(Path("audit.duckdb")).environ()
     assert not planted.keys() & known.keys()
 
 

@@ -114,8 +114,9 @@ def test_publishing_again_seals_nothing_and_what_lands_later_is_sealed_alone(gat
     assert verify(Warehouse(gated.warehouse)).exit_code == 0
 
 
-@pytest.mark.parametrize("n", [pytest.param(20, marks=pytest.mark.slow), pytest.param(50, marks=pytest.mark.soak)])
-def test_many_runs_raise_no_alarm_here_or_on_another_path(gated: Gated, tmp_path: Path, n: int) -> None:
+@pytest.mark.soak
+def test_fifty_runs_raise_no_alarm_here_or_on_another_path(gated: Gated, tmp_path: Path) -> None:
+    n = 50
     for night in range(n):
         run = land_night(gated.warehouse, night)
         gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=night / 100)
@@ -171,6 +172,7 @@ def test_what_differs_is_named(gated: Gated, statement: str, expected: tuple[str
     assert found.exit_code == 1
 
 
+@pytest.mark.slow
 def test_a_view_that_says_something_else_is_named_in_each_place(gated: Gated) -> None:
     change(gated.warehouse, "create view marts.rpt_latest as select * from marts.rpt_audit")
     sealed_night(gated)
@@ -266,6 +268,7 @@ def _as_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["flows.evidence.verify.runs"], "check_again", lambda _, found, __: found)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_as_found")
 def test_marts_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: Gated) -> None:
     run, other = sealed_night(gated, 0), sealed_night(gated, 1)
@@ -284,6 +287,7 @@ def test_marts_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated:
     assert verify(Warehouse(gated.warehouse), other, seal=kept).exit_code == 0
 
 
+@pytest.mark.slow
 def test_marts_of_more_rows_cannot_be_held_against_an_older_seal(gated: Gated) -> None:
     run = sealed_night(gated)
     with Warehouse(gated.warehouse).write() as con:
@@ -356,6 +360,7 @@ def test_a_comparison_that_was_cut_short_waits_for_its_seal_and_one_that_nobody_
     ]
 
 
+@pytest.mark.slow
 def test_a_comparison_that_is_forged_in_a_place_is_added_there(gated: Gated) -> None:
     runs = [sealed_night(gated, night) for night in range(3)]
     for by, candidate in (("c1", runs[1]), ("c2", runs[2])):

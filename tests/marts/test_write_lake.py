@@ -8,7 +8,6 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -32,7 +31,7 @@ from pathlib import Path
 from flows.warehouse import Warehouse
 published = Warehouse(Path("warehouse/audit.duckdb")).published
 Path(sys.argv[1]).touch()
-for _ in range(int(sys.argv[2])):
+while not Path(sys.argv[2]).exists():
     with published.connect() as con:
         runs = con.execute("select count(*) from raw.audit_runs").fetchall()
         rows = con.execute("select count(*), min(n_variants) from marts.rpt_audit").fetchall()
@@ -42,10 +41,9 @@ for _ in range(int(sys.argv[2])):
 
 
 @pytest.fixture(params=KINDS)
-def lake(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PlacedLake]:
+def lake(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PlacedLake:
     """Where a lake will be."""
-    with placed_lake(request.param, tmp_path, monkeypatch) as placed:
-        yield placed
+    return placed_lake(request.param, tmp_path, monkeypatch)
 
 
 @pytest.fixture
@@ -120,23 +118,25 @@ def test_three_readers_with_the_catalog_s_address_see_whole_publications(
     environment = {**os.environ, **lake.variables}
     reader_file = tmp_path / "reader.py"
     reader_file.write_text(READER)
+    enough = tmp_path / "enough"
     readers = [
         subprocess.Popen(
-            [sys.executable, str(reader_file), str(tmp_path / f"ready {number}"), "40"],
+            [sys.executable, str(reader_file), str(tmp_path / f"ready {number}"), str(enough)],
             cwd=elsewhere, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for number in range(3)
     ]  # fmt: skip
     wait_for(lambda: all((tmp_path / f"ready {number}").exists() for number in range(3)), "three readers")
-    for number in range(1, 6):
+    for number in range(1, 4):
         night(gated, number)
+    enough.touch()
     seen = set()
     for reader in readers:
         out, err = reader.communicate(timeout=200)
         assert reader.returncode == 0, err
         seen |= set(out.split())
     assert len(seen) > 1  # they read while nights were published
-    assert seen <= {"1", "2", "3", "4", "5", "6"}
+    assert seen <= {"1", "2", "3", "4"}
 
 
 @pytest.mark.slow
@@ -191,6 +191,7 @@ def test_a_query_of_a_lake_reads_its_tables_and_reaches_nothing_else(tmp_path: P
     assert table(warehouse, "select count(*) from rpt_audit")[1] == [(1,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lake", ["file"], indirect=True)
 def test_another_warehouse_does_not_replace_a_lake(
     lake: PlacedLake, gated: Gated, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -211,6 +212,7 @@ def test_another_warehouse_does_not_replace_a_lake(
     same(Warehouse(gated.warehouse).published)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lake", ["file"], indirect=True)
 def test_the_files_of_others_beside_the_data_stay(
     lake: PlacedLake, gated: Gated, monkeypatch: pytest.MonkeyPatch

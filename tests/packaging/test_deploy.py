@@ -63,6 +63,7 @@ def deployed(server: PrefectServer, registry: Path) -> PrefectServer:
     return server
 
 
+@pytest.mark.soak
 def test_the_server_answers_nobody_without_the_auth_string(server: PrefectServer) -> None:
     for headers in ({}, {"Authorization": "Basic YWRtaW46d3Jvbmc="}):
         request = urllib.request.Request(f"{server.url}/deployments/filter", b"{}", headers)  # noqa: S310 - our own server

@@ -83,6 +83,7 @@ def test_the_same_answers_again_do_nothing(imported: pa.Run) -> None:
     assert again == imported
 
 
+@pytest.mark.slow
 def test_errors_are_the_commands_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "audit.duckdb"
     with pytest.raises(pa.PromptauditError, match=r"UnknownCard: .*quickstart") as raised:
@@ -95,7 +96,7 @@ def test_errors_are_the_commands_own(tmp_path: Path, capsys: pytest.CaptureFixtu
         pa.open(file).latest()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_run_is_interrupted_and_the_same_call_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key = "sk-test-0123456789abcdef0123456789abcdef"
     monkeypatch.setenv("AUDIT_KEY", key)

@@ -144,7 +144,7 @@ def test_what_a_function_says_is_scored_and_an_exception_loses_nothing(tmp_path:
     assert pl.read_csv(tmp_path / "pss.csv").height == found.table.height
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_freer_the_paraphraser_the_less_the_answers_agree(tmp_path: Path) -> None:
     """A prompt is the more likely to be taken otherwise, the freer it was reworded."""
     prompts = set()

@@ -177,6 +177,7 @@ def test_time_is_limited(folder: Path) -> None:
     assert time.monotonic() - started < 20
 
 
+@pytest.mark.slow
 def test_a_query_that_duckdb_does_not_stop_ends_the_process(folder: Path) -> None:
     started = time.monotonic()
     query = "select length(repeat('a', 2000000000) || repeat('b', 2000000000))"
@@ -205,6 +206,7 @@ def test_memory_is_limited(folder: Path) -> None:
     assert "Out of Memory" in ended.err
 
 
+@pytest.mark.slow
 def test_the_door_from_python_keeps_the_limits_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = pa.open(folder / "warehouse")
     row = opened.sql(

@@ -72,6 +72,7 @@ def test_columns_are_dealt_in_order_and_each_once() -> None:
     assert parts_of([5, 50, 5], 12, first=4) == [[0], [1], [2]]
 
 
+@pytest.mark.slow
 def test_without_a_terminal_a_table_is_200_columns_wide(tmp_path: Path) -> None:
     (tmp_path / "warehouse/published").mkdir(parents=True)
     duckdb.connect(str(tmp_path / "warehouse/published/audit.duckdb")).close()

@@ -55,6 +55,7 @@ def strange(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_every_completion_is_kept_verbatim(strange: Path) -> None:
     rows = sql(strange, "select sample_id, completion from marts.fct_predictions")
     kept = {row["sample_id"]: row["completion"] for row in rows}
@@ -63,11 +64,13 @@ def test_every_completion_is_kept_verbatim(strange: Path) -> None:
     assert kept["../../etc/passwd'\"; --"] == "no"
 
 
+@pytest.mark.slow
 def test_a_lone_surrogate_is_escaped_and_marked(strange: Path) -> None:
     rows = sql(strange, "select sample_id, completion from marts.fct_predictions where is_completion_escaped")
     assert rows == [{"sample_id": "surrogate", "completion": "bad \\ud800 half"}]
 
 
+@pytest.mark.slow
 def test_an_empty_answer_stands_beside_a_missing_one(strange: Path) -> None:
     rows = sql(
         strange, "select sample_id, answer_status from marts.fct_predictions where sample_id in ('empty', 'missing')"
@@ -77,6 +80,7 @@ def test_an_empty_answer_stands_beside_a_missing_one(strange: Path) -> None:
     assert scorecard == {"n_planned": len(STRANGE) + 3, "n_landed": len(STRANGE) + 2}
 
 
+@pytest.mark.slow
 def test_a_task_may_own_the_label_na(strange: Path) -> None:
     rows = sql(
         strange,
@@ -91,12 +95,14 @@ def test_a_task_may_own_the_label_na(strange: Path) -> None:
     assert [row["label"] for row in classes] == ["N/A", "no", "yes", None]
 
 
+@pytest.mark.slow
 def test_the_report_of_it_opens(strange: Path) -> None:
     page = (strange / "warehouse/published/report.html").read_text()
     assert re.findall(r"<script(?! type=.application/json)[^>]*>", page.lower()) == ["<script>"] * 2  # the page's own
     assert len(page) < 5_000_000
 
 
+@pytest.mark.slow
 def test_the_same_bytes_again_do_nothing(strange: Path) -> None:
     before = Warehouse(strange / "warehouse/audit.duckdb").published.path.stat().st_mtime_ns
     again = promptaudit(strange, "import", strange / "answers.jsonl", "--labels", "yes,no,N/A")

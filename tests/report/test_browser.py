@@ -23,10 +23,10 @@ SEEN = {
 }  # fmt: skip
 
 
-def views(*names: str) -> list[Any]:
-    """Each page at each width in each scheme, with its mark."""
+def views(*names: str, in_soak: str = "") -> list[Any]:
+    """Each page at each width in each scheme, with its mark; of the page `in_soak` all are the soak's."""
     marked = [
-        (view, slow if view in SEEN else pytest.mark.soak)
+        (view, slow if view in SEEN and view[0] != in_soak else pytest.mark.soak)
         for view in itertools.product(names, (1280, 390), ("light", "dark"))
     ]
     return [pytest.param(*view, marks=marks) for view, marks in marked]
@@ -88,11 +88,15 @@ def test_a_browser_shows_all_of_it_and_asks_for_nothing(
     view.close()
 
 
-@slow
-def test_every_chart_comes_alive_as_it_was_drawn(browser: Any, ordinary: Reported, judged: Reported) -> None:
+@pytest.mark.parametrize(
+    "one_of", [pytest.param(4, marks=slow, id="a fourth"), pytest.param(1, marks=pytest.mark.soak, id="all")]
+)
+def test_every_chart_comes_alive_as_it_was_drawn(
+    browser: Any, ordinary: Reported, judged: Reported, one_of: int
+) -> None:
     for run in (ordinary, judged):
         view, said, _ = opened(browser, run.page, 1280, "light")
-        for chart in view.locator(".chart").all():
+        for chart in view.locator(".chart").all()[::one_of]:
             view.mouse.move(0, 0)  # scrolling brings no chart under it
             drawn = chart.locator("svg").first  # what ends at its frame is one within
             label, before = drawn.get_attribute("aria-label"), sorted(drawn.locator("text").all_text_contents())
@@ -148,7 +152,7 @@ def test_without_scripts_everything_stands(browser: Any, ordinary: Reported) -> 
     context.close()
 
 
-@pytest.mark.parametrize(("name", "width", "scheme"), views("ordinary", "judged"))
+@pytest.mark.parametrize(("name", "width", "scheme"), views("ordinary", "judged", in_soak="ordinary"))
 def test_axe_finds_nothing_serious(
     browser: Any, name: str, width: int, scheme: str, request: pytest.FixtureRequest
 ) -> None:
@@ -235,7 +239,7 @@ def ready_ms(browser: Any, page: Path) -> float:
     return float(ready)
 
 
-@slow
+@pytest.mark.soak
 def test_a_hundred_thousand_samples_are_a_small_page_that_is_ready_at_once(
     browser: Any, ordinary: Reported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,7 @@ def is_safe(page: Page, run: str) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_names_that_are_markup_stand_there_as_text() -> None:
     columns = {
         "model_id": list(NAMES), "prompt_variant_id": ["v"] * 5, "task_id": ["t"] * 5, "strategy": [IMAGE] * 5,
@@ -99,6 +100,7 @@ def test_a_report_links_the_page_of_its_run(name: str, request: pytest.FixtureRe
         assert "<i onclick=alert(4)>" in page.text
 
 
+@pytest.mark.slow
 def test_the_page_is_written_once_a_result_and_is_known_to_verify(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

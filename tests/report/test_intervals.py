@@ -29,6 +29,7 @@ from tests.support.intervals import (
 RUNS = ("ordinary", "judged")
 
 
+@pytest.mark.slow
 def test_in_the_marts_and_analyses(ordinary: Reported) -> None:
     # one warehouse has the runs of all fixtures
     assert outside_in_marts(ordinary.warehouse) == []
@@ -47,6 +48,7 @@ def test_in_the_sections_and_texts_of_a_report(name: str, request: pytest.Fixtur
     assert outside_in_texts(lines) == []
 
 
+@pytest.mark.slow
 def test_in_what_a_terminal_prints(ordinary: Reported) -> None:
     warehouse = Warehouse(ordinary.warehouse)
     console = Console(file=io.StringIO(), width=200)

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from flows.audit.runs import run_row
+from flows.marts.describe import describe_marts
 from flows.marts.publish import publish
 from flows.warehouse import Warehouse, now
 
@@ -48,6 +49,7 @@ def _empty(marts: tuple[str, ...]) -> bytes:
             for table in marts:
                 columns = ", ".join(f"{name} {dtype}" for name, dtype in contract(table).items())
                 con.execute(f"create table marts.{table} ({columns})")
+            describe_marts(con)
         return warehouse.read_bytes()
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
-from collections.abc import Iterator
+import itertools
+import os
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +16,12 @@ import polars as pl
 import pytest
 
 from flows.warehouse.lake import attached, lake_of_settings
-from tests.support.prefect_server import running_postgres
+from tests.support.prefect_server import postgres_programs, running_postgres
 from tests.support.s3_server import running_s3
 
+SERVERS = contextlib.ExitStack()
+"""What serves lakes; whoever ends the session closes it."""
+_numbers = itertools.count()
 KINDS = ["file", pytest.param("postgres", marks=pytest.mark.slow)]
 
 
@@ -63,29 +69,36 @@ class PlacedLake:
         return int(n)
 
 
-@contextlib.contextmanager
-def placed_lake(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PlacedLake]:
-    """Yields a lake that is not there yet, to which this process's variables lead."""
+@functools.cache
+def _servers() -> tuple[str, dict[str, str]]:
+    """The port of a Postgres, and the variables of an S3-compatible server; both serve every lake of this session."""
+    postgres = SERVERS.enter_context(running_postgres())
+    return postgres["PREFECT_SERVER_DATABASE_PORT"], SERVERS.enter_context(running_s3())
+
+
+def placed_lake(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> PlacedLake:
+    """Returns a lake that is not there yet, to which this process's variables lead."""
     pytest.importorskip("duckdb_extension_ducklake", reason="the extra lake is not installed")
-    with contextlib.ExitStack() as stack:
-        if kind == "file":
-            variables = {"PROMPTAUDIT_LAKE": str(folder / "lake/catalog.ducklake")}
-            place = folder / "lake"
-        else:
-            try:
-                postgres = stack.enter_context(running_postgres())
-            except FileNotFoundError as missing:
-                pytest.skip(f"{missing} is not on this machine: apt-get install postgresql")
-            port = postgres["PREFECT_SERVER_DATABASE_PORT"]
-            variables = stack.enter_context(running_s3()) | {
-                "PROMPTAUDIT_LAKE": f"postgresql://prefect:pass@127.0.0.1:{port}/postgres",
-                "PROMPTAUDIT_LAKE_DATA": "s3://audits/lake",
-            }
-            place = None
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.delenv("PGPASSWORD", raising=False)
-        yield PlacedLake(variables, place)
+    if kind == "file":
+        variables = {"PROMPTAUDIT_LAKE": str(folder / "lake/catalog.ducklake")}
+        place = folder / "lake"
+    else:
+        try:
+            port, store = _servers()
+        except FileNotFoundError as missing:
+            pytest.skip(f"{missing} is not on this machine: apt-get install postgresql")
+        name = f"lake{next(_numbers)}"
+        made = [postgres_programs() / "createdb", "-h", "127.0.0.1", "-p", port, "-U", "prefect", name]
+        subprocess.run(made, env={"PATH": os.defpath, "PGPASSWORD": "pass"}, check=True, capture_output=True)
+        variables = store | {
+            "PROMPTAUDIT_LAKE": f"postgresql://prefect:pass@127.0.0.1:{port}/{name}",
+            "PROMPTAUDIT_LAKE_DATA": f"s3://audits/{name}",
+        }
+        place = None
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    return PlacedLake(variables, place)
 
 
 def rows_of(source: duckdb.DuckDBPyConnection, table: str) -> list[str]:

@@ -31,7 +31,7 @@ ERRICA = Paper(
     less={
         "rephrasing": {"rephraser": "self_paraphraser", "variants": "4"},
         "samples": {"seed": "42", "balanced": "false", "by_task": {"dbpedia": TWO_OF_14, "wos": TWO_OF_7}},
-        "resamples": "100",
+        "resamples": "20",
     },
 )
 BARRIE = Paper(
@@ -42,13 +42,13 @@ BARRIE = Paper(
             "rephraser": "paraphraser", "temperatures": ["0.1", "1", "2", "3.5", "5"], "variants_per_temperature": "3",
         },
         "repetitions": {"original": "4", "variants": "2"},
-        "resamples": "100",
+        "resamples": "20",
     },
 )  # fmt: skip
 HUA = Paper(
     audit_id="paper_hua",
     n_rows={"arc_challenge": 12, "gpqa": 8, "math": 8, "narrativeqa": 8, "openbookqa": 8, "simpleqa": 8},
-    less={"resamples": "100"},
+    less={"resamples": "20"},
 )
 
 

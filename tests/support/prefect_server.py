@@ -193,18 +193,23 @@ def running_worker(
         end_all(lambda found: found.environ().get("AUDIT_FOLDER") == str(folder))
 
 
+def postgres_programs() -> Path:
+    """The folder of Postgres's programs; raises FileNotFoundError without them."""
+    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
+    found = shutil.which("initdb", path=os.pathsep.join([*map(str, places), os.environ.get("PATH", "")]))
+    if found is None:
+        msg = "initdb of Postgres"
+        raise FileNotFoundError(msg)
+    return Path(found).parent
+
+
 @contextlib.contextmanager
 def running_postgres() -> Iterator[dict[str, str]]:
     """Postgres on loopback with an empty database; yields the variables that point a server at it.
 
     It lies in a folder of its own user, which none of a test's are. Raises FileNotFoundError without its programs.
     """
-    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
-    found = shutil.which("initdb", path=os.pathsep.join([*map(str, places), os.environ.get("PATH", "")]))
-    if found is None:
-        msg = "initdb of Postgres"
-        raise FileNotFoundError(msg)
-    programs, port = Path(found).parent, free_port()
+    programs, port = postgres_programs(), free_port()
     as_user: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="promptaudit-postgres-", ignore_cleanup_errors=True) as place:
         folder = Path(place)

@@ -48,6 +48,10 @@ def environment(**extra: str) -> dict[str, str]:
     return {**os.environ, "COLUMNS": "120", "NO_COLOR": "1", **extra}
 
 
+def _of_a_process(extra: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment().items() if name != "PROMPTAUDIT_LINEAGE"} | extra
+
+
 def promptaudit(folder: Path, *arguments: str | Path, **extra: str) -> Ended:
     """Runs one command in `folder` to its end, in this process, without what a run is only shown by.
 
@@ -57,7 +61,7 @@ def promptaudit(folder: Path, *arguments: str | Path, **extra: str) -> Ended:
     out, err = io.StringIO(), io.StringIO()
     with (
         contextlib.chdir(folder),
-        mock.patch.dict(os.environ, environment(**{"PROMPTAUDIT_LINEAGE": "off", **extra})),
+        mock.patch.dict(os.environ, environment(**extra)),
         without_server(),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
@@ -75,7 +79,7 @@ def promptaudit_process(folder: Path, *arguments: str | Path, **extra: str) -> E
     done = subprocess.run(
         [sys.executable, "-m", "flows.cli", *map(str, arguments)],
         cwd=folder,
-        env=environment(**extra),
+        env=_of_a_process(extra),
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -106,7 +110,7 @@ def start(folder: Path, *arguments: str | Path, **extra: str) -> subprocess.Pope
     return subprocess.Popen(
         [sys.executable, "-m", "flows.cli", *map(str, arguments)],
         cwd=folder,
-        env=environment(**extra),
+        env=_of_a_process(extra),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -109,6 +109,7 @@ def test_a_mean_of_the_fit_does_not_depend_on_which_questions_a_template_was_ask
     assert two_way_interval(*table).mean > full.mean + 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_an_incomplete_grid_covers_other_samples_and_wordings(name: str) -> None:
     """100 samples under 6 of 30 wordings each; 400 replicates gave .93 to .95."""

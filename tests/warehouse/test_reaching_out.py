@@ -146,6 +146,7 @@ def published(request: pytest.FixtureRequest, copy: Path) -> Published:
     return Published(copy.with_name("nowhere.duckdb"), request.getfixturevalue("lake"))
 
 
+@pytest.mark.slow
 def test_what_reads_is_answered_and_what_reaches_out_is_not(published: Published) -> None:
     with published.connect() as con:
         ((database,),) = con.execute("select current_database()").fetchall()

@@ -37,6 +37,7 @@ def cards_for(folder: Path, server: RunningServer, **more: Any) -> Path:
     return write_cards(folder / "cards", server.base_url, **({"limits": limits} | more))
 
 
+@pytest.mark.slow
 def test_two_askers_ask_each_cell_once(tmp_path: Path) -> None:
     with running_server(latency_s=0.01) as server:
         registry = cards_for(tmp_path, server)
@@ -51,6 +52,7 @@ def test_two_askers_ask_each_cell_once(tmp_path: Path) -> None:
     assert not places.spool.exists()
 
 
+@pytest.mark.slow
 def test_the_run_s_budget_is_reached_in_its_own_figures(tmp_path: Path) -> None:
     with running_server() as server:
         registry = cards_for(tmp_path, server)
@@ -63,6 +65,7 @@ def test_the_run_s_budget_is_reached_in_its_own_figures(tmp_path: Path) -> None:
     assert cells(warehouse) == (60, 60)
 
 
+@pytest.mark.slow
 def test_what_an_asker_fails_with_is_the_run_s_error(tmp_path: Path) -> None:
     with running_server(models=("another",)) as server:
         registry = cards_for(tmp_path, server)
@@ -70,6 +73,7 @@ def test_what_an_asker_fails_with_is_the_run_s_error(tmp_path: Path) -> None:
             ask(tmp_path / "audit.duckdb", registry, n_askers=2)
 
 
+@pytest.mark.slow
 def test_the_shard_of_an_asker_that_is_told_to_end_is_asked_on(tmp_path: Path) -> None:
     said: list[str] = []
     with running_server(latency_s=0.05) as server:
@@ -208,7 +212,7 @@ def test_no_budget_is_crossed_in_100_random_runs_with_kills(tmp_path: Path) -> N
             budget_held(tmp_path / str(number), server, dice)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(400)
 def test_no_budget_is_crossed_with_kills(tmp_path: Path) -> None:
     with running_server(latency_s=0.01, rates={"status_500": 0.02}) as server:

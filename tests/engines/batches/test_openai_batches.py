@@ -380,7 +380,7 @@ def test_a_key_in_a_completion_is_hidden_unless_it_was_sent(
     assert shown.endswith("xxxxx")
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_files_of_two_hundred_megabytes_take_no_memory(server: RunningBatchServer, tmp_path: Path) -> None:
     server.reset(seconds=0, n_output_bytes=4000)
     text = f"""

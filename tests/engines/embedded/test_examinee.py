@@ -169,6 +169,7 @@ def test_what_it_knows_under_a_harder_template_it_knows_under_an_easier_one() ->
     assert len(known[-1]) - len(known[0]) > 60
 
 
+@pytest.mark.slow
 def test_noise_alone_spreads_templates_by_chance_and_no_more() -> None:
     found = accuracies(card(accuracy=0.7, noise=1), 200, 50)
     # every cell is a draw of its own: sqrt(0.7 * 0.3 / 200) = 0.0324 between templates, known to a tenth from 50 of them

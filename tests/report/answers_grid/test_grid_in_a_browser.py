@@ -161,7 +161,7 @@ def test_the_keyboard_walks_the_grid_and_opens_a_cell(browser: Any, hostile: Rep
     view.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), pytest.param(1280, "light", marks=pytest.mark.soak)])
 def test_axe_finds_nothing_serious_in_a_drawn_grid(
     browser: Any, ordinary: Reported, hostile: Reported, width: int, scheme: str
 ) -> None:

@@ -105,6 +105,7 @@ def reached(
     return n_reached / n_worlds, float(np.mean(requests))
 
 
+@pytest.mark.slow
 def test_a_plan_reaches_its_width_about_half_the_time_and_with_assurance_mostly() -> None:
     of = partial(reached, World(), 0.1, 100)
     (plain, few), (assured, many) = of(assurance=None), of(assurance=0.8)

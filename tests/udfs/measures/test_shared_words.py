@@ -37,6 +37,7 @@ def test_a_planted_word_is_first() -> None:
     assert found[0].p_value <= 0.001
 
 
+@pytest.mark.slow
 def test_chance_passes_one_of_twenty() -> None:
     rng = np.random.default_rng(2)
     passed = 0

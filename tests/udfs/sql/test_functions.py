@@ -65,11 +65,11 @@ RUN = "{'n_wordings': x, 'n_repetitions': 1, 'n_requests': 1, 'is_incomplete': f
 )
 def test_an_empty_table_keeps_its_types(con: duckdb.DuckDBPyConnection, call: str) -> None:
     con.execute(f"create table empty_one as select {call} as figure from range(0) t(x)")
-    con.execute(f"create table full_one as select {call} as figure from range(5000) t(x)")
+    con.execute(f"create table full_one as select {call} as figure from range(2500) t(x)")
     types = [con.table(name).types for name in ("empty_one", "full_one")]
     assert types[0] == types[1]
     assert con.sql("select count(*) from empty_one").fetchall() == [(0,)]
-    assert con.sql("select count(*) from full_one").fetchall() == [(5000,)]
+    assert con.sql("select count(*) from full_one").fetchall() == [(2500,)]
 
 
 @pytest.mark.parametrize("lists", ["NULL, NULL, NULL", "[], [], []"])

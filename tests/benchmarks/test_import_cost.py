@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.benchmark
 
 FOUR = "model,sample_id,completion,gold_label,variant_index\nm,a,yes,yes,0\nm,b,no,no,0\nm,a,yes,yes,1\nm,b,yes,no,1\n"
 LIBRARIES = "import dbt.cli.main, great_expectations"
