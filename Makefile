@@ -17,7 +17,7 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 export GX_ANALYTICS_ENABLED := false
 export HF_HUB_DISABLE_TELEMETRY := 1
-unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE VIRTUAL_ENV
 
 audit: $(VENV)/run.stamp ## Set up, then run the quickstart audit on embedded models, offline
 	$(BIN)/promptaudit run $(AUDIT)

@@ -30,6 +30,7 @@ Connection = duckdb.DuckDBPyConnection
 DatabaseError = duckdb.Error
 
 MOST_LOOK_S = 900  # a page of the largest run takes seconds
+TOLD_AFTER_S = 2.0  # our own processes wait for each other for less
 STOPS_WITHIN_S = 5.0  # a query that was told to
 ONE_LINE = 300
 FULL = ("No space left on device", "Disk quota exceeded")
@@ -213,7 +214,7 @@ def _there(published: Path) -> Path:
 
 
 def _opened(path: Path, wait_s: float) -> Connection:
-    deadline = time.monotonic() + wait_s
+    began, is_told = time.monotonic(), False
     while True:
         try:
             is_new = not path.exists()
@@ -228,7 +229,11 @@ def _opened(path: Path, wait_s: float) -> Connection:
             if is_new:
                 path.chmod(0o600)
         except duckdb.IOException as error:
-            if "lock" in str(error) and time.monotonic() < deadline:
+            waited_s = time.monotonic() - began
+            if "lock" in str(error) and waited_s < wait_s:
+                if not is_told and waited_s > TOLD_AFTER_S:
+                    is_told = True
+                    _tell_of(path, _holder(" ".join(str(error).split())))
                 time.sleep(0.2)
                 continue
             raise _translated(error, path) from None
@@ -238,11 +243,21 @@ def _opened(path: Path, wait_s: float) -> Connection:
             return con
 
 
+def _holder(text: str) -> str:
+    """Returns who has a file open, as DuckDB's error names them."""
+    return text.partition("Conflicting lock is held in ")[2].partition(". ")[0] or "another process"
+
+
+def _tell_of(path: Path, holder: str) -> None:
+    from flows.display.progress import Progress
+
+    Progress().warn(f"{path} is open in {holder}, which is waited for")
+
+
 def _translated(error: Exception, path: Path | Lake) -> WarehouseError:
     text = " ".join(str(error).split())
     if "Conflicting lock" in text:
-        holder = text.partition("Conflicting lock is held in ")[2].partition(". ")[0] or "another process"
-        return WarehouseLocked(f"{path} is open in {holder}; close it and run again")
+        return WarehouseLocked(f"{path} is open in {_holder(text)}; close it and run again")
     if "not a valid DuckDB database file" in text:
         return WarehouseError(f"{path} is no DuckDB file")
     if any(phrase in text for phrase in FULL):

@@ -97,23 +97,23 @@ def kept(folder: Path) -> int:
 @pytest.mark.slow
 def test_an_interrupted_run_goes_on_with_what_is_missing(tmp_path: Path, server: RunningServer) -> None:
     server.reset()
-    write_registry(tmp_path / "registry", server.base_url, n_samples=300, variants=6, connections=8)
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+    write_registry(tmp_path / "registry", server.base_url, n_samples=200, variants=6, connections=8)
+    signals = (signal.SIGTERM, signal.SIGKILL)  # SIGINT ends a run from Python in the soak
     for n, how in enumerate(signals, 1):
         interrupted(tmp_path, server, how, 300 * n)
-        assert server.counters()["requests"] - 8 * n - 10 <= kept(tmp_path) < 1800
+        assert server.counters()["requests"] - 8 * n - 10 <= kept(tmp_path) < 1200
     ended = promptaudit(tmp_path, "run", "over_http", AUDIT_KEY=KEY)
     assert ended.code == 0, ended.err
     (scorecard,) = sql(tmp_path, "select n_planned, n_landed from marts.rpt_audit")
-    assert scorecard == {"n_planned": 1800, "n_landed": 1800}
+    assert scorecard == {"n_planned": 1200, "n_landed": 1200}
     (cells,) = sql(
         tmp_path,
         "select count(*) as n, count(distinct (prompt_variant_id, sample_id, repetition)) as n_cells "
         "from marts.fct_predictions",
     )
-    assert cells == {"n": 1800, "n_cells": 1800}
+    assert cells == {"n": 1200, "n_cells": 1200}
     # only what was in flight is asked twice; the rewordings are the rest
-    assert server.counters()["requests"] <= 1800 + 8 * len(signals) + 10
+    assert server.counters()["requests"] <= 1200 + 8 * len(signals) + 10
 
 
 @pytest.mark.soak

@@ -119,12 +119,12 @@ def test_init_and_run_work_from_an_empty_folder(environment: Path, tmp_path: Pat
 
     before = installed_files(environment)
     assert "registry" in called(promptaudit, "init", cwd=here, environment=variables)
-    first = called(promptaudit, "run", cwd=here, environment=variables)
+    first = called(promptaudit, "run", "mine", cwd=here, environment=variables)
     published = here / "warehouse" / "published"
     assert (published / "audit.duckdb").is_file()
     assert (published / "report.html").is_file()
     assert list((published / "marts" / "rpt_audit").glob("audit_run_id=*/data.parquet"))
-    assert "question_type" in first
+    assert "my_task" in first
 
     query = "select count(*) as n from marts.rpt_audit"
     rows = json.loads(called(promptaudit, "sql", "--format", "json", query, cwd=here, environment=variables))

@@ -12,7 +12,7 @@ import pytest
 
 from flows.marts.publish import publish
 from flows.warehouse import Warehouse
-from models_registry.errors import WarehouseError
+from models_registry.errors import WarehouseError, WarehouseLocked
 
 WRITES = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute('create or replace table t as select 1')"
 
@@ -97,3 +97,26 @@ def test_a_folder_whose_name_has_disk_in_it_is_not_full(tmp_path: Path) -> None:
     with pytest.raises(WarehouseError) as caught, Warehouse(path).write():
         pass
     assert "disk is full" not in str(caught.value)
+
+
+def test_another_program_that_has_the_file_open_is_told_at_once_and_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "audit.duckdb"
+    Warehouse(file).apply_schema()
+    held = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print(flush=True); sys.stdin.read()"
+    monkeypatch.setattr("flows.warehouse.duckdb_file.TOLD_AFTER_S", 0)
+    line = [sys.executable, "-c", held, str(file)]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with (
+            pytest.raises(WarehouseLocked, match=rf"{file} is open in .*\(PID {holder.pid}\)"),
+            Warehouse(file).write(wait_s=0.5),
+        ):
+            pass
+        assert capfd.readouterr().err.count(f"warning: {file} is open in ") == 1
+        holder.communicate()
+    with Warehouse(file).write(wait_s=0.5):
+        pass
+    assert capfd.readouterr().err == ""
