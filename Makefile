@@ -26,7 +26,7 @@ WORKERS ?= 2
 test: $(VENV)/dev.stamp ## Set up, then run every test but the slow ones, the soak and the benchmarks
 	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
-soak: $(VENV)/dev.stamp ## Set up, then run what is repeated at length: many kills, every alteration, Postgres (most of an hour)
+soak: $(VENV)/dev.stamp ## Set up, then run what is repeated at length: many kills, every alteration, Postgres, the guide (an hour and more)
 	$(BIN)/pytest -q -n 2 --dist loadfile -rs -m soak $(PYTEST_ARGS)
 
 # mypy uses one processor, most of a minute where it has no cache, and the other checks run beside it

@@ -85,7 +85,7 @@ class Stage:
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(("sqlite", 2), marks=pytest.mark.slow, id="sqlite-2"),
+        pytest.param(("sqlite", 2), marks=pytest.mark.soak, id="sqlite-2"),
         pytest.param(("sqlite", 4), marks=pytest.mark.soak, id="sqlite-4"),
         pytest.param(("postgres", 4), marks=pytest.mark.soak, id="postgres-4"),
     ],

@@ -36,9 +36,7 @@ def landed(warehouse: Path) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(
-    "n_budgets", [2, pytest.param(12, marks=pytest.mark.slow), pytest.param(100, marks=pytest.mark.soak)]
-)
+@pytest.mark.parametrize("n_budgets", [2, pytest.param(100, marks=pytest.mark.soak)])
 def test_random_budgets_are_never_crossed_and_end_where_an_unbudgeted_run_does(
     tmp_path: Path, server: RunningServer, n_budgets: int
 ) -> None:

@@ -263,9 +263,8 @@ def start(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize(
-    "how", [pytest.param(signal.SIGKILL, marks=pytest.mark.slow), pytest.param(signal.SIGINT, marks=pytest.mark.soak)]
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_killed_while_judging_every_verdict_lands_once(tmp_path: Path, how: signal.Signals) -> None:
     warehouse = tmp_path / "audit.duckdb"
     with running_server(latency_s=0.002, unreadable=1) as server:

@@ -186,6 +186,7 @@ def test_a_name_of_nothing_is_one_line(folder: Path, names: tuple[str, str], sai
     assert said in ended.one_line()
 
 
+@pytest.mark.soak
 def test_a_rebuild_derives_the_comparisons_again_and_agrees(folder: Path, compared: Any) -> None:
     assert promptaudit(folder, "rebuild").code == 0
     again = promptaudit(folder, "compare", "night~2", "night~1", "--json").json()

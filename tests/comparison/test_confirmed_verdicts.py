@@ -19,7 +19,7 @@ from models_registry.cards import FormatLimits
 from tests.support.imported_runs import Recorded, published
 from tests.support.shell import promptaudit
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(1200)]
 
 LABELS = ("a", "b", "c")
 N_SAMPLES, N_VARIANTS = 60, 12
@@ -126,7 +126,6 @@ def test_exchanged_they_are_confirmed_by_the_same_night(compared: Any) -> None:
     assert back["micro_f1"]["verdict"] == "improved"
 
 
-@pytest.mark.soak
 @pytest.mark.usefixtures("compared")
 def test_confirmed_figures_come_out_of_the_rows_of_all_three_nights(nights: Any) -> None:
     place, runs = nights
@@ -165,7 +164,6 @@ def test_two_versions_of_the_measures_are_never_held_against_each_other(nights: 
     assert Warehouse(path).read(query, run=runs[SECOND]) == [{"measure_version": 1}]
 
 
-@pytest.mark.soak
 def test_a_rebuild_gives_the_same_verdicts_and_the_version_of_today(nights: Any, compared: Any) -> None:
     place, runs = nights
     path = place / "warehouse/audit.duckdb"

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -36,10 +37,10 @@ VARYING = (
 )
 
 
-def steps() -> list[tuple[str, list[str]]]:
+def steps(pages: Sequence[Path]) -> list[tuple[str, list[str]]]:
     """Commands with the lines they print; a command goes on to the end of its here-document."""
     found: list[tuple[str, list[str]]] = []
-    for block in (block for page in PAGES for block in BLOCK.findall(page.read_text(encoding="utf-8"))):
+    for block in (block for page in pages for block in BLOCK.findall(page.read_text(encoding="utf-8"))):
         end = None
         for line in block.splitlines():
             if line.startswith("$ ") and end is None:
@@ -75,10 +76,16 @@ def pattern(lines: list[str]) -> str:
     return re.sub(RUN, lambda _: RUN, "".join(parts))
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_commands_print_what_the_pages_say(tmp_path: Path) -> None:
-    shown = steps()
+@pytest.mark.parametrize(
+    "pages",
+    [
+        pytest.param(PAGES[:1], marks=pytest.mark.slow, id="README"),
+        pytest.param(PAGES, marks=pytest.mark.soak, id="and the guide"),
+    ],
+)
+def test_commands_print_what_the_pages_say(tmp_path: Path, pages: Sequence[Path]) -> None:
+    shown = steps(pages)
     assert len(shown) > 8
     runs: dict[str, str] = {}  # as the pages name them, and as they were
     for place, (command, lines) in enumerate(shown):

@@ -261,7 +261,7 @@ def test_a_hundred_figures_come_out_of_the_rows_that_their_traces_list(warehouse
     assert differing(warehouse, traces) == []
 
 
-@slow
+@pytest.mark.soak
 def test_figures_of_comparisons_come_out_of_the_rows_of_both_runs(tmp_path: Path) -> None:
     limits = FormatLimits.model_validate({"policy": "warn"})
     rows = ordinary_rows(12, 4)
@@ -357,7 +357,7 @@ def _across_tasks(warehouse: Warehouse) -> list[str]:
     ]
 
 
-@slow
+@pytest.mark.soak
 def test_an_analysts_own_build_changes_no_byte(copied: Callable[[], Path]) -> None:
     warehouse = copied()
     dbt(Warehouse(warehouse), "run")  # of every run, so its queries are planned otherwise

@@ -130,7 +130,7 @@ def test_budget_stops_before_it_is_crossed_and_a_larger_one_goes_on(tmp_path: Pa
     assert sql(tmp_path, "select n_landed from marts.rpt_audit") == [{"n_landed": 150}]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_prefect_out_of_reach_loses_no_audit(tmp_path: Path, server: RunningServer) -> None:
     write_registry(tmp_path / "registry", server.base_url, n_samples=6, variants=2)
     # a process of its own: Prefect reads its settings once

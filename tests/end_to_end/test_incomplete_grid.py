@@ -116,6 +116,7 @@ def test_the_page_says_which_part_was_asked(nights: tuple[Path, list[str]]) -> N
         assert "nan" not in re.sub("<[^>]*>", " ", page.lower()).split()
 
 
+@pytest.mark.soak
 def test_figures_are_derived_again_from_their_answers(nights: tuple[Path, list[str]]) -> None:
     folder, (first, _) = nights
     columns = ("micro_f1_low", "pss_inter")
@@ -152,6 +153,7 @@ def test_the_other_questions_have_figures_or_one_clear_line(nights: tuple[Path, 
     assert f"under {PER_SAMPLE} of {N_WORDINGS} wordings" in refused.one_line()
 
 
+@pytest.mark.soak
 def test_a_trial_of_named_samples_asks_them_under_all_wordings(nights: tuple[Path, list[str]]) -> None:
     folder, (_, second) = nights
     rows = sql(folder, f"select sample_id from marts.dim_samples where audit_run_id = '{second}' order by 1 limit 4")

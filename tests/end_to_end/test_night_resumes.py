@@ -95,10 +95,11 @@ def test_tonight_once_more_asks_and_tells_nothing(folder: Path, webhooks: Runnin
     [
         (("compare", "check_run", "settle"), AUDIT, 1),
         # nothing new is told of a gate that failed before: a success is, if asked
-        (
+        pytest.param(
             ("notify", "retain"),
             AUDIT.replace("<= 0.0001", "<= 1") + "  notify_success: true\n  retention: {raw_nights: 40}\n",
             0,
+            marks=pytest.mark.soak,
         ),
     ],
 )

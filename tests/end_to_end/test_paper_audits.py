@@ -121,6 +121,7 @@ def test_errica_et_al(tmp_path: Path, models: RunningServer) -> None:
     )
 
 
+@pytest.mark.soak
 def test_barrie_et_al(tmp_path: Path, models: RunningServer) -> None:
     run_paper(tmp_path, models.base_url, BARRIE)
     check_report(tmp_path, BARRIE)

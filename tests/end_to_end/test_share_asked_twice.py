@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.shell import promptaudit, sql
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 CARD = """part:
   tasks: [question_type]

@@ -182,6 +182,7 @@ def test_samples_are_chosen_by_their_sensitivity_or_their_consistency(audited: P
     assert chosen["worst"] != chosen["least_consistent"]
 
 
+@pytest.mark.soak
 def test_nothing_to_repair_is_said(audited: Path) -> None:
     found = tried(audited, "--on", "worst:30", "--add", HINT, "--model", "sound")
     effect = measure(found, "sensitivity_corrected")

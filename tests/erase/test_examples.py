@@ -137,7 +137,7 @@ def test_all_that_a_prompt_says_goes_where_its_text_is_not_told_apart(tmp_path: 
     assert verify(Warehouse(gated.warehouse)).findings == []
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_its_text_is_nowhere_in_a_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "made").mkdir()
     gated = made(tmp_path / "made")

@@ -168,7 +168,7 @@ def test_rows_of_a_run_are_replaced_and_those_of_others_stay(built: tuple[Path, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["idle", "in a build"])
+@pytest.mark.parametrize("moment", [pytest.param("idle", marks=pytest.mark.soak), "in a build"])
 def test_a_killed_child_leaves_no_lock_and_the_next_build_goes_on(built: tuple[Path, str], moment: str) -> None:
     warehouse, run = built
     child = process_for(warehouse)

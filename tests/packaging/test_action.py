@@ -126,7 +126,7 @@ def test_a_request_cannot_trust_hosts_of_its_own(repository: Repository, trusted
     assert (path.read_text() if path.exists() else None) == trusted
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_a_request_that_fails_the_gate_fails_and_says_why(repository: Repository) -> None:
     repository.git("checkout", "HEAD^1", "--", "registry")

@@ -112,6 +112,7 @@ def automations_of(server: PrefectServer) -> dict[str, dict[str, Any]]:
     return {each["name"].split()[2]: each for each in found if each["name"].endswith("night of served")}
 
 
+@pytest.mark.soak
 def test_people_are_told_of_late_crashed_and_missed_nights_by_the_blocks_that_a_card_names(
     deployed: PrefectServer, registry: Path, oncall: RunningWebhooks
 ) -> None:
@@ -153,6 +154,7 @@ def test_people_are_told_of_late_crashed_and_missed_nights_by_the_blocks_that_a_
     deployed.ask(f"/deployments/{found['id']}", method="DELETE")
 
 
+@pytest.mark.soak
 def test_a_worker_runs_the_night_in_the_folder_that_its_environment_names(
     deployed: PrefectServer, tmp_path: Path
 ) -> None:

@@ -46,6 +46,7 @@ def moved_rows() -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.soak
 def test_the_kind_that_moves_a_models_answers_is_named(tmp_path: Path) -> None:
     rows = moved_rows()
     assert not any(faults(row) for row in rows)

@@ -4,7 +4,7 @@ import base64
 import itertools
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ SEEN = {
 }  # fmt: skip
 
 
-def views(*names: str, in_soak: str = "") -> list[Any]:
-    """Each page at each width in each scheme, with its mark; of the page `in_soak` all are the soak's."""
+def views(*names: str, in_soak: Sequence[str] = ()) -> list[Any]:
+    """Each page at each width in each scheme, with its mark; pages at a width that `in_soak` names are all the soak's."""
     marked = [
-        (view, slow if view in SEEN and view[0] != in_soak else pytest.mark.soak)
+        (view, slow if view in SEEN and f"{view[0]} {view[1]}" not in in_soak else pytest.mark.soak)
         for view in itertools.product(names, (1280, 390), ("light", "dark"))
     ]
     return [pytest.param(*view, marks=marks) for view, marks in marked]
@@ -152,7 +152,9 @@ def test_without_scripts_everything_stands(browser: Any, ordinary: Reported) -> 
     context.close()
 
 
-@pytest.mark.parametrize(("name", "width", "scheme"), views("ordinary", "judged", in_soak="ordinary"))
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"), views("ordinary", "judged", in_soak=("ordinary 1280", "ordinary 390", "judged 390"))
+)
 def test_axe_finds_nothing_serious(
     browser: Any, name: str, width: int, scheme: str, request: pytest.FixtureRequest
 ) -> None:

@@ -330,7 +330,7 @@ def test_a_copy_of_an_older_version_is_reported_without_the_differences(judged: 
     assert 'id="disagreements"' not in page
 
 
-@pytest.mark.slow  # a build of the project
+@pytest.mark.soak  # a build of the project
 def test_a_build_of_one_run_gives_the_kinds_of_unscored_answers_to_all_runs_of_an_older_version(
     judged: Reported, ordinary: Reported, tmp_path: Path
 ) -> None:
