@@ -240,12 +240,8 @@ def apart() -> Iterator[None]:
     working folder is that of all threads: none that needs it may run beside this.
     """
     silence()
-    for logger in (
-        "LOGGING",
-        "SERVER_LOGGING",
-        "INTERNAL_LOGGING",
-        "LOGGING_ROOT",
-    ):  # the last has those of its services
+    # LOGGING_ROOT has those of its services
+    for logger in ("LOGGING", "SERVER_LOGGING", "INTERNAL_LOGGING", "LOGGING_ROOT"):
         os.environ.setdefault(f"PREFECT_{logger}_LEVEL", "CRITICAL")
     folder = user_cache.folder("prefect")
     try:
