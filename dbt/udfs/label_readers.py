@@ -57,20 +57,33 @@ def label(text: str, labels: Labels) -> str | None:
 def label_in_text(text: str, labels: Labels) -> str | None:
     """Returns the one label that stands in a text as whole words; of a label inside a longer one, the longer one counts.
 
-    Case counts only where labels differ by nothing else.
+    Case counts only where labels differ by nothing else. A number has the sign that stands before it, as in `first_integer`.
     """
     spell = folded if len(set(map(folded, labels))) == len(labels) else canonical
     spelled = spell(text)
-    taken, found = bytearray(len(spelled)), None
-    for words, label in sorted(_spelled(labels, spell).items(), key=lambda each: -len(each[0])):
+    taken, found, by_words = bytearray(len(spelled)), None, _spelled(labels, spell)
+    for words in sorted(by_words, key=len, reverse=True):
         for start in _places(spelled, words):
             end = start + len(words)
-            if taken.find(1, start, end) < 0:
-                if found not in (None, label):
-                    return None
-                found = label
+            if taken.find(1, start, end) >= 0:
+                continue
+            signed = _signed(spelled, start, words)
+            here = [by_words[each] for each in signed if each in by_words]
+            if len(here) > 1 or (here and found not in (None, here[0])):
+                return None
+            if here:
+                found = here[0]
                 taken[start:end] = b"\1" * len(words)
     return found
+
+
+def _signed(text: str, start: int, words: str) -> list[str]:
+    """Returns the words at a place of a text, numbers with each of the signs that they may have there."""
+    digits = words.removeprefix("-")
+    if not digits[:1].isdecimal() or numeral(digits) is None:
+        return [words]
+    place = start + len(words) - len(digits)
+    return [f"{sign.strip('+')}{digits}" for sign in _signs(text[max(0, place - LONGEST_SIGN) : place])]
 
 
 def _places(text: str, words: str) -> Iterator[int]:
@@ -89,9 +102,13 @@ def _places(text: str, words: str) -> Iterator[int]:
 
 _DIGITS = re.compile(r"\d+")
 _MINUS, _LONG = frozenset(MINUS), frozenset("—―﹘ーｰ")
+LONGEST_SIGN = 20  # characters of a sign and of what stands between it and its number, at most
+_MARKS_OF_NUMBERS = "*_~`$\"'“‘(\\[{"
+_MARKED_MINUS = re.compile(rf"([{re.escape(MINUS[:-2])}])[{_MARKS_OF_NUMBERS}]+$")
 _SIGN_WORD = re.compile(
-    r"(?:\b(?P<sure>minus|moins|menos|meno|минус|мінус|eksi|âm|سالب|ऋण)|(?P<joined>负|負|マイナス|마이너스|ลบ)|"
-    r"\b(?:negati[fv][aeo]?|négatif))\s*$",
+    r"(?:\b(?<!au |al |ao |lo )(?P<sure>minus|moins|menos|meno|минус|мінус|eksi|âm|سالب|ऋण)|"  # not "at least"
+    r"(?P<joined>负|負|マイナス|마이너스|ลบ)|\b(?:negati[fv][aeo]?|négatif|neg\.?))"
+    rf"[\s:：{_MARKS_OF_NUMBERS}]*$",
     re.IGNORECASE,
 )
 
@@ -106,7 +123,7 @@ def first_integer(text: str, labels: Labels) -> str | None:
     found = _DIGITS.search(plain)
     if found is None:
         return None
-    signs = _signs(plain[max(0, found.start() - 20) : found.start()])
+    signs = _signs(plain[max(0, found.start() - LONGEST_SIGN) : found.start()])
     spelled = [f"{sign}{found[0]}" for sign in signs]
     if len(spelled) == 1 and spelled[0] in labels:
         return spelled[0]
@@ -115,13 +132,17 @@ def first_integer(text: str, labels: Labels) -> str | None:
     return equal[0] if len(equal) == 1 else None
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def _signs(before: str) -> tuple[str, ...]:
     """Returns the signs that a number may have by what stands before it."""
+    before = _MARKED_MINUS.sub(r"\1", before)
     text = before.rstrip(" \t\u00a0\u2009\u202f")
     sign, further = text[-1:], text[-2:-1]
     is_near = text == before
     if sign and sign in "+\uff0b\ufe62" and is_near:
         return ("+",)
+    if sign and sign in "±∓":
+        return ("-", "")
     if sign in _MINUS:
         if sign in SURE_MINUS and further not in _MINUS:
             return ("-",)

@@ -17,6 +17,7 @@ _QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'") | dict
     map(ord, "\u201c\u201d\u201f"), '"'
 )
 _UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]")
+_SPACED_MINUS = re.compile(rf"[{SURE_MINUS}]\s+(?=\d)")
 
 
 def canonical(text: str) -> str:
@@ -29,7 +30,7 @@ def folded(text: str) -> str:
 
     A dotless i counts as i, as capitals of Turkish make it one.
     """
-    seen = _UNSEEN.sub("", text).translate(_PHRASES) if not text.isascii() else text
+    seen = _SPACED_MINUS.sub("-", _UNSEEN.sub("", text).translate(_PHRASES)) if not text.isascii() else text
     wide = unicodedata.normalize("NFKC", seen).casefold().replace("i\u0307", "i").replace("\u0131", "i")
     if not wide.isascii():
         wide = with_ascii_digits(unicodedata.normalize("NFKC", wide).translate(_DASHES | _QUOTES))

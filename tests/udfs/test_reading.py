@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from udfs.reading import read_answer
+from udfs.reasoning import parted
 
 LABELS = ("left", "far left", "right", "N/A", "3", "010")
 REGEX = json.dumps({"regex": r"answer:\s*(\w+)"})
@@ -85,12 +86,35 @@ def test_every_dash_that_people_write_for_minus_is_one(dash: str) -> None:
         ("\u2460", STANCES, "1"),
         ("\u200e-\u200e1", STANCES, "-1"),
         ("\u22121", ("1", "2"), None),
+        ("Stance: \u2212 1", STANCES, "-1"),
+        ("\u2212\u20091", STANCES, "-1"),
+        ("\u2212 1", ("0", "1"), None),
+        ("-\u00a01", STANCES, None),
+        ("the label is minus 1", STANCES, "-1"),
+        ("moins 1", STANCES, "-1"),
+        ("au moins 1", STANCES, "1"),  # at least
+        ("por lo menos 1", STANCES, "1"),
+        ("\u30de\u30a4\u30ca\u30b91", STANCES, "-1"),
+        ("\u30ab\u30c6\u30b4\u30ea\u30fc\uff1a1", STANCES, "1"),  # the vowel of a word
+        ("\u30fc1", STANCES, "-1"),
+        ("\u2212**1**", STANCES, "-1"),  # marks between the sign and the digit
+        ("-**1**", STANCES, "-1"),
+        ("-$1$", STANCES, "-1"),
+        ("$-$1", STANCES, "-1"),
+        ("- **1**", STANCES, "1"),
+        ("minus: 1", STANCES, "-1"),
+        ("minus(1)", STANCES, "-1"),
+        ("neg. 1", STANCES, None),
+        ("\u00b11", STANCES, None),
+        ("minus 1", ("0", "1"), None),
+        ("minus 2", ("0", "1", "2"), None),
     ],
 )
-def test_the_first_integer_has_its_sign_and_the_digits_of_any_script(
+def test_a_number_in_a_text_has_its_sign_and_the_digits_of_any_script(
     said: str, labels: tuple[str, ...], label: str | None
 ) -> None:
-    assert read_answer(said, '"first_integer"', labels).label == label
+    for reader in ('"first_integer"', '"label_in_text"'):
+        assert read_answer(said, reader, labels).label == label, reader
 
 
 def test_numbers_of_json_are_numbers() -> None:
@@ -230,6 +254,7 @@ def test_label_in_text_knows_where_words_end_in_any_script(
         ('"label"', "("),
         ('"label_in_text"', "正面"),
         ('"label_in_text"', "\ufdfa"),
+        ('"label_in_text"', "1 "),
         ('"first_integer"', "\u2212"),
     ],
 )
@@ -259,4 +284,5 @@ def test_a_hostile_pattern_is_over_at_once() -> None:
 def test_whatever_is_said_it_is_a_label_or_none(completion: str, reader: str) -> None:
     reading = read_answer(completion, reader, LABELS, "sorry")
     assert reading.label is None or reading.label in LABELS
-    assert reading.is_blank == (not completion.strip())
+    answer, is_cut = parted(completion)[1:]
+    assert reading.is_blank == (not answer.strip() and not is_cut)
