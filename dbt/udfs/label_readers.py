@@ -11,7 +11,17 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from udfs.spelling import MINUS, SURE_MINUS, canonical, folded, numeral, with_ascii_digits, without_unseen
+from udfs.spelling import (
+    MINUS,
+    SURE_MINUS,
+    canonical,
+    folded,
+    joined,
+    numeral,
+    spaced,
+    with_ascii_digits,
+    without_unseen,
+)
 from udfs.writing_systems import AROUND, is_whole
 
 Labels = tuple[str, ...]
@@ -57,13 +67,15 @@ def label(text: str, labels: Labels) -> str | None:
 def label_in_text(text: str, labels: Labels) -> str | None:
     """Returns the one label that stands in a text as whole words; of a label inside a longer one, the longer one counts.
 
-    Case counts only where labels differ by nothing else. A number has the sign that stands before it, as in `first_integer`.
+    Case, and whether words are joined by "_" or "-", count only where labels differ by nothing else. A number has the sign that
+    stands before it, as in `first_integer`.
     """
-    spell = folded if len(set(map(folded, labels))) == len(labels) else canonical
+    spell = _telling_apart(labels) or canonical
     spelled = spell(text)
+    as_joined = joined(text) if spell is spaced else spelled
     taken, found, by_words = bytearray(len(spelled)), None, _spelled(labels, spell)
     for words in sorted(by_words, key=len, reverse=True):
-        for start in _places(spelled, words):
+        for start in _places(spelled, words, as_joined):
             end = start + len(words)
             if taken.find(1, start, end) >= 0:
                 continue
@@ -86,15 +98,24 @@ def _signed(text: str, start: int, words: str) -> list[str]:
     return [f"{sign.strip('+')}{digits}" for sign in _signs(text[max(0, place - LONGEST_SIGN) : place])]
 
 
-def _places(text: str, words: str) -> Iterator[int]:
-    """Gives where whole words begin in a text; places with the same characters around them are looked at once."""
+@functools.lru_cache(maxsize=256)
+def _telling_apart(labels: Labels) -> Callable[[str], str] | None:
+    """Returns the spelling that ignores most and yet is another for each label; None where case tells labels apart."""
+    return next((spell for spell in (spaced, folded) if len(set(map(spell, labels))) == len(labels)), None)
+
+
+def _places(text: str, words: str, as_joined: str) -> Iterator[int]:
+    """Gives where words begin in a text that are whole in the same text as it joins them.
+
+    Places with the same characters around them are looked at once.
+    """
     known: dict[str, bool] = {}
     start = text.find(words) if words else -1
     while start >= 0:
         end = start + len(words)
-        around = text[max(0, start - AROUND) : end + AROUND]
+        around = as_joined[max(0, start - AROUND) : end + AROUND]
         if around not in known:
-            known[around] = is_whole(text, start, end)
+            known[around] = is_whole(as_joined, start, end)
         if known[around]:
             yield start
         start = text.find(words, start + 1)
@@ -192,8 +213,9 @@ def _alone(text: str, labels: Labels) -> str | None:
     longest, by_core = _cores(labels)
     if len(text) > longest + LONGEST_MARKS:
         return None
+    spell = _telling_apart(labels) or folded
     for form in _forms(text):
-        core = _key(form)
+        core = _key(form, spell)
         if (spelled := exact(form, labels)) is not None:
             return spelled
     found = by_core.get(core, ())
@@ -204,14 +226,15 @@ def _alone(text: str, labels: Labels) -> str | None:
 def _cores(labels: Labels) -> tuple[int, Mapping[str, Sequence[str]]]:
     """Returns the length of the longest label, and the labels by what is left of them without what `label` ignores."""
     by_core: dict[str, list[str]] = {}
+    spell = _telling_apart(labels) or folded
     for each in labels:
         *_, last = _forms(each)
-        by_core.setdefault(_key(last), []).append(each)
+        by_core.setdefault(_key(last, spell), []).append(each)
     return max(map(len, labels), default=0), by_core
 
 
-def _key(text: str) -> str:
-    return numeral(text) or folded(text)
+def _key(text: str, spell: Callable[[str], str]) -> str:
+    return numeral(text) or spell(text)
 
 
 def _forms(text: str) -> Iterator[str]:

@@ -37,6 +37,19 @@ def folded(text: str) -> str:
     return " ".join(wide.split())
 
 
+_JOINERS = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])|(?<=[^\W_])_(?=[^\W_])")
+
+
+def spaced(text: str) -> str:
+    """Returns a folded text with a blank for each hyphen between letters and each underscore between letters or digits."""
+    return _JOINERS.sub(" ", joined(text))
+
+
+def joined(text: str) -> str:
+    """Returns a folded text as long as the spaced one: its hyphens and underscores stay, without the backslash of Markdown."""
+    return folded(text).replace("\\_", "_")
+
+
 def with_ascii_digits(text: str) -> str:
     """Returns a text with the decimal digits of all scripts, and those in circles, as 0 to 9."""
     if text.isascii():

@@ -206,6 +206,31 @@ def test_labels_that_a_reader_cannot_tell_apart_are_none(said: str, labels: tupl
     assert read_answer(said, '"label"', labels).label == label
 
 
+ENTAILS, HATE = ("entailment", "not_entailment"), ("hate", "not hate")
+
+
+@pytest.mark.parametrize(
+    ("said", "labels", "label"),
+    [
+        ("Not entailment", ENTAILS, "not_entailment"),
+        ("not-entailment", ENTAILS, "not_entailment"),
+        ("not\\_entailment", ENTAILS, "not_entailment"),
+        ("**Not_Entailment**", ENTAILS, "not_entailment"),
+        ("Entailment", ENTAILS, "entailment"),
+        ("not-hate", HATE, "not hate"),
+        ("not_hate", HATE, "not hate"),
+        ("Very Positive", ("positive", "very_positive"), "very_positive"),
+        ("Class 2", ("class_1", "class_2"), "class_2"),
+        ("not_hate", ("hate", "other"), None),
+        ("Not-hate", ("not hate", "not-hate"), "not-hate"),
+        ("class-1", ("class 1", "class -1"), None),
+    ],
+)
+def test_words_are_the_same_however_they_are_joined(said: str, labels: tuple[str, ...], label: str | None) -> None:
+    for reader in ('"label"', '"label_in_text"'):
+        assert read_answer(said, reader, labels).label == label, reader
+
+
 @pytest.mark.parametrize(
     ("said", "labels", "label"),
     [
