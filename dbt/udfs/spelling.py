@@ -16,7 +16,9 @@ _DASHES = dict.fromkeys(map(ord, MINUS[:-2]), "-")
 _QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'") | dict.fromkeys(
     map(ord, "\u201c\u201d\u201f"), '"'
 )
-_UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]")
+UNSEEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
+"""Characters that nobody sees, as a class of patterns has them."""
+_UNSEEN = re.compile(f"[{UNSEEN}]")
 _SPACED_MINUS = re.compile(rf"[{SURE_MINUS}]\s+(?=\d)")
 
 
