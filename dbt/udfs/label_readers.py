@@ -197,9 +197,11 @@ def _spelled(labels: Labels, spell: Callable[[str], str | None]) -> Mapping[str,
 
 # --- a label and what may stand around it
 
-_PAIRS = dict(zip("\"'([“„‘«‹「『【《〈", "\"')]””’»›」』】》〉", strict=True))
+_QUOTES = "\"\" '' () [] “” ”” „“” ‘’ ’’ ‚‘’ ´´ «» »«» ‹› ›‹› 「」 『』 【】 《》 〈〉"
+"""Each mark that opens a quotation, and those that may close it."""
+_PAIRS = {pair[0]: pair[1:] for pair in _QUOTES.split()}
 _MARKS = "*_~`"
-_OPENING = re.compile(r"\A(?:#{1,6}\s+|[-*+•‣◦▪]\s+(?!\d)|>\s*|```\w*\s+)")
+_OPENING = re.compile(r"\A(?:#{1,6}\s+|[-*+•‣◦▪]\s+(?!\d)|[¡¿]|>\s*|```\w*\s+)")
 _CLOSING = re.compile(r"(?:[.。．｡।۔።។!！…]+|\s*```|</s>|<\|\w{1,30}\|>|<end_of_turn>|<eos>)$")
 _LEAD = re.compile(
     rf"\A[*_\"'`]{{0,3}}(?:(?:the|my)\s)?(?:(?:final|correct|predicted)\s)?(?:{NAMES_OF_ANSWERS})[*_\"'`]{{0,3}}\s*[:：=]\s*(?:[*_]{{1,3}}\s+)?",
@@ -247,7 +249,7 @@ def _forms(text: str) -> Iterator[str]:
 
 
 def _within_quotes(text: str) -> str:
-    return text[1:-1] if _PAIRS.get(text[:1]) == text[-1:] else text
+    return text[1:-1] if len(text) > 1 and text[-1] in _PAIRS.get(text[0], "") else text
 
 
 _TAKEN: Sequence[Callable[[str], str]] = (

@@ -553,7 +553,9 @@ _TELLING = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_LANGUAGE_OF, key=len, rever
 _MAY_TELL = re2.compile("|".join(sorted(_LANGUAGE_OF, key=len, reverse=True)).encode())
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _BESIDE = re.compile(rf"(?<=[{_UNSPACED}])(?=[A-Za-z0-9(*])|(?<=[A-Za-z0-9)*])(?=[{_UNSPACED}])")
-_OTHER_MARKS = dict(zip(map(ord, "【】〔〕［］「」『』《》〈〉；،؟؛।॥’"), '()()()"""""""";,?;..\'', strict=True))
+_OTHER_MARKS = dict(
+    zip(map(ord, "【】〔〕［］「」『』《》〈〉‹›„；،؟؛।॥’‘‚´"), '()()()""""""""""“;,?;..' + 4 * "'", strict=True)
+)
 
 
 def in_english(text: str, signs: Sequence[str]) -> str:
