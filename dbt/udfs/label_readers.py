@@ -27,10 +27,11 @@ from udfs.writing_systems import AROUND, is_whole
 Labels = tuple[str, ...]
 
 NAMES_OF_ANSWERS = (
-    "label|answer|category|class|classification|sentiment|output|result|response|prediction|verdict|choice|respuesta|etiqueta|"
+    "label|answer|category|class|classification|sentiment|output|result|response|prediction|verdict|choice|rating|score|grade|"
+    "stance|klasse|klassifikation|bewertung|clasificación|calificación|valoración|classificação|classificazione|respuesta|etiqueta|"
     "categoría|réponse|étiquette|catégorie|antwort|kategorie|risposta|etichetta|categoria|resposta|rótulo|antwoord|"
     "odpowiedź|kategoria|ответ|категория|відповідь|категорія|cevap|yanıt|etiket|jawaban|kategori|svar|đáp án|nhãn|الإجابة|"
-    "التصنيف|תשובה|उत्तर|คำตอบ|答案|标签|標籤|类别|類別|情感|答え|回答|ラベル|感情|정답|답변|라벨|감정"
+    "التصنيف|תשובה|उत्तर|คำตอบ|答案|标签|標籤|评分|得分|分数|立场|类别|類別|情感|答え|回答|ラベル|感情|정답|답변|라벨|감정"
 )
 """Words that models write before a label, with a colon behind."""
 LONGEST_MARKS = 120  # characters of marks and of a word before a label, at most
@@ -201,7 +202,10 @@ _QUOTES = "\"\" '' () [] “” ”” „“” ‘’ ’’ ‚‘’ ´´ «
 """Each mark that opens a quotation, and those that may close it."""
 _PAIRS = {pair[0]: pair[1:] for pair in _QUOTES.split()}
 _MARKS = "*_~`"
-_OPENING = re.compile(r"\A(?:#{1,6}\s+|[-*+•‣◦▪]\s+(?!\d)|[¡¿]|>\s*|```\w*\s+)")
+_OPENING = re.compile(r"\A(?:#{1,6}\s+|[-+]\s+(?!\d)|[*•‣◦▪]\s+|[¡¿]|>\s*|```\w*\s+)")
+_EMOJI = "(?![☐☒✖✗✘❌❎❓❔⛔🚫👎🙅🤔🤷])[\u2600-\u2775\u2798-\u27bf\u2b50\u2b55\U0001f300-\U0001faff]"
+"""A character that adorns an answer, and says neither no nor perhaps."""
+_EMOJIS = re.compile(rf"\A(?:{_EMOJI}\s*)+|(?:\s*{_EMOJI})+\Z")
 _CLOSING = re.compile(r"(?:[.。．｡।۔።។!！…]+|\s*```|</s>|<\|\w{1,30}\|>|<end_of_turn>|<eos>)$")
 _LEAD = re.compile(
     rf"\A[*_\"'`]{{0,3}}(?:(?:the|my)\s)?(?:(?:final|correct|predicted)\s)?(?:{NAMES_OF_ANSWERS})[*_\"'`]{{0,3}}\s*[:：=]\s*(?:[*_]{{1,3}}\s+)?",
@@ -253,8 +257,8 @@ def _within_quotes(text: str) -> str:
 
 
 _TAKEN: Sequence[Callable[[str], str]] = (
-    functools.partial(_OPENING.sub, ""), lambda text: text.strip(_MARKS), _within_quotes, functools.partial(_LEAD.sub, ""),
-    functools.partial(_CLOSING.sub, ""),
+    functools.partial(_OPENING.sub, ""), functools.partial(_EMOJIS.sub, ""), lambda text: text.strip(_MARKS), _within_quotes,
+    functools.partial(_LEAD.sub, ""), functools.partial(_CLOSING.sub, ""),
 )  # fmt: skip
 
 LABEL_READERS: Mapping[str, Callable[[str, Labels], str | None]] = {

@@ -69,20 +69,33 @@ def _digit(character: str) -> str | None:
     return unicodedata.normalize("NFKC", character) if "\u2460" <= character <= "\u2473" else None
 
 
-_NUMBER = re.compile(rf"(?:([+\uff0b{re.escape(MINUS)}])|([{SURE_MINUS}])\s+)?(\d+(?:[.,]\d+)?)")
+_NUMBER = re.compile(rf"(?:([+\uff0b{re.escape(MINUS)}])|([{SURE_MINUS}])\s+)?(\d+)(?:([.,])(\d+))?")
 
 
 def numeral(text: str) -> str | None:
-    """Returns a number with its sign in ASCII, a plus left out; None for another text.
+    """Returns a number with its sign in ASCII, a plus and zeros behind the point left out; None for another text.
+
+    A comma is a point unless three digits behind it may make thousands.
 
     >>> numeral("\u22121"), numeral("\uff0b\uff11"), numeral("03"), numeral("one")
     ('-1', '1', '03', None)
+    >>> numeral("0,50"), numeral("4.0"), numeral("1,000")
+    ('0.5', '4', '1,000')
     """
     if len(text) > 100:  # no label is such a number
         return None
     found = _NUMBER.fullmatch(with_ascii_digits(_UNSEEN.sub("", text.strip())))
     sign = found and (found[1] or found[2])
-    return found and f"{'-' if sign and sign in MINUS else ''}{found[3]}"
+    return found and f"{'-' if sign and sign in MINUS else ''}{found[3]}{_decimals(*found.groups()[2:])}"
+
+
+def _decimals(whole: str, point: str | None, digits: str | None) -> str:
+    """Returns what stands behind the digits of a whole number."""
+    if point is None or digits is None:
+        return ""
+    if len(digits) == 3 and whole.strip("0"):  # of thousands
+        return f"{point}{digits}"
+    return f".{digits}".rstrip("0").rstrip(".")
 
 
 def without_unseen(text: str) -> str:

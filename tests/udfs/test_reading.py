@@ -195,6 +195,9 @@ def test_label_reads_no_more_than_that(said: str) -> None:
     assert read_answer(said, '"label"', WORDS).label is None
 
 
+POINTS = ("1", "2", "3", "4", "5")
+
+
 @pytest.mark.parametrize(
     ("said", "labels", "label"),
     [
@@ -213,9 +216,26 @@ def test_label_reads_no_more_than_that(said: str) -> None:
         ("**Environment**", ("40 Environment", "Environment"), "Environment"),
         ("- 1", STANCES, None),
         ("+1", STANCES, "1"),
+        ("Stance: -1", STANCES, "-1"),
+        ("Rating: 4", POINTS, "4"),
+        ("Score: 3", POINTS, "3"),
+        ("Klasse: 3", POINTS, "3"),
+        ("Clasificaci\u00f3n: 3", POINTS, "3"),
+        ("\u2022 1", POINTS, "1"),
+        ("* 1", POINTS, "1"),
+        ("* 1\n* 2", POINTS, None),
+        ("4.0", POINTS, "4"),
+        ("4.5", POINTS, None),
+        ("1,000", POINTS, None),
+        ("1.000", POINTS, None),
+        ("0,5", ("0", "0.5", "1"), "0.5"),
+        ("positive \u2705", ("positive", "negative"), "positive"),
+        ("\U0001f60a **Positive**", ("positive", "negative"), "positive"),
+        ("\u274c positive", ("positive", "negative"), None),
+        ("\u2796 1", STANCES, "-1"),
     ],
 )
-def test_labels_that_a_reader_cannot_tell_apart_are_none(said: str, labels: tuple[str, ...], label: str | None) -> None:
+def test_label_tells_labels_apart_or_reads_none(said: str, labels: tuple[str, ...], label: str | None) -> None:
     assert read_answer(said, '"label"', labels).label == label
 
 
