@@ -71,9 +71,11 @@ CALLED_WRONG_BEHIND = {  # B is the answer, and another is called wrong after it
     "zh": ["答案是B。不能选A。", "答案是B。无法选A。", "答案是B。避免选择A。", "答案是B。很多人误选A。", "答案是B。错选A。",
            "答案是B。A是正确的吗？不是。", "应该是B。", "正确的是B。"],
     "ja": ["正解はBです。Aが正しいとは言えません。", "正解はBです。Aは正解とは言えません。", "正解はBです。Aは正しいとは限らない。",
-           "正解はBです。Aを選ぶと間違いです。", "答えはAではなくBです。", "正解は、Bです。"],
+           "正解はBです。Aを選ぶと間違いです。", "答えはAではなくBです。", "正解は、Bです。",
+           "Aは間違いでBが正しい。", "Bを選ぶべきです。", "Bを選ぶことにします。", "Bを選ぶと良いでしょう。"],
     "ko": ["정답은 B입니다. A는 옳지 않습니다.", "정답은 B입니다. A는 맞지 않습니다.", "정답은 B입니다. A는 올바르지 않습니다.",
-           "정답: B\nA는 정답이 될 수 없습니다.", "정답은 B입니다. A를 선택하지 않습니다.", "정답은 A가 아니라 B입니다."],
+           "정답: B\nA는 정답이 될 수 없습니다.", "정답은 B입니다. A를 선택하지 않습니다.", "정답은 A가 아니라 B입니다.",
+           "A는 틀리고 B가 맞습니다."],
 }  # fmt: skip
 NOT_COMMITTED = {
     "es": ["La respuesta no es A.", "A es incorrecta.", "Si la respuesta es A, todo cambia.", "¿Es A la respuesta?", "Ni A ni B son correctas.",
