@@ -12,6 +12,9 @@ from udfs.reading import read_answer
 from udfs.reasoning import parted
 
 BUILT_IN = ("label", "label_in_text", "first_integer")
+BUILT_IN_OF_NUMBERS = ("label", "first_integer", "label_in_text")
+"""Readers to try of labels that are words, and of those that are all whole numbers."""
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 LONGEST_PATTERN, MOST_FIELDS = 400, 5
 """Characters of a pattern that is proposed, and fields of JSON answers that are tried, at most."""
 _FIELD = re.compile(r"[A-Za-z_]\w{0,39}")
@@ -58,10 +61,10 @@ def in_yaml(reader: str | dict[str, str]) -> str:
 
 def _candidates(answers: Sequence[SeenAnswer]) -> Iterator[str | dict[str, str]]:
     """Gives readers to try; of two that take as many, the one that is given first is the better one."""
-    yield from BUILT_IN
+    labels = dict.fromkeys(chain.from_iterable(answer.labels for answer in answers))
+    yield from BUILT_IN_OF_NUMBERS if all(map(_WHOLE_NUMBER.fullmatch, labels)) else BUILT_IN
     for field in _fields(answers):
         yield {"json_field": field}
-    labels = dict.fromkeys(chain.from_iterable(answer.labels for answer in answers))
     if all(label.isprintable() for label in labels):
         longest_first = sorted(labels, key=lambda label: (-len(label), label))
         named = "|".join(re.escape(label).replace(r"\ ", " ") for label in longest_first)

@@ -11,16 +11,27 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from udfs.spelling import MINUS, SURE_MINUS, canonical, folded, numeral, with_ascii_digits, without_unseen
+from udfs.spelling import (
+    MINUS,
+    SURE_MINUS,
+    canonical,
+    folded,
+    joined,
+    numeral,
+    spaced,
+    with_ascii_digits,
+    without_unseen,
+)
 from udfs.writing_systems import AROUND, is_whole
 
 Labels = tuple[str, ...]
 
 NAMES_OF_ANSWERS = (
-    "label|answer|category|class|classification|sentiment|output|result|response|prediction|verdict|choice|respuesta|etiqueta|"
+    "label|answer|category|class|classification|sentiment|output|result|response|prediction|verdict|choice|rating|score|grade|"
+    "stance|klasse|klassifikation|bewertung|clasificación|calificación|valoración|classificação|classificazione|respuesta|etiqueta|"
     "categoría|réponse|étiquette|catégorie|antwort|kategorie|risposta|etichetta|categoria|resposta|rótulo|antwoord|"
     "odpowiedź|kategoria|ответ|категория|відповідь|категорія|cevap|yanıt|etiket|jawaban|kategori|svar|đáp án|nhãn|الإجابة|"
-    "التصنيف|תשובה|उत्तर|คำตอบ|答案|标签|標籤|类别|類別|情感|答え|回答|ラベル|感情|정답|답변|라벨|감정"
+    "التصنيف|תשובה|उत्तर|คำตอบ|答案|标签|標籤|评分|得分|分数|立场|类别|類別|情感|答え|回答|ラベル|感情|정답|답변|라벨|감정"
 )
 """Words that models write before a label, with a colon behind."""
 LONGEST_MARKS = 120  # characters of marks and of a word before a label, at most
@@ -57,31 +68,55 @@ def label(text: str, labels: Labels) -> str | None:
 def label_in_text(text: str, labels: Labels) -> str | None:
     """Returns the one label that stands in a text as whole words; of a label inside a longer one, the longer one counts.
 
-    Case counts only where labels differ by nothing else.
+    Case, and whether words are joined by "_" or "-", count only where labels differ by nothing else. A number has the sign that
+    stands before it, as in `first_integer`.
     """
-    spell = folded if len(set(map(folded, labels))) == len(labels) else canonical
+    spell = _telling_apart(labels) or canonical
     spelled = spell(text)
-    taken, found = bytearray(len(spelled)), None
-    for words, label in sorted(_spelled(labels, spell).items(), key=lambda each: -len(each[0])):
-        for start in _places(spelled, words):
+    as_joined = joined(text) if spell is spaced else spelled
+    taken, found, by_words = bytearray(len(spelled)), None, _spelled(labels, spell)
+    for words in sorted(by_words, key=len, reverse=True):
+        for start in _places(spelled, words, as_joined):
             end = start + len(words)
-            if taken.find(1, start, end) < 0:
-                if found not in (None, label):
-                    return None
-                found = label
+            if taken.find(1, start, end) >= 0:
+                continue
+            signed = _signed(spelled, start, words)
+            here = [by_words[each] for each in signed if each in by_words]
+            if len(here) > 1 or (here and found not in (None, here[0])):
+                return None
+            if here:
+                found = here[0]
                 taken[start:end] = b"\1" * len(words)
     return found
 
 
-def _places(text: str, words: str) -> Iterator[int]:
-    """Gives where whole words begin in a text; places with the same characters around them are looked at once."""
+def _signed(text: str, start: int, words: str) -> list[str]:
+    """Returns the words at a place of a text, numbers with each of the signs that they may have there."""
+    digits = words.removeprefix("-")
+    if not digits[:1].isdecimal() or numeral(digits) is None:
+        return [words]
+    place = start + len(words) - len(digits)
+    return [f"{sign.strip('+')}{digits}" for sign in _signs(text[max(0, place - LONGEST_SIGN) : place])]
+
+
+@functools.lru_cache(maxsize=256)
+def _telling_apart(labels: Labels) -> Callable[[str], str] | None:
+    """Returns the spelling that ignores most and yet is another for each label; None where case tells labels apart."""
+    return next((spell for spell in (spaced, folded) if len(set(map(spell, labels))) == len(labels)), None)
+
+
+def _places(text: str, words: str, as_joined: str) -> Iterator[int]:
+    """Gives where words begin in a text that are whole in the same text as it joins them.
+
+    Places with the same characters around them are looked at once.
+    """
     known: dict[str, bool] = {}
     start = text.find(words) if words else -1
     while start >= 0:
         end = start + len(words)
-        around = text[max(0, start - AROUND) : end + AROUND]
+        around = as_joined[max(0, start - AROUND) : end + AROUND]
         if around not in known:
-            known[around] = is_whole(text, start, end)
+            known[around] = is_whole(as_joined, start, end)
         if known[around]:
             yield start
         start = text.find(words, start + 1)
@@ -89,9 +124,13 @@ def _places(text: str, words: str) -> Iterator[int]:
 
 _DIGITS = re.compile(r"\d+")
 _MINUS, _LONG = frozenset(MINUS), frozenset("—―﹘ーｰ")
+LONGEST_SIGN = 20  # characters of a sign and of what stands between it and its number, at most
+_MARKS_OF_NUMBERS = "*_~`$\"'“‘(\\[{"
+_MARKED_MINUS = re.compile(rf"([{re.escape(MINUS[:-2])}])[{_MARKS_OF_NUMBERS}]+$")
 _SIGN_WORD = re.compile(
-    r"(?:\b(?P<sure>minus|moins|menos|meno|минус|мінус|eksi|âm|سالب|ऋण)|(?P<joined>负|負|マイナス|마이너스|ลบ)|"
-    r"\b(?:negati[fv][aeo]?|négatif))\s*$",
+    r"(?:\b(?<!au |al |ao |lo )(?P<sure>minus|moins|menos|meno|минус|мінус|eksi|âm|سالب|ऋण)|"  # not "at least"
+    r"(?P<joined>负|負|マイナス|마이너스|ลบ)|\b(?:negati[fv][aeo]?|négatif|neg\.?))"
+    rf"[\s:：{_MARKS_OF_NUMBERS}]*$",
     re.IGNORECASE,
 )
 
@@ -106,7 +145,7 @@ def first_integer(text: str, labels: Labels) -> str | None:
     found = _DIGITS.search(plain)
     if found is None:
         return None
-    signs = _signs(plain[max(0, found.start() - 20) : found.start()])
+    signs = _signs(plain[max(0, found.start() - LONGEST_SIGN) : found.start()])
     spelled = [f"{sign}{found[0]}" for sign in signs]
     if len(spelled) == 1 and spelled[0] in labels:
         return spelled[0]
@@ -115,13 +154,17 @@ def first_integer(text: str, labels: Labels) -> str | None:
     return equal[0] if len(equal) == 1 else None
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def _signs(before: str) -> tuple[str, ...]:
     """Returns the signs that a number may have by what stands before it."""
+    before = _MARKED_MINUS.sub(r"\1", before)
     text = before.rstrip(" \t\u00a0\u2009\u202f")
     sign, further = text[-1:], text[-2:-1]
     is_near = text == before
     if sign and sign in "+\uff0b\ufe62" and is_near:
         return ("+",)
+    if sign and sign in "±∓":
+        return ("-", "")
     if sign in _MINUS:
         if sign in SURE_MINUS and further not in _MINUS:
             return ("-",)
@@ -155,9 +198,14 @@ def _spelled(labels: Labels, spell: Callable[[str], str | None]) -> Mapping[str,
 
 # --- a label and what may stand around it
 
-_PAIRS = dict(zip("\"'([“„‘«‹「『【《〈", "\"')]””’»›」』】》〉", strict=True))
+_QUOTES = "\"\" '' () [] “” ”” „“” ‘’ ’’ ‚‘’ ´´ «» »«» ‹› ›‹› 「」 『』 【】 《》 〈〉"
+"""Each mark that opens a quotation, and those that may close it."""
+_PAIRS = {pair[0]: pair[1:] for pair in _QUOTES.split()}
 _MARKS = "*_~`"
-_OPENING = re.compile(r"\A(?:#{1,6}\s+|[-*+•‣◦▪]\s+(?!\d)|>\s*|```\w*\s+)")
+_OPENING = re.compile(r"\A(?:#{1,6}\s+|[-+]\s+(?!\d)|[*•‣◦▪]\s+|[¡¿]|>\s*|```\w*\s+)")
+_EMOJI = "(?![☐☒✖✗✘❌❎❓❔⛔🚫👎🙅🤔🤷])[\u2600-\u2775\u2798-\u27bf\u2b50\u2b55\U0001f300-\U0001faff]"
+"""A character that adorns an answer, and says neither no nor perhaps."""
+_EMOJIS = re.compile(rf"\A(?:{_EMOJI}\s*)+|(?:\s*{_EMOJI})+\Z")
 _CLOSING = re.compile(r"(?:[.。．｡।۔።។!！…]+|\s*```|</s>|<\|\w{1,30}\|>|<end_of_turn>|<eos>)$")
 _LEAD = re.compile(
     rf"\A[*_\"'`]{{0,3}}(?:(?:the|my)\s)?(?:(?:final|correct|predicted)\s)?(?:{NAMES_OF_ANSWERS})[*_\"'`]{{0,3}}\s*[:：=]\s*(?:[*_]{{1,3}}\s+)?",
@@ -171,8 +219,9 @@ def _alone(text: str, labels: Labels) -> str | None:
     longest, by_core = _cores(labels)
     if len(text) > longest + LONGEST_MARKS:
         return None
+    spell = _telling_apart(labels) or folded
     for form in _forms(text):
-        core = _key(form)
+        core = _key(form, spell)
         if (spelled := exact(form, labels)) is not None:
             return spelled
     found = by_core.get(core, ())
@@ -183,14 +232,15 @@ def _alone(text: str, labels: Labels) -> str | None:
 def _cores(labels: Labels) -> tuple[int, Mapping[str, Sequence[str]]]:
     """Returns the length of the longest label, and the labels by what is left of them without what `label` ignores."""
     by_core: dict[str, list[str]] = {}
+    spell = _telling_apart(labels) or folded
     for each in labels:
         *_, last = _forms(each)
-        by_core.setdefault(_key(last), []).append(each)
+        by_core.setdefault(_key(last, spell), []).append(each)
     return max(map(len, labels), default=0), by_core
 
 
-def _key(text: str) -> str:
-    return numeral(text) or folded(text)
+def _key(text: str, spell: Callable[[str], str]) -> str:
+    return numeral(text) or spell(text)
 
 
 def _forms(text: str) -> Iterator[str]:
@@ -203,12 +253,12 @@ def _forms(text: str) -> Iterator[str]:
 
 
 def _within_quotes(text: str) -> str:
-    return text[1:-1] if _PAIRS.get(text[:1]) == text[-1:] else text
+    return text[1:-1] if len(text) > 1 and text[-1] in _PAIRS.get(text[0], "") else text
 
 
 _TAKEN: Sequence[Callable[[str], str]] = (
-    functools.partial(_OPENING.sub, ""), lambda text: text.strip(_MARKS), _within_quotes, functools.partial(_LEAD.sub, ""),
-    functools.partial(_CLOSING.sub, ""),
+    functools.partial(_OPENING.sub, ""), functools.partial(_EMOJIS.sub, ""), lambda text: text.strip(_MARKS), _within_quotes,
+    functools.partial(_LEAD.sub, ""), functools.partial(_CLOSING.sub, ""),
 )  # fmt: skip
 
 LABEL_READERS: Mapping[str, Callable[[str, Labels], str | None]] = {

@@ -55,11 +55,12 @@ def read_answers(answers: Sequence[Answer], own: OwnReaders | None = None) -> li
         name, signs = _parsed(reader)
         if name == "option_letter":
             same = [index for index, answer in enumerate(answers) if answer[1] == reader]
-            readings = read_options([answers[index][0].strip() for index in same], signs)
-            choices.update(zip(same, readings, strict=True))
+            options = read_options([answers[index][0].strip() for index in same], signs)
+            choices.update(zip(same, options, strict=True))
+    readings = [_reading(*answer, choices.get(index), own or {}) for index, answer in enumerate(answers)]
     return [
-        _CUT_OFF if part.is_cut else _reading(*answer, choices.get(index), own or {})
-        for index, (part, answer) in enumerate(zip(parts, answers, strict=True))
+        _CUT_OFF if part.is_cut and reading.label is None else reading
+        for part, reading in zip(parts, readings, strict=True)
     ]
 
 

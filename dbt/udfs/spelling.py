@@ -16,7 +16,10 @@ _DASHES = dict.fromkeys(map(ord, MINUS[:-2]), "-")
 _QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'") | dict.fromkeys(
     map(ord, "\u201c\u201d\u201f"), '"'
 )
-_UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]")
+UNSEEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
+"""Characters that nobody sees, as a class of patterns has them."""
+_UNSEEN = re.compile(f"[{UNSEEN}]")
+_SPACED_MINUS = re.compile(rf"[{SURE_MINUS}]\s+(?=\d)")
 
 
 def canonical(text: str) -> str:
@@ -29,11 +32,24 @@ def folded(text: str) -> str:
 
     A dotless i counts as i, as capitals of Turkish make it one.
     """
-    seen = _UNSEEN.sub("", text).translate(_PHRASES) if not text.isascii() else text
+    seen = _SPACED_MINUS.sub("-", _UNSEEN.sub("", text).translate(_PHRASES)) if not text.isascii() else text
     wide = unicodedata.normalize("NFKC", seen).casefold().replace("i\u0307", "i").replace("\u0131", "i")
     if not wide.isascii():
         wide = with_ascii_digits(unicodedata.normalize("NFKC", wide).translate(_DASHES | _QUOTES))
     return " ".join(wide.split())
+
+
+_JOINERS = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])|(?<=[^\W_])_(?=[^\W_])")
+
+
+def spaced(text: str) -> str:
+    """Returns a folded text with a blank for each hyphen between letters and each underscore between letters or digits."""
+    return _JOINERS.sub(" ", joined(text))
+
+
+def joined(text: str) -> str:
+    """Returns a folded text as long as the spaced one: its hyphens and underscores stay, without the backslash of Markdown."""
+    return folded(text).replace("\\_", "_")
 
 
 def with_ascii_digits(text: str) -> str:
@@ -53,20 +69,33 @@ def _digit(character: str) -> str | None:
     return unicodedata.normalize("NFKC", character) if "\u2460" <= character <= "\u2473" else None
 
 
-_NUMBER = re.compile(rf"(?:([+\uff0b{re.escape(MINUS)}])|([{SURE_MINUS}])\s+)?(\d+(?:[.,]\d+)?)")
+_NUMBER = re.compile(rf"(?:([+\uff0b{re.escape(MINUS)}])|([{SURE_MINUS}])\s+)?(\d+)(?:([.,])(\d+))?")
 
 
 def numeral(text: str) -> str | None:
-    """Returns a number with its sign in ASCII, a plus left out; None for another text.
+    """Returns a number with its sign in ASCII, a plus and zeros behind the point left out; None for another text.
+
+    A comma is a point unless three digits behind it may make thousands.
 
     >>> numeral("\u22121"), numeral("\uff0b\uff11"), numeral("03"), numeral("one")
     ('-1', '1', '03', None)
+    >>> numeral("0,50"), numeral("4.0"), numeral("1,000")
+    ('0.5', '4', '1,000')
     """
     if len(text) > 100:  # no label is such a number
         return None
     found = _NUMBER.fullmatch(with_ascii_digits(_UNSEEN.sub("", text.strip())))
     sign = found and (found[1] or found[2])
-    return found and f"{'-' if sign and sign in MINUS else ''}{found[3]}"
+    return found and f"{'-' if sign and sign in MINUS else ''}{found[3]}{_decimals(*found.groups()[2:])}"
+
+
+def _decimals(whole: str, point: str | None, digits: str | None) -> str:
+    """Returns what stands behind the digits of a whole number."""
+    if point is None or digits is None:
+        return ""
+    if len(digits) == 3 and whole.strip("0"):  # of thousands
+        return f"{point}{digits}"
+    return f".{digits}".rstrip("0").rstrip(".")
 
 
 def without_unseen(text: str) -> str:

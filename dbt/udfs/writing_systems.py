@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_right
 from typing import Literal
@@ -17,10 +18,13 @@ _FIRST = (  # of each block that is written without spaces between words, or wit
 )  # fmt: skip
 _STARTS = [start for start, _ in _FIRST]
 
-_DENYING = {  # what makes a word its opposite, written before it without a space
-    "han": ("不", "非", "無", "无", "未", "没", "沒", "反"),
-    "southeast": ("ไม่", "ไม่ใช่", "မ"),
-}
+_DENYING = re.compile(  # what makes a word its opposite, written before it without a space
+    r"(?:[不非無无未没沒反]|不[是算为為]|[并並]非|不能[说說]是|[没沒]有|不[属屬][于於]|ไม่|ไม่ใช่|မ)[\s\"'「『《]*$"
+)
+_DENYING_BEHIND = re.compile(
+    r"[\"'」』》]?(?:(?:적?이?지[는도]?|[이가은는도])\s*(?:아니|아닙|아닌|않)"
+    r"|的?(?:では|じゃ|とは)(?:な[いくか]|ありませ|言え|いえ))"
+)
 _LEADING_VOWELS = "เแโใไ"
 """Vowels of Thai that are written before the consonant they follow in speech."""
 _PARTICLES = "은는이가을를과와의에로으도만입임인적예요라며고처보까부터다였야죠네"
@@ -28,7 +32,7 @@ _PARTICLES = "은는이가을를과와의에로으도만입임인적예요라며
 _OF_ONE = ("はがと为為是选選", "的了呢吧でだ입요다")
 """What may stand before and behind a label of one character, most of which are parts of many other words."""
 
-AROUND = 6
+AROUND = 10
 """Characters before and behind a place that say whether whole words stand there."""
 
 
@@ -44,11 +48,11 @@ def is_whole(text: str, start: int, end: int) -> bool:
     first, last = text[start], text[end - 1]
     if _runs_on(before, first) or (_runs_on(last, after) and not _is_particle(last, after)):
         return False
+    if _DENYING.search(text[max(0, start - AROUND) : start]) or _DENYING_BEHIND.match(text[end : end + AROUND]):
+        return False
     if end - start == 1 and system_of(first) not in ("spaced", "katakana"):
         return (not _is_word(before) or before in _OF_ONE[0]) and (not _is_word(after) or after in _OF_ONE[1])
-    if _is_in_number(text, start, end):
-        return False
-    return not text[max(0, start - AROUND) : start].endswith(_DENYING.get(system_of(first), ("\0",)))
+    return not _is_in_number(text, start, end)
 
 
 def _is_in_number(text: str, start: int, end: int) -> bool:

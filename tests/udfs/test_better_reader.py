@@ -27,6 +27,7 @@ def answers(*completions: str, labels: tuple[str, ...] = WORDS, reader: str = "e
         (answers("positive", "It is negative.", "Positive!"), "label_in_text", 2),
         (answers("1", "1, yes", "00, I am sure", labels=MARKS), "first_integer", 2),
         (answers(*JSON), {"json_field": "verdict"}, 2),
+        (answers("I say \u2212 1", "It is 0", "1, I think", labels=("-1", "0", "1")), "first_integer", 3),
         (answers("<think>negative?</think> It is positive."), "label_in_text", 1),
     ],
 )  # fmt: skip

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from udfs.reading import read_answer
+from udfs.reasoning import parted
 
 LABELS = ("left", "far left", "right", "N/A", "3", "010")
 REGEX = json.dumps({"regex": r"answer:\s*(\w+)"})
@@ -85,12 +86,35 @@ def test_every_dash_that_people_write_for_minus_is_one(dash: str) -> None:
         ("\u2460", STANCES, "1"),
         ("\u200e-\u200e1", STANCES, "-1"),
         ("\u22121", ("1", "2"), None),
+        ("Stance: \u2212 1", STANCES, "-1"),
+        ("\u2212\u20091", STANCES, "-1"),
+        ("\u2212 1", ("0", "1"), None),
+        ("-\u00a01", STANCES, None),
+        ("the label is minus 1", STANCES, "-1"),
+        ("moins 1", STANCES, "-1"),
+        ("au moins 1", STANCES, "1"),  # at least
+        ("por lo menos 1", STANCES, "1"),
+        ("\u30de\u30a4\u30ca\u30b91", STANCES, "-1"),
+        ("\u30ab\u30c6\u30b4\u30ea\u30fc\uff1a1", STANCES, "1"),  # the vowel of a word
+        ("\u30fc1", STANCES, "-1"),
+        ("\u2212**1**", STANCES, "-1"),  # marks between the sign and the digit
+        ("-**1**", STANCES, "-1"),
+        ("-$1$", STANCES, "-1"),
+        ("$-$1", STANCES, "-1"),
+        ("- **1**", STANCES, "1"),
+        ("minus: 1", STANCES, "-1"),
+        ("minus(1)", STANCES, "-1"),
+        ("neg. 1", STANCES, None),
+        ("\u00b11", STANCES, None),
+        ("minus 1", ("0", "1"), None),
+        ("minus 2", ("0", "1", "2"), None),
     ],
 )
-def test_the_first_integer_has_its_sign_and_the_digits_of_any_script(
+def test_a_number_in_a_text_has_its_sign_and_the_digits_of_any_script(
     said: str, labels: tuple[str, ...], label: str | None
 ) -> None:
-    assert read_answer(said, '"first_integer"', labels).label == label
+    for reader in ('"first_integer"', '"label_in_text"'):
+        assert read_answer(said, reader, labels).label == label, reader
 
 
 def test_numbers_of_json_are_numbers() -> None:
@@ -143,6 +167,19 @@ def test_a_label_is_the_same_in_composed_and_decomposed_unicode() -> None:
             "It says so.\n\nTrue",
             "\u7b54\u6848\uff1aTrue",
             "\u200btrue",
+            *(
+                "„True“",
+                "„True”",
+                "»True«",
+                "«True»",
+                "›true‹",
+                "‚true‘",
+                "”True”",
+                "’true’",
+                "´true´",
+                "„True.“",
+                "¡True!",
+            ),
         ),
     ],
 )
@@ -156,6 +193,9 @@ def test_label_reads_the_label_alone_whatever_stands_around_it(said: str) -> Non
 )
 def test_label_reads_no_more_than_that(said: str) -> None:
     assert read_answer(said, '"label"', WORDS).label is None
+
+
+POINTS = ("1", "2", "3", "4", "5")
 
 
 @pytest.mark.parametrize(
@@ -176,10 +216,52 @@ def test_label_reads_no_more_than_that(said: str) -> None:
         ("**Environment**", ("40 Environment", "Environment"), "Environment"),
         ("- 1", STANCES, None),
         ("+1", STANCES, "1"),
+        ("Stance: -1", STANCES, "-1"),
+        ("Rating: 4", POINTS, "4"),
+        ("Score: 3", POINTS, "3"),
+        ("Klasse: 3", POINTS, "3"),
+        ("Clasificaci\u00f3n: 3", POINTS, "3"),
+        ("\u2022 1", POINTS, "1"),
+        ("* 1", POINTS, "1"),
+        ("* 1\n* 2", POINTS, None),
+        ("4.0", POINTS, "4"),
+        ("4.5", POINTS, None),
+        ("1,000", POINTS, None),
+        ("1.000", POINTS, None),
+        ("0,5", ("0", "0.5", "1"), "0.5"),
+        ("positive \u2705", ("positive", "negative"), "positive"),
+        ("\U0001f60a **Positive**", ("positive", "negative"), "positive"),
+        ("\u274c positive", ("positive", "negative"), None),
+        ("\u2796 1", STANCES, "-1"),
     ],
 )
-def test_labels_that_a_reader_cannot_tell_apart_are_none(said: str, labels: tuple[str, ...], label: str | None) -> None:
+def test_label_tells_labels_apart_or_reads_none(said: str, labels: tuple[str, ...], label: str | None) -> None:
     assert read_answer(said, '"label"', labels).label == label
+
+
+ENTAILS, HATE = ("entailment", "not_entailment"), ("hate", "not hate")
+
+
+@pytest.mark.parametrize(
+    ("said", "labels", "label"),
+    [
+        ("Not entailment", ENTAILS, "not_entailment"),
+        ("not-entailment", ENTAILS, "not_entailment"),
+        ("not\\_entailment", ENTAILS, "not_entailment"),
+        ("**Not_Entailment**", ENTAILS, "not_entailment"),
+        ("Entailment", ENTAILS, "entailment"),
+        ("not-hate", HATE, "not hate"),
+        ("not_hate", HATE, "not hate"),
+        ("Very Positive", ("positive", "very_positive"), "very_positive"),
+        ("Class 2", ("class_1", "class_2"), "class_2"),
+        ("not_hate", ("hate", "other"), None),
+        ("Not-hate", ("not hate", "not-hate"), "not-hate"),
+        ("class-1", ("class 1", "class -1"), None),
+    ],
+)
+def test_words_are_the_same_however_they_are_joined(said: str, labels: tuple[str, ...], label: str | None) -> None:
+    for reader in ('"label"', '"label_in_text"'):
+        assert read_answer(said, reader, labels).label == label, reader
 
 
 @pytest.mark.parametrize(
@@ -191,6 +273,22 @@ def test_labels_that_a_reader_cannot_tell_apart_are_none(said: str, labels: tupl
         ("正面或负面", ("正面", "负面"), None),
         ("我很不满意", ("满意", "一般"), None),  # dissatisfied is not satisfied
         ("不满意", ("满意", "不满意"), "不满意"),
+        ("不是正面", ("正面", "负面"), None),
+        ("这不是正面，而是负面。", ("正面", "负面"), "负面"),
+        ("并非正面", ("正面", "负面"), None),
+        ("不能说是正面", ("正面", "负面"), None),
+        ("不算“正面”", ("正面", "负面"), None),
+        ("不是 positive", ("positive", "negative"), None),
+        ("不是对", ("对", "错"), None),
+        ("肯定的ではありません", ("肯定的", "否定的"), None),
+        ("「肯定的」ではない", ("肯定的", "否定的"), None),
+        ("ポジティブとは言えません", ("ポジティブ", "ネガティブ"), None),
+        ("긍정이 아닙니다", ("긍정", "부정"), None),
+        ("긍정적이지 않습니다", ("긍정", "부정"), None),
+        ("긍정이 아니라 부정입니다", ("긍정", "부정"), "부정"),
+        ("positive가 아닙니다", ("positive", "negative"), None),
+        ("예 아니오", ("예", "아니오"), None),
+        ("아니오", ("예", "아니오"), "아니오"),
         ("对于这个问题", ("对", "错"), None),  # of one character, part of other words
         ("答案是对", ("对", "错"), "对"),
         ("是的，没错。", ("是", "否"), "是"),
@@ -230,6 +328,7 @@ def test_label_in_text_knows_where_words_end_in_any_script(
         ('"label"', "("),
         ('"label_in_text"', "正面"),
         ('"label_in_text"', "\ufdfa"),
+        ('"label_in_text"', "1 "),
         ('"first_integer"', "\u2212"),
     ],
 )
@@ -259,4 +358,5 @@ def test_a_hostile_pattern_is_over_at_once() -> None:
 def test_whatever_is_said_it_is_a_label_or_none(completion: str, reader: str) -> None:
     reading = read_answer(completion, reader, LABELS, "sorry")
     assert reading.label is None or reading.label in LABELS
-    assert reading.is_blank == (not completion.strip())
+    answer, is_cut = parted(completion)[1:]
+    assert reading.is_blank == (not answer.strip() and not is_cut)

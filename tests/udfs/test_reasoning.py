@@ -38,6 +38,17 @@ OPENINGS = (
         ("<|START_THINKING|>a<|END_THINKING|>1", "a", "1"),
         ("<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>1", "a", "1"),
         ("analysisWe need 0.assistantfinal1", "We need 0.", "1"),
+        ("\ufeff<think>a</think>1", "a", "1"),  # behind what a chat template writes
+        ("<s> <think>a</think> 1", "a", " 1"),
+        ("<|im_start|>assistant\n<think>a</think>1", "a", "1"),
+        ("<\uff5cbegin\u2581of\u2581sentence\uff5c><think>a</think>1", "a", "1"),
+        ("<think>as <reasoning>b</reasoning> has it</thinking>1", "as <reasoning>b</reasoning> has it", "1"),
+        ("<think />1", None, None),
+        ("<no_think>1", None, None),
+        ("<thought experiment>1", None, None),
+        ("<analysis of text>1", None, None),
+        ("Because:\n[Reasoning] so\n1", None, None),
+        ("1\n<think>why</think>", None, None),
         ("analysis", None, None),
         ("1 <think>why</think>", None, None),
         ("1</b>", None, None),
@@ -70,7 +81,28 @@ def test_reasoning_that_never_ends_is_no_answer(opening: str) -> None:
             assert (label, is_blank, is_read, reason) == (None, False, False, "its reasoning never ends")
 
 
-@pytest.mark.parametrize("piece", ["<think></think>", "<think>a</thinking>", "[think"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        *("\ufeff", "\u200b", "<s>", "<bos>", "<|im_start|>assistant\n", "<|assistant|>", "assistant\n", "Sure!\n"),
+        *("<|begin\u2581of\u2581sentence|>", "<\uff5cbegin\u2581of\u2581sentence\uff5c>", "<think>a</think>Well:\n"),
+        "<think>It has <reasoning>...</reasoning>. ",
+    ],
+)
+def test_reasoning_that_never_ends_is_no_answer_behind_other_text_either(before: str) -> None:
+    reading = read_answer(f"{before}<think>\nIt might be 0", '"label_in_text"', LABELS)
+    assert (reading.label, reading.reason) == (None, "its reasoning never ends")
+
+
+def test_an_answer_before_reasoning_that_never_ends_is_one() -> None:
+    completion = "1\n<think>It might be 0"
+    assert parted(completion) == ("It might be 0", "1\n", True)
+    assert read_answer(completion, '"label_in_text"', LABELS).label == "1"
+
+
+@pytest.mark.parametrize(
+    "piece", ["\n<think>", "<s>", "<reasoning></reasoning>", "<think></think>", "<think>a</thinking>", "[think"]
+)
 def test_a_hostile_completion_of_many_tags_is_over_at_once(piece: str) -> None:
     started = time.process_time()
     parted("<think>" + piece * (300_000 // len(piece)))
@@ -80,7 +112,7 @@ def test_a_hostile_completion_of_many_tags_is_over_at_once(piece: str) -> None:
 @given(st.text(st.sampled_from("<>/think 1\n"), max_size=60))
 def test_the_answer_ends_the_completion_and_nothing_is_read_twice(text: str) -> None:
     shown = parted(text)
-    assert text.endswith(shown.answer)
+    assert text.endswith(shown.answer) or (shown.is_cut and shown.answer in text)
     assert (shown.reasoning is None) == (shown.answer == text)
 
 

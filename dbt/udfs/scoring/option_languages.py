@@ -21,7 +21,7 @@ class Language(NamedTuple):
     """How a language commits to an option.
 
     `telling` are words that tell it from English. `words` has phrases by the English word that they become. `behind` has
-    patterns of what follows an option, by the English that they become, which stands before the option where it ends in "^".
+    patterns of what follows an option, by the English that they become, in which "^" is the option.
     """
 
     telling: str
@@ -247,7 +247,8 @@ LANGUAGES: Mapping[str, Language] = {
         },
         behind={
             "choose ^": r"(?:'\w{1,3})?(?: (?:şıkkını|seçeneğini))? (?:seçiyorum|seçerim|seçtim|işaretliyorum)",
-            "is not": r"(?:'\w{1,3})?(?: (?:şıkkı|seçeneği))?(?: doğru)? (?:değil|değildir)",
+            "not ^ but": r"(?:'\w{1,3})?(?: (?:şıkkı|seçeneği))? değil,?(?= [A-Za-z0-9(*])",
+            "is not": r"(?:'\w{1,3})?(?: (?:şıkkı|seçeneği))?(?: doğru)? (?:değil|değildir|olamaz|olmaz)",
             "are correct": r"(?: (?:şıkkı|seçeneği))? (?:doğrudur|doğru (?:cevap|yanıt|seçenek)(?:tır|dir|tir)?|doğru)",
             "?": r"(?:'\w{1,3})? (?:mı|mi|olabilir)",
             "": r"(?:'(?:dır|dir|dur|dür|tır|tir))?(?: (?:şıkkı|seçeneği)(?:dır|dir)?)?",
@@ -275,7 +276,10 @@ LANGUAGES: Mapping[str, Language] = {
             "that": "rằng",
             "if": "nếu|có thể là|có thể|có lẽ",
         },
-        behind={"are correct": r" (?:là )?(?:đúng|chính xác)"},
+        behind={
+            "is not": r" (?:là )?(?:chỉ )?(?:đúng|chính xác) (?:một phần|một nửa)",
+            "are correct": r" (?:là )?(?:đúng|chính xác)",
+        },
     ),
     "id": Language(  # with Malay
         telling="jawaban|jawabannya|jawapan|jawapannya|benar|tepat|memilih|pilihan",
@@ -300,7 +304,7 @@ LANGUAGES: Mapping[str, Language] = {
             "that": "bahwa|bahawa",
             "if": "jika|kalau|mungkin",
         },
-        behind={"are correct": r" (?:yang )?(?:benar|tepat|betul)"},
+        behind={"are correct": r" (?:yang )?(?:benar|tepat|betul)(?! sebagian)"},
     ),
     "ru": Language(  # with Ukrainian
         telling="",
@@ -329,6 +333,7 @@ LANGUAGES: Mapping[str, Language] = {
         },
         behind={
             "are correct": r" (?:верен|верна|верно|верны|правилен|правильна|правильно|правильны|вірно|вірні|правильні|вірна)"
+            r"(?! (?:лишь|только|частично|отчасти|лише|частково))"
         },
     ),
     "el": Language(
@@ -446,12 +451,17 @@ LANGUAGES: Mapping[str, Language] = {
             "think": "คิดว่า",
             "if": "ถ้า|หาก|อาจ",
         },
-        behind={"are correct": r"\s*(?:ถูกต้อง|ถูก|เป็นคำตอบที่ถูก(?:ต้อง)?)"},
+        behind={
+            "is not": r"\s*(?:เป็น)?(?:คำตอบ|ข้อ|ตัวเลือก)?(?:ที่)?(?:ไม่ถูก(?:ต้อง)?|ผิด)",
+            "are correct": r"\s*(?:เป็นคำตอบที่)?(?:ถูกต้อง|ถูก(?=[\s.]|$))",  # before a verb, the mark of the passive
+        },
     ),
     "zh": Language(
         telling="",
         is_spaced=False,
         words={
+            "answer is": "(?:正确|正確)的(?:选项|選項)?(?:应该|應該)?[是为為]",
+            "it is": "(?<![\u3400-\u9fff])(?:应该|應該|应当|應當)是",
             "answer": "最终答案|最終答案|答案|回答|解答|正解|正答|答",
             "option": "选项|選項",
             "wrong": "不正确|不正確|不对|不對|错误|錯誤|有误",
@@ -459,6 +469,8 @@ LANGUAGES: Mapping[str, Language] = {
             "best": "最佳|最合适|最合適|最恰当",
             "but": "而是|但是|然而|但",
             "is not": "不应该是|不应是|不會是|不会是|不是|并非|並非|不为|而非",
+            "not choose": "(?:不(?:能|可以?|[该該宜会會要]|应该?|應該?)|没有|沒有|勿|无法|無法|避免|误|誤|错|錯)"
+            "(?:选择|选|選擇|選)",
             "choose": "应该选择|應該選擇|应选择|应该选|應該選|应选|應選|选择|選擇|选|選",
             "is": "应该是|應該是|应当是|应为|應為|应是|是|为|為",
             "not": "不|没|沒|别",
@@ -472,6 +484,7 @@ LANGUAGES: Mapping[str, Language] = {
             "": "的|就|我们|我|本题|此题",
         },
         behind={
+            "?": r"\s*(?:选项|選項|项|項)?(?:是|为|為)?(?:正确|正確|[对對])?的?(?:答案|选项|選項)?[吗嗎]",
             "are correct": r"\s*(?:选项|選項|项|項)?(?:都|均|皆|才)?(?:是|为|為)?最?(?:正确|正確|[对對](?=的|[。，,.\s]|$))的?"
             r"(?:答案|选项|選項)?",
             "are the answer": r"\s*(?:选项|選項|项|項)?(?:才)?(?:是|为|為)(?:答案|最终答案)",
@@ -481,7 +494,7 @@ LANGUAGES: Mapping[str, Language] = {
         telling="",
         is_spaced=False,
         words={
-            "answer is": "(?:正しい|最終的な|最も適切な)?(?:答え|回答|解答|正解|正答)(?:は|が)",
+            "answer is": "(?:正しい|最終的な|最も適切な)?(?:答え|回答|解答|正解|正答)(?:は|が)、?",
             "answer": "答え|回答|解答|正解|正答|答",
             "option": "選択肢",
             "therefore": "したがって|従って|よって|だから|つまり|ゆえに",
@@ -490,13 +503,20 @@ LANGUAGES: Mapping[str, Language] = {
             "choose": "(?:選択|選ぶ)(?=[:：])",
         },
         behind={
-            "is not": r"\s*(?:では|じゃ|で)(?:ない|ありません|なく)|\s*(?:は|が)\s*(?:正しく|正解では|適切では|間違|誤)\w*",
-            "?": r"\s*(?:かもしれ|でしょうか|ですか|だろうか)\w*",
-            "choose ^": r"\s*(?:を選|を選択|と答え)\w*",
-            "are correct": r"\s*(?:の方)?(?:は|が|こそ)\s*(?:最も)?(?:正解|正しい|答え|正答|適切|正しく思)(?!く|で(?:は|な))\w*",
+            "not ^ but": r"\s*(?:では|じゃ)なく[て、,]{0,2}\s*(?=[A-Za-z0-9(])",
+            "is not ,": r"\s*(?:では|じゃ|で)(?:ない|ありません|なく)"
+            r"|\s*(?:は|が)\s*(?:正しく|正解では|適切では|間違|誤)[^\W!-~]*"
+            r"|\s*(?:(?:は|が|こそ)\s*(?:最も)?(?:正解|正しい|答え|正答|適切))?(?:だ|である)?と(?:は|も)?"
+            r"(?:言え|いえ|限ら|限り|思い|思わ|思え|考え|考えられ)(?:な[いくか]|ませ)[^\W!-~]*"
+            r"|\s*を選(?:(?:び|ば|択し)(?:な[いくか]|ませ)|んではいけ|"
+            r"(?:ぶ|択する)(?:と(?![思良よい正])|べきでは|べきじゃ|ことは))[^\W!-~]*",
+            "?": r"\s*(?:かもしれ|でしょうか|ですか|だろうか)[^\W!-~]*",
+            "choose ^": r"\s*(?:を選|を選択|と答え)[^\W!-~]*",
+            "are correct": r"\s*(?:の方)?(?:は|が|こそ)\s*(?:最も)?(?:正解|正しい|答え|正答|適切|正しく思)(?!く|で(?:は|な))"
+            r"[^\W!-~]*",
             "and": r"\s*(?:と|および|及び|、)\s*(?=[A-Za-z0-9(])",
             "or": r"\s*(?:または|あるいは|もしくは|か)\s*(?=[A-Za-z0-9(])",
-            ".": r"\s*(?:だと思い|と思い|と考え|となり|になり|です|である|だ)\w*",
+            ".": r"\s*番?(?:だと思い|と思い|と考え|となり|になり|です|である|だ)[^\W!-~]*",
         },
     ),
     "ko": Language(
@@ -513,7 +533,10 @@ LANGUAGES: Mapping[str, Language] = {
             "and": "그리고|및",
         },
         behind={
-            "is not": r"\s*번?\s*(?:(?:이|가|은|는)\s*(?:정답이|답이|정답은|답은)?\s*)(?:아니|아닙|아닌|틀)\w*",
+            "not ^ but": r"\s*번?\s*(?:이|가)?\s*아니라,?\s*(?=[A-Za-z0-9(])",
+            "is not ,": r"\s*번?\s*(?:(?:이|가|은|는)\s*(?:정답이|답이|정답은|답은)?\s*)(?:아니|아닙|아닌|틀)\w*"
+            r"|\s*번?\s*(?:이|가|은|는)\s*(?:정답|답|맞|옳|올바|적절)\w*?\s*(?:않|(?:[될할볼]\s*)?수\s*없)\w*"
+            r"|\s*번?\s*(?:을|를)\s*(?:선택|고르|고를|택)\w*?(?:\s*(?:않|수\s*없)|면\s*(?:안|틀))\w*",
             "?": r"\s*번?\s*(?:일까요|인가요|일\s*수도|입니까)\w*",
             "choose ^": r"\s*번?\s*(?:을|를)\s*(?:선택|고르|고릅|골|택)\w*",
             "are correct": r"\s*번?\s*(?:이|가|은|는)?\s*(?:모두|둘 다)?\s*(?:정답|맞|옳|올바)\w*",
@@ -533,7 +556,9 @@ _TELLING = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_LANGUAGE_OF, key=len, rever
 _MAY_TELL = re2.compile("|".join(sorted(_LANGUAGE_OF, key=len, reverse=True)).encode())
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _BESIDE = re.compile(rf"(?<=[{_UNSPACED}])(?=[A-Za-z0-9(*])|(?<=[A-Za-z0-9)*])(?=[{_UNSPACED}])")
-_OTHER_MARKS = dict(zip(map(ord, "【】〔〕［］「」『』《》〈〉；،؟؛।॥’"), '()()()"""""""";,?;..\'', strict=True))
+_OTHER_MARKS = dict(
+    zip(map(ord, "【】〔〕［］「」『』《》〈〉‹›„；،؟؛।॥’‘‚´"), '()()()""""""""""“;,?;..' + 4 * "'", strict=True)
+)
 
 
 def in_english(text: str, signs: Sequence[str]) -> str:
@@ -566,7 +591,7 @@ def _said_behind(name: str) -> Callable[[re.Match[str]], str]:
 
     def said(found: re.Match[str]) -> str:
         said = english[int(str(found.lastgroup)[1:])]
-        return f" {said[:-1]}{found['sign']} " if said.endswith("^") else f"{found['sign']} {said} "
+        return f" {said.replace('^', found['sign'])} " if "^" in said else f"{found['sign']} {said} "
 
     return said
 
@@ -575,7 +600,8 @@ def _word(name: str, signs: frozenset[str], found: re.Match[str]) -> str:
     text = found[0]
     if text.lower() in signs:
         return text
-    said = list(LANGUAGES[name].words)[int(str(found.lastgroup)[1:])]
+    group = str(found.lastgroup)
+    said = "wrong answer" if group == "wrong" else list(LANGUAGES[name].words)[int(group[1:])]
     return f" {said} " if not LANGUAGES[name].is_spaced or text.endswith("'") else said
 
 
@@ -584,16 +610,24 @@ def _compiled(name: str, signs: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pa
     """Returns what finds the words of a language, and what finds an option with what is said behind it."""
     language = LANGUAGES[name]
     start, end = (r"(?<!\w)", r"(?:(?<=')|(?!\w))") if language.is_spaced else ("", "")
-    groups = "|".join(f"(?P<w{n}>{phrases})" for n, phrases in enumerate(language.words.values()))
-    words = re.compile(f"{start}(?:{groups}){end}", re.IGNORECASE)
+    groups = [f"(?P<w{n}>{phrases})" for n, phrases in enumerate(language.words.values())]
+    sign = "|".join(re.escape(each) for each in sorted(filter(None, signs), key=len, reverse=True))
+    if language.is_spaced:
+        groups.insert(0, _wrong_behind(language.words, sign))
+    words = re.compile(f"{start}(?:{'|'.join(groups)}){end}", re.IGNORECASE)
     if not language.behind or not any(signs):
         return words, None
-    sign = "|".join(re.escape(each) for each in sorted(filter(None, signs), key=len, reverse=True))
     tails = "|".join(f"(?P<b{n}>{tail})" for n, tail in enumerate(language.behind.values()))
     whole = r"(?!\w)" if language.is_spaced else ""
     return words, re.compile(
         rf"(?<![A-Za-z0-9])(?P<sign>(?:{sign})(?![A-Za-z0-9])[)\]*\"]{{0,4}})(?:{tails}){whole}", re.IGNORECASE
     )
+
+
+def _wrong_behind(words: Mapping[str, str], sign: str) -> str:
+    """Returns the pattern of an answer that is called wrong behind its noun: "la respuesta incorrecta", "Antwort A: falsch"."""
+    noun, between = f"(?:{words['answer']}|{words['option']})", rf"(?: yang)? |\s+(?:{sign})[)*]{{0,3}}\s*[:–—-]\s*"
+    return f"(?P<wrong>{noun}(?:{between})(?:{words['wrong']}))"
 
 
 def _with_plain_signs(text: str, signs: Sequence[str]) -> str:
@@ -605,6 +639,8 @@ def _with_plain_signs(text: str, signs: Sequence[str]) -> str:
 
 @functools.lru_cache(maxsize=1 << 12)
 def _plain(character: str) -> str | None:
+    if character.isdecimal():
+        return str(unicodedata.decimal(character))
     code = ord(character)
     if code in _OTHER_MARKS:
         return _OTHER_MARKS[code]

@@ -57,27 +57,50 @@ COMMITTED = {
     "ko": ["정답: B", "정답은 B입니다.", "답은 B", "답: B", "정답은 (B)이다.", "B가 정답입니다.", "B가 맞습니다.", "저는 B를 선택합니다.",
            "따라서 정답은 B입니다.", "정답은 B번입니다.", "정답: **B**"],
 }  # fmt: skip
+CALLED_WRONG_BEHIND = {  # B is the answer, and another is called wrong after it or before
+    "es": ["La respuesta es B. La respuesta incorrecta es A.", "La opción incorrecta es A y la respuesta correcta es B."],
+    "pt": ["A resposta é B. A alternativa errada é A."],
+    "it": ["La risposta è B. La risposta sbagliata è A."],
+    "fr": ["La réponse est B. La réponse fausse est A."],
+    "de": ["Antwort A: falsch\nAntwort B: richtig"],
+    "tr": ["Doğru cevap B. A doğru olamaz.", "Doğru cevap A değil, B'dir."],
+    "vi": ["Đáp án là B. A đúng một phần."],
+    "id": ["Jawabannya adalah B. Jawaban yang salah adalah A.", "Jawabannya adalah B. A benar sebagian."],
+    "ru": ["Ответ: B. A верно лишь частично."],
+    "th": ["คำตอบคือ B เพราะ A ถูกค้นพบในปี 1900", "คำตอบคือ B เพราะ A ถูกใช้ในการผลิต", "คำตอบคือ B\nA เป็นคำตอบที่ไม่ถูกต้อง"],
+    "zh": ["答案是B。不能选A。", "答案是B。无法选A。", "答案是B。避免选择A。", "答案是B。很多人误选A。", "答案是B。错选A。",
+           "答案是B。A是正确的吗？不是。", "应该是B。", "正确的是B。"],
+    "ja": ["正解はBです。Aが正しいとは言えません。", "正解はBです。Aは正解とは言えません。", "正解はBです。Aは正しいとは限らない。",
+           "正解はBです。Aを選ぶと間違いです。", "答えはAではなくBです。", "正解は、Bです。",
+           "Aは間違いでBが正しい。", "Bを選ぶべきです。", "Bを選ぶことにします。", "Bを選ぶと良いでしょう。"],
+    "ko": ["정답은 B입니다. A는 옳지 않습니다.", "정답은 B입니다. A는 맞지 않습니다.", "정답은 B입니다. A는 올바르지 않습니다.",
+           "정답: B\nA는 정답이 될 수 없습니다.", "정답은 B입니다. A를 선택하지 않습니다.", "정답은 A가 아니라 B입니다.",
+           "A는 틀리고 B가 맞습니다."],
+}  # fmt: skip
 NOT_COMMITTED = {
     "es": ["La respuesta no es A.", "A es incorrecta.", "Si la respuesta es A, todo cambia.", "¿Es A la respuesta?", "Ni A ni B son correctas.",
            "La respuesta podría ser A."],
     "pt": ["A resposta não é B.", "B está incorreta.", "Se a resposta é B, tudo muda.", "A resposta a esta pergunta é incerta."],
     "it": ["La risposta non è A.", "A è sbagliata.", "Se la risposta è A, tutto cambia."],
     "fr": ["La réponse n'est pas A.", "A est fausse.", "Si la réponse est A, tout change.", "La réponse a été donnée."],
-    "de": ["Die Antwort ist nicht A.", "A ist falsch.", "A ist nicht richtig.", "Wenn die Antwort A ist, ist alles anders.", "Weder A noch B ist richtig."],
+    "de": ["Die Antwort ist nicht A.", "A ist falsch.", "A ist nicht richtig.", "Wenn die Antwort A ist, ist alles anders.", "Weder A noch B ist richtig.",
+           "Antwort A: falsch"],
     "nl": ["Het antwoord is niet A.", "A is onjuist.", "Als het antwoord A is, verandert alles."],
     "pl": ["Odpowiedź to nie A.", "A jest błędna.", "Jeśli odpowiedź to A, wszystko się zmienia."],
     "ru": ["Ответ не A.", "A неверно.", "Если ответ A, то всё меняется.", "Вариант A неверен.", "Ни A, ни B не верны.",
            "Відповідь не A.", "A — неправильна відповідь.", "Якщо відповідь A, то все змінюється."],
-    "tr": ["Cevap A değil.", "A yanlış.", "A doğru değildir."],
+    "tr": ["Cevap A değil.", "A yanlış.", "A doğru değildir.", "A doğru olamaz."],
     "ar": ["الإجابة ليست A", "A خاطئة.", "إذا كانت الإجابة A"],
     "he": ["התשובה אינה A", "A לא נכונה."],
     "hi": ["सही उत्तर A नहीं है।", "A गलत है।"],
     "vi": ["Đáp án không phải là A.", "A sai.", "A không đúng.", "Nếu đáp án là A, mọi thứ thay đổi."],
-    "id": ["Jawabannya bukan A.", "A salah.", "A tidak benar.", "Jika jawabannya A, semua berubah."],
-    "th": ["คำตอบไม่ใช่ A", "A ผิด", "ข้อ A ไม่ถูกต้อง"],
-    "zh": ["答案不是A。", "A不正确。", "A是错误的。", "不选A。", "如果答案是A，那么一切都变了。", "答案是A吗？", "排除A。", "A选项错误。", "维生素C对健康有益。"],
-    "ja": ["答えはAではありません。", "Aは間違いです。", "Aは正しくない。", "Aではない。", "答えはAですか？", "ビタミンCは体に良い。", "答えはAかもしれない。"],
-    "ko": ["정답은 A가 아닙니다.", "A는 틀렸습니다.", "A는 정답이 아닙니다.", "비타민 C는 건강에 좋다."],
+    "id": ["Jawabannya bukan A.", "A salah.", "A tidak benar.", "Jika jawabannya A, semua berubah.", "Jawaban yang salah adalah A."],
+    "th": ["คำตอบไม่ใช่ A", "A ผิด", "ข้อ A ไม่ถูกต้อง", "A ถูกใช้ในการผลิต", "A เป็นคำตอบที่ไม่ถูกต้อง"],
+    "zh": ["答案不是A。", "A不正确。", "A是错误的。", "不选A。", "如果答案是A，那么一切都变了。", "答案是A吗？", "排除A。", "A选项错误。", "维生素C对健康有益。",
+           "不能选B", "A正确吗", "不正确的是A"],
+    "ja": ["答えはAではありません。", "Aは間違いです。", "Aは正しくない。", "Aではない。", "答えはAですか？", "ビタミンCは体に良い。", "答えはAかもしれない。",
+           "Aだとは思いません。", "Aを選びません。"],
+    "ko": ["정답은 A가 아닙니다.", "A는 틀렸습니다.", "A는 정답이 아닙니다.", "A는 정답이 될 수 없습니다.", "비타민 C는 건강에 좋다."],
 }  # fmt: skip
 TWO = [
     *(
@@ -108,7 +131,10 @@ TWO = [
 ]
 
 
-@pytest.mark.parametrize(("name", "completion"), [(name, text) for name, texts in COMMITTED.items() for text in texts])
+@pytest.mark.parametrize(
+    ("name", "completion"),
+    [(name, text) for cases in (COMMITTED, CALLED_WRONG_BEHIND) for name, texts in cases.items() for text in texts],
+)
 def test_committed(name: str, completion: str) -> None:
     assert read_option(completion, UPPER).index == 1, (name, in_english(completion, UPPER))
 
@@ -132,6 +158,14 @@ def test_two_choices(completion: str) -> None:
         ("２", NUMBERS, 1),
         ("答案：②", NUMBERS, 1),
         ("정답은 2번입니다.", NUMBERS, 1),
+        ("Die richtige Antwort ist „B“.", UPPER, 1),
+        ("Die richtige Antwort ist ‚B‘.", UPPER, 1),
+        ("Die richtige Antwort ist »B«.", UPPER, 1),
+        ("The answer is ‘B’", UPPER, 1),
+        ("正解は2番です", NUMBERS, 1),
+        ("الإجابة: ٢", NUMBERS, 1),
+        ("उत्तर: २", NUMBERS, 1),
+        ("उत्तर: २", ("१", "२"), 1),
         ("答案：②", ("①", "②"), 1),  # signs as the template has them
         ("𝐁", UPPER, 1),
         ("🅱", UPPER, 1),
