@@ -110,6 +110,7 @@ def test_what_is_not_of_the_run_is_set_aside_and_named(warehouse: Path) -> None:
     (run / "00000002.predictions.jsonl").write_bytes(good + b"\x00\x00 no row\n")
     (run / "00000003.audit_runs.jsonl").write_text(json.dumps({"audit_run_id": "forged"}) + "\n")
     os.mkfifo(run / "00000004.verdicts.jsonl")
+    (run / "00000005.attempts.jsonl").write_bytes(b'{"audit_run_id":' + b"[" * 3000 + b"\n")
     (run.parent / "forged").mkdir()
     (run.parent / "forged" / "00000001.predictions.jsonl").write_bytes(good.replace(RUN.encode(), b"forged"))
     said: list[str] = []
@@ -123,6 +124,7 @@ def test_what_is_not_of_the_run_is_set_aside_and_named(warehouse: Path) -> None:
             f"{RUN}/00000004.verdicts.jsonl",
             "no regular file of at most 250,000,000 bytes",
         ),
+        (f"{RUN}/00000005.attempts.jsonl", "line 1: no row that can be landed"),
         ("forged/00000001.predictions.jsonl", "is of run forged, which this warehouse does not have"),
     ]
     assert not run.parent.exists()
