@@ -1,7 +1,8 @@
 """Reads segments that other processes, or an earlier start, left for a run: whose they are is looked at before they land.
 
-A segment holds rows of one run that is open, of tables that a spool has, and of cells that the run asks. Any other file is set
-aside: moved to a folder beside, named, and the run goes on.
+A segment holds rows of one run that is open, of tables that a spool has, and of cells that the run asks; its numbers are
+finite and not negative, and its times are of the run. Any other file is set aside: moved to a folder beside, named, and the
+run goes on.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import groupby
 
@@ -16,9 +18,9 @@ import polars as pl
 
 from flows.system.keys import prediction_id
 from flows.system.shared_folder import SharedFolder, shared_folder
-from flows.warehouse import Row, Warehouse
+from flows.warehouse import Row, Warehouse, now
 from flows.warehouse.insert import insert_new
-from flows.warehouse.rows import SCHEMAS
+from flows.warehouse.rows import REAL, SCHEMAS, TIME, WHOLE
 from flows.warehouse.spool import is_segment, number_of, rows_of, table_of
 from flows.warehouse.sql import sql
 from models_registry.errors import BrokenFile, WarehouseError
@@ -31,6 +33,8 @@ ASKED = ("predictions", "attempts")
 """The tables that askers hand over."""
 SPOOLED = (*ASKED, "verdicts")
 """The tables whose rows a run spools."""
+ODD_CLOCK = timedelta(days=1)
+"""So far the clock of an asker's machine may be off."""
 CELL = ["model_id", "task_id", "prompt_variant_id", "sample_id", "repetition"]
 
 
@@ -110,11 +114,21 @@ class Segments:
                 yield f"line {number}: a row of another run than {self._run}"
         for column in self._wanted(table):
             if rows[column].null_count():
-                yield f"line {(rows[column].is_null().arg_max() or 0) + 1}: no {column}"
+                yield f"line {_first(rows[column].is_null())}: no {column}"
+        yield from self._impossible(table, rows)
         if table == "predictions":
             yield from self._unplanned(rows)
         if self._state == "complete" and self._adds(table, rows):
             yield f"has rows that run {self._run}, which is complete, does not have"
+
+    def _impossible(self, table: str, rows: pl.DataFrame) -> Iterator[str]:
+        began = self._began_at or now()
+        for name, dtype in SCHEMAS[table].items():
+            column = rows[name]
+            if dtype in (WHOLE, REAL) and (odd := (column < 0) | ~column.cast(REAL).is_finite()).any():
+                yield f"line {_first(odd)}: a {name} that is negative or infinite"
+            if dtype == TIME and (odd := (column < began - ODD_CLOCK) | (column > now() + ODD_CLOCK)).any():
+                yield f"line {_first(odd)}: a {name} before the run began, or still to come"
 
     def _unplanned(self, rows: pl.DataFrame) -> Iterator[str]:
         columns = ["prediction_id", "request_sha256", *CELL]
@@ -134,10 +148,18 @@ class Segments:
     def _plan(self) -> _Plan:
         return _Plan(self._warehouse, self._run)
 
-    @cached_property
+    @property
     def _state(self) -> str | None:
-        found = self._warehouse.read("select state from raw.audit_runs where audit_run_id = $run", run=self._run)
-        return found[0]["state"] if found else None
+        return None if self._of_run is None else self._of_run["state"]
+
+    @property
+    def _began_at(self) -> datetime | None:
+        return None if self._of_run is None else self._of_run["started_at"]
+
+    @cached_property
+    def _of_run(self) -> Row | None:
+        query = "select state, started_at from raw.audit_runs where audit_run_id = $run"
+        return next(iter(self._warehouse.read(query, run=self._run)), None)
 
     def _adds(self, table: str, rows: pl.DataFrame) -> bool:
         """Whether rows are new to the warehouse; nothing is landed."""
@@ -177,6 +199,11 @@ def replay(warehouse: Warehouse, say: Callable[[str], None] = lambda _: None) ->
         with contextlib.suppress(OSError):  # somebody put another file there
             empty.rmdir()
     return n_rows
+
+
+def _first(is_odd: pl.Series) -> int:
+    """The number of the first line that is."""
+    return (is_odd.fill_null(value=False).arg_max() or 0) + 1
 
 
 class _Plan:

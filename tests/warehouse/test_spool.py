@@ -30,7 +30,7 @@ def prediction(number: int, completion: str | None = "yes") -> dict[str, object]
         "audit_run_id": RUN, "prediction_id": prediction_id(RUN, "m", "v", f"s{number}", 1, "f" * 64), "task_id": "t",
         "completion": completion, "is_completion_escaped": False, "is_refused": False,
         "n_attempts": 1, "request_sha256": "f" * 64, "latency_ms": 0.1 + 0.2,
-        "landed_at": datetime(2026, 11, 21, 3, 4, 5, 678901),
+        "landed_at": datetime(2025, 11, 21, 3, 4, 5, 678901),
     }  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def warehouse(tmp_path: Path) -> Path:
     path = tmp_path / "audit.duckdb"
     Warehouse(path).apply_schema()
     run = {
-        "audit_id": "a", "origin": "run", "state": "running", "started_at": datetime(2026, 1, 1), "fingerprint": "f",
+        "audit_id": "a", "origin": "run", "state": "running", "started_at": datetime(2025, 1, 1), "fingerprint": "f",
         "plan_fingerprint": "f", "card": "{}", "format_limits": "{}", "seed": 1, "n_resamples": 1, "code_version": "0",
         "library_versions": "{}", "manifest": "{}",
     }  # fmt: skip
@@ -65,19 +65,19 @@ def test_any_text_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str
     (row,) = read_spooled(path).to_dicts()
     expected = "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text)
     assert row["completion"] == expected
-    assert row["landed_at"] == datetime(2026, 11, 21, 3, 4, 5, 678901)
+    assert row["landed_at"] == datetime(2025, 11, 21, 3, 4, 5, 678901)
     assert row["latency_ms"] == 0.1 + 0.2
     assert row["cost_usd"] is None
 
 
 def test_times_are_kept_in_utc(warehouse: Path) -> None:
     spool = spool_of(Warehouse(warehouse), RUN)
-    east = datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))
+    east = datetime(2025, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))
     spool.append(
         "attempts", {"audit_run_id": RUN, "prediction_id": "p", "attempted_at": east, "error": "x", "waited_ms": 0}
     )
     land_segment(Warehouse(warehouse), spool.turn())
-    assert query(warehouse, "select attempted_at from raw.attempts") == [(datetime(2026, 1, 1),)]
+    assert query(warehouse, "select attempted_at from raw.attempts") == [(datetime(2025, 1, 1),)]
 
 
 def test_landing_twice_adds_nothing_and_leaves_no_file(warehouse: Path) -> None:
