@@ -48,6 +48,7 @@ class CodeRow:
     place: str | None
     sha256: str | None
     folder_sha256: str | None
+    environment: tuple[str, ...]
     shown: str
 
 
