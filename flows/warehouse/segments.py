@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import cached_property
-from itertools import groupby
+from itertools import accumulate, groupby
 
 import polars as pl
 
@@ -29,6 +29,8 @@ Segment = tuple[str, pl.DataFrame]
 """A table and rows of it."""
 READ_AT_ONCE = 16
 """Segments that are read, and removed, beside each other: a bucket takes its time for each."""
+BYTES_AT_ONCE = 250_000_000
+"""Bytes of segments that are read beside each other."""
 ASKED = ("predictions", "attempts")
 """The tables that askers hand over."""
 SPOOLED = (*ASKED, "verdicts")
@@ -56,6 +58,13 @@ class Segments:
     def waiting(self, names: Sequence[str]) -> list[str]:
         """Returns those of some files that have not been refused before."""
         return [name for name in names if name not in self._stuck]
+
+    def first_of(self, names: Sequence[str]) -> Sequence[str]:
+        """Returns the first of some files, one at least: those that are read beside each other."""
+        names = names[:READ_AT_ONCE]
+        with ThreadPoolExecutor(READ_AT_ONCE) as pool:
+            up_to = accumulate(pool.map(self._folder.size, names))
+        return names[: max(1, sum(n_bytes <= BYTES_AT_ONCE for n_bytes in up_to))]
 
     def read(self, names: Sequence[str]) -> dict[str, Segment]:
         """Returns the rows of some files that may land, by the names of the files; the others are set aside."""

@@ -29,7 +29,7 @@ from flows.audit.shards.messages import (
 from flows.system.processes import is_running
 from flows.system.shared_folder import SharedFolder, shared_folder
 from flows.warehouse import Warehouse
-from flows.warehouse.segments import READ_AT_ONCE, Segment, Segments, replay
+from flows.warehouse.segments import Segment, Segments, replay
 from models_registry.errors import BrokenFile
 
 SILENT_S = 60.0
@@ -150,8 +150,9 @@ class SegmentLanding:
         rows: dict[str, Segment] = {}
         n_read = n_bytes = 0
         while n_read < len(files) and n_bytes <= LANDED_AT_ONCE:
-            read = self._segments.read(files[n_read : n_read + READ_AT_ONCE])
-            n_read += READ_AT_ONCE
+            at_once = self._segments.first_of(files[n_read:])
+            read = self._segments.read(at_once)
+            n_read += len(at_once)
             n_bytes += sum(int(frame.estimated_size()) for _, frame in read.values())
             rows |= read
         rows = self._lent(asker, rows)

@@ -19,6 +19,7 @@ from flows.engines import silent
 from flows.system.keys import prediction_id
 from flows.system.processes import began_at, machine
 from flows.warehouse import Warehouse
+from flows.warehouse.segments import Segments
 from models_registry.errors import BrokenFile, WarehouseError
 from tests.support.http_audit import ask, cells, query, write_cards
 from tests.support.openai_server import running_server
@@ -273,6 +274,31 @@ def test_what_is_not_of_the_run_is_set_aside_and_told_and_the_rest_lands(landed:
     assert not landed.places.askers.exists()
     land_left(landed, None, said.append)  # no later start hears of them again
     assert len(said) == len(planted) + len(odd) + 1
+
+
+@pytest.mark.parametrize("name", [b"1/a\xff/1.predictions.jsonl", b"1/a/\xff.jsonl", b"1\xff/a/1.predictions.jsonl"])
+def test_a_name_that_is_no_text_stops_nobody(landed: Warehouse, name: bytes) -> None:
+    run, content = hand_over(landed)
+    for place in (landed.places.askers, landed.places.spool):
+        for file in (place / run / os.fsdecode(name), place / os.fsdecode(b"r\xff") / os.fsdecode(name)):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+    write_message(askers_folder(landed, None).under(run), f"1/a/{ASKER}", GONE)
+    land_left(landed, None, silent)
+    assert cells(landed.path) == (60, 60)
+
+
+def test_few_large_files_are_read_beside_each_other(landed: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, content = hand_over(landed)
+    folder = askers_folder(landed, None).under(run)
+    names = [f"1/a/{n}.predictions.jsonl" for n in range(20)]
+    for name in names:
+        folder.write(name, content)
+    segments = Segments(landed, folder, run, silent)
+    assert segments.first_of(names) == names[:16]
+    for n_bytes, n_files in ((3 * len(content), 3), (1, 1)):
+        monkeypatch.setattr("flows.warehouse.segments.BYTES_AT_ONCE", n_bytes)
+        assert segments.first_of(names) == names[:n_files]
 
 
 def test_nothing_new_enters_a_run_that_is_complete(landed: Warehouse) -> None:
