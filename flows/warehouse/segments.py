@@ -16,7 +16,7 @@ from itertools import accumulate, groupby
 
 import polars as pl
 
-from flows.system.keys import prediction_id
+from flows.system.keys import prediction_id, verdict_id
 from flows.system.shared_folder import SharedFolder, shared_folder
 from flows.warehouse import Row, Warehouse, now
 from flows.warehouse.insert import insert_new
@@ -127,6 +127,8 @@ class Segments:
         yield from self._impossible(table, rows)
         if table == "predictions":
             yield from self._unplanned(rows)
+        if table == "verdicts":
+            yield from self._unawaited(rows)
         if self._state == "complete" and self._adds(table, rows):
             yield f"has rows that run {self._run}, which is complete, does not have"
 
@@ -152,6 +154,17 @@ class Segments:
             twice = con.execute(sql("warehouse", "asked_otherwise"), {"run": self._run}).fetchone()
         if twice is not None:
             yield f"has prediction {twice[0]}, whose cell has another answer"
+
+    def _unawaited(self, rows: pl.DataFrame) -> Iterator[str]:
+        columns = ["verdict_id", "judge_id", "prediction_id", "control_id", "repetition", "ask", "request_sha256"]
+        for number, (asked_id, judge_id, predicted, control, *sent) in enumerate(rows.select(columns).iter_rows(), 1):
+            if asked_id != verdict_id(self._run, judge_id, predicted or control or "", *sent):
+                yield f"line {number}: a verdict_id that is not of its ruling and request"
+        with self._warehouse.write() as con:
+            incoming = rows.select("judge_id", "prediction_id", "control_id").to_arrow()  # noqa: F841 - read by name in SQL
+            unknown = con.execute(sql("warehouse", "unknown_rulings"), {"run": self._run}).fetchone()
+        if unknown is not None:
+            yield f"has a verdict of judge '{unknown[0]}' on '{unknown[1]}', which the run does not ask"
 
     @cached_property
     def _plan(self) -> _Plan:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.system.keys import prediction_id
+from flows.system.keys import prediction_id, verdict_id
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import frame_of
 from flows.warehouse.segments import replay
@@ -128,6 +128,51 @@ def test_what_is_not_of_the_run_is_set_aside_and_named(warehouse: Path) -> None:
         ("forged/00000001.predictions.jsonl", "is of run forged, which this warehouse does not have"),
     ]
     assert not run.parent.exists()
+
+
+def test_verdicts_are_of_judges_answers_and_controls_of_the_run(warehouse: Path) -> None:
+    judge = {
+        "judge_id": "j", "judge_key": "k", "model_id": "m", "repetitions": 1, "max_asks": 1, "card": "{}", "model_card": "{}",
+        "recorded_at": datetime(2025, 1, 1),
+    }  # fmt: skip
+    control = {
+        "control_id": "c",
+        "task_id": "t",
+        "sample_id": "s1",
+        "kind": "gold",
+        "completion": "x",
+        "is_match": True,
+    }
+    tables = {"judges": judge, "judge_controls": control, "predictions": prediction(1)}
+    Warehouse(warehouse).land([(t, frame_of(t, [{"audit_run_id": RUN} | row])) for t, row in tables.items()])
+    of_answer = {"prediction_id": prediction(1)["prediction_id"]}
+    rulings: list[dict[str, object]] = [
+        {"judge_id": "j", "control_id": "c"},
+        {"judge_id": "j"} | of_answer,
+        {"judge_id": "other", "control_id": "c"},
+        {"judge_id": "j", "control_id": "other"},
+        {"judge_id": "j", "prediction_id": "other"},
+        {"judge_id": "j", "control_id": "c", "verdict_id": "other"},
+    ]
+    for ruling in rulings:
+        spool = spool_of(Warehouse(warehouse), RUN)
+        judged = str(ruling.get("prediction_id") or ruling["control_id"])
+        row = {
+            "audit_run_id": RUN, "verdict_id": verdict_id(RUN, str(ruling["judge_id"]), judged, 1, 1, "f" * 64),
+            "judge_key": "k", "repetition": 1, "ask": 1, "is_settled": True, "completion": "yes",
+            "is_completion_escaped": False, "n_attempts": 1, "request_sha256": "f" * 64,
+            "landed_at": datetime(2025, 11, 21),
+        }  # fmt: skip
+        spool.append("verdicts", row | ruling)
+        spool.turn()
+    said: list[str] = []
+    assert replay(Warehouse(warehouse), said.append) == 2
+    assert [line.rpartition("verdicts.jsonl: ")[2] for line in said] == [
+        "has a verdict of judge 'other' on 'c', which the run does not ask",
+        "has a verdict of judge 'j' on 'other', which the run does not ask",
+        "has a verdict of judge 'j' on 'other', which the run does not ask",
+        "line 1: a verdict_id that is not of its ruling and request",
+    ]
 
 
 def test_files_are_private_and_a_new_process_never_writes_into_an_old_file(warehouse: Path) -> None:
