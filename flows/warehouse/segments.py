@@ -31,7 +31,7 @@ READ_AT_ONCE = 16
 """Segments that are read, and removed, beside each other: a bucket takes its time for each."""
 BYTES_AT_ONCE = 250_000_000
 """Bytes of segments that are read beside each other."""
-ASKED = ("predictions", "attempts")
+ASKED = ("predictions", "attempts", "engines")
 """The tables that askers hand over."""
 SPOOLED = (*ASKED, "verdicts")
 """The tables whose rows a run spools."""
@@ -125,10 +125,9 @@ class Segments:
             if rows[column].null_count():
                 yield f"line {_first(rows[column].is_null())}: no {column}"
         yield from self._impossible(table, rows)
-        if table == "predictions":
-            yield from self._unplanned(rows)
-        if table == "verdicts":
-            yield from self._unawaited(rows)
+        look = {"predictions": self._unplanned, "engines": self._unopened, "verdicts": self._unawaited}.get(table)
+        if look is not None:
+            yield from look(rows)
         if self._state == "complete" and self._adds(table, rows):
             yield f"has rows that run {self._run}, which is complete, does not have"
 
@@ -154,6 +153,11 @@ class Segments:
             twice = con.execute(sql("warehouse", "asked_otherwise"), {"run": self._run}).fetchone()
         if twice is not None:
             yield f"has prediction {twice[0]}, whose cell has another answer"
+
+    def _unopened(self, rows: pl.DataFrame) -> Iterator[str]:
+        for number, model_id in enumerate(rows["model_id"], 1):
+            if model_id not in self._plan.asked:
+                yield f"line {number}: a model that run {self._run} does not ask"
 
     def _unawaited(self, rows: pl.DataFrame) -> Iterator[str]:
         columns = ["verdict_id", "judge_id", "prediction_id", "control_id", "repetition", "ask", "request_sha256"]
@@ -239,7 +243,10 @@ class _Plan:
         samples = read("select task_id, sample_id from raw.samples where audit_run_id = $run")
         variants = read("select * from raw.prompt_variants where audit_run_id = $run")
         grid = read("select * from raw.grid where audit_run_id = $run")
+        judges = read("select 'judge:' || judge_id as judge_id from raw.judges where audit_run_id = $run")
         self._models = {row["model_id"] for row in models}
+        self.asked = self._models | {row["judge_id"] for row in judges}
+        """The models that a run asks, as `raw.engines` names them."""
         self._samples = {(row["task_id"], row["sample_id"]) for row in samples}
         self._variants = {row["prompt_variant_id"]: row for row in variants}
         self._dealt = {(row["prompt_variant_id"], row["repetition"]): frozenset(row["sample_ids"]) for row in grid}

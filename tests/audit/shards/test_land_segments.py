@@ -223,6 +223,8 @@ def test_what_is_not_of_the_run_is_set_aside_and_told_and_the_rest_lands(landed:
     write_message(folder, f"1/a/{LEASE}", Lease(max_requests=200))
     begun = json.loads(content.splitlines()[0])["landed_at"]
     attempt = {"audit_run_id": run, "prediction_id": "0" * 32, "attempted_at": begun, "error": "x", "waited_ms": 0}
+    model_id = json.loads(content.splitlines()[0])["model_id"]
+    served = {"audit_run_id": run, "model_id": model_id, "opened_at": begun, "engine": "openai_api", "endpoint": "h"}
     invented = [attempt | {"prediction_id": f"{n:032x}"} for n in range(200)]
     planted = {
         "2.predictions.jsonl": (changed(content, audit_run_id="f" * 32) + content, "line 1: a row of another run"),
@@ -247,6 +249,7 @@ def test_what_is_not_of_the_run_is_set_aside_and_told_and_the_rest_lands(landed:
         "24.predictions.jsonl": (changed(content, landed_at=2**63 - 1), "line 1: a landed_at before the run began, or still"),
         "25.predictions.jsonl": (changed(content, landed_at=1), "line 1: a landed_at before the run began, or still"),
         "26.attempts.jsonl": (json.dumps(attempt | {"waited_ms": -1.0}).encode() + b"\n", "line 1: a waited_ms that is negative"),
+        "28.engines.jsonl": (json.dumps(served | {"model_id": "other"}).encode() + b"\n", "line 1: a model that run"),
         "27.attempts.jsonl": (
             "".join(json.dumps(row) + "\n" for row in invented).encode(), "200 failed tries, and 139 requests are left of",
         ),
@@ -254,6 +257,7 @@ def test_what_is_not_of_the_run_is_set_aside_and_told_and_the_rest_lands(landed:
     for name, (bad, _) in planted.items():
         folder.write(f"1/a/{name}", bad)
     folder.write("1/a/16.attempts.jsonl", json.dumps(attempt).encode() + b"\n")
+    folder.write("1/a/29.engines.jsonl", json.dumps(served).encode() + b"\n")
     os.mkfifo(root / "1/a/17.predictions.jsonl")
     (tmp_path / "elsewhere.jsonl").write_bytes(content)
     (root / "1/a/18.predictions.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
@@ -263,6 +267,7 @@ def test_what_is_not_of_the_run_is_set_aside_and_told_and_the_rest_lands(landed:
     land_left(landed, None, said.append)
     assert cells(landed.path) == (60, 60)
     assert query(landed.path, "select count(*) from raw.attempts") == [(1,)]
+    assert query(landed.path, "select count(*) from raw.engines where endpoint = 'h'") == [(1,)]
     assert query(landed.path, "select count(*) from raw.audit_runs") == [(1,)]
     aside = Path(f"{landed.places.askers}.aside") / run / "1/a"
     odd = dict.fromkeys(("17.predictions.jsonl", "18.predictions.jsonl", "19.predictions.jsonl"), "no regular file")
