@@ -206,7 +206,7 @@ def _typed(value: object) -> object:
     if isinstance(value, str):
         try:
             return json.loads(value, parse_constant=str)
-        except ValueError:
+        except (ValueError, RecursionError):
             return value
     return value
 

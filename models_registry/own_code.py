@@ -36,6 +36,7 @@ class Code:
     place: the file of a function, or the registry folder of a command; None: an installed module.
     sha256: of that file; of the files that a command may use, with those elsewhere that it names; None where there are none.
     folder_sha256: of all files that it may use in the registry folder; None: an installed module.
+    environment: the variables that a command is given beside those that every command is given.
     """
 
     use: Use
@@ -43,6 +44,7 @@ class Code:
     place: str | None
     sha256: str | None
     folder_sha256: str | None = None
+    environment: tuple[str, ...] = ()
 
     @property
     def file(self) -> Path | None:
@@ -57,14 +59,24 @@ class Code:
     @property
     def named(self) -> frozenset[Path]:
         """Returns the files of the registry folder that a command names."""
+        return self._files[0]
+
+    @property
+    def _files(self) -> tuple[frozenset[Path], list[Path]]:
         if self.use != "command" or self.place is None:
-            return frozenset()
-        return _files_of(tuple(shlex.split(self.name)), Path(self.place))[0]
+            return frozenset(), []
+        return _files_of(tuple(shlex.split(self.name)), Path(self.place))
 
     def __str__(self) -> str:
         """Returns the code with its place, as it is shown to whoever is asked to trust it."""
         if self.use == "command":
-            return f"command '{self.name}' in {self.place}"
+            given = f", given {' and '.join(self.environment)}" if self.environment else ""
+            try:
+                elsewhere = " and ".join(map(str, self._files[1]))
+            except CardError:  # a link of the folder leads out of it by now
+                elsewhere = ""
+            beside = f" (what lies beside {elsewhere} is not compared)" if elsewhere else ""
+            return f"command '{self.name}' in {self.place}{given}{beside}"
         return f"code '{self.name}' of {self.place or 'an installed module'}"
 
 
@@ -95,10 +107,11 @@ class CodeFinder:
 
     def _found(self, card: Card, use: Use, name: str) -> Code:
         if isinstance(card, RephraserCard) and card.command is not None:
-            named, elsewhere = _files_of(card.command, self._root)
-            folder = self._folder(named)
-            sha256 = hashlib.sha256(f"{folder} {_digest(elsewhere)}".encode()).hexdigest() if elsewhere else folder
-            return Code(use=use, name=name, place=str(self._root.resolve()), sha256=sha256, folder_sha256=folder)
+            folder = self._folder(_files_of(card.command, self._root)[0])
+            return Code(
+                use=use, name=name, place=str(self._root.resolve()), folder_sha256=folder,
+                sha256=command_sha256(card.command, self._root, folder), environment=tuple(sorted(set(card.environment))),
+            )  # fmt: skip
         file = _own_file(name, self._root)
         if file is None:
             _refuse_uncompared(name, self._root)
@@ -119,6 +132,12 @@ def with_sha256(card: Card, code: Code) -> Card:
     if isinstance(card, TaskCard) and isinstance(card.reader, PythonReader):
         return card.model_copy(update={"reader": card.reader.model_copy(update=update)})
     return card.model_copy(update=update)
+
+
+def command_sha256(command: tuple[str, ...], root: Path, folder_sha256: str | None) -> str | None:
+    """Returns the sha256 of a command: of the files of its registry folder, with those elsewhere that it names as they are."""
+    elsewhere = _files_of(command, root)[1]
+    return hashlib.sha256(f"{folder_sha256} {_digest(elsewhere)}".encode()).hexdigest() if elsewhere else folder_sha256
 
 
 def installed_sha256(function: str) -> str | None:

@@ -202,7 +202,7 @@ class _Shard:
             with contextlib.suppress(asyncio.CancelledError):
                 await looking
             self._contact.state.notes = self.workers.notes
-            self._contact.state.n_requests, self._contact.state.usd = self._budget.n_requests, self._budget.spent_usd
+            self._contact.state.n_requests, self._contact.state.usd = self._budget.spent
             self._contact.state.is_waiting = False
 
     async def _admitted(self) -> Lease | None:
@@ -237,7 +237,7 @@ class _Shard:
                 since = time.monotonic() - told_at
                 state.is_waiting, before = self._budget.is_waiting, state.is_waiting
                 if since > TELLS_EVERY_S or state.is_waiting != before:
-                    state.n_requests, state.usd = self._budget.n_requests, self._budget.spent_usd
+                    state.n_requests, state.usd = self._budget.spent
                     state.wants_requests, state.wants_usd = self._budget.wanted(min(since, 60.0))
                     state.usd_a_request = self._budget.most_usd
                     told_at = time.monotonic()

@@ -47,7 +47,7 @@ def drop_batches(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:
         try:
             about = json.loads((batch / ABOUT).read_text(encoding="utf-8"))
             is_theirs = about["metadata"][OF_RUN] in audit_run_ids
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
         if is_theirs:
             shutil.rmtree(batch)

@@ -17,7 +17,7 @@ from flows.audit.judge_requests import Control, Ruling, asked_again, controls_of
 from flows.audit.land import Landing, landing_in
 from flows.audit.prices import cost_of
 from flows.engines import Answer, LandedAnswers, Request
-from flows.system.keys import as_json, content_id, request_sha256, sent_by
+from flows.system.keys import as_json, content_id, request_sha256, sent_by, verdict_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
 from flows.warehouse.sql import sql
@@ -233,12 +233,10 @@ class _JudgeWork:
         messages, question = rulings_of(task, self._card, sample, ruling)
         messages = asked_again(messages, self._card, ask)
         sha256 = request_sha256(self._sent, messages, wanted.repetition, self._schema)
-        verdict_id = content_id(
-            "verdict", self._purse.audit_run_id, self.name, wanted.judged_id, str(wanted.repetition), str(ask), sha256
-        )
-        self._open[verdict_id] = (wanted, ruling, ask)
+        asked_id = verdict_id(self._purse.audit_run_id, self.name, wanted.judged_id, wanted.repetition, ask, sha256)
+        self._open[asked_id] = (wanted, ruling, ask)
         return Request(
-            prediction_id=verdict_id,
+            prediction_id=asked_id,
             model_id=self.name,
             task_id=ruling.task_id,
             strategy="",

@@ -78,7 +78,7 @@ def split_labels(text: str | None) -> tuple[str, ...]:
         return tuple(label.strip() for label in text.split(","))
     try:
         return tuple(str(label) for label in json.loads(text, parse_int=str, parse_float=str))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         msg = f"--labels {text[:80]}: not a JSON list: {error}"
         raise UsageError(msg) from None
 

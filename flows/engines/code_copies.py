@@ -23,12 +23,16 @@ def copied(code: Code) -> Path:
     return copy if code.file is None else copy / code.file.name
 
 
+@functools.cache
+def bytecode_folder() -> Path:
+    """Returns a folder of this process for what Python compiles, empty at first: what lies beside sources is not read then."""
+    return _private()
+
+
 @functools.lru_cache(maxsize=64)
 def _copied(folder: Path, sha256: str, named: frozenset[Path]) -> Path:
     """A copy that lasts as long as this process."""
-    made = tempfile.mkdtemp(prefix="promptaudit-code-")
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    copy = Path(made, folder.name)  # beside it lies nothing, whatever lies beside the folder
+    copy = _private() / folder.name  # beside it lies nothing, whatever lies beside the folder
     copy.mkdir()
     try:
         is_same = folder_sha256(folder, named, copy) == sha256
@@ -39,3 +43,10 @@ def _copied(folder: Path, sha256: str, named: frozenset[Path]) -> Path:
         msg = f"a file of {folder}, which code may use, changed since it was looked at"
         raise CardError(msg)
     return copy
+
+
+def _private() -> Path:
+    """A folder that lasts as long as this process."""
+    made = tempfile.mkdtemp(prefix="promptaudit-code-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)

@@ -11,14 +11,14 @@ import signal
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from flows.engines.code_copies import copied
+from flows.engines.code_copies import bytecode_folder, copied
 from flows.engines.own_code import secrets
 from flows.engines.scrub import one_line
 from flows.rephrasers import Wording
 from flows.system.helper_processes import is_given
 from models_registry.cards import RephraserCard
-from models_registry.errors import EngineError
-from models_registry.own_code import Code, program_of
+from models_registry.errors import CardError, EngineError
+from models_registry.own_code import Code, command_sha256, program_of
 
 LAST_LINES = 4
 MOST_BYTES = 20_000_000
@@ -26,7 +26,10 @@ MOST_BYTES = 20_000_000
 
 BASE = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
 """Variables that every command is given."""
-PYTHON = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}
+PYTHON = ("PYTHONNOUSERSITE", "PYTHONPYCACHEPREFIX")
+"""Variables that are set for what Python does: it reads no compiled file but its own of this process."""
+_PATH = re.compile(r"(?<![\w./])/[^\s'\"`;:,=()\[\]{}<>|&$*?\\]*")
+"""An absolute path in a word, as far as it can be told from what surrounds it."""
 
 
 class CommandRephraser:
@@ -43,7 +46,7 @@ class CommandRephraser:
         """Returns what the command prints.
 
         Raises EngineError where it cannot be run, takes longer than `timeout_s`, ends with an exit code other than 0 or prints
-        anything else; CardError where a file of its folder is not as it was trusted.
+        anything else; CardError where a file of its folder, or another that it names, is not as it was trusted.
         """
         where = f"task '{wording.task_id}' is not reworded: command '{(self._card.command or ('',))[0]}'"
         asked = {
@@ -64,10 +67,26 @@ class CommandRephraser:
     async def close(self) -> None:
         """Does nothing: a command ends with its answer."""
 
+    def _refuse_changed(self) -> None:
+        """Raises CardError where a file outside the folder that the command names is not as it was looked at."""
+        code, command = self._code, self._card.command
+        try:
+            if (
+                code.folder is None
+                or command is None
+                or command_sha256(command, code.folder, code.folder_sha256) == code.sha256
+            ):
+                return
+        except OSError as error:
+            msg = f"its code cannot be read: {error.filename}: {error.strerror}"
+            raise CardError(msg) from None
+        msg = f"a file that {code} names changed since it was looked at"
+        raise CardError(msg)
+
     async def _run(self, where: str, request: bytes) -> tuple[int, bytes, bytes]:
         folder = copied(self._code)
-        original = re.compile(re.escape(str(self._code.folder)) + r"(?![\w.-])")
-        words = [original.sub(lambda _: str(folder), word) for word in self._card.command or ("",)]
+        self._refuse_changed()
+        words = [_led(word, self._code.folder or folder, folder) for word in self._card.command or ("",)]
         program = program_of(words[0], folder)
         if program is None:
             msg = f"{where} cannot be run: there is no such program"
@@ -93,11 +112,26 @@ class CommandRephraser:
         return process.returncode or 0, out, err
 
 
+def _led(word: str, original: Path, copy: Path) -> str:
+    """Returns a word of a command with the copy in place of the registry folder, by whatever link it is named."""
+
+    def led(path: str) -> str:
+        real = Path(os.path.realpath(path))
+        is_inside = real.is_relative_to(original) and not real.is_relative_to(copy)
+        return str(copy / real.relative_to(original)) if is_inside else path
+
+    if Path(word).is_absolute():  # whatever a name in it contains
+        word = led(word)
+    word = re.sub(re.escape(str(original)) + r"(?![\w.-])", lambda _: str(copy), word)
+    return _PATH.sub(lambda found: led(found[0]), word)
+
+
 def environment(names: Iterable[str]) -> dict[str, str]:
     """Returns the environment of a command whose card names these variables."""
     given = {name: os.environ[name] for name in (*BASE, *names) if name in os.environ and is_given(name)}
     folders = [folder for folder in given.pop("PATH", "").split(os.pathsep) if Path(folder).is_absolute()]
-    return {"PATH": os.pathsep.join(folders)} | given | PYTHON
+    python = dict(zip(PYTHON, ("1", str(bytecode_folder())), strict=True))
+    return {"PATH": os.pathsep.join(folders)} | given | python
 
 
 def _texts(out: bytes) -> list[str] | None:

@@ -63,6 +63,13 @@ def prediction_id(  # noqa: PLR0913 - the parts of a cell
     return content_id("prediction", audit_run_id, model_id, variant_id, sample_id, str(repetition), request_sha256)
 
 
+def verdict_id(  # noqa: PLR0913 - the parts of a ruling
+    audit_run_id: str, judge_id: str, judged_id: str, repetition: int, ask: int, request_sha256: str
+) -> str:
+    """Returns the id of a verdict: its run, its judge, the prediction or control it rules on, and exactly what was sent."""
+    return content_id("verdict", audit_run_id, judge_id, judged_id, str(repetition), str(ask), request_sha256)
+
+
 def as_json(value: object) -> str:
     """Returns a value as one line of JSON, its names sorted; what JSON has no form for is text."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)

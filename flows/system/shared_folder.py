@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from flows.system.files import PRIVATE, private_folder, put_in_place, read_regular
-from models_registry.errors import UsageError, WarehouseError
+from models_registry.errors import BrokenFile, UsageError, WarehouseError
 
 ASIDE = ".aside"
 """The ending of the folder beside a shared one that what is set aside is moved to."""
@@ -22,10 +22,16 @@ class SharedFolder(Protocol):
     """How long to wait between two looks."""
 
     def names(self) -> list[str]:
-        """Returns the names of all files, in order."""
+        """Returns the names of all files, in order; one whose name is no UTF-8 is nobody's of ours, and not among them."""
+
+    def size(self, name: str) -> int:
+        """Returns how many bytes a file has; 0 where it is not there."""
 
     def read(self, name: str) -> bytes | None:
-        """Returns what a file holds; None where it is not there. Raises BrokenFile for what is no regular file."""
+        """Returns what a file holds; None where it is not there.
+
+        Raises BrokenFile for what is no regular file, and for one of over 250 MB.
+        """
 
     def write(self, name: str, content: bytes) -> None:
         """Writes a file: who reads it finds the old content or the new. Raises WarehouseError where that fails."""
@@ -63,12 +69,18 @@ class _LocalFolder:
         self._root, self._top = root, top or root
 
     def names(self) -> list[str]:
-        return sorted(
+        names = (
             f"{Path(folder).relative_to(self._root).as_posix()}/{file}".removeprefix("./")
             for folder, _, files in os.walk(self._root)
             for file in files
             if not file.endswith(".new")
         )
+        return sorted(filter(_is_text, names))
+
+    def size(self, name: str) -> int:
+        with contextlib.suppress(OSError):
+            return (self._root / name).lstat().st_size
+        return 0
 
     def read(self, name: str) -> bytes | None:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -146,7 +158,15 @@ class _ObjectStore:
             paths = self._store.find(self._path)
         return sorted(path.removeprefix(self._path).lstrip("/") for path in paths)
 
+    def size(self, name: str) -> int:
+        with _stored(self._address), contextlib.suppress(FileNotFoundError):
+            return int(self._store.size(f"{self._path}/{name}") or 0)
+        return 0
+
     def read(self, name: str) -> bytes | None:
+        if self.size(name) > MOST_BYTES:
+            msg = f"{self._address}/{name}: no file of at most {MOST_BYTES:,} bytes"
+            raise BrokenFile(msg)
         with _stored(self._address), contextlib.suppress(FileNotFoundError):
             content: bytes = self._store.cat_file(f"{self._path}/{name}")
             return content
@@ -178,6 +198,15 @@ class _ObjectStore:
 
     def under(self, name: str) -> SharedFolder:
         return _ObjectStore(f"{self._address}/{name}", self._store, self._top)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be written into a message or a query: bytes that are no UTF-8 cannot."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _store_of(address: str) -> Any:  # noqa: ANN401 - fsspec has no types

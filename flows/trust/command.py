@@ -48,6 +48,7 @@ class CodeRow:
     place: str | None
     sha256: str | None
     folder_sha256: str | None
+    environment: tuple[str, ...]
     shown: str
 
 
@@ -138,7 +139,7 @@ def list_trusted(settings: Settings) -> TrustList:
     """Returns everything that is trusted, the oldest first."""
     path = trust_file(settings)
     known = load(path)
-    since = {
+    since: dict[Pair | Code, dict[str, Any]] = {
         each: {"trusted_at": f"{trusted.trusted_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}", "registry": trusted.registry}
         for each, trusted in known.items()
     }

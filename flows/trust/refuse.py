@@ -162,7 +162,7 @@ def _refuse_untrusted_code(path: Path, named: Mapping[Code, list[CodeUse]], know
         if _is_known_but_for(("folder_sha256",), code, known):
             beside.setdefault(code.folder, []).append(code)
             continue
-        is_changed = _is_known_but_for(("sha256", "folder_sha256"), code, known)
+        is_changed = _is_known_but_for(("sha256", "folder_sha256", "environment"), code, known)
         _ask_for_code(progress, code, by, len(others), " which changed since it was trusted" if is_changed else "")
         record(path, [key_of(code)], by.root)
     for codes in beside.values():

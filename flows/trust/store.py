@@ -79,6 +79,7 @@ class TrustedCode(BaseModel):
     place: str | None
     sha256: str | None
     folder_sha256: str | None = None
+    environment: tuple[str, ...] = ()
     trusted_at: AwareDatetime
     registry: str
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from flows.system.files import private_folder, put_in_place
-from flows.warehouse.places import Places
-from flows.warehouse.reaching_out import refuse_reaching_out
+from flows.warehouse.places import PUBLISHED, Places
+from flows.warehouse.reaching_out import refuse_foreign, refuse_reaching_out
 from models_registry.errors import WarehouseError, WarehouseLocked
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class _File:
     root: Connection | None = None
     n_users: int = 0
     n_keepers: int = 0
+    is_ours: bool = False  # it holds nothing foreign
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def close_idle(self, *, even_if_kept: bool = False) -> None:
@@ -74,7 +75,7 @@ def connect(path: Path, *, wait_s: float = 30) -> Iterator[Connection]:
     file = _file(path)
     with file.lock:
         if file.root is None:
-            file.root = _opened(path, wait_s)
+            file.root = _ours(_opened(path, wait_s), path, file)
         try:
             con = file.root.cursor()
         except duckdb.Error as error:  # of a database that an earlier error made invalid
@@ -94,6 +95,22 @@ def connect(path: Path, *, wait_s: float = 30) -> Iterator[Connection]:
                 con.close()
             finally:
                 file.close_idle(even_if_kept=is_broken)
+
+
+def _ours(con: Connection, path: Path, file: _File) -> Connection:
+    """Looks once a process that a file holds nothing foreign; raises WarehouseError of one that does."""
+    if file.is_ours:
+        return con
+    try:
+        refuse_foreign(lambda asked, **values: con.execute(asked, values).fetchall(), path)
+    except duckdb.Error as error:
+        con.close()
+        raise _translated(error, path) from None
+    except WarehouseError:
+        con.close()
+        raise
+    file.is_ours = True
+    return con
 
 
 @contextmanager
@@ -129,8 +146,9 @@ def inspect(path: Path) -> Iterator[Connection]:
     try:
         con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
         # what stands in it may be somebody else's: it reads files of the warehouse's folder and writes none
-        folders = sorted({str(Places(path).file.parent) + os.sep, str(path.resolve().parent.parent) + os.sep})
-        con.execute("set allowed_directories = $folders", {"folders": folders})
+        folder = Places(path).file.parent
+        home = folder.parent if folder.name == PUBLISHED else folder  # a copy's is the one above
+        con.execute("set allowed_directories = $folders", {"folders": [f"{home}{os.sep}"]})
         con.execute("set enable_external_access = false")
     except duckdb.Error as error:
         raise _translated(error, path) from None

@@ -1,7 +1,8 @@
 """Reads segments that other processes, or an earlier start, left for a run: whose they are is looked at before they land.
 
-A segment holds rows of one run that is open, of tables that a spool has, and of cells that the run asks. Any other file is set
-aside: moved to a folder beside, named, and the run goes on.
+A segment holds rows of one run that is open, of tables that a spool has, and of cells that the run asks; its numbers are
+finite and not negative, and its times are of the run. Any other file is set aside: moved to a folder beside, named, and the
+run goes on.
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from functools import cached_property
-from itertools import groupby
+from itertools import accumulate, groupby
 
 import polars as pl
 
-from flows.system.keys import prediction_id
+from flows.system.keys import prediction_id, verdict_id
 from flows.system.shared_folder import SharedFolder, shared_folder
-from flows.warehouse import Row, Warehouse
+from flows.warehouse import Row, Warehouse, now
 from flows.warehouse.insert import insert_new
-from flows.warehouse.rows import SCHEMAS
+from flows.warehouse.rows import REAL, SCHEMAS, TIME, WHOLE
 from flows.warehouse.spool import is_segment, number_of, rows_of, table_of
 from flows.warehouse.sql import sql
 from models_registry.errors import BrokenFile, WarehouseError
@@ -27,10 +29,14 @@ Segment = tuple[str, pl.DataFrame]
 """A table and rows of it."""
 READ_AT_ONCE = 16
 """Segments that are read, and removed, beside each other: a bucket takes its time for each."""
-ASKED = ("predictions", "attempts")
+BYTES_AT_ONCE = 250_000_000
+"""Bytes of segments that are read beside each other."""
+ASKED = ("predictions", "attempts", "engines")
 """The tables that askers hand over."""
 SPOOLED = (*ASKED, "verdicts")
 """The tables whose rows a run spools."""
+ODD_CLOCK = timedelta(days=1)
+"""So far the clock of an asker's machine may be off."""
 CELL = ["model_id", "task_id", "prompt_variant_id", "sample_id", "repetition"]
 
 
@@ -52,6 +58,13 @@ class Segments:
     def waiting(self, names: Sequence[str]) -> list[str]:
         """Returns those of some files that have not been refused before."""
         return [name for name in names if name not in self._stuck]
+
+    def first_of(self, names: Sequence[str]) -> Sequence[str]:
+        """Returns the first of some files, one at least: those that are read beside each other."""
+        names = names[:READ_AT_ONCE]
+        with ThreadPoolExecutor(READ_AT_ONCE) as pool:
+            up_to = accumulate(pool.map(self._folder.size, names))
+        return names[: max(1, sum(n_bytes <= BYTES_AT_ONCE for n_bytes in up_to))]
 
     def read(self, names: Sequence[str]) -> dict[str, Segment]:
         """Returns the rows of some files that may land, by the names of the files; the others are set aside."""
@@ -110,11 +123,22 @@ class Segments:
                 yield f"line {number}: a row of another run than {self._run}"
         for column in self._wanted(table):
             if rows[column].null_count():
-                yield f"line {(rows[column].is_null().arg_max() or 0) + 1}: no {column}"
-        if table == "predictions":
-            yield from self._unplanned(rows)
+                yield f"line {_first(rows[column].is_null())}: no {column}"
+        yield from self._impossible(table, rows)
+        look = {"predictions": self._unplanned, "engines": self._unopened, "verdicts": self._unawaited}.get(table)
+        if look is not None:
+            yield from look(rows)
         if self._state == "complete" and self._adds(table, rows):
             yield f"has rows that run {self._run}, which is complete, does not have"
+
+    def _impossible(self, table: str, rows: pl.DataFrame) -> Iterator[str]:
+        began = self._began_at or now()
+        for name, dtype in SCHEMAS[table].items():
+            column = rows[name]
+            if dtype in (WHOLE, REAL) and (odd := (column < 0) | ~column.cast(REAL).is_finite()).any():
+                yield f"line {_first(odd)}: a {name} that is negative or infinite"
+            if dtype == TIME and (odd := (column < began - ODD_CLOCK) | (column > now() + ODD_CLOCK)).any():
+                yield f"line {_first(odd)}: a {name} before the run began, or still to come"
 
     def _unplanned(self, rows: pl.DataFrame) -> Iterator[str]:
         columns = ["prediction_id", "request_sha256", *CELL]
@@ -130,14 +154,38 @@ class Segments:
         if twice is not None:
             yield f"has prediction {twice[0]}, whose cell has another answer"
 
+    def _unopened(self, rows: pl.DataFrame) -> Iterator[str]:
+        for number, model_id in enumerate(rows["model_id"], 1):
+            if model_id not in self._plan.asked:
+                yield f"line {number}: a model that run {self._run} does not ask"
+
+    def _unawaited(self, rows: pl.DataFrame) -> Iterator[str]:
+        columns = ["verdict_id", "judge_id", "prediction_id", "control_id", "repetition", "ask", "request_sha256"]
+        for number, (asked_id, judge_id, predicted, control, *sent) in enumerate(rows.select(columns).iter_rows(), 1):
+            if asked_id != verdict_id(self._run, judge_id, predicted or control or "", *sent):
+                yield f"line {number}: a verdict_id that is not of its ruling and request"
+        with self._warehouse.write() as con:
+            incoming = rows.select("judge_id", "prediction_id", "control_id").to_arrow()  # noqa: F841 - read by name in SQL
+            unknown = con.execute(sql("warehouse", "unknown_rulings"), {"run": self._run}).fetchone()
+        if unknown is not None:
+            yield f"has a verdict of judge '{unknown[0]}' on '{unknown[1]}', which the run does not ask"
+
     @cached_property
     def _plan(self) -> _Plan:
         return _Plan(self._warehouse, self._run)
 
-    @cached_property
+    @property
     def _state(self) -> str | None:
-        found = self._warehouse.read("select state from raw.audit_runs where audit_run_id = $run", run=self._run)
-        return found[0]["state"] if found else None
+        return None if self._of_run is None else self._of_run["state"]
+
+    @property
+    def _began_at(self) -> datetime | None:
+        return None if self._of_run is None else self._of_run["started_at"]
+
+    @cached_property
+    def _of_run(self) -> Row | None:
+        query = "select state, started_at from raw.audit_runs where audit_run_id = $run"
+        return next(iter(self._warehouse.read(query, run=self._run)), None)
 
     def _adds(self, table: str, rows: pl.DataFrame) -> bool:
         """Whether rows are new to the warehouse; nothing is landed."""
@@ -179,6 +227,11 @@ def replay(warehouse: Warehouse, say: Callable[[str], None] = lambda _: None) ->
     return n_rows
 
 
+def _first(is_odd: pl.Series) -> int:
+    """The number of the first line that is."""
+    return (is_odd.fill_null(value=False).arg_max() or 0) + 1
+
+
 class _Plan:
     """The cells that a run asks, as it landed them before it asked."""
 
@@ -190,7 +243,10 @@ class _Plan:
         samples = read("select task_id, sample_id from raw.samples where audit_run_id = $run")
         variants = read("select * from raw.prompt_variants where audit_run_id = $run")
         grid = read("select * from raw.grid where audit_run_id = $run")
+        judges = read("select 'judge:' || judge_id as judge_id from raw.judges where audit_run_id = $run")
         self._models = {row["model_id"] for row in models}
+        self.asked = self._models | {row["judge_id"] for row in judges}
+        """The models that a run asks, as `raw.engines` names them."""
         self._samples = {(row["task_id"], row["sample_id"]) for row in samples}
         self._variants = {row["prompt_variant_id"]: row for row in variants}
         self._dealt = {(row["prompt_variant_id"], row["repetition"]): frozenset(row["sample_ids"]) for row in grid}

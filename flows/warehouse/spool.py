@@ -134,7 +134,7 @@ def rows_of(written: bytes, table: str, name: str) -> pl.DataFrame:
 def _is_row(line: bytes) -> bool:
     try:
         return isinstance(json.loads(line), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

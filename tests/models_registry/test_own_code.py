@@ -152,7 +152,7 @@ def test_a_command_is_as_the_files_that_it_may_use_are(tmp_path: Path) -> None:
         file.write_text("others")
         after = code_in(root, command(*words))
         assert after.sha256 != before.sha256
-        with pytest.raises(CardError, match=rf"command './run .*' in {root} has the sha256"):
+        with pytest.raises(CardError, match=rf"command './run .*' in {root} .*has the sha256"):
             code_in(root, command(*words).model_copy(update={"code_sha256": before.sha256}))
         before = after
 
@@ -225,3 +225,15 @@ def test_a_card_without_code_stays_the_very_same() -> None:
     for card in (ModelCard(engine="embedded", model="lexical"), RephraserCard(kind="rules")):
         assert CodeFinder(Path("nowhere")).code_of(card) is None
     assert TaskCard.model_fields["reader"].default == "exact"
+
+
+def test_a_command_is_shown_with_its_variables_and_the_files_beside_which_nothing_is_compared(tmp_path: Path) -> None:
+    root, tool = tmp_path / "r", tmp_path / "tool.py"
+    (root / "models").mkdir(parents=True)
+    tool.write_text("")
+    card = RephraserCard(kind="command", command=("python3", str(tool)), environment=("B_KEY", "A_KEY", "B_KEY"))
+    code = code_in(root, card)
+    assert code.environment == ("A_KEY", "B_KEY")
+    assert str(code) == (
+        f"command 'python3 {tool}' in {root}, given A_KEY and B_KEY (what lies beside {tool} is not compared)"
+    )

@@ -109,22 +109,52 @@ def plant_in_hidden(root: Path) -> None:
 
 @pytest.mark.parametrize("plant", [plant_cache, plant_sourceless, plant_in_hidden])
 @pytest.mark.parametrize(
-    "words", [("reword.py",), ("-m", "models.reword"), ("{root}/reword.py",), ("-c", "import reword")]
+    "words",
+    [
+        ("reword.py",),
+        ("-m", "models.reword"),
+        ("{root}/reword.py",),
+        ("{alias}/reword.py",),
+        ("{alias}/./models/../reword.py",),
+        ("-c", "import reword"),
+        ("-c", "import sys; sys.path.insert(0, '{alias}'); import reword"),
+        ("-c", "import runpy; runpy.run_path('{alias}/reword.py')"),
+    ],
 )
 def test_what_is_planted_beside_trusted_code_and_not_compared_does_not_run(
     tmp_path: Path, plant: Callable[[Path], None], words: Sequence[str]
 ) -> None:
+    root, alias = tmp_path / "r", tmp_path / "alias"
+    root.mkdir()
+    alias.symlink_to(root)
     script = (
         "import json, sys\nsys.path[1:1] = ['', '.lib']\nfrom helper import WORDS\n"
         "try:\n    from optional import WORDS\nexcept ImportError: pass\nprint(json.dumps(WORDS))\n"
     )
     for name in ("reword.py", "models/reword.py"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(script)
-    (tmp_path / "helper.py").write_text(HELPER)
-    rephraser = of_command(tmp_path, sys.executable, *(word.replace("{root}", str(tmp_path)) for word in words))
-    plant(tmp_path)
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(script)
+    (root / "helper.py").write_text(HELPER)
+    named = (word.replace("{root}", str(root)).replace("{alias}", str(alias)) for word in words)
+    rephraser = of_command(root, sys.executable, *named)
+    plant(root)
     assert asked(rephraser) == ["honest"]
+
+
+def test_a_script_elsewhere_reads_nothing_compiled_and_runs_as_it_was_looked_at(tmp_path: Path) -> None:
+    root, tools = tmp_path / "r", tmp_path / "tools"
+    for folder in (root, tools):
+        folder.mkdir()
+    (tools / "reword.py").write_text("import json, helper\nprint(json.dumps(helper.WORDS))\n")
+    (tools / "helper.py").write_text(HELPER)
+    rephraser = of_command(root, sys.executable, str(tools / "reword.py"))
+    plant_cache(tools)
+    assert asked(rephraser) == ["honest"]
+    (tools / "reword.py").write_text("print('[\"planted\"]')\n")
+    with pytest.raises(
+        CardError, match=r"a file that command '.*reword\.py' in .* names changed since it was looked at"
+    ):
+        asked(rephraser)
 
 
 def test_a_bare_name_is_looked_up_on_path_alone(tmp_path: Path) -> None:

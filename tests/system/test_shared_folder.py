@@ -9,7 +9,7 @@ import fsspec
 import pytest
 
 from flows.system.shared_folder import SharedFolder, shared_folder
-from models_registry.errors import UsageError, WarehouseError
+from models_registry.errors import BrokenFile, UsageError, WarehouseError
 from tests.support.s3_server import running_s3
 
 
@@ -54,6 +54,14 @@ def test_files_are_written_read_listed_taken_over_and_removed(folder: SharedFold
         inner.remove(name)
     inner.remove("1/a/lease.json")  # it is gone
     assert folder.names() == []
+
+
+def test_a_file_that_is_too_large_is_not_read(folder: SharedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write("1/a/odd", b"four")
+    assert (folder.size("1/a/odd"), folder.size("1/a/gone")) == (4, 0)
+    monkeypatch.setattr("flows.system.shared_folder.MOST_BYTES", 3)
+    with pytest.raises(BrokenFile, match=r"1/a/odd: no .*file of at most 3 bytes"):
+        folder.read("1/a/odd")
 
 
 def test_a_folder_on_a_disk_leaves_nothing_and_shows_no_half_of_a_file(tmp_path: Path) -> None:

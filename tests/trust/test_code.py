@@ -186,3 +186,16 @@ def test_a_warehouse_of_others_runs_nothing(tmp_path: Path, settings: Settings, 
     with pytest.raises(UntrustedCard) as caught:
         trusted_readers({reader.replace("{sha256}", done.code[0].sha256 or ""): "task 't' of run \x1b[2J"})
     assert str(caught.value).isprintable()
+
+
+def test_a_command_that_is_given_another_variable_is_asked_for_again(tmp_path: Path, settings: Settings) -> None:
+    root = write_registry(tmp_path)
+    trust_folder(settings, root)
+    card = (root / "rephrasers/r.yml").read_text()
+    rephrasers = {"rephrasers__r_yml": card.replace("kind: command", "kind: command, environment: [A_KEY]")}
+    registry = load_registry([write_registry(tmp_path, **rephrasers)])
+    changed = r"names command 'python3 reword\.py --fast' in .*, given A_KEY, which changed since it was trusted"
+    with pytest.raises(UntrustedCard, match=changed):
+        refuse_untrusted(settings, used(registry, "by_command"), Progress())
+    trust_folder(settings, root)
+    refuse_untrusted(settings, used(registry, "by_command"), Progress())

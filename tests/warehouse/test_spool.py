@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.system.keys import prediction_id
+from flows.system.keys import prediction_id, verdict_id
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import frame_of
 from flows.warehouse.segments import replay
@@ -30,7 +30,7 @@ def prediction(number: int, completion: str | None = "yes") -> dict[str, object]
         "audit_run_id": RUN, "prediction_id": prediction_id(RUN, "m", "v", f"s{number}", 1, "f" * 64), "task_id": "t",
         "completion": completion, "is_completion_escaped": False, "is_refused": False,
         "n_attempts": 1, "request_sha256": "f" * 64, "latency_ms": 0.1 + 0.2,
-        "landed_at": datetime(2026, 11, 21, 3, 4, 5, 678901),
+        "landed_at": datetime(2025, 11, 21, 3, 4, 5, 678901),
     }  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def warehouse(tmp_path: Path) -> Path:
     path = tmp_path / "audit.duckdb"
     Warehouse(path).apply_schema()
     run = {
-        "audit_id": "a", "origin": "run", "state": "running", "started_at": datetime(2026, 1, 1), "fingerprint": "f",
+        "audit_id": "a", "origin": "run", "state": "running", "started_at": datetime(2025, 1, 1), "fingerprint": "f",
         "plan_fingerprint": "f", "card": "{}", "format_limits": "{}", "seed": 1, "n_resamples": 1, "code_version": "0",
         "library_versions": "{}", "manifest": "{}",
     }  # fmt: skip
@@ -65,19 +65,19 @@ def test_any_text_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str
     (row,) = read_spooled(path).to_dicts()
     expected = "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text)
     assert row["completion"] == expected
-    assert row["landed_at"] == datetime(2026, 11, 21, 3, 4, 5, 678901)
+    assert row["landed_at"] == datetime(2025, 11, 21, 3, 4, 5, 678901)
     assert row["latency_ms"] == 0.1 + 0.2
     assert row["cost_usd"] is None
 
 
 def test_times_are_kept_in_utc(warehouse: Path) -> None:
     spool = spool_of(Warehouse(warehouse), RUN)
-    east = datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))
+    east = datetime(2025, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))
     spool.append(
         "attempts", {"audit_run_id": RUN, "prediction_id": "p", "attempted_at": east, "error": "x", "waited_ms": 0}
     )
     land_segment(Warehouse(warehouse), spool.turn())
-    assert query(warehouse, "select attempted_at from raw.attempts") == [(datetime(2026, 1, 1),)]
+    assert query(warehouse, "select attempted_at from raw.attempts") == [(datetime(2025, 1, 1),)]
 
 
 def test_landing_twice_adds_nothing_and_leaves_no_file(warehouse: Path) -> None:
@@ -110,6 +110,7 @@ def test_what_is_not_of_the_run_is_set_aside_and_named(warehouse: Path) -> None:
     (run / "00000002.predictions.jsonl").write_bytes(good + b"\x00\x00 no row\n")
     (run / "00000003.audit_runs.jsonl").write_text(json.dumps({"audit_run_id": "forged"}) + "\n")
     os.mkfifo(run / "00000004.verdicts.jsonl")
+    (run / "00000005.attempts.jsonl").write_bytes(b'{"audit_run_id":' + b"[" * 3000 + b"\n")
     (run.parent / "forged").mkdir()
     (run.parent / "forged" / "00000001.predictions.jsonl").write_bytes(good.replace(RUN.encode(), b"forged"))
     said: list[str] = []
@@ -123,9 +124,55 @@ def test_what_is_not_of_the_run_is_set_aside_and_named(warehouse: Path) -> None:
             f"{RUN}/00000004.verdicts.jsonl",
             "no regular file of at most 250,000,000 bytes",
         ),
+        (f"{RUN}/00000005.attempts.jsonl", "line 1: no row that can be landed"),
         ("forged/00000001.predictions.jsonl", "is of run forged, which this warehouse does not have"),
     ]
     assert not run.parent.exists()
+
+
+def test_verdicts_are_of_judges_answers_and_controls_of_the_run(warehouse: Path) -> None:
+    judge = {
+        "judge_id": "j", "judge_key": "k", "model_id": "m", "repetitions": 1, "max_asks": 1, "card": "{}", "model_card": "{}",
+        "recorded_at": datetime(2025, 1, 1),
+    }  # fmt: skip
+    control = {
+        "control_id": "c",
+        "task_id": "t",
+        "sample_id": "s1",
+        "kind": "gold",
+        "completion": "x",
+        "is_match": True,
+    }
+    tables = {"judges": judge, "judge_controls": control, "predictions": prediction(1)}
+    Warehouse(warehouse).land([(t, frame_of(t, [{"audit_run_id": RUN} | row])) for t, row in tables.items()])
+    of_answer = {"prediction_id": prediction(1)["prediction_id"]}
+    rulings: list[dict[str, object]] = [
+        {"judge_id": "j", "control_id": "c"},
+        {"judge_id": "j"} | of_answer,
+        {"judge_id": "other", "control_id": "c"},
+        {"judge_id": "j", "control_id": "other"},
+        {"judge_id": "j", "prediction_id": "other"},
+        {"judge_id": "j", "control_id": "c", "verdict_id": "other"},
+    ]
+    for ruling in rulings:
+        spool = spool_of(Warehouse(warehouse), RUN)
+        judged = str(ruling.get("prediction_id") or ruling["control_id"])
+        row = {
+            "audit_run_id": RUN, "verdict_id": verdict_id(RUN, str(ruling["judge_id"]), judged, 1, 1, "f" * 64),
+            "judge_key": "k", "repetition": 1, "ask": 1, "is_settled": True, "completion": "yes",
+            "is_completion_escaped": False, "n_attempts": 1, "request_sha256": "f" * 64,
+            "landed_at": datetime(2025, 11, 21),
+        }  # fmt: skip
+        spool.append("verdicts", row | ruling)
+        spool.turn()
+    said: list[str] = []
+    assert replay(Warehouse(warehouse), said.append) == 2
+    assert [line.rpartition("verdicts.jsonl: ")[2] for line in said] == [
+        "has a verdict of judge 'other' on 'c', which the run does not ask",
+        "has a verdict of judge 'j' on 'other', which the run does not ask",
+        "has a verdict of judge 'j' on 'other', which the run does not ask",
+        "line 1: a verdict_id that is not of its ruling and request",
+    ]
 
 
 def test_files_are_private_and_a_new_process_never_writes_into_an_old_file(warehouse: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import threading
@@ -11,7 +12,7 @@ import duckdb
 import pytest
 
 from flows.marts.publish import publish
-from flows.warehouse import Warehouse
+from flows.warehouse import Published, Warehouse
 from models_registry.errors import WarehouseError, WarehouseLocked
 
 WRITES = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute('create or replace table t as select 1')"
@@ -120,3 +121,46 @@ def test_another_program_that_has_the_file_open_is_told_at_once_and_waited_for(
     with Warehouse(file).write(wait_s=0.5):
         pass
     assert capfd.readouterr().err == ""
+
+
+CONTENT = "(select max(content) from read_text('{file}'))"
+
+
+@pytest.mark.parametrize(
+    ("planted", "name"),
+    [
+        ("drop table raw.samples; create view raw.samples as select 'r' as audit_run_id", "view raw.samples"),
+        (f"create macro json_extract_string(a, b) as {CONTENT}", "macro main.json_extract_string"),
+        ("create macro stolen() as table from read_text('{file}')", "table_macro main.stolen"),
+        (f"create schema marts; create view marts.dim_nights as select {CONTENT} as audit_run_id", "view marts.dim_nights"),
+        ("create schema marts; create view marts.dim_nights as from '{file}'", "view marts.dim_nights"),
+        ("create schema marts; create view marts.dim_nights as from query('select 1')", "view marts.dim_nights"),
+    ],
+)  # fmt: skip
+def test_a_file_that_could_read_the_user_s_files_is_not_worked_with(tmp_path: Path, planted: str, name: str) -> None:
+    made, path, secret = tmp_path / "made.duckdb", tmp_path / "cloned.duckdb", tmp_path / "secret.csv"
+    secret.write_text("a key\n")
+    Warehouse(made).apply_schema()
+    with duckdb.connect(str(made)) as con:
+        con.execute(planted.replace("{file}", str(secret)))
+    made.rename(path)
+    for work in (Warehouse(path).apply_schema, lambda: Warehouse(path).read("select 1")):
+        with pytest.raises(WarehouseError, match=rf"cloned\.duckdb has the {name}, which promptaudit has not made"):
+            work()
+    assert can_write(path)
+
+
+@pytest.mark.parametrize(("name", "is_read"), [("warehouse/archive/x.csv", True), ("x.csv", False)])
+@pytest.mark.parametrize("file", ["warehouse/audit.duckdb", "warehouse/published/audit.duckdb"])
+def test_what_is_inspected_reads_the_files_of_the_warehouse_s_folder_alone(
+    tmp_path: Path, file: str, name: str, is_read: bool
+) -> None:
+    path, csv = tmp_path / file, tmp_path / name
+    for each in (path, csv):
+        each.parent.mkdir(parents=True, exist_ok=True)
+    csv.write_text("a\n1\n")
+    with duckdb.connect(str(path)) as con:
+        con.execute(f"create view v as from read_csv('{csv}')")
+    refused = contextlib.nullcontext() if is_read else pytest.raises(WarehouseError, match="a file elsewhere")
+    with refused, Published(path).inspect() as con:
+        assert con.execute("from v").fetchall() == [(1,)]

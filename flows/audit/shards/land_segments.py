@@ -29,7 +29,7 @@ from flows.audit.shards.messages import (
 from flows.system.processes import is_running
 from flows.system.shared_folder import SharedFolder, shared_folder
 from flows.warehouse import Warehouse
-from flows.warehouse.segments import READ_AT_ONCE, Segment, Segments, replay
+from flows.warehouse.segments import Segment, Segments, replay
 from models_registry.errors import BrokenFile
 
 SILENT_S = 60.0
@@ -150,10 +150,12 @@ class SegmentLanding:
         rows: dict[str, Segment] = {}
         n_read = n_bytes = 0
         while n_read < len(files) and n_bytes <= LANDED_AT_ONCE:
-            read = self._segments.read(files[n_read : n_read + READ_AT_ONCE])
-            n_read += READ_AT_ONCE
+            at_once = self._segments.first_of(files[n_read:])
+            read = self._segments.read(at_once)
+            n_read += len(at_once)
             n_bytes += sum(int(frame.estimated_size()) for _, frame in read.values())
             rows |= read
+        rows = self._lent(asker, rows)
         self._segments.land(list(rows.values()))
         if asker.lease is not None:
             new = [each for name, each in rows.items() if name not in asker.lease.counted]
@@ -166,6 +168,23 @@ class SegmentLanding:
             if table == "predictions":
                 self._take(frame)
         return n_read
+
+    def _lent(self, asker: Asker, rows: dict[str, Segment]) -> dict[str, Segment]:
+        """Returns files without those, set aside, that have more failed tries than the asker has of its lease."""
+        lease = asker.lease or Lease(max_requests=0)
+        if lease.max_requests is None:
+            return rows
+        n_requests = {name: _n_requests(*each) for name, each in rows.items() if name not in lease.counted}
+        tries = [name for name in n_requests if rows[name][0] == "attempts"]
+        n_left = lease.max_requests - lease.n_landed - sum(n for name, n in n_requests.items() if name not in tries)
+        for name in tries:
+            if n_requests[name] > max(n_left, 0):
+                msg = f"{name}: {n_requests[name]} failed tries, and {max(n_left, 0)} requests are left of the asker's lease"
+                self._segments.set_aside(name, BrokenFile(msg))
+                rows = {each: segment for each, segment in rows.items() if each != name}
+            else:
+                n_left -= n_requests[name]
+        return rows
 
     def settle(self, asker: Asker) -> None:
         """Lands all that an asker left that has ended or died; what was lent to a dead one counts as lost.

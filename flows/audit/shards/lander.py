@@ -313,15 +313,19 @@ class Lander:
             self._take_back()
 
     def _take_back(self) -> None:
-        """Takes back what askers that have ended did not spend; of one that died, nothing comes back."""
+        """Takes back what askers that have ended did not spend; of one that died, nothing comes back.
+
+        What has landed of one is spent, whatever it says.
+        """
         for asker in self._landing.askers.values():
             lease, state = asker.lease, asker.state
             if not asker.is_settled or asker.name in self._given_back or lease is None or state is None:
                 continue
             self._given_back.add(asker.name)
             if asker.has_ended:
-                n_unspent = 0 if lease.max_requests is None else lease.max_requests - state.n_requests
-                self._budget.lend(-n_unspent, 0.0 if lease.max_usd is None else state.usd - lease.max_usd)
+                n_spent, usd = max(state.n_requests, lease.n_landed), max(state.usd, lease.usd_landed)
+                n_unspent = 0 if lease.max_requests is None else lease.max_requests - n_spent
+                self._budget.lend(-n_unspent, 0.0 if lease.max_usd is None else usd - lease.max_usd)
 
     def _n_missing(self) -> dict[int, int]:
         """How many cells of each shard have not landed."""

@@ -33,12 +33,18 @@ class LeasedBudget(Budget):
         self._is_final = True
         self._settled.set()
 
+    @property
+    def spent(self) -> tuple[int, float]:
+        """Returns the requests and US dollars that are spent or set aside; what rounding takes below nothing is nothing."""
+        return self.n_requests, max(self.spent_usd, 0.0)
+
     def wanted(self, seconds: float) -> tuple[int, float]:
         """Returns the requests and US dollars that this asker would have lent in all; called every so many seconds."""
         self._per_second = max(0.8 * self._per_second, (self.n_requests - self._n_before) / seconds)
         self._n_before = self.n_requests
         n_ahead = max(self._n_at_least, int(self._per_second * SECONDS_AHEAD))
-        return self.n_requests + n_ahead, self.spent_usd + n_ahead * self.most_usd
+        n_requests, usd = self.spent
+        return n_requests + n_ahead, usd + n_ahead * self.most_usd
 
     @property
     def is_waiting(self) -> bool:

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -48,6 +48,11 @@ TERMS, LANDER, LEASE, LANDED, ASKER, OPEN = (
     "terms.json", "lander.json", "lease.json", "landed.parquet", "asker.json", "open",
 )  # fmt: skip
 
+Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""Of US dollars, or of seconds."""
+Part = Annotated[float, Field(gt=0, le=1)]
+
 
 class Message(BaseModel):
     """A file of the shared folder."""
@@ -70,7 +75,7 @@ class Terms(Message):
 class LanderState(Message):
     """That the lander is there: `beat` counts on while it is."""
 
-    beat: int
+    beat: Count
     is_over: bool = False
 
 
@@ -81,21 +86,21 @@ class Lease(Message):
     and those before them.
     """
 
-    max_requests: int | None = None
-    max_usd: float | None = None
+    max_requests: Count | None = None
+    max_usd: Amount | None = None
     is_final: bool = False
     is_over: bool = False
-    parts: dict[str, float] = Field(default_factory=dict)
-    n_landed: int = 0
-    usd_landed: float = 0.0
+    parts: dict[str, Part] = Field(default_factory=dict)
+    n_landed: Count = 0
+    usd_landed: Amount = 0.0
     counted: list[str] = Field(default_factory=list)
 
 
 class Lost(Message):
     """What was lent to the askers that died, by the names of their folders, and is not given back."""
 
-    n_requests: int = 0
-    usd: float = 0.0
+    n_requests: Count = 0
+    usd: Amount = 0.0
     askers: list[str] = Field(default_factory=list)
 
 
@@ -126,18 +131,18 @@ class AskerState(Message):
     """
 
     machine: str
-    pid: int
-    began_at: float
-    beat: int
+    pid: Annotated[int, Field(ge=0, lt=2**31)]
+    began_at: Amount
+    beat: Count
     state: Literal["asking", "ended"] = "asking"
-    n_requests: int = 0
-    usd: float = 0.0
-    wants_requests: int = 0
-    wants_usd: float = 0.0
-    usd_a_request: float = 0.0
+    n_requests: Count = 0
+    usd: Amount = 0.0
+    wants_requests: Count = 0
+    wants_usd: Amount = 0.0
+    usd_a_request: Amount = 0.0
     is_waiting: bool = False
-    max_requests: int | None = None
-    max_usd: float | None = None
+    max_requests: Count | None = None
+    max_usd: Amount | None = None
     is_interrupted: bool = False
     failure: Failure | None = None
     notes: list[str] = Field(default_factory=list)

@@ -178,7 +178,7 @@ class VllmBatch(Batches):
             return None
         try:
             about: dict[str, Any] = json.loads((self._folder / batch_id / ABOUT).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         return about
 

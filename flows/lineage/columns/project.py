@@ -134,7 +134,7 @@ _memory: dict[str, dict[str, Model]] = {}  # by key: what one process has read i
 
 def _kept() -> dict[str, Model]:
     if _key() not in _memory:
-        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
             known = json.loads(user_cache.read(_file()) or b"[]")
             _memory[_key()] = {each["name"]: _model(each) for each in known}
     return _memory.get(_key(), {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 from collections.abc import Callable
@@ -13,12 +14,13 @@ import pytest
 from flows.audit.runs import close_run
 from flows.audit.shards import land_segments
 from flows.audit.shards.land_segments import SegmentLanding, askers_folder, land_left, lost_in
-from flows.audit.shards.messages import ASKER, LEASE, AskerState, Lease, read_message, write_message
+from flows.audit.shards.messages import ASKER, LEASE, AskerState, Lease, Lost, Message, read_message, write_message
 from flows.engines import silent
 from flows.system.keys import prediction_id
 from flows.system.processes import began_at, machine
 from flows.warehouse import Warehouse
-from models_registry.errors import WarehouseError
+from flows.warehouse.segments import Segments
+from models_registry.errors import BrokenFile, WarehouseError
 from tests.support.http_audit import ask, cells, query, write_cards
 from tests.support.openai_server import running_server
 
@@ -217,8 +219,13 @@ def with_id(content: bytes, **fields: object) -> bytes:
 def test_what_is_not_of_the_run_is_set_aside_and_told_and_the_rest_lands(landed: Warehouse, tmp_path: Path) -> None:
     run, content = hand_over(landed)
     folder, root = askers_folder(landed, None).under(run), landed.places.askers / run
-    write_message(folder, f"1/a/{ASKER}", GONE)
-    attempt = {"audit_run_id": run, "prediction_id": "0" * 32, "attempted_at": 1, "error": "x", "waited_ms": 0}
+    write_message(folder, f"1/a/{ASKER}", GONE.model_copy(update={"state": "ended"}))
+    write_message(folder, f"1/a/{LEASE}", Lease(max_requests=200))
+    begun = json.loads(content.splitlines()[0])["landed_at"]
+    attempt = {"audit_run_id": run, "prediction_id": "0" * 32, "attempted_at": begun, "error": "x", "waited_ms": 0}
+    model_id = json.loads(content.splitlines()[0])["model_id"]
+    served = {"audit_run_id": run, "model_id": model_id, "opened_at": begun, "engine": "openai_api", "endpoint": "h"}
+    invented = [attempt | {"prediction_id": f"{n:032x}"} for n in range(200)]
     planted = {
         "2.predictions.jsonl": (changed(content, audit_run_id="f" * 32) + content, "line 1: a row of another run"),
         "3.predictions.jsonl": (content + changed(content, audit_run_id="f" * 32), "line 61: a row of another run"),
@@ -235,10 +242,22 @@ def test_what_is_not_of_the_run_is_set_aside_and_told_and_the_rest_lands(landed:
         "14.nothing.jsonl": (b"{}\n", "no file of a spool"),
         "x.jsonl": (b"{}\n", "no file of a spool"),
         "15.attempts.jsonl": (json.dumps(attempt | {"audit_run_id": None}).encode() + b"\n", "line 1: a row of another run"),
+        "20.predictions.jsonl": (content + changed(content, cost_usd=-1e300), "line 61: a cost_usd that is negative or infinite"),
+        "21.predictions.jsonl": (changed(content, latency_ms=-0.5), "line 1: a latency_ms that is negative"),
+        "22.predictions.jsonl": (changed(content, completion_tokens=-7), "line 1: a completion_tokens that is negative"),
+        "23.predictions.jsonl": (changed(content, n_attempts=-1), "line 1: a n_attempts that is negative"),
+        "24.predictions.jsonl": (changed(content, landed_at=2**63 - 1), "line 1: a landed_at before the run began, or still"),
+        "25.predictions.jsonl": (changed(content, landed_at=1), "line 1: a landed_at before the run began, or still"),
+        "26.attempts.jsonl": (json.dumps(attempt | {"waited_ms": -1.0}).encode() + b"\n", "line 1: a waited_ms that is negative"),
+        "28.engines.jsonl": (json.dumps(served | {"model_id": "other"}).encode() + b"\n", "line 1: a model that run"),
+        "27.attempts.jsonl": (
+            "".join(json.dumps(row) + "\n" for row in invented).encode(), "200 failed tries, and 139 requests are left of",
+        ),
     }  # fmt: skip
     for name, (bad, _) in planted.items():
         folder.write(f"1/a/{name}", bad)
     folder.write("1/a/16.attempts.jsonl", json.dumps(attempt).encode() + b"\n")
+    folder.write("1/a/29.engines.jsonl", json.dumps(served).encode() + b"\n")
     os.mkfifo(root / "1/a/17.predictions.jsonl")
     (tmp_path / "elsewhere.jsonl").write_bytes(content)
     (root / "1/a/18.predictions.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
@@ -248,6 +267,7 @@ def test_what_is_not_of_the_run_is_set_aside_and_told_and_the_rest_lands(landed:
     land_left(landed, None, said.append)
     assert cells(landed.path) == (60, 60)
     assert query(landed.path, "select count(*) from raw.attempts") == [(1,)]
+    assert query(landed.path, "select count(*) from raw.engines where endpoint = 'h'") == [(1,)]
     assert query(landed.path, "select count(*) from raw.audit_runs") == [(1,)]
     aside = Path(f"{landed.places.askers}.aside") / run / "1/a"
     odd = dict.fromkeys(("17.predictions.jsonl", "18.predictions.jsonl", "19.predictions.jsonl"), "no regular file")
@@ -259,6 +279,31 @@ def test_what_is_not_of_the_run_is_set_aside_and_told_and_the_rest_lands(landed:
     assert not landed.places.askers.exists()
     land_left(landed, None, said.append)  # no later start hears of them again
     assert len(said) == len(planted) + len(odd) + 1
+
+
+@pytest.mark.parametrize("name", [b"1/a\xff/1.predictions.jsonl", b"1/a/\xff.jsonl", b"1\xff/a/1.predictions.jsonl"])
+def test_a_name_that_is_no_text_stops_nobody(landed: Warehouse, name: bytes) -> None:
+    run, content = hand_over(landed)
+    for place in (landed.places.askers, landed.places.spool):
+        for file in (place / run / os.fsdecode(name), place / os.fsdecode(b"r\xff") / os.fsdecode(name)):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+    write_message(askers_folder(landed, None).under(run), f"1/a/{ASKER}", GONE)
+    land_left(landed, None, silent)
+    assert cells(landed.path) == (60, 60)
+
+
+def test_few_large_files_are_read_beside_each_other(landed: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, content = hand_over(landed)
+    folder = askers_folder(landed, None).under(run)
+    names = [f"1/a/{n}.predictions.jsonl" for n in range(20)]
+    for name in names:
+        folder.write(name, content)
+    segments = Segments(landed, folder, run, silent)
+    assert segments.first_of(names) == names[:16]
+    for n_bytes, n_files in ((3 * len(content), 3), (1, 1)):
+        monkeypatch.setattr("flows.warehouse.segments.BYTES_AT_ONCE", n_bytes)
+        assert segments.first_of(names) == names[:n_files]
 
 
 def test_nothing_new_enters_a_run_that_is_complete(landed: Warehouse) -> None:
@@ -276,6 +321,30 @@ def test_nothing_new_enters_a_run_that_is_complete(landed: Warehouse) -> None:
     assert said[1].startswith(
         f"set aside, not landed: {landed.places.askers}.aside/{run}/1/a/1.predictions.jsonl: has rows that run"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        (Lost, {"n_requests": -1_000_000_000}),
+        (Lost, {"usd": -1e9}),
+        (Lost, {"usd": math.inf}),
+        (Lease, {"max_usd": math.nan}),
+        (Lease, {"usd_landed": -math.inf}),
+        (Lease, {"n_landed": -5}),
+        (Lease, {"parts": {"m": 9.0}}),
+        *((AskerState, GONE.model_dump() | {name: -1}) for name in ("pid", "beat", "n_requests", "usd", "wants_usd")),
+        (AskerState, GONE.model_dump() | {"pid": 2**70}),
+        (AskerState, GONE.model_dump() | {"began_at": math.nan}),
+    ],
+)
+def test_a_message_with_numbers_that_nobody_has_is_none(
+    tmp_path: Path, kind: type[Message], content: dict[str, object]
+) -> None:
+    folder = askers_folder(Warehouse(tmp_path / "audit.duckdb"), None)
+    folder.write("x.json", json.dumps(content).encode())
+    with pytest.raises(BrokenFile, match=r"x\.json: no message of a run's askers"):
+        read_message(folder, "x.json", kind)
 
 
 @pytest.mark.parametrize("name", [f"1/a/{ASKER}", f"1/a/{LEASE}", "lander.json", "lost.json"])

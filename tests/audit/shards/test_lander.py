@@ -9,12 +9,16 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
 import pytest
 
-from flows.audit.shards.lander import _in_thread
+from flows.audit.budget import Budget
+from flows.audit.shards.land_segments import Asker
+from flows.audit.shards.lander import Lander, _in_thread
+from flows.audit.shards.messages import AskerState, Lease
 from flows.system.shared_folder import shared_folder
 from flows.warehouse import Warehouse
 from models_registry.errors import BudgetReached, EngineError, MeasureError
@@ -248,3 +252,13 @@ def budget_held(folder: Path, server: RunningServer, dice: random.Random) -> Non
     assert cells(folder / "audit.duckdb")[0] == cells(folder / "audit.duckdb")[1]
     if code == 0:
         assert cells(folder / "audit.duckdb") == (n_cells, n_cells)
+
+
+def test_an_asker_that_says_it_spent_nothing_gives_back_no_more_than_has_not_landed() -> None:
+    state = AskerState(machine="m", pid=1, began_at=1.0, beat=1, state="ended")
+    lease = Lease(max_requests=50, max_usd=2.0, n_landed=40, usd_landed=1.5)
+    lander = object.__new__(Lander)
+    lander._landing = SimpleNamespace(askers={"1/a": Asker(1, "a", lease, state, is_settled=True)})  # type: ignore[assignment]
+    lander._given_back, lander._budget = set(), Budget(5.0, 100, spent_usd=2.0, n_requests=50)
+    lander._take_back()
+    assert lander._budget.left == (60, 3.5)

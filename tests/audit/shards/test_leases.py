@@ -80,3 +80,12 @@ def test_an_asker_asks_for_two_seconds_of_what_it_spends() -> None:
     budget.n_requests = 300
     assert budget.wanted(1.0)[0] == 300 + 600
     assert budget.wanted(1.0)[0] == 300 + 480  # it spends less now
+
+
+def test_what_rounding_takes_below_nothing_is_told_as_nothing_spent() -> None:
+    budget = LeasedBudget(1)
+    for usd in (0.3, -0.1, -0.2):
+        budget.release(0.0, usd)
+    assert budget.spent_usd < 0
+    assert budget.spent == (0, 0.0)
+    assert budget.wanted(1.0) == (1, 0.0)
