@@ -75,6 +75,7 @@ def connect(path: Path, *, wait_s: float = 30) -> Iterator[Connection]:
     file = _file(path)
     with file.lock:
         if file.root is None:
+            file.is_ours |= not path.exists()  # made here
             file.root = _ours(_opened(path, wait_s), path, file)
         try:
             con = file.root.cursor()

@@ -20,6 +20,11 @@ from tests.support.openlineage_spec import problems
 RUN = "0123456789abcdef0123456789abcdef"
 
 
+@pytest.fixture(autouse=True)
+def _told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PROMPTAUDIT_LINEAGE")
+
+
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Path:
     """A run that has landed a model and nothing else."""
