@@ -11,7 +11,7 @@ import polars as pl
 
 from flows.recorded_runs.check_rows import MEASURED
 from flows.recorded_runs.formats import format_of
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, Texts, frame_of_answers, text_of
+from flows.recorded_runs.formats.answers import RecordedAnswers, Texts, frame_of_answers, text_of
 from flows.recorded_runs.formats.promptstability import as_recorded, is_of_promptstability
 from flows.recorded_runs.formats.rows import rows_of
 from flows.recorded_runs.infer_task import KINDS
@@ -20,7 +20,7 @@ from flows.recorded_runs.prompt_templates import variants_of_answers
 from flows.recorded_runs.prompt_variations import is_setting, is_variation
 from flows.recorded_runs.tell_apart import asked_once, told_apart
 from models_registry.errors import DataError, UsageError, nearest
-from models_registry.read_csv import MAX_COLUMNS, most_cells, refuse_cells, refuse_columns
+from models_registry.read_csv import most_cells, refuse_cells, refuse_columns
 from models_registry.tables import ESCAPED, escape, read_text_table, refuse_long_texts
 
 REQUIRED = ("model", "sample_id", "completion")
@@ -70,7 +70,6 @@ def read_recordings(
         if form is not None:
             read = form.read(path, model)
             Texts(path).take(read.answers)
-            _refuse_many_fields(read.answers)
             answers = [replace(each, model=model or each.model, task=task or each.task) for each in read.answers]
             _refuse_several(path, model, [each.model for each in read.answers])
             foreign.append((path, replace(read, answers=answers)))
@@ -99,13 +98,6 @@ def read_recordings(
         frame, more = _numbered_on(frame)
         notes += [*more, *_variant_notes(frame)]
     return Recordings(frame=frame, notes=tuple(notes), beside=beside)
-
-
-def _refuse_many_fields(answers: Sequence[Answer]) -> None:
-    most = max(answers, key=lambda answer: len(answer.fields), default=None)
-    if most is not None and len(most.fields) > MAX_COLUMNS:  # each is looked for in the prompt
-        msg = f"{most.place}: {len(most.fields)} fields of a sample, at most {MAX_COLUMNS} are read"
-        raise DataError(msg)
 
 
 def _refuse_several(path: Path, model: str | None, models: Sequence[str]) -> None:

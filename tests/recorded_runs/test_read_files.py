@@ -977,10 +977,34 @@ def test_half_a_character_in_a_key_is_no_defect(tmp_path: Path, name: str, mappi
         note.encode()
 
 
-def test_a_field_that_nearly_stands_in_its_prompt_a_million_times_costs_no_time() -> None:
+def test_a_field_that_nearly_stands_in_its_prompt_a_million_times_is_not_looked_for() -> None:
     began = time.process_time()
-    assert template_of("a" * 2_000_000, {"text": "a" * 1_000_000}) == "a" * 2_000_000
+    with pytest.raises(DataError, match=r"stand so often in its prompts.* split it"):
+        template_of("a" * 2_000_000, {"text": "a" * 1_000_000})
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("texts", [["a" * n for n in range(1, 11)], [f"b{n}" for n in range(1000)]])
+def test_the_steps_of_all_prompts_of_a_file_are_counted_together(texts: list[str]) -> None:
+    fields = {f"v{n}": text for n, text in enumerate(texts)}
+    answers = [
+        Answer(place=f"f row {n}", model="m", sample_id=str(n), completion="", prompt="a" * 50_000 + str(n), fields=fields)
+        for n in range(1000)
+    ]  # fmt: skip
+    began = time.process_time()
+    with pytest.raises(DataError, match=r"f row \d+: the texts of its samples stand so often"):
+        variants_of_answers([RecordedAnswers(program="p", answers=answers, task="t")])
+    assert time.process_time() - began < 30
+
+
+def test_answers_to_one_prompt_look_for_its_texts_once() -> None:
+    fields = {f"v{n}": "a" * n for n in range(1, 11)}
+    answers = [
+        Answer(place="", model="m", sample_id="1", completion="", prompt="a" * 50_000, fields=fields)
+        for _ in range(1000)
+    ]
+    (variants,) = variants_of_answers([RecordedAnswers(program="p", answers=answers, task="t")])
+    assert len(set(variants)) == 1
 
 
 # ---------------------------------------------------------------- labels and readers

@@ -7,12 +7,19 @@ instance goes with it. What HELM scored stands in `per_instance_stats.json` besi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, Texts, letters_of, number_of, text_of
+from flows.recorded_runs.formats.answers import (
+    Answer,
+    RecordedAnswers,
+    Texts,
+    letters_of,
+    number_of,
+    refuse_many_given,
+    text_of,
+)
 from flows.recorded_runs.formats.source import MAX_BESIDE, json_file
 from flows.system.keys import as_json
 from models_registry.errors import DataError
@@ -57,14 +64,12 @@ def as_recorded(path: Path) -> RecordedAnswers:
             if method == "multiple_choice_separate_original":
                 options.setdefault((str(state["request"]["model"]), _key(state)), []).append((place, state))
             else:
-                of_state = _answers_of(place, state, task, scores)
-                texts.take(of_state)
-                answers += of_state
+                answers += texts.take(_answers_of(place, state, task, scores))
         except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
             raise _not_a_state(place, error) from None
     for of_instance in options.values():
         try:
-            answers.append(_likeliest(of_instance, task, scores))
+            answers += texts.take([_likeliest(of_instance, task, scores)])
         except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
             raise _not_a_state(of_instance[0][0], error) from None
     return RecordedAnswers(program=PROGRAM, answers=answers, task=task, beside=kept)
@@ -125,8 +130,8 @@ def _common(place: str, state: Mapping[str, Any], task: str, scores: Mapping[_Ke
     }  # fmt: skip
 
 
-def _answers_of(place: str, state: Mapping[str, Any], task: str, scores: Mapping[_Key, float]) -> list[Answer]:
-    """Returns one answer a completion; the score is of the one with the largest log-probability, which HELM compares."""
+def _answers_of(place: str, state: Mapping[str, Any], task: str, scores: Mapping[_Key, float]) -> Iterator[Answer]:
+    """Gives one answer a completion; the score is of the one with the largest log-probability, which HELM compares."""
     common = _common(place, state, task, scores)
     references = state["instance"].get("references") or []
     right = [str(each["output"]["text"]) for each in references if CORRECT in each.get("tags", ())]
@@ -145,12 +150,13 @@ def _answers_of(place: str, state: Mapping[str, Any], task: str, scores: Mapping
         common |= {"gold_label": right[0] if len(right) == 1 else None, "references": right}
         common |= {"labels": sorted([*right, *wrong]) if wrong else ()}
     given = (state.get("result") or {}).get("completions") or [{"text": None}]
+    refuse_many_given(place, len(given))
     weights = [number_of(each.get("logprob")) or 0.0 for each in given]
     scored = weights.index(max(weights))
-    common["score"], score = None, common["score"]
-    answers = [Answer(**common, fields=fields, completion=text_of(each["text"])) for each in given]
-    answers[scored] = replace(answers[scored], score=score)
-    return answers
+    score = common.pop("score")
+    for number, each in enumerate(given):
+        said = text_of(each["text"])
+        yield Answer(**common, fields=fields, completion=said, score=score if number == scored else None)
 
 
 def _likeliest(states: Sequence[tuple[str, Mapping[str, Any]]], task: str, scores: Mapping[_Key, float]) -> Answer:

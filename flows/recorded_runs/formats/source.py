@@ -76,6 +76,7 @@ def first_row(head: bytes) -> dict[str, Any]:
 
 def holds_all(path: Path, patterns: Sequence[bytes]) -> bool:
     """Returns whether each regular expression is found somewhere in a file, which is not read into memory."""
+    _refuse_larger(path, MAX_FILE)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return all(re.search(pattern, content) for pattern in patterns)
 
@@ -91,6 +92,7 @@ class ZipMembers:
     """Members of a zip file, unpacked in memory up to a size; those that Zstandard packed too, which zipfile does not know."""
 
     def __init__(self, path: Path) -> None:
+        _refuse_larger(path, MAX_FILE)
         self.path = path
         self.n_unpacked = 0
         try:
