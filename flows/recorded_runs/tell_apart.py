@@ -128,10 +128,12 @@ def _by_options(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
 
 def _mapped_back(answer: Answer, options: Sequence[str]) -> Answer:
     """Returns the answer with the options in the order given, and beside them the order in which they were shown."""
-    order = [options.index(text) for text in answer.choices]
-    letters = letters_of(len(options))
-    gold = letters[order[letters.index(answer.gold_label)]] if answer.gold_label in letters else None
-    nats = [answer.loglikelihoods[order.index(place)] for place in range(len(order))] if answer.loglikelihoods else ()
+    place_of = {text: place for place, text in enumerate(options)}
+    order = [place_of[text] for text in answer.choices]
+    letters = letters_of(len(options))  # options beyond Z have none
+    place_of_gold = dict(zip(letters, order, strict=False)).get(answer.gold_label or "", len(options))
+    gold = letters[place_of_gold] if place_of_gold < len(letters) else None
+    nats = [nats for _, nats in sorted(zip(order, answer.loglikelihoods, strict=False))]
     return replace(answer, choices=options, option_order=order, gold_label=gold, loglikelihoods=nats)
 
 

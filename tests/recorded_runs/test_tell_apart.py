@@ -160,6 +160,18 @@ def test_choices_may_be_shuffled_in_each_epoch_of_one_log(tmp_path: Path) -> Non
     assert meant(answers, one) == ["Paris"] * 3
 
 
+@pytest.mark.parametrize(("place", "gold"), [(0, "A"), (26, None)])
+def test_options_beyond_the_letters_are_mapped_back_without_one(tmp_path: Path, place: int, gold: str | None) -> None:
+    options = [f"no {n}" for n in range(27)]
+    first = inspect_sample(1, "A", target="A" if place == 0 else "")
+    again = inspect_sample(1, "A", epoch=2, target="A")  # the first as shown
+    shown = [options[place], *options[:place], *options[place + 1 :]]
+    log = inspect_log(tmp_path / "a.json", [{**first, "choices": options}, {**again, "choices": shown}])
+    frame = read_recordings([log]).frame
+    assert frame["gold_label"].to_list() == ["A" if place == 0 else None, gold]
+    assert frame["choices"].n_unique() == 1
+
+
 def test_own_columns_with_choices_in_several_orders_are_refused(tmp_path: Path) -> None:
     row = {"model": "m", "sample_id": "1", "completion": "A", "choices": ["x", "y"], "gold_label": "A"}
     path = tmp_path / "a.jsonl"
