@@ -60,6 +60,31 @@ def test_logs_retried_several_times_have_an_answer_an_ask(tmp_path: Path, suffix
     assert (result.n_landed, result.n_missing, {row["repetition"] for row in answers}) == (4, 0, {1})
 
 
+@pytest.mark.parametrize(
+    "change", [{"model": "lab/other"}, {"model_generate_config": {"temperature": 1}}], ids=["model", "settings"]
+)
+def test_an_error_of_one_model_is_no_retry_of_another(tmp_path: Path, change: dict[str, Any]) -> None:
+    first = inspect_log(tmp_path / "a.json", [done(1), done(2)])
+    other = inspect_log(tmp_path / "b.json", [done(1, uuid="p"), failed(2, uuid="q")], **change)
+    result, _ = landed(tmp_path, first, other)
+    assert (result.n_landed, result.n_missing) == (3, 1)
+    assert not any("asked again" in note for note in result.notes)
+
+
+def test_of_copies_that_were_scored_anew_the_last_counts(tmp_path: Path) -> None:
+    def scored(value: str | None) -> list[dict[str, Any]]:
+        return [{**done(1), "scores": {"match": {"value": value}} if value else None}, done(2)]
+
+    files = [inspect_log(tmp_path / f"{n}.json", scored(value)) for n, value in enumerate(["C", "C", "I", None])]
+    read = read_recordings(files)
+    assert sorted(read.frame.select("sample_id", "program_score", "file").rows()) == [
+        ("1", "0.0", str(files[2])), ("2", "0.0", str(files[0])),
+    ]  # fmt: skip
+    told = f"{files[2]}: 1 answers are copies of those in {files[0]} with other scores, and only these count"
+    assert told in read.notes
+    assert sum("with other scores" in note for note in read.notes) == 1
+
+
 def test_a_retry_of_several_epochs_keeps_them_as_repetitions(tmp_path: Path) -> None:
     epochs = [done(number, epoch) for number in (1, 2) for epoch in (1, 2, 3)]
     files = [inspect_log(tmp_path / "a.json", epochs[:4]), inspect_log(tmp_path / "b.json", epochs)]
