@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from flows.engines.openai_api.finish_reasons import end_of, is_failure, is_reason
 from flows.recorded_runs.check_rows import MEASURED
 from flows.recorded_runs.formats import format_of
 from flows.recorded_runs.formats.answers import RecordedAnswers, Texts, frame_of_answers, text_of
@@ -93,7 +94,8 @@ def read_recordings(
         frames.append(frame.with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file")))
     for frame in frames:
         refuse_long_texts(frame, frame["file"][0])
-    frame = pl.concat(frames, how="diagonal")
+    frame, failed = _with_ends(pl.concat(frames, how="diagonal"))
+    notes += failed
     if "program" in frame.columns:
         frame, more = _numbered_on(frame)
         notes += [*more, *_variant_notes(frame)]
@@ -172,6 +174,32 @@ def _without_namesakes(frame: pl.DataFrame, path: Path, notes: list[str]) -> pl.
             notes.append(f"{path}: column '{column}' is not read: {other[:60]!r} is no {wanted}")
             frame = frame.drop(column)
     return frame
+
+
+def _with_ends(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Returns the rows with OpenAI's word for the end of each answer, an unknown one as it is, and notes of what ended in none.
+
+    What ended in an error is no answer, whatever text it has.
+    """
+    if "finish_reason" not in frame.columns:
+        return frame, []
+    reason = pl.col("finish_reason").cast(pl.String)
+    words = frame.select(reason).to_series().drop_nulls().unique(maintain_order=True).to_list()
+    failures = [word for word in words if is_failure(word)]
+    is_failed = reason.is_in(failures) & pl.col("completion").is_not_null()
+    ends = [end_of(word) or word if is_reason(word) else None for word in words]
+    notes = [
+        f"{file}: {n} answers ended by {', '.join(sorted(said))[:60]}, which is an error, and have no answer"
+        for file, n, said in frame.filter(is_failed)
+        .group_by("file", maintain_order=True)
+        .agg(pl.len(), reason.unique())
+        .iter_rows()
+    ]
+    frame = frame.with_columns(
+        pl.when(is_failed.fill_null(False)).then(None).otherwise("completion").alias("completion"),  # noqa: FBT003
+        reason.replace_strict(words, ends, default=None, return_dtype=pl.String),
+    )
+    return frame, notes
 
 
 def _numbered_on(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:

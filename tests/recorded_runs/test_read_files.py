@@ -1007,6 +1007,25 @@ def test_answers_to_one_prompt_look_for_its_texts_once() -> None:
     assert len(set(variants)) == 1
 
 
+# ---------------------------------------------------------------- ends
+def test_the_word_for_the_end_of_an_answer_becomes_openais_and_an_error_is_no_answer(tmp_path: Path) -> None:
+    words = {
+        "eos": "stop", "MaxTokens": "length", "token_limit": "length", "max_output": "length", "context_length": "length",
+        "null": None, "": None, "never heard of": "never heard of", "error": "error", "ABORT": "ABORT",
+    }  # fmt: skip
+    rows = [
+        {"model": "m", "sample_id": str(n), "completion": "ye", "gold_label": "yes", "finish_reason": word}
+        for n, word in enumerate(words)
+    ]
+    read = read_recordings([write(tmp_path / "a.jsonl", *rows)])
+    assert read.frame["finish_reason"].to_list() == list(words.values())
+    assert read.frame["completion"].to_list() == ["ye"] * 8 + [None] * 2
+    told = f"{tmp_path / 'a.jsonl'}: 2 answers ended by ABORT, error, which is an error, and have no answer"
+    assert told in read.notes
+    one = read_recordings([write(tmp_path / "b.jsonl", {**rows[0], "finish_reason": None})])
+    assert one.frame["completion"].to_list() == ["ye"]
+
+
 # ---------------------------------------------------------------- labels and readers
 def test_labels_of_a_file_are_one_in_whatever_unicode_form_they_are(tmp_path: Path) -> None:
     golds = ["n\u00e3o", "na\u0303o", "sim", "sim"] * 2

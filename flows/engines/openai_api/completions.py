@@ -13,7 +13,7 @@ from typing import Any
 from flows.engines import Answer, Attempt
 from flows.engines.openai_api.error_bodies import described, error_in, readable
 from flows.engines.openai_api.faults import Failure, failure_in_success
-from flows.engines.openai_api.finish_reasons import end_of
+from flows.engines.openai_api.finish_reasons import end_of, is_reason
 from flows.engines.scrub import one_line, without_values
 
 MAX_TOKENS = 2**31 - 1
@@ -108,7 +108,7 @@ def _without_end(choice: Mapping[str, Any], error: Mapping[str, Any]) -> Failure
     """Why a choice is no answer though it may have a text: it names no end, or the server tells an error beside it."""
     reason = choice.get("finish_reason")
     said = f": {described(error)}" if error.get("message") else ""
-    if reason not in (None, "") and end_of(reason) is None:
+    if is_reason(reason) and end_of(reason) is None:
         return Failure("again", f"an answer that did not end: its finish_reason is {reason!r}{said}", HTTPStatus.OK)
     return failure_in_success(error, f"an answer with an error{said}") if said else None
 

@@ -47,9 +47,6 @@ _NOT_OF_THE_MODEL = (
     "cache",
 )
 """Settings by which a request is sent and not answered; a retry may have others."""
-_STOPS = {
-    "stop": "stop", "length": "length", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter",
-}  # fmt: skip
 
 
 def is_of_inspect(path: Path, head: bytes) -> bool:
@@ -227,7 +224,8 @@ def _answers_of(
 
 
 def _stop_of(choice: Mapping[str, Any]) -> str | None:
-    return _STOPS.get(str(choice.get("stop_reason")))
+    reason = text_of(choice.get("stop_reason"))
+    return None if reason == "unknown" else reason
 
 
 def _asked(sample: Mapping[str, Any], attachments: _Attachments) -> str:

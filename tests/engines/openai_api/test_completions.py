@@ -95,7 +95,12 @@ def ended_by(reason: object, content: str | None = "number", **choice: Any) -> A
         ("STOP", "stop"), ("COMPLETE", "stop"), ("length", "length"), ("max_tokens", "length"), ("MAX_TOKENS", "length"),
         ("model_length", "length"), ("tool_calls", "tool_calls"), ("tool-calls", "tool_calls"),
         ("function_call", "tool_calls"), ("content_filter", "content_filter"), ("SAFETY", "content_filter"),
-        ("content_filter: RECITATION", "content_filter"), (None, None), ("", None),
+        ("content_filter: RECITATION", "content_filter"), (None, None), ("", None), ("null", None), ("None", None),
+        ("MAX_TOKENS_EXCEEDED", "length"), ("max_length", "length"), ("max_new_tokens", "length"), ("maxTokens", "length"),
+        ("repetition", "length"), ("FinishReason.STOP", "stop"), ("FINISH_REASON_STOP", "stop"), ("endoftext", "stop"),
+        ("FinishReason.MaxTokens", "length"), ("stop_token", "stop"), ("finished", "stop"), ("done", "stop"), ("end", "stop"),
+        ("IMAGE_SAFETY", "content_filter"), ("MODEL_ARMOR", "content_filter"), ("LANGUAGE", "content_filter"),
+        ("ERROR_TOXIC", "content_filter"),
     ],
 )  # fmt: skip
 def test_an_end_in_a_providers_word_is_kept_as_openais(reason: object, kept: str | None) -> None:
@@ -109,7 +114,7 @@ def test_an_end_in_a_providers_word_is_kept_as_openais(reason: object, kept: str
 @pytest.mark.parametrize(
     "reason",
     ["error", "abort", "insufficient_system_resource", "network_error", "timeout", "cancelled", "load", "pause_turn",
-     "function_call_filter: MALFORMED_FUNCTION_CALL", "null", "never heard of", 0, {"type": "stop"}],
+     "function_call_filter: MALFORMED_FUNCTION_CALL", "never heard of", 0, {"type": "stop"}],
 )  # fmt: skip
 def test_any_other_reason_is_a_failed_try_that_says_it(reason: object, content: str | None) -> None:
     failure = ended_by(reason, content)
