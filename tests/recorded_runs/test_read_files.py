@@ -964,6 +964,22 @@ def test_a_table_of_a_spreadsheet_with_decimal_commas_is_read(tmp_path: Path) ->
         typed(read_recordings([tmp_path / "b.csv"]).frame, "simple", "t")
 
 
+@pytest.mark.parametrize(
+    ("said", "tokens"),
+    [("1200", 1200), ("1.0", 1), ("", None), ("1.234", "1.234"), ("1,5", "1,5"), ("1,234", "1,234"), ("-1", "-1")],
+)
+def test_a_count_of_tokens_is_a_whole_number(tmp_path: Path, said: str, tokens: int | str | None) -> None:
+    (tmp_path / "a.csv").write_text(f"model;sample_id;completion;prompt_tokens\nm;1;a;{said}\n")
+    frame = read_recordings([tmp_path / "a.csv"]).frame
+    if not isinstance(tokens, str):
+        assert typed(frame, "simple", "t")["prompt_tokens"].to_list() == [tokens]
+        return
+    with pytest.raises(
+        DataError, match=rf"prompt_tokens: a whole number from 0 or nothing is wanted, found '{tokens}'"
+    ):
+        typed(frame, "simple", "t")
+
+
 @pytest.mark.parametrize("name", ["rows.json", "rows.jsonl"])
 @pytest.mark.parametrize("mapping", [None, r"model='m',sample_id=sample_id,completion=half\ud800"])
 def test_half_a_character_in_a_key_is_no_defect(tmp_path: Path, name: str, mapping: str | None) -> None:
