@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 MAX_DEPTH = 6
+_NO_ERROR = ("0", "200", "ok", "success", "null", "none")
 MAX_PAGE = 20_000  # characters; a longer page is left as it is
 _MESSAGES = (
     "error", "errors", "fault", "message", "msg", "error_message", "error_msg", "detail", "details", "description",
-    "error_description", "title", "faultstring",
+    "error_description", "title", "faultstring", "base_resp", "status_msg",
 )  # fmt: skip
 _FIELDS = {
     "code": ("code", "error_code", "errorcode"),
@@ -57,6 +58,13 @@ def error_in(value: object, depth: int = 0) -> dict[str, Any]:
             texts.append(str(found.pop("message", "")))
             error |= {field: each for field, each in found.items() if each != ""}
     return {**error, "message": ": ".join(dict.fromkeys(filter(None, texts)))}
+
+
+def is_error(error: Mapping[str, Any]) -> bool:
+    """Returns whether an error of `error_in` is one: `{"code": 0, "message": "success"}` tells that there is none."""
+    message = str(error.get("message") or "").casefold()
+    told = [message] if message else [str(error.get(name, "")).casefold() for name in ("code", "status", "type")]
+    return any(each not in ("", *_NO_ERROR) for each in told)
 
 
 def described(error: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import tracemalloc
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -144,8 +145,73 @@ def test_an_error_beside_a_choice_makes_it_none() -> None:
     ):
         assert isinstance(found, Failure)
         assert (found.verdict, found.text) == ("again", text)
-    for nothing in (None, {}, "", {"code": 0, "message": ""}):
-        assert isinstance(read(completion_of("number") | {"error": nothing}), Answer)
+    for nothing in (
+        None,
+        {},
+        "",
+        [],
+        "null",
+        {"code": 0, "message": ""},
+        {"code": 0, "message": "success"},
+        {"code": None},
+    ):
+        assert isinstance(read(completion_of("number") | {"error": nothing, "errors": nothing}), Answer)
+    for nothing in (
+        {"code": 0, "message": "success"},
+        {"code": 200},
+        {"base_resp": {"status_code": 0, "status_msg": "success"}},
+    ):
+        assert isinstance(read(completion_of("number") | nothing), Answer)
+
+
+@pytest.mark.parametrize(
+    ("beside", "choice", "text"),
+    [
+        ({"errors": [{"message": "upstream gone", "code": 502}]}, {}, "an answer with an error: 502: upstream gone"),
+        ({"code": 500, "message": "engine died"}, {}, "an answer with an error: 500: engine died"),
+        ({"code": "503"}, {}, "an answer with an error: 503: no reason is given"),
+        ({"error": {"code": 500}}, {}, "an answer with an error: 500"),
+        ({"base_resp": {"status_code": 1013, "status_msg": "internal"}}, {}, "an answer with an error: internal"),
+        ({}, {"message": {"content": "numb", "error": {"message": "cut off"}}}, "an answer with an error: cut off"),
+        ({}, {"finish_reason": None, "stop_reason": "error"}, "an answer that did not end: its stop_reason is 'error'"),
+        ({}, {"native_finish_reason": "error"}, "an answer that did not end: its native_finish_reason is 'error'"),
+    ],
+)  # fmt: skip
+def test_an_error_is_found_wherever_it_stands(beside: dict[str, Any], choice: dict[str, Any], text: str) -> None:
+    body = completion_of("numb") | beside
+    body["choices"][0] |= choice
+    failure = read(body)
+    assert isinstance(failure, Failure)
+    assert (failure.verdict, failure.text) == ("again", text)
+
+
+def test_a_stop_that_the_card_names_is_no_error() -> None:
+    answer = ended_by("stop", stop_reason="error", native_finish_reason="stop")  # of vLLM: the text that it stopped at
+    assert isinstance(answer, Answer)
+
+
+def test_of_a_content_in_parts_its_texts_are_the_completion() -> None:
+    parts = [
+        {"type": "reasoning", "text": "negative"}, {"type": "text", "text": "posi"}, {"type": "output_text", "text": "ti"},
+        {"text": "ve"}, {"type": "thinking", "text": "so"},
+    ]  # fmt: skip
+    answer = read(completion_of(parts))
+    assert isinstance(answer, Answer)
+    assert answer.completion == "positive"
+
+
+def test_a_body_of_more_values_than_any_answer_has_is_not_parsed() -> None:
+    body = '{"choices": [' + "[]," * 8_000_000 + "0]}"
+    tracemalloc.start()
+    try:
+        failure = read(body)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert isinstance(failure, Failure)
+    assert failure.verdict == "never"
+    assert failure.text.startswith("an answer: more than")
+    assert peak < 200_000_000
 
 
 def test_a_half_answer_is_asked_again_as_a_502_is() -> None:
