@@ -252,6 +252,28 @@ def test_of_several_completions_the_likeliest_has_the_score_of_helm(tmp_path: Pa
     assert read_recordings([path]).frame["program_score"].to_list() == [None, "1.0", None]
 
 
+def test_an_id_of_two_splits_has_the_score_of_each_and_a_perturbation_that_of_its_name(tmp_path: Path) -> None:
+    path = helm(tmp_path, ["test", "valid", "test", "test"])
+    document = json.loads(path.read_text())
+    for state, typos in zip(document["request_states"], (None, None, 0.1, 0.2), strict=True):
+        state["instance"]["id"] = "id1"
+        if typos is not None:
+            state["instance"]["perturbation"] = {"name": "typos", "prob": typos}
+    path.write_text(json.dumps(document))
+
+    def stats(**scores: float) -> list[dict[str, Any]]:
+        return [{"name": {"name": "exact_match", "split": split}, "mean": score} for split, score in scores.items()]
+
+    rows = [{"instance_id": "id1", "stats": stats(valid=0.0)}, {"instance_id": "id1", "stats": stats(test=1.0)}]
+    short = {"instance_id": "id1", "perturbation": {"name": "typos"}, "stats": stats(test=0.5)}
+    whole = [
+        {**short, "perturbation": {"name": "typos", "prob": prob}, "stats": stats(test=prob)} for prob in (0.2, 0.1)
+    ]
+    for perturbed, scores in (([short], ["1.0", "0.0", "0.5", "0.5"]), (whole, ["1.0", "0.0", "0.1", "0.2"])):
+        (tmp_path / "per_instance_stats.json").write_text(json.dumps([*rows[::-1], *perturbed]))
+        assert read_recordings([path]).frame["program_score"].to_list() == scores
+
+
 # ---------------------------------------------------------------- tasks of their own
 OWN = [
     {"model": model, "task": task, "strategy": strategy, "sample_id": f"{task}{n}", "completion": "yes", "gold_label": "yes",
