@@ -964,6 +964,33 @@ def test_a_table_of_a_spreadsheet_with_decimal_commas_is_read(tmp_path: Path) ->
         typed(read_recordings([tmp_path / "b.csv"]).frame, "simple", "t")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("named", ["", "sep=;"])
+def test_a_table_of_a_spreadsheet_is_read_whatever_stands_before_and_around_its_names(
+    tmp_path: Path, encoding: str, end: str, named: str
+) -> None:
+    lines = [*([named] if named else []), "model; sample_id ;completion;é", "m;1; a ;x"]
+    (tmp_path / "a.csv").write_bytes((end.join(lines) + end).encode(encoding))
+    frame = read_recordings([tmp_path / "a.csv"]).frame
+    assert frame.select("model", "sample_id", "completion").rows() == [("m", "1", " a ")]
+
+
+def test_a_name_that_stands_twice_but_for_blanks_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("model,sample_id,completion, model\nm,1,a,n\n")
+    with pytest.raises(DataError, match=r"a\.csv line 1: column 'model' stands twice"):
+        read_recordings([tmp_path / "a.csv"])
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_list_is_recognised_by_a_long_first_row(tmp_path: Path, indent: int | None) -> None:
+    row = {"doc_id": 0, "doc": {"q": "x" * 200_000}, "target": "a", "arguments": [["q"]], "resps": [["a"]]}
+    (tmp_path / "a.json").write_text(json.dumps([row], indent=indent))
+    form = format_of(tmp_path / "a.json")
+    assert form is not None
+    assert form.name == "samples of lm-evaluation-harness"
+
+
 @pytest.mark.parametrize(
     ("said", "tokens"),
     [("1200", 1200), ("1.0", 1), ("", None), ("1.234", "1.234"), ("1,5", "1,5"), ("1,234", "1,234"), ("-1", "-1")],

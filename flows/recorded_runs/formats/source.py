@@ -31,11 +31,15 @@ _CHUNK = 1 << 20
 
 
 def head_of(path: Path) -> bytes:
-    """Returns a file's first bytes, its first line at least, without a byte order mark; raises DataError if unreadable."""
+    """Returns a file's first bytes, its first line at least, without a byte order mark; raises DataError if unreadable.
+
+    Of a JSON list they are as many as its first row may have, on however many lines.
+    """
     try:
         with path.open("rb") as file:
             line = file.readline(MAX_LINE).removeprefix(MARK)
-            return line + file.read(max(0, HEAD - len(line)))
+            wanted = MAX_FIRST if line.lstrip().startswith(b"[") else HEAD
+            return line + file.read(max(0, wanted - len(line)))
     except FileNotFoundError:
         msg = f"{path}: no such file"
         raise DataError(msg) from None
