@@ -12,7 +12,7 @@ from typing import Any
 
 from flows.engines import Answer, Attempt
 from flows.engines.openai_api.error_bodies import described, error_in, is_error, readable
-from flows.engines.openai_api.faults import Failure, failure_in_success
+from flows.engines.openai_api.faults import Failure, failure_in_success, failure_of_text
 from flows.engines.openai_api.finish_reasons import end_of, is_failure, is_reason
 from flows.engines.scrub import one_line, without_values
 from models_registry.errors import DataError
@@ -98,16 +98,19 @@ def _parsed(body: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
     except DataError as error:
         return Failure("never", error.args[0], HTTPStatus.OK)
     except (ValueError, RecursionError) as error:
-        return Failure("again", f"{_no_json(body)} ({type(error).__name__})", HTTPStatus.OK)
+        return _no_json(body, type(error).__name__)
 
 
-def _no_json(body: bytes) -> str:
-    """Says that a body is no JSON, and what it says where it is a page or a text; a part of a completion stays unsaid."""
+def _no_json(body: bytes, kind: str) -> Failure:
+    """Returns the failure of a body that is no JSON, with its words where it is a page or a text; no part of a completion."""
     text = body.decode("utf-8", "replace").strip()
     about = f"an answer of {len(body)} bytes that is no JSON"
     if text.startswith(("data:", "event:")):
-        return f"{about} but a stream, which was not asked for"
-    return about if not text or text.startswith(("{", "[")) else f"{about}: {readable(text)}"
+        about = f"{about} but a stream, which was not asked for"
+    elif text and not text.startswith(("{", "[")):
+        said = readable(text)
+        return failure_of_text(said, f"{about}: {said} ({kind})", is_page=text.startswith("<"))
+    return Failure("again", f"{about} ({kind})", HTTPStatus.OK)
 
 
 def _without_choices(parsed: object) -> Failure:

@@ -55,6 +55,8 @@ def error_in(value: object, depth: int = 0) -> dict[str, Any]:
     for inner in [*map(lowered.get, _MESSAGES), metadata.get("raw") if isinstance(metadata, dict) else None]:
         if inner and not isinstance(inner, bool):
             found = error_in(inner, depth + 1)
+            if isinstance(inner, dict) and not found.get("message"):
+                found |= _of_fields(inner)
             texts.append(str(found.pop("message", "")))
             error |= {field: each for field, each in found.items() if each != ""}
     return {**error, "message": ": ".join(dict.fromkeys(filter(None, texts)))}
@@ -83,13 +85,22 @@ def readable(text: str) -> str:
 
 
 def _of_list(items: list[Any], depth: int) -> dict[str, Any]:
-    places = [item for item in items if isinstance(item, dict) and isinstance(item.get("loc"), list)]
+    places = [item for item in items if isinstance(item, dict) and isinstance(item.get("loc"), (list, str))]
     if not places:
         return error_in(items[0], depth + 1)
     chosen = next((item for item in places if "extra" in str(item.get("type"))), places[0])
-    param = ".".join(str(part) for part in chosen["loc"] if part != "body")
+    loc = chosen["loc"].split(".") if isinstance(chosen["loc"], str) else chosen["loc"]
+    param = ".".join(str(part) for part in loc if part != "body")
     text = ": ".join(part for part in (param, str(chosen.get("msg") or "")) if part)
     return {"type": str(chosen.get("type") or ""), "param": param, "message": text}
+
+
+def _of_fields(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the first error of those by field: `{"seed": ["unknown field"]}`."""
+    for name, texts in value.items():
+        if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
+            return {"param": name, "message": f"{name}: {texts[0]}"}
+    return {}
 
 
 def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds

@@ -293,6 +293,13 @@ NO_SUCH_ENDPOINT = "Unexpected endpoint or method. (POST /chat/completions)"
         (200, {"message": "Unauthorized"}),
         (200, {"error": {"message": "Incorrect API key provided", "type": "invalid_request_error"}}),
         (200, {"detail": "Not Found"}),
+        (200, {"message": "Forbidden"}), (200, {"message": "User is not authorized to access this resource"}),
+        (200, {"error": "Authentication error"}), (200, {"msg": "Access token invalid"}), (200, {"error": "Access denied"}),
+        (200, {"choices": None, "base_resp": {
+            "status_code": 1004, "status_msg": "login fail: Please carry the API secret key in the 'Authorization' field"}}),
+        (200, {"error": "Your account is in arrears"}), (200, {"message": "no Route matched with those values"}),
+        (200, "Unauthorized"), (200, "<html><body>Sign in to the network</body></html>"),
+        (200, "<!doctype html><html><title>403 Forbidden</title></html>"),
         (404, "404 page not found"), (404, {"error": "model 'm' not found"}), (405, {"detail": "Method Not Allowed"}),
         (401, {"message": "nope"}), (400, {"error": {"message": "Model Not Exist", "code": "invalid_request_error"}}),
         (400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}]),
@@ -363,7 +370,8 @@ def test_azures_query_is_refused_with_the_address_that_needs_none(monkeypatch: p
         {"error": {"message": "Provider returned error", "code": 502}},
         {"id": "x", "choices": []},
         {"object": "error", "message": "engine died", "type": "InternalServerError", "code": 500},
-        "<html><body>Sign in to the network</body></html>",
+        {"error": "the words of this request are forbidden"},
+        "<html><body>503 Service Unavailable</body></html>", "<p>We are busy, try again</p>", "upstream connect error",
         'data: {"choices": []}\n\n',
         "[7]", '"busy"', "null",
     ],
@@ -400,6 +408,9 @@ def test_the_words_of_a_200_that_is_no_completion_are_told() -> None:
             "detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"], "msg": "Extra inputs are not permitted"}]
         }},
         {"detail": "Unsupported parameter: max_tokens"},
+        {"detail": [{"type": "extra_forbidden", "loc": "body.max_tokens", "msg": "Extra inputs are not permitted"}]},
+        {"errors": {"max_tokens": ["unknown field"]}},
+        {"detail": "create() got an unexpected keyword argument 'max_tokens'"},
         {"error": {"message": "Unsupported parameter: 'max_tokens'", "code": 400, "param": "max_tokens"}},
     ],
 )  # fmt: skip
