@@ -120,17 +120,17 @@ def _instructions(answers: Sequence[Answer], dimensions: Sequence[Dimensions | N
 
 def _templates(answers: Sequence[Answer], compared: Compared) -> list[str]:
     """Returns the template of each answer's prompt; raises DataError naming an answer whose texts take too long to find."""
-    known: dict[tuple[str, tuple[tuple[str, str], ...]], str] = {}  # answers to one prompt share it
+    template_by: dict[tuple[str, tuple[tuple[str, str], ...]], str] = {}  # answers to one prompt share it
 
     def template(answer: Answer, fields: Mapping[str, str]) -> str:
         key = (answer.prompt or UNKNOWN, tuple(fields.items()))
-        if key not in known:
+        if key not in template_by:
             try:
-                known[key] = template_of(key[0], fields, compared)
+                template_by[key] = template_of(key[0], fields, compared)
             except DataError as error:
                 msg = f"{answer.place}: {error.args[0]}"
                 raise DataError(msg) from None
-        return known[key]
+        return template_by[key]
 
     templates = [template(each, each.fields) for each in answers]
     if len(set(templates)) > 1:
@@ -160,7 +160,7 @@ def template_of(prompt: str, fields: Mapping[str, str], compared: Compared | Non
     longest = len(prompt)
     names = {
         text: name
-        for name, text in reversed(fields.items())
+        for name, text in reversed(list(fields.items()))
         if len(text) <= longest and text != prompt and text.strip()
     }
     if not names:

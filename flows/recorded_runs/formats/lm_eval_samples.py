@@ -146,9 +146,9 @@ def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> It
         given = [text_of(said) for each in responses for said in (each if isinstance(each, list) else [each])]
         refuse_many_given(place, len(given))
         scored = _scored(given, row.get("filtered_resps"))
-        for number, said in enumerate(given):
+        for number, completion in enumerate(given):
             yield Answer(
-                **common, fields=fields, completion=said, gold_label=gold, references=targets,
+                **common, fields=fields, completion=completion, gold_label=gold, references=targets,
                 score=score if number == scored else None,
             )  # fmt: skip
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
