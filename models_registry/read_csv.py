@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -44,13 +45,16 @@ def csv_frame(path: Path, shown: str) -> pl.DataFrame:
             head = file.read(_HEAD)
             named = _NAMED_SEPARATOR.match(head)
             separator = named[1] if named else _separator(head)
-            file.seek(named.end() if named else 0)
+            file.seek(0)
+            if named:
+                file.readline()
             _refuse_uneven(csv.reader(_bounded(file, separator, shown), delimiter=separator), path, shown)
     except csv.Error as error:
         msg = f"{shown}: not readable as CSV: {error}"
         raise DataError(msg) from None
     content = path if encoding == "utf-8-sig" else path.read_text(encoding).encode()
     frame = pl.read_csv(content, infer_schema=False, separator=separator, skip_lines=1 if named else 0)
+    frame = _with_bare_names(frame, shown)
     for column in frame.columns:
         head, _, number = column.rpartition("_duplicated_")
         if head in frame.columns and number.isdigit():
@@ -58,6 +62,16 @@ def csv_frame(path: Path, shown: str) -> pl.DataFrame:
             raise DataError(msg)
     quotes_empty = [c for c in frame.columns if (frame[c] == "").any()]
     return frame.with_columns(pl.col(c).fill_null("") for c in frame.columns if c not in quotes_empty)
+
+
+def _with_bare_names(frame: pl.DataFrame, shown: str) -> pl.DataFrame:
+    """Returns the rows with the blanks around the names of columns taken away: `model; sample_id` are two names."""
+    names = [column.strip() for column in frame.columns]
+    double = next((name for name, n in Counter(names).items() if n > 1), None)
+    if double is not None:
+        msg = f"{shown} line 1: column '{double}' stands twice"
+        raise DataError(msg)
+    return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
 
 def _separator(head: str) -> str:

@@ -27,8 +27,7 @@ def json_of(text: bytes, shown: str, *, made: int = MADE, n_packed: int = 0, as_
     refuses a key that stands twice. Raises DataError naming `shown` for what is no JSON, nested too deep, or of more values
     than `made` bytes hold.
     """
-    if len(text) > made // _AT_WORST:
-        _refuse_costly(text, shown, made + TIMES * n_packed)
+    refuse_costly(text, shown, made, n_packed)
     may_be_halved = b"\\ud" in text or b"\\uD" in text or b"\xed" in text
     number = str if as_written else None
     hook = _without_doubles if as_written else _with_whole_keys if may_be_halved else None
@@ -80,8 +79,11 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return row
 
 
-def _refuse_costly(text: bytes, shown: str, may_take: int) -> None:
-    """Raises DataError for a text that would take more than a file of its size may."""
+def refuse_costly(text: bytes, shown: str, made: int = MADE, n_packed: int = 0) -> None:
+    """Raises DataError for a JSON text of more values than `made` bytes and those for a file of its size hold."""
+    if len(text) <= made // _AT_WORST:
+        return
+    may_take = made + TIMES * n_packed
     # the text as it is, decoded, and as values; characters beyond the first 65,536 take four bytes
     n_text = len(text) * (3 if text.isascii() else 9)
     most = (may_take - n_text) // _A_VALUE

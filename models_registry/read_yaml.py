@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Container
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], Lines, dict[str, C
     """
     raw = _read(path, file)
     if len(raw) > MAX_CARD_BYTES:
-        msg = f"{file}: {len(raw)} bytes, a card file holds at most {MAX_CARD_BYTES}"
+        msg = f"{file}: too large: a card file holds at most {MAX_CARD_BYTES} bytes"
         raise CardError(msg)
     try:
         text = raw.decode("utf-8")
@@ -58,7 +59,7 @@ def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], Lines, dict[str, C
     for key, value in node.value:
         name = _text_of(key, file)
         try:
-            _refuse_second(name, cards.keys() | faults, key, file)
+            _refuse_second(name, ChainMap(cards, faults), key, file)
             lines[name,] = key.start_mark.line + 1
             cards[name] = _built(value, (name,), lines, file)
         except CardError as error:
@@ -67,11 +68,13 @@ def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], Lines, dict[str, C
 
 
 def _read(path: Path, file: str) -> bytes:
+    """Returns a file's bytes, of one that is too large one more than it may have."""
     if path.exists() and not path.is_file():  # a pipe would be waited for
         msg = f"{file}: cannot be read: it is no regular file"
         raise CardError(msg)
     try:
-        return path.read_bytes()
+        with path.open("rb") as opened:
+            return opened.read(MAX_CARD_BYTES + 1)
     except OSError as error:
         msg = f"{file}: cannot be read: {error.strerror}"
         raise CardError(msg) from None

@@ -98,9 +98,11 @@ def _measured(frame: pl.DataFrame) -> pl.DataFrame:
         text = pl.col(column).str.strip_chars()
         blank = text.is_null() | (text == "")
         number = pl.when(blank).then(None).otherwise(_number(text))
-        is_bad = ~blank & ~(number.is_finite() & (number >= 0) & (number < 2**31)).fill_null(False)  # noqa: FBT003
+        is_whole = dtype.is_integer()  # where 1.234 may be a thousand, as in a file of decimal commas
+        is_good = number.is_finite() & (number >= 0) & (number < 2**31) & ((number == number.floor()) | (not is_whole))
         if column != PROGRAM_SCORE:
-            fail(frame, is_bad, column, "a number from 0 or nothing is wanted")
+            wanted = f"a {'whole ' if is_whole else ''}number from 0 or nothing is wanted"
+            fail(frame, ~blank & ~is_good.fill_null(False), column, wanted)  # noqa: FBT003
         frame = frame.with_columns(number.cast(dtype).alias(column))
     return frame
 

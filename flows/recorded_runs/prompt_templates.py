@@ -11,9 +11,12 @@ from flows.recorded_runs.prompt_dimensions import Dimensions, key_of, reference_
 from flows.recorded_runs.prompt_variations import is_setting, is_variation
 from flows.recorded_runs.shared_text import is_of_word, joined, shared
 from flows.system.keys import as_json
+from models_registry.errors import DataError
 
 UNKNOWN = "(recorded)"
-MAX_COMPARED = 50_000_000  # characters of parts of words, before a text is no longer looked for
+MAX_COMPARED = 5_000_000  # steps in which texts are looked for in the prompts of a file, beyond those by their length
+_CHARACTERS_A_STEP = 500  # that are passed over
+_CHARACTERS_FOR_A_STEP = 32  # of the prompts: a dozen texts are looked for in each
 _Group = tuple[str | None, str | None]
 """Task and strategy."""
 _Key = tuple[str, str | None, str | None]
@@ -76,7 +79,8 @@ def _instructions_of(files: Sequence[RecordedAnswers], dimensions: Sequence[Dime
     begun, answers, texts, numbers = 0, list[Answer](), list[str](), list[int]()
     for number, file in enumerate(files):
         answers += file.answers
-        texts += _instructions(file.answers, dimensions[begun : begun + len(file.answers)])
+        varied = dimensions[begun : begun + len(file.answers)]
+        texts += _instructions(file.answers, varied, Compared(file.answers))
         numbers += [number] * len(file.answers)
         begun += len(file.answers)
     asked: dict[str | None, dict[str, dict[int, set[str]]]] = defaultdict(dict)
@@ -86,24 +90,51 @@ def _instructions_of(files: Sequence[RecordedAnswers], dimensions: Sequence[Dime
     return [one[answer.task][text] for answer, text in zip(answers, texts, strict=True)]
 
 
-def _instructions(answers: Sequence[Answer], dimensions: Sequence[Dimensions | None]) -> list[str]:
+class Compared:
+    """Counts the steps in which texts are looked for in the prompts of a file: texts and prompts make a product."""
+
+    def __init__(self, answers: Sequence[Answer] = ()) -> None:
+        self.left = MAX_COMPARED + sum(len(each.prompt or "") for each in answers) // _CHARACTERS_FOR_A_STEP
+
+    def step(self, n_characters: int) -> None:
+        """Counts a step over so many characters; raises DataError for one too many."""
+        self.left -= 1 + n_characters // _CHARACTERS_A_STEP
+        if self.left < 0:
+            msg = "the texts of its samples stand so often in its prompts, or are so many, that they are not looked for; split it"
+            raise DataError(msg)
+
+
+def _instructions(answers: Sequence[Answer], dimensions: Sequence[Dimensions | None], compared: Compared) -> list[str]:
     groups: dict[tuple[str | None, ...], list[int]] = defaultdict(list)
     for place, (answer, varied) in enumerate(zip(answers, dimensions, strict=True)):
         groups[(answer.task, answer.variant, answer.instruction, key_of(varied))].append(place)
     found = [UNKNOWN] * len(answers)
     for (_, variant, instruction, _), places in groups.items():
-        texts = [instruction] * len(places) if instruction is not None else _templates([answers[n] for n in places])
+        of_group = [answers[n] for n in places]
+        texts = [instruction] * len(places) if instruction is not None else _templates(of_group, compared)
         for place, text in zip(places, texts, strict=True):
             is_told = variant is None or answers[place].dimensions is not None
             found[place] = text if is_told else f"{text}\n({variant})"
     return found
 
 
-def _templates(answers: Sequence[Answer]) -> list[str]:
-    """Returns the template of each answer's prompt."""
-    templates = [template_of(each.prompt or UNKNOWN, each.fields) for each in answers]
+def _templates(answers: Sequence[Answer], compared: Compared) -> list[str]:
+    """Returns the template of each answer's prompt; raises DataError naming an answer whose texts take too long to find."""
+    template_by: dict[tuple[str, tuple[tuple[str, str], ...]], str] = {}  # answers to one prompt share it
+
+    def template(answer: Answer, fields: Mapping[str, str]) -> str:
+        key = (answer.prompt or UNKNOWN, tuple(fields.items()))
+        if key not in template_by:
+            try:
+                template_by[key] = template_of(key[0], fields, compared)
+            except DataError as error:
+                msg = f"{answer.place}: {error.args[0]}"
+                raise DataError(msg) from None
+        return template_by[key]
+
+    templates = [template(each, each.fields) for each in answers]
     if len(set(templates)) > 1:
-        by_input = [template_of(each.prompt or UNKNOWN, {"input": each.input or ""}) for each in answers]
+        by_input = [template(each, {"input": each.input or ""}) for each in answers]
         templates = min(templates, by_input, key=lambda texts: len(set(texts)))
     of_sample: dict[str, dict[str, int]] = defaultdict(dict)
     ranks = []
@@ -120,26 +151,34 @@ def _templates(answers: Sequence[Answer]) -> list[str]:
     return [found[rank] for rank in ranks]
 
 
-def template_of(prompt: str, fields: Mapping[str, str]) -> str:
+def template_of(prompt: str, fields: Mapping[str, str], compared: Compared | None = None) -> str:
     """Returns the prompt with each field's text, as whole words, replaced by its name in braces; the longest text first.
 
-    A field that is the whole prompt says nothing of it.
+    A field that is the whole prompt says nothing of it. Raises DataError where it takes more steps than `compared` has left.
     """
-    names = {text: name for name, text in reversed(list(fields.items())) if text.strip() and text != prompt}
+    compared = compared or Compared()
+    longest = len(prompt)
+    names = {
+        text: name
+        for name, text in reversed(list(fields.items()))
+        if len(text) <= longest and text != prompt and text.strip()
+    }
     if not names:
         return prompt
     spans: list[tuple[int, int, str]] = []
     taken = bytearray(len(prompt))
     for text in sorted(names, key=len, reverse=True):
-        start, left = prompt.find(text), MAX_COMPARED
-        while start >= 0 and left > 0:
+        place = 0
+        while (start := prompt.find(text, place)) >= 0:
             end = start + len(text)
+            compared.step(end - place)
             if _is_whole(prompt, start, end) and taken.find(1, start, end) < 0:
                 spans.append((start, end, names[text]))
                 taken[start:end] = b"\x01" * len(text)
-                start = prompt.find(text, end)
+                place = end
             else:
-                start, left = prompt.find(text, start + 1), left - len(text)
+                place = start + 1
+        compared.step(longest - place)
     parts, place = [], 0
     for start, end, name in sorted(spans):
         parts += [prompt[place:start], f"{{{name}}}"]

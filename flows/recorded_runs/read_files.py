@@ -9,9 +9,10 @@ from pathlib import Path
 
 import polars as pl
 
+from flows.engines.openai_api.finish_reasons import end_of, is_failure, is_reason
 from flows.recorded_runs.check_rows import MEASURED
 from flows.recorded_runs.formats import format_of
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, Texts, frame_of_answers, text_of
+from flows.recorded_runs.formats.answers import RecordedAnswers, Texts, frame_of_answers, text_of
 from flows.recorded_runs.formats.promptstability import as_recorded, is_of_promptstability
 from flows.recorded_runs.formats.rows import rows_of
 from flows.recorded_runs.infer_task import KINDS
@@ -20,7 +21,7 @@ from flows.recorded_runs.prompt_templates import variants_of_answers
 from flows.recorded_runs.prompt_variations import is_setting, is_variation
 from flows.recorded_runs.tell_apart import asked_once, told_apart
 from models_registry.errors import DataError, UsageError, nearest
-from models_registry.read_csv import MAX_COLUMNS, most_cells, refuse_cells, refuse_columns
+from models_registry.read_csv import most_cells, refuse_cells, refuse_columns
 from models_registry.tables import ESCAPED, escape, read_text_table, refuse_long_texts
 
 REQUIRED = ("model", "sample_id", "completion")
@@ -70,7 +71,6 @@ def read_recordings(
         if form is not None:
             read = form.read(path, model)
             Texts(path).take(read.answers)
-            _refuse_many_fields(read.answers)
             answers = [replace(each, model=model or each.model, task=task or each.task) for each in read.answers]
             _refuse_several(path, model, [each.model for each in read.answers])
             foreign.append((path, replace(read, answers=answers)))
@@ -94,18 +94,12 @@ def read_recordings(
         frames.append(frame.with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file")))
     for frame in frames:
         refuse_long_texts(frame, frame["file"][0])
-    frame = pl.concat(frames, how="diagonal")
+    frame, failed = _with_ends(pl.concat(frames, how="diagonal"))
+    notes += failed
     if "program" in frame.columns:
         frame, more = _numbered_on(frame)
         notes += [*more, *_variant_notes(frame)]
     return Recordings(frame=frame, notes=tuple(notes), beside=beside)
-
-
-def _refuse_many_fields(answers: Sequence[Answer]) -> None:
-    most = max(answers, key=lambda answer: len(answer.fields), default=None)
-    if most is not None and len(most.fields) > MAX_COLUMNS:  # each is looked for in the prompt
-        msg = f"{most.place}: {len(most.fields)} fields of a sample, at most {MAX_COLUMNS} are read"
-        raise DataError(msg)
 
 
 def _refuse_several(path: Path, model: str | None, models: Sequence[str]) -> None:
@@ -180,6 +174,32 @@ def _without_namesakes(frame: pl.DataFrame, path: Path, notes: list[str]) -> pl.
             notes.append(f"{path}: column '{column}' is not read: {other[:60]!r} is no {wanted}")
             frame = frame.drop(column)
     return frame
+
+
+def _with_ends(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Returns the rows with OpenAI's word for the end of each answer, an unknown one as it is, and notes of what ended in none.
+
+    What ended in an error is no answer, whatever text it has.
+    """
+    if "finish_reason" not in frame.columns:
+        return frame, []
+    reason = pl.col("finish_reason").cast(pl.String)
+    words = frame.select(reason).to_series().drop_nulls().unique(maintain_order=True).to_list()
+    failures = [word for word in words if is_failure(word)]
+    is_failed = reason.is_in(failures) & pl.col("completion").is_not_null()
+    ends = [end_of(word) or word if is_reason(word) else None for word in words]
+    notes = [
+        f"{file}: {n} answers ended by {', '.join(sorted(said))[:60]}, which is an error, and have no answer"
+        for file, n, said in frame.filter(is_failed)
+        .group_by("file", maintain_order=True)
+        .agg(pl.len(), reason.unique())
+        .iter_rows()
+    ]
+    frame = frame.with_columns(
+        pl.when(is_failed.fill_null(False)).then(None).otherwise("completion").alias("completion"),  # noqa: FBT003
+        reason.replace_strict(words, ends, default=None, return_dtype=pl.String),
+    )
+    return frame, notes
 
 
 def _numbered_on(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:

@@ -54,6 +54,8 @@ def joined(found: Mapping[str, Mapping[int, set[str]]]) -> dict[str, str]:
     Two with a gap are one where they share neither file nor sample, and on either side of the gap one goes on beyond the other,
     as it does where the samples of one file begin or end alike; at least half of each is kept.
     """
+    if len({number for of_files in found.values() for number in of_files}) == 1:
+        return {text: text for text in found}
     known: list[_Joined] = []
     place_of = {}
     for text, of_files in found.items():

@@ -128,40 +128,53 @@ def _by_options(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
 
 def _mapped_back(answer: Answer, options: Sequence[str]) -> Answer:
     """Returns the answer with the options in the order given, and beside them the order in which they were shown."""
-    order = [options.index(text) for text in answer.choices]
-    letters = letters_of(len(options))
-    gold = letters[order[letters.index(answer.gold_label)]] if answer.gold_label in letters else None
-    nats = [answer.loglikelihoods[order.index(place)] for place in range(len(order))] if answer.loglikelihoods else ()
+    place_of = {text: place for place, text in enumerate(options)}
+    order = [place_of[text] for text in answer.choices]
+    letters = letters_of(len(options))  # options beyond Z have none
+    place_of_gold = dict(zip(letters, order, strict=False)).get(answer.gold_label or "", len(options))
+    gold = letters[place_of_gold] if place_of_gold < len(letters) else None
+    nats = [nats for _, nats in sorted(zip(order, answer.loglikelihoods, strict=False))]
     return replace(answer, choices=options, option_order=order, gold_label=gold, loglikelihoods=nats)
 
 
 def asked_once(files: Sequence[Read]) -> tuple[list[list[bool]], list[str]]:
     """Returns whether each answer of each file counts, and notes of those that do not: copies, and asks that failed.
 
-    A copy has the uuid or all of the content of an earlier answer to the same ask. An ask failed where its sample ended in an
-    error and the same sample was asked again; of one that always failed one try counts.
+    A copy has the uuid or all of the content of an earlier answer to the same ask of the same model. Where a copy was scored
+    anew, as `inspect score` does, the last one counts. An ask failed where its sample ended in an error and the same sample was
+    asked again; of one that always failed one try counts.
     """
-    best: dict[str, int] = {}
+    best: dict[tuple[str | None, ...], int] = {}
     for _, read in files:
         for answer in read.answers:
             if answer.ask is not None:
-                best[answer.ask] = max(_grade(answer), best.get(answer.ask, 0))
-    first: dict[tuple[str | None, ...], Path] = {}
+                best[_ask_of(answer)] = max(_grade(answer), best.get(_ask_of(answer), 0))
+    kept: dict[tuple[str | None, ...], tuple[int, int]] = {}
     counting, notes = [], []
-    for path, read in files:
-        copied, n_failed, of_file = defaultdict[Path, int](int), 0, list[bool]()
-        for answer in read.answers:
-            key = _key_of(answer)
-            is_worse = answer.ask is not None and _grade(answer) < best[answer.ask]
-            is_copy = key is not None and not is_worse and key in first
-            of_file.append(not is_worse and not is_copy)
-            n_failed += is_worse
-            if key is not None and is_copy:
-                copied[first[key]] += 1
-            elif key is not None and not is_worse:
-                first[key] = path
+    for number, (path, read) in enumerate(files):
+        copied, rescored, n_failed, of_file = defaultdict[Path, int](int), defaultdict[Path, int](int), 0, list[bool]()
         counting.append(of_file)
+        for place, answer in enumerate(read.answers):
+            if answer.ask is not None and _grade(answer) < best[_ask_of(answer)]:
+                n_failed += 1
+                of_file.append(False)
+                continue
+            key = _key_of(answer)
+            earlier = None if key is None else kept.get(key)
+            counts = earlier is None
+            if earlier is not None:
+                first, read_first = files[earlier[0]]
+                counts = answer.score not in (None, read_first.answers[earlier[1]].score)
+                (rescored if counts else copied)[first] += 1
+                counting[earlier[0]][earlier[1]] = not counts
+            of_file.append(counts)
+            if key is not None and counts:
+                kept[key] = (number, place)
         notes += [f"{path}: {n} answers are copies of those in {other}, and count once" for other, n in copied.items()]
+        notes += [
+            f"{path}: {n} answers are copies of those in {other} with other scores, and only these count"
+            for other, n in rescored.items()
+        ]
         if n_failed:
             notes.append(
                 f"{path}: {n_failed} asks ended in an error and were asked again, and only the answers to those count"
@@ -171,6 +184,11 @@ def asked_once(files: Sequence[Read]) -> tuple[list[list[bool]], list[str]]:
 
 def _grade(answer: Answer) -> int:
     return 0 if answer.completion is None else 1 if answer.is_failed else 2
+
+
+def _ask_of(answer: Answer) -> tuple[str | None, ...]:
+    """Returns what the tries of one ask share; other models may have a sample of the same task and id."""
+    return answer.model, answer.settings, answer.ask
 
 
 def _key_of(answer: Answer) -> tuple[str | None, ...] | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from flows.trust.command import trust_folder
 from flows.trust.terminal import lines_of as lines_of_trust
 from flows.warehouse import Warehouse
 from models_registry.errors import CardError, PromptauditError, UnknownCard
+from models_registry.read_yaml import read_yaml
 from models_registry.registry import Registry, load_registry, read_registry
 
 TASK = "t: {labels: [a, b], instruction: Say a or b., data: {path: d.csv, id: id, input: text, gold_label: gold}}\n"
@@ -109,6 +112,28 @@ def test_a_file_whose_cards_nobody_knows_is_told_for_a_name_that_nobody_knows(tm
     with pytest.raises(UnknownCard):
         registry.entry("judges", "bad")
     assert not check_audit(registry, "a").errors
+
+
+def test_a_card_file_of_gigabytes_is_refused_by_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "m.yml"
+    path.touch()
+    os.truncate(path, 3 << 30)
+    tracemalloc.start()
+    try:
+        with pytest.raises(CardError, match=r"^CardError: m\.yml: too large: a card file holds at most 1000000 bytes"):
+            read_yaml(path, "m.yml")
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_each_of_many_cards_of_a_file_costs_as_much(tmp_path: Path) -> None:
+    path = tmp_path / "m.yml"
+    path.write_text("".join(f"k{n}: 1\n" for n in range(24_000)))
+    began = time.process_time()
+    cards, _, faults = read_yaml(path, "m.yml")
+    assert time.process_time() - began < 3  # 0.3 s; a set of all names for each card takes 8 s
+    assert (len(cards), faults) == (24_000, {})
 
 
 @pytest.mark.parametrize("text", ["lexical: {engine: embedded}\n", "lexical:\n  engine: [\n", "lexical: &x 1\ny: *x\n"])

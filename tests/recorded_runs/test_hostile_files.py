@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from flows.recorded_runs.formats.every_eval_ever import FIELDS
 
 HEADER = {"version": 2, "eval": {"eval_id": "e", "model": "m", "task": "t"}}
 SAMPLE = {"id": 1, "epoch": 1, "input": "q", "target": "a", "output": {"choices": [{"message": {"content": "a"}}]}}
@@ -47,9 +50,22 @@ def promptfoo(path: Path, **result: Any) -> None:
     path.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "prompts": [], "results": [given]}}))
 
 
+def promptfoo_prompts(path: Path, n: int, prompt: str, variables: dict[str, str]) -> None:
+    results = [
+        {"provider": {"id": "m"}, "prompt": {"raw": f"{prompt} {k}"}, "vars": variables, "response": {"output": "a"}}
+        for k in range(n)
+    ]
+    path.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "prompts": [], "results": results}}))
+
+
 def lm_eval(path: Path, **row: Any) -> None:
     whole = {"doc_id": 0, "doc": {"q": "q"}, "target": "a", "arguments": [["q"]], "resps": [["a"]], **row}
     path.write_text(json.dumps(whole) + "\n")
+
+
+def sparse(path: Path, head: bytes) -> None:
+    path.write_bytes(head)
+    os.truncate(path, 3 << 30)
 
 
 def one_value_often(path: Path, text: str, n: int) -> None:
@@ -91,17 +107,44 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
         "messages": [{"role": "user", "content": [{"type": "text", "text": "attachment://0"}] * 10_000}],
     }), r"attachments: they are put in"),
     "replies.eval": (lambda p: log(p, samples__1_epoch_1={
-        **SAMPLE, "input": "x" * MB, "output": {"choices": [{"message": {"content": ""}}] * 100_000},
+        **SAMPLE, "input": "x" * MB, "output": {"choices": [{"message": {"content": ""}}] * 1000},
     }), r"the answers have more than"),
     "scenario_state.json": (lambda p: helm(
         p, instance={"id": "1", "input": {"text": "x" * MB}, "references": [{"output": {"text": "r" * MB}, "tags": ["correct"]}]},
-        result={"completions": [{"text": ""}] * 100_000},
+        result={"completions": [{"text": ""}] * 1000},
     ), r"the answers have more than"),
     "placeholders.json": (lambda p: promptfoo(
         p, vars={"a": "x" * MB}, testCase={"assert": [{"type": "equals", "value": "{{a}}" * 100_000}]}
     ), r"assert: a value of more than"),
     "variables.json": (lambda p: promptfoo(p, vars={f"v{n}": "x" for n in range(100_000)}), r"fields of a sample"),
-    "repeats.jsonl": (lambda p: lm_eval(p, arguments=[["x" * MB]], resps=[[""] * 100_000]), r"the answers have more than"),
+    "repeats.jsonl": (lambda p: lm_eval(p, arguments=[["x" * MB]], resps=[[""] * 1000]), r"the answers have more than"),
+    # answers, scorers and fields: lists that a few bytes make, and what they are multiplied by
+    "choices.eval": (lambda p: log(
+        p, samples__1_epoch_1={**SAMPLE, "output": {"choices": [{}] * 200_000}}
+    ), r"answers to one ask"),
+    "choices_often.eval": (lambda p: log(p, **{
+        f"samples__{n}_epoch_1": {**SAMPLE, "id": n, "output": {"choices": [{}] * 1000}} for n in range(200)
+    }), r"the answers have more than"),
+    "scorers.eval": (lambda p: log(p, **{
+        f"samples__{n}_epoch_1": {**SAMPLE, "id": n, "scores": {f"{n}.{k}": {"value": "?"} for k in range(100)}}
+        for n in range(1000)
+    }), r"scores of 100000 scorers"),
+    "completions.json": (lambda p: helm(p, result={"completions": [{"text": ""}] * 200_000}), r"answers to one ask"),
+    "repeats_short.jsonl": (lambda p: lm_eval(p, resps=[[""] * 200_000]), r"answers to one ask"),
+    "raw.jsonl": (lambda p: p.write_text(json.dumps({
+        **dict.fromkeys(FIELDS, ""), "input": {"raw": ""}, "evaluation": {}, "output": {"raw": ["a"] * 200_000},
+    })), r"answers to one ask"),
+    "fields.jsonl": (lambda p: lm_eval(
+        p, doc={f"f{n}": f"no {n}" for n in range(50_000)}, arguments=[["x" * MB]], resps=[["a"] * 1000]
+    ), r"fields of a sample"),
+    "parts.json": (lambda p: promptfoo_prompts(
+        p, 1000, "a" * 100_000, {f"v{n}": "a" * n for n in range(1, 11)}
+    ), r"are not looked for"),
+    "parts_many.json": (lambda p: promptfoo_prompts(
+        p, 30, "a " * 50_000, {f"v{n}": f"b{n}" for n in range(1000)}
+    ), r"are not looked for"),
+    "sparse.eval": (lambda p: sparse(p, b"PK\x03\x04"), r"at most [\d,]+ are read"),
+    "sparse_log.json": (lambda p: sparse(p, b"{"), r"at most [\d,]+ are read"),
     # lists and objects, which take twenty times their text
     "lists.eval": (lambda p: log(p, samples__1_epoch_1=listed("[]", 15_000_000)), r"would take more than"),
     "objects.eval": (lambda p: log(p, samples__1_epoch_1=listed('{"a":{"a":1}}', 4_000_000)), r"would take more than"),

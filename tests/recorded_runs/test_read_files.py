@@ -22,6 +22,7 @@ from flows.recorded_runs.map_columns import guessed_map, read_map
 from flows.recorded_runs.prompt_templates import template_of, variants_of_answers
 from flows.recorded_runs.prompt_variations import is_setting
 from flows.recorded_runs.read_files import DERIVED, OPTIONAL, REQUIRED, read_recordings
+from flows.recorded_runs.shared_text import GAP, joined
 from flows.warehouse import Warehouse
 from models_registry.errors import DataError, UsageError
 from models_registry.registry import load_registry
@@ -964,6 +965,49 @@ def test_a_table_of_a_spreadsheet_with_decimal_commas_is_read(tmp_path: Path) ->
         typed(read_recordings([tmp_path / "b.csv"]).frame, "simple", "t")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("named", ["", "sep=;"])
+def test_a_table_of_a_spreadsheet_is_read_whatever_stands_before_and_around_its_names(
+    tmp_path: Path, encoding: str, end: str, named: str
+) -> None:
+    lines = [*([named] if named else []), "model; sample_id ;completion;é", "m;1; a ;x"]
+    (tmp_path / "a.csv").write_bytes((end.join(lines) + end).encode(encoding))
+    frame = read_recordings([tmp_path / "a.csv"]).frame
+    assert frame.select("model", "sample_id", "completion").rows() == [("m", "1", " a ")]
+
+
+def test_a_name_that_stands_twice_but_for_blanks_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("model,sample_id,completion, model\nm,1,a,n\n")
+    with pytest.raises(DataError, match=r"a\.csv line 1: column 'model' stands twice"):
+        read_recordings([tmp_path / "a.csv"])
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_list_is_recognised_by_a_long_first_row(tmp_path: Path, indent: int | None) -> None:
+    row = {"doc_id": 0, "doc": {"q": "x" * 200_000}, "target": "a", "arguments": [["q"]], "resps": [["a"]]}
+    (tmp_path / "a.json").write_text(json.dumps([row], indent=indent))
+    form = format_of(tmp_path / "a.json")
+    assert form is not None
+    assert form.name == "samples of lm-evaluation-harness"
+
+
+@pytest.mark.parametrize(
+    ("said", "tokens"),
+    [("1200", 1200), ("1.0", 1), ("", None), ("1.234", "1.234"), ("1,5", "1,5"), ("1,234", "1,234"), ("-1", "-1")],
+)
+def test_a_count_of_tokens_is_a_whole_number(tmp_path: Path, said: str, tokens: int | str | None) -> None:
+    (tmp_path / "a.csv").write_text(f"model;sample_id;completion;prompt_tokens\nm;1;a;{said}\n")
+    frame = read_recordings([tmp_path / "a.csv"]).frame
+    if not isinstance(tokens, str):
+        assert typed(frame, "simple", "t")["prompt_tokens"].to_list() == [tokens]
+        return
+    with pytest.raises(
+        DataError, match=rf"prompt_tokens: a whole number from 0 or nothing is wanted, found '{tokens}'"
+    ):
+        typed(frame, "simple", "t")
+
+
 @pytest.mark.parametrize("name", ["rows.json", "rows.jsonl"])
 @pytest.mark.parametrize("mapping", [None, r"model='m',sample_id=sample_id,completion=half\ud800"])
 def test_half_a_character_in_a_key_is_no_defect(tmp_path: Path, name: str, mapping: str | None) -> None:
@@ -977,10 +1021,60 @@ def test_half_a_character_in_a_key_is_no_defect(tmp_path: Path, name: str, mappi
         note.encode()
 
 
-def test_a_field_that_nearly_stands_in_its_prompt_a_million_times_costs_no_time() -> None:
+def test_a_field_that_nearly_stands_in_its_prompt_a_million_times_is_not_looked_for() -> None:
     began = time.process_time()
-    assert template_of("a" * 2_000_000, {"text": "a" * 1_000_000}) == "a" * 2_000_000
+    with pytest.raises(DataError, match=r"stand so often in its prompts.* split it"):
+        template_of("a" * 2_000_000, {"text": "a" * 1_000_000})
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("texts", [["a" * n for n in range(1, 11)], [f"b{n}" for n in range(1000)]])
+def test_the_steps_of_all_prompts_of_a_file_are_counted_together(texts: list[str]) -> None:
+    fields = {f"v{n}": text for n, text in enumerate(texts)}
+    answers = [
+        Answer(place=f"f row {n}", model="m", sample_id=str(n), completion="", prompt="a" * 50_000 + str(n), fields=fields)
+        for n in range(1000)
+    ]  # fmt: skip
+    began = time.process_time()
+    with pytest.raises(DataError, match=r"f row \d+: the texts of its samples stand so often"):
+        variants_of_answers([RecordedAnswers(program="p", answers=answers, task="t")])
+    assert time.process_time() - began < 30
+
+
+def test_templates_of_one_file_are_not_compared_with_each_other() -> None:
+    found = {f"{n} {GAP}": {0: {str(n)}} for n in range(30_000)}
+    began = time.process_time()
+    assert joined(found) == {text: text for text in found}
+    assert time.process_time() - began < 5  # of 450 million pairs
+
+
+def test_answers_to_one_prompt_look_for_its_texts_once() -> None:
+    fields = {f"v{n}": "a" * n for n in range(1, 11)}
+    answers = [
+        Answer(place="", model="m", sample_id="1", completion="", prompt="a" * 50_000, fields=fields)
+        for _ in range(1000)
+    ]
+    (variants,) = variants_of_answers([RecordedAnswers(program="p", answers=answers, task="t")])
+    assert len(set(variants)) == 1
+
+
+# ---------------------------------------------------------------- ends
+def test_the_word_for_the_end_of_an_answer_becomes_openais_and_an_error_is_no_answer(tmp_path: Path) -> None:
+    words = {
+        "eos": "stop", "MaxTokens": "length", "token_limit": "length", "max_output": "length", "context_length": "length",
+        "null": None, "": None, "never heard of": "never heard of", "error": "error", "ABORT": "ABORT",
+    }  # fmt: skip
+    rows = [
+        {"model": "m", "sample_id": str(n), "completion": "ye", "gold_label": "yes", "finish_reason": word}
+        for n, word in enumerate(words)
+    ]
+    read = read_recordings([write(tmp_path / "a.jsonl", *rows)])
+    assert read.frame["finish_reason"].to_list() == list(words.values())
+    assert read.frame["completion"].to_list() == ["ye"] * 8 + [None] * 2
+    told = f"{tmp_path / 'a.jsonl'}: 2 answers ended by ABORT, error, which is an error, and have no answer"
+    assert told in read.notes
+    one = read_recordings([write(tmp_path / "b.jsonl", {**rows[0], "finish_reason": None})])
+    assert one.frame["completion"].to_list() == ["ye"]
 
 
 # ---------------------------------------------------------------- labels and readers

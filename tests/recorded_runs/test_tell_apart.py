@@ -60,6 +60,31 @@ def test_logs_retried_several_times_have_an_answer_an_ask(tmp_path: Path, suffix
     assert (result.n_landed, result.n_missing, {row["repetition"] for row in answers}) == (4, 0, {1})
 
 
+@pytest.mark.parametrize(
+    "change", [{"model": "lab/other"}, {"model_generate_config": {"temperature": 1}}], ids=["model", "settings"]
+)
+def test_an_error_of_one_model_is_no_retry_of_another(tmp_path: Path, change: dict[str, Any]) -> None:
+    first = inspect_log(tmp_path / "a.json", [done(1), done(2)])
+    other = inspect_log(tmp_path / "b.json", [done(1, uuid="p"), failed(2, uuid="q")], **change)
+    result, _ = landed(tmp_path, first, other)
+    assert (result.n_landed, result.n_missing) == (3, 1)
+    assert not any("asked again" in note for note in result.notes)
+
+
+def test_of_copies_that_were_scored_anew_the_last_counts(tmp_path: Path) -> None:
+    def scored(value: str | None) -> list[dict[str, Any]]:
+        return [{**done(1), "scores": {"match": {"value": value}} if value else None}, done(2)]
+
+    files = [inspect_log(tmp_path / f"{n}.json", scored(value)) for n, value in enumerate(["C", "C", "I", None])]
+    read = read_recordings(files)
+    assert sorted(read.frame.select("sample_id", "program_score", "file").rows()) == [
+        ("1", "0.0", str(files[2])), ("2", "0.0", str(files[0])),
+    ]  # fmt: skip
+    told = f"{files[2]}: 1 answers are copies of those in {files[0]} with other scores, and only these count"
+    assert told in read.notes
+    assert sum("with other scores" in note for note in read.notes) == 1
+
+
 def test_a_retry_of_several_epochs_keeps_them_as_repetitions(tmp_path: Path) -> None:
     epochs = [done(number, epoch) for number in (1, 2) for epoch in (1, 2, 3)]
     files = [inspect_log(tmp_path / "a.json", epochs[:4]), inspect_log(tmp_path / "b.json", epochs)]
@@ -160,6 +185,18 @@ def test_choices_may_be_shuffled_in_each_epoch_of_one_log(tmp_path: Path) -> Non
     assert meant(answers, one) == ["Paris"] * 3
 
 
+@pytest.mark.parametrize(("place", "gold"), [(0, "A"), (26, None)])
+def test_options_beyond_the_letters_are_mapped_back_without_one(tmp_path: Path, place: int, gold: str | None) -> None:
+    options = [f"no {n}" for n in range(27)]
+    first = inspect_sample(1, "A", target="A" if place == 0 else "")
+    again = inspect_sample(1, "A", epoch=2, target="A")  # the first as shown
+    shown = [options[place], *options[:place], *options[place + 1 :]]
+    log = inspect_log(tmp_path / "a.json", [{**first, "choices": options}, {**again, "choices": shown}])
+    frame = read_recordings([log]).frame
+    assert frame["gold_label"].to_list() == ["A" if place == 0 else None, gold]
+    assert frame["choices"].n_unique() == 1
+
+
 def test_own_columns_with_choices_in_several_orders_are_refused(tmp_path: Path) -> None:
     row = {"model": "m", "sample_id": "1", "completion": "A", "choices": ["x", "y"], "gold_label": "A"}
     path = tmp_path / "a.jsonl"
@@ -213,6 +250,28 @@ def test_of_several_completions_the_likeliest_has_the_score_of_helm(tmp_path: Pa
     stats = [{"instance_id": state["instance"]["id"], "stats": [{"name": {"name": "exact_match"}, "mean": 1.0}]}]
     (tmp_path / "per_instance_stats.json").write_text(json.dumps(stats))
     assert read_recordings([path]).frame["program_score"].to_list() == [None, "1.0", None]
+
+
+def test_an_id_of_two_splits_has_the_score_of_each_and_a_perturbation_that_of_its_name(tmp_path: Path) -> None:
+    path = helm(tmp_path, ["test", "valid", "test", "test"])
+    document = json.loads(path.read_text())
+    for state, typos in zip(document["request_states"], (None, None, 0.1, 0.2), strict=True):
+        state["instance"]["id"] = "id1"
+        if typos is not None:
+            state["instance"]["perturbation"] = {"name": "typos", "prob": typos}
+    path.write_text(json.dumps(document))
+
+    def stats(**scores: float) -> list[dict[str, Any]]:
+        return [{"name": {"name": "exact_match", "split": split}, "mean": score} for split, score in scores.items()]
+
+    rows = [{"instance_id": "id1", "stats": stats(valid=0.0)}, {"instance_id": "id1", "stats": stats(test=1.0)}]
+    short = {"instance_id": "id1", "perturbation": {"name": "typos"}, "stats": stats(test=0.5)}
+    whole = [
+        {**short, "perturbation": {"name": "typos", "prob": prob}, "stats": stats(test=prob)} for prob in (0.2, 0.1)
+    ]
+    for perturbed, scores in (([short], ["1.0", "0.0", "0.5", "0.5"]), (whole, ["1.0", "0.0", "0.1", "0.2"])):
+        (tmp_path / "per_instance_stats.json").write_text(json.dumps([*rows[::-1], *perturbed]))
+        assert read_recordings([path]).frame["program_score"].to_list() == scores
 
 
 # ---------------------------------------------------------------- tasks of their own

@@ -139,7 +139,7 @@ class Faults:
         return web.Response(status=307, headers={"Location": "/counters"})
 
     async def html(self, _: web.Request) -> web.Response:
-        return web.Response(text="<html><body>Sign in to the network</body></html>", content_type="text/html")
+        return web.Response(text="<html><body>503 Service Unavailable</body></html>", content_type="text/html")
 
     async def truncated(self, _: web.Request) -> web.Response:
         return web.Response(text=json.dumps(completion_of("number"))[:40], content_type="application/json")

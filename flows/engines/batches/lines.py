@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from flows.engines import Answer, Attempt, Request
-from flows.engines.openai_api.completions import read_completion
+from flows.engines.openai_api.completions import MAX_PARSED, read_completion
 from flows.engines.openai_api.error_bodies import described, error_in
 from flows.engines.openai_api.faults import Failure, failure_of
 from flows.engines.scrub import one_line
+from models_registry.errors import DataError
+from models_registry.read_json import refuse_costly
 
 ENDPOINT = "/v1/chat/completions"
 MAX_FILE_BYTES = 200_000_000  # what the API takes
@@ -96,8 +98,9 @@ class Results:
     def read(self, line: bytes) -> tuple[str, Answer]:
         """Reads one line. A completion or a permanent error is settled; what may fare better in another batch is a failed try."""
         try:
+            refuse_costly(line, "a line", MAX_PARSED)
             result = json.loads(line)
-        except (ValueError, RecursionError):
+        except (DataError, ValueError, RecursionError):
             result = None
         custom_id = result.get("custom_id") if isinstance(result, dict) else None
         if not isinstance(result, dict) or not isinstance(custom_id, str):

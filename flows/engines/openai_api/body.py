@@ -26,6 +26,7 @@ _REFUSING_WORDS = (
     "not support",
     "unrecognized",
     "unknown",
+    "unexpected keyword",
     "not permitted",
     "not allowed",
     "not available",

@@ -11,14 +11,18 @@ from http import HTTPStatus
 from typing import Any
 
 from flows.engines import Answer, Attempt
-from flows.engines.openai_api.error_bodies import described, error_in, readable
-from flows.engines.openai_api.faults import Failure, failure_in_success
-from flows.engines.openai_api.finish_reasons import end_of
+from flows.engines.openai_api.error_bodies import described, error_in, is_error, readable
+from flows.engines.openai_api.faults import Failure, failure_in_success, failure_of_text
+from flows.engines.openai_api.finish_reasons import end_of, is_failure, is_reason
 from flows.engines.scrub import one_line, without_values
+from models_registry.errors import DataError
+from models_registry.read_json import refuse_costly
 
 MAX_TOKENS = 2**31 - 1
 MAX_SHORT_CHARS = 200
 MAX_LOGPROBS_CHARS = 4_000_000  # 4,096 tokens with 20 others each
+MAX_PARSED = 1 << 28  # bytes that a body may take once it is parsed: one of so many log-probabilities takes 80 MB
+_PARTS = (None, "text", "output_text")  # of a content; others hold reasoning
 
 _PLAIN_ID = re.compile(r"(?:req|chatcmpl|cmpl|gen)?[-_]?[0-9a-f-]{1,64}")
 
@@ -43,15 +47,14 @@ def read_completion(  # noqa: PLR0913 - what came, and what the row keeps beside
     secret there and is kept. A null content is "". Reasoning that the server keeps apart is kept apart; a `<think>` block
     in the content stays there.
     """
-    try:
-        parsed = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        return Failure("again", f"{_no_json(body)} ({type(error).__name__})", HTTPStatus.OK)
+    parsed = _parsed(body)
+    if isinstance(parsed, Failure):
+        return parsed
     choices = parsed.get("choices") if isinstance(parsed, dict) else None
     if not isinstance(choices, list) or not choices:
         return _without_choices(parsed)
     choice = choices[0] if isinstance(choices[0], dict) else {}
-    failure = _without_end(choice, error_in(parsed.get("error") or choice.get("error") or {}))
+    failure = _without_end(choice, _error_beside(parsed, choice))
     if failure is not None:
         return failure
     message = choice.get("message")
@@ -87,13 +90,27 @@ def read_completion(  # noqa: PLR0913 - what came, and what the row keeps beside
     )
 
 
-def _no_json(body: bytes) -> str:
-    """Says that a body is no JSON, and what it says where it is a page or a text; a part of a completion stays unsaid."""
+def _parsed(body: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Returns the value of a body, or the failure that one is that is no JSON or would take much memory."""
+    try:
+        refuse_costly(body, "an answer", MAX_PARSED)
+        return json.loads(body)
+    except DataError as error:
+        return Failure("never", error.args[0], HTTPStatus.OK)
+    except (ValueError, RecursionError) as error:
+        return _no_json(body, type(error).__name__)
+
+
+def _no_json(body: bytes, kind: str) -> Failure:
+    """Returns the failure of a body that is no JSON, with its words where it is a page or a text; no part of a completion."""
     text = body.decode("utf-8", "replace").strip()
     about = f"an answer of {len(body)} bytes that is no JSON"
     if text.startswith(("data:", "event:")):
-        return f"{about} but a stream, which was not asked for"
-    return about if not text or text.startswith(("{", "[")) else f"{about}: {readable(text)}"
+        about = f"{about} but a stream, which was not asked for"
+    elif text and not text.startswith(("{", "[")):
+        said = readable(text)
+        return failure_of_text(said, f"{about}: {said} ({kind})", is_page=text.startswith("<"))
+    return Failure("again", f"{about} ({kind})", HTTPStatus.OK)
 
 
 def _without_choices(parsed: object) -> Failure:
@@ -104,12 +121,28 @@ def _without_choices(parsed: object) -> Failure:
     return failure_in_success(error, text)
 
 
+def _error_beside(parsed: Mapping[str, Any], choice: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the error that a body tells beside its choices, or in the first of them; nothing where it tells none."""
+    message = choice.get("message")
+    told = [parsed.get("error"), parsed.get("errors"), parsed.get("base_resp"), choice.get("error")]
+    told.append(message.get("error") if isinstance(message, dict) else None)
+    code = parsed.get("code")
+    if re.fullmatch(r"[45]\d\d", str(code)):
+        told.append({"code": code, "message": parsed.get("message") or "no reason is given"})
+    errors = (error_in(each) for each in told if each)
+    return next((error for error in errors if is_error(error)), {})
+
+
 def _without_end(choice: Mapping[str, Any], error: Mapping[str, Any]) -> Failure | None:
     """Why a choice is no answer though it may have a text: it names no end, or the server tells an error beside it."""
-    reason = choice.get("finish_reason")
-    said = f": {described(error)}" if error.get("message") else ""
-    if reason not in (None, "") and end_of(reason) is None:
-        return Failure("again", f"an answer that did not end: its finish_reason is {reason!r}{said}", HTTPStatus.OK)
+    said = f": {described(error)}" if error else ""
+    name, reason = "finish_reason", choice.get("finish_reason")
+    if not is_reason(reason) and is_failure(choice.get("stop_reason")):
+        name, reason = "stop_reason", choice["stop_reason"]
+    elif is_failure(choice.get("native_finish_reason")) and not is_failure(reason):
+        name, reason = "native_finish_reason", choice["native_finish_reason"]
+    if is_reason(reason) and end_of(reason) is None:
+        return Failure("again", f"an answer that did not end: its {name} is {reason!r}{said}", HTTPStatus.OK)
     return failure_in_success(error, f"an answer with an error{said}") if said else None
 
 
@@ -119,7 +152,9 @@ def _text(content: object) -> str | None:
     if isinstance(content, str):
         return content
     if isinstance(content, list) and all(isinstance(part, dict) for part in content):
-        return "".join(part["text"] for part in content if isinstance(part.get("text"), str))
+        return "".join(
+            part["text"] for part in content if part.get("type") in _PARTS and isinstance(part.get("text"), str)
+        )
     return None
 
 

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 MAX_DEPTH = 6
+_NO_ERROR = ("0", "200", "ok", "success", "null", "none")
 MAX_PAGE = 20_000  # characters; a longer page is left as it is
 _MESSAGES = (
     "error", "errors", "fault", "message", "msg", "error_message", "error_msg", "detail", "details", "description",
-    "error_description", "title", "faultstring",
+    "error_description", "title", "faultstring", "base_resp", "status_msg",
 )  # fmt: skip
 _FIELDS = {
     "code": ("code", "error_code", "errorcode"),
@@ -54,9 +55,18 @@ def error_in(value: object, depth: int = 0) -> dict[str, Any]:
     for inner in [*map(lowered.get, _MESSAGES), metadata.get("raw") if isinstance(metadata, dict) else None]:
         if inner and not isinstance(inner, bool):
             found = error_in(inner, depth + 1)
+            if isinstance(inner, dict) and not found.get("message"):
+                found |= _of_fields(inner)
             texts.append(str(found.pop("message", "")))
             error |= {field: each for field, each in found.items() if each != ""}
     return {**error, "message": ": ".join(dict.fromkeys(filter(None, texts)))}
+
+
+def is_error(error: Mapping[str, Any]) -> bool:
+    """Returns whether an error of `error_in` is one: `{"code": 0, "message": "success"}` tells that there is none."""
+    message = str(error.get("message") or "").casefold()
+    told = [message] if message else [str(error.get(name, "")).casefold() for name in ("code", "status", "type")]
+    return any(each not in ("", *_NO_ERROR) for each in told)
 
 
 def described(error: Mapping[str, Any]) -> str:
@@ -75,13 +85,22 @@ def readable(text: str) -> str:
 
 
 def _of_list(items: list[Any], depth: int) -> dict[str, Any]:
-    places = [item for item in items if isinstance(item, dict) and isinstance(item.get("loc"), list)]
+    places = [item for item in items if isinstance(item, dict) and isinstance(item.get("loc"), (list, str))]
     if not places:
         return error_in(items[0], depth + 1)
     chosen = next((item for item in places if "extra" in str(item.get("type"))), places[0])
-    param = ".".join(str(part) for part in chosen["loc"] if part != "body")
+    loc = chosen["loc"].split(".") if isinstance(chosen["loc"], str) else chosen["loc"]
+    param = ".".join(str(part) for part in loc if part != "body")
     text = ": ".join(part for part in (param, str(chosen.get("msg") or "")) if part)
     return {"type": str(chosen.get("type") or ""), "param": param, "message": text}
+
+
+def _of_fields(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the first error of those by field: `{"seed": ["unknown field"]}`."""
+    for name, texts in value.items():
+        if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
+            return {"param": name, "message": f"{name}: {texts[0]}"}
+    return {}
 
 
 def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds

@@ -62,13 +62,18 @@ _STATUS_OF_TYPE = {
 }
 _WRONG_KEY = re.compile(
     r"\b(?:incorrect|invalid|missing|wrong|no|expired)[ _-](?:api[ _-]?key|credentials)\b|\bapi[ _-]?key not valid\b"
-    r"|\bunauthori[sz]ed\b"
+    r"|\bunauthori[sz]ed\b|\bnot authori[sz]ed\b|\bauthentication (?:error|fail\w*|required)\b"
+    r"|\baccess[ _-]token (?:is )?(?:invalid|expired)\b|\bcarry the api secret key\b|\baccess denied\b|\bin arrears\b"
+    r"|^\W*(?:403\W+)?forbidden\W*$"  # more words may be of what a prompt holds
 )
 _WRONG_ADDRESS = re.compile(
-    r"\bnot found\b|\bcannot post\b|\bapi-version\b|\bno models? (?:is |are )?(?:currently )?loaded\b"
+    r"\bnot found\b|\bno routes? matched\b|\bcannot post\b|\bapi-version\b|\bno models? (?:is |are )?(?:currently )?loaded\b"
     r"|\b(?:do(?:es)? not|doesn't|don't|not) exists?\b"
     r"|\b(?:unexpected|unknown|unsupported|invalid|no such|wrong|undefined) (?:endpoint|url|uri|path|route|method|model)\b"
     r"|\b(?:endpoint|url|path|route|method|model)\b.{0,80}?\b(?:unknown|not (?:loaded|allowed|supported|recogni[sz]ed))\b"
+)
+_MAY_PASS = re.compile(
+    r"\b(?:429|50[0234]|too many requests|unavailable|bad gateway|timed? ?out|overloaded|busy|try again|maintenance)\b"
 )
 
 
@@ -131,6 +136,21 @@ def failure_in_success(error: Mapping[str, Any], text: str) -> Failure:
     """Returns the failure that an error stands for which came with status 200; `text` says it."""
     status = _meant_status(error)
     return Failure(verdict_on(status, error), text, HTTPStatus.OK, refusal=(status, error))
+
+
+def failure_of_text(text: str, about: str, *, is_page: bool) -> Failure:
+    """Returns the failure that a text or the words of a page stand for which came with status 200 in place of JSON.
+
+    A page is of a wrong address, unless it says that the server is down or busy. `about` says what came.
+    """
+    error: dict[str, Any] = {"message": text}
+    if (
+        is_page
+        and not _MAY_PASS.search(_message_of(error))
+        and _meant_status(error) >= HTTPStatus.INTERNAL_SERVER_ERROR
+    ):
+        error["status"] = int(HTTPStatus.NOT_FOUND)
+    return failure_in_success(error, about)
 
 
 def _meant_status(error: Mapping[str, Any]) -> int:

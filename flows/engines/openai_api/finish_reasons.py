@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import re
+
 _BY_OPENAI_WORD = {
     "stop": (
-        "end_turn", "stop_sequence", "eos", "eos_token", "end_of_text", "complete", "completed", "normal",
+        "end_turn", "stop_sequence", "stop_token", "eos", "eos_token", "end_of_text", "endoftext", "end", "complete",
+        "completed", "finished", "done", "normal",
     ),
     "length": (
-        "max_tokens", "max_output_tokens", "max_output", "token_limit", "model_length", "context_length",
-        "model_context_window_exceeded",
+        "max_tokens", "max_tokens_exceeded", "max_output_tokens", "max_new_tokens", "max_output", "max_length",
+        "token_limit", "model_length", "context_length", "model_context_window_exceeded", "repetition",
     ),
     "tool_calls": ("function_call", "tool_call", "tool_use"),
     "content_filter": (
-        "content_filtered", "refusal", "safety", "sensitive", "guardrail_intervened", "recitation", "blocklist",
-        "prohibited_content", "spii",
+        "content_filtered", "refusal", "safety", "image_safety", "sensitive", "guardrail_intervened", "recitation",
+        "blocklist", "prohibited_content", "spii", "model_armor", "language", "error_toxic",
     ),
 }  # fmt: skip
 """OpenAI's four words, and what others say for each: Anthropic and Bedrock, TGI and watsonx, Gemini, Mistral, Cohere, GLM, ERNIE.
 
-No end, and so asked again: `error`, `abort` (a vLLM that stops), `insufficient_system_resource`, `network_error`, `timeout`,
-`cancelled`, `load`, `pause_turn`, `malformed_function_call`, and every word that is not known here.
+No end, and so asked again: the words of `FAILURES`, and every word that is not known here.
 """
+FAILURES = {
+    "error", "abort", "aborted", "insufficient_system_resource", "network_error", "timeout", "cancelled", "canceled", "load",
+    "malformed_function_call", "function_call_filter", "pause_turn",
+}  # fmt: skip
+"""What words that are known say of a completion that did not end: `abort` is of a vLLM that stops."""
 ENDS = {word: end for end, others in _BY_OPENAI_WORD.items() for word in (end, *others)}
 
 
@@ -29,6 +36,21 @@ def end_of(reason: object) -> str | None:
 
     Some gateways add a detail to the word: `content_filter: SAFETY`.
     """
-    if not isinstance(reason, str):
-        return None
-    return ENDS.get(reason.partition(":")[0].strip().casefold().replace("-", "_"))
+    return ENDS.get(_word_of(reason))
+
+
+def is_failure(reason: object) -> bool:
+    """Returns whether a `finish_reason` says that the completion failed before its end."""
+    return _word_of(reason) in FAILURES
+
+
+def is_reason(reason: object) -> bool:
+    """Returns whether a `finish_reason` says anything: some servers write that there is none as a text."""
+    return reason is not None and _word_of(reason) not in ("", "null", "none")
+
+
+def _word_of(reason: object) -> str:
+    """Returns the word alone, `max_tokens` of `FinishReason.MaxTokens` and of `FINISH_REASON_MAX_TOKENS`."""
+    word = str(reason).partition(":")[0].strip().replace("-", "_")
+    word = re.sub(r"^finish_?reason[._]", "", word, flags=re.IGNORECASE)
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).casefold()

@@ -12,7 +12,7 @@ import aiohttp
 
 from flows.engines import Answer, Attempt, Request
 from flows.engines.openai_api.body import Body
-from flows.engines.openai_api.bounded_http import BodyTooLarge
+from flows.engines.openai_api.bounded_http import MAX_ERROR_BYTES, BodyTooLarge
 from flows.engines.openai_api.completions import read_completion
 from flows.engines.openai_api.error_bodies import error_of
 from flows.engines.openai_api.faults import Failure, failure_of
@@ -54,7 +54,7 @@ class Sending:
         else:
             pace.accepted(sent_at, now, reply.headers, len(raw) // 4)
         if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
-            told = error_of(reply.body.decode("utf-8", "replace"))
+            told = error_of(reply.body[:MAX_ERROR_BYTES].decode("utf-8", "replace"))
             return self._learnt(failure_of(reply.status, told, reply.headers), body)
         outcome = read_completion(
             reply.body,

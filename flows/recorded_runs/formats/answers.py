@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,14 @@ import polars as pl
 from flows.system.keys import as_json
 from models_registry.cards import composed
 from models_registry.errors import DataError
+from models_registry.read_csv import MAX_COLUMNS
 from models_registry.tables import ESCAPED, escape
 
 PROGRAM_SCORE = "program_score"
 MOST_TEXT = 1 << 28  # characters, those of each answer counted, beyond `TIMES_TEXT` for each byte of a file
 TIMES_TEXT = 100  # samples of 64 repeats, whose prompts stand in the file once, take 40
-_OF_AN_ANSWER = 500  # what an answer takes without its texts
+MAX_GIVEN = 1000  # answers to one ask
+_OF_AN_ANSWER = 2000  # what an answer takes without its texts
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -102,9 +104,11 @@ class Texts:
         self.limit = MOST_TEXT + TIMES_TEXT * path.stat().st_size
         self._n = 0
 
-    def take(self, answers: Sequence[Answer]) -> None:
-        """Counts the answers in; raises DataError naming the place of the one that is too much."""
+    def take(self, answers: Iterable[Answer]) -> list[Answer]:
+        """Returns the answers, each counted before the next is made; raises DataError naming the one that is too much."""
+        taken = []
         for answer in answers:
+            refuse_many_fields(answer.place, answer.fields)
             listed = (answer.choices, answer.references, answer.labels)
             texts = (answer.prompt, answer.input, answer.completion, answer.gold_label, answer.instruction)
             self._n += _OF_AN_ANSWER + sum(map(len, listed)) + sum(len(text) for text in texts if text)
@@ -114,6 +118,22 @@ class Texts:
                     "its size may not; split it"
                 )
                 raise DataError(msg)
+            taken.append(answer)
+        return taken
+
+
+def refuse_many_fields(place: str, fields: Sized) -> None:
+    """Raises DataError for a sample of more fields than a table may have columns: each is looked for in the prompt."""
+    if len(fields) > MAX_COLUMNS:
+        msg = f"{place}: {len(fields)} fields of a sample, at most {MAX_COLUMNS} are read"
+        raise DataError(msg)
+
+
+def refuse_many_given(place: str, n_given: int) -> None:
+    """Raises DataError for more answers to one ask than any program has asked for."""
+    if n_given > MAX_GIVEN:
+        msg = f"{place}: {n_given} answers to one ask, at most {MAX_GIVEN} are read"
+        raise DataError(msg)
 
 
 def letters_of(n: int) -> list[str]:

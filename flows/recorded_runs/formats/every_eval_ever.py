@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from flows.recorded_runs.formats.answers import (
     Answer,
     RecordedAnswers,
+    Texts,
     letter_of,
     letters_of,
     number_of,
+    refuse_many_given,
     text_of,
     whole_of,
 )
@@ -45,7 +47,7 @@ def as_recorded(path: Path) -> RecordedAnswers:
     """Returns the answers of a file; of rows that score one answer by several metrics, those of the sample's first."""
     answers: list[Answer] = []
     metrics: dict[tuple[str, str, str], str] = {}
-    n_more = 0
+    texts, n_more = Texts(path), 0
     for number, row in rows_of(path):
         place = f"{path} row {number}"
         try:
@@ -54,7 +56,7 @@ def as_recorded(path: Path) -> RecordedAnswers:
             if metrics.setdefault(key, metric) != metric:
                 n_more += 1
                 continue
-            answers += _answers_of(place, row)
+            answers += texts.take(_answers_of(place, row))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             msg = f"{place}: not a row of every_eval_ever: {type(error).__name__} {str(error)[:80]}"
             raise DataError(msg) from None
@@ -62,7 +64,7 @@ def as_recorded(path: Path) -> RecordedAnswers:
     return RecordedAnswers(program=PROGRAM, answers=answers, task=path.stem, notes=notes)
 
 
-def _answers_of(place: str, row: Mapping[str, Any]) -> list[Answer]:
+def _answers_of(place: str, row: Mapping[str, Any]) -> Iterator[Answer]:
     given, usage = row["input"], row.get("token_usage") or {}
     question = text_of(given["raw"]) or ""
     choices = [str(each) for each in given.get("choices") or []]
@@ -71,11 +73,12 @@ def _answers_of(place: str, row: Mapping[str, Any]) -> list[Answer]:
     latency = (row.get("performance") or {}).get("latency_ms")
     fields = {"input": question, **dict(zip(letters_of(len(choices)), choices, strict=False))}
     said = _said(row)
+    refuse_many_given(place, len(said))
     score = (
         number_of(row["evaluation"].get("score")) if len(said) == 1 else None
     )  # of several it is not said whose it is
-    return [
-        Answer(
+    for completion in said:
+        yield Answer(
             place=place, model=str(row["model_id"]), task=str(row["evaluation_name"]), sample_id=str(row["sample_id"]),
             completion=completion, prompt=text_of(given.get("formatted")) or question,
             fields=fields if given.get("formatted") else {},
@@ -83,9 +86,7 @@ def _answers_of(place: str, row: Mapping[str, Any]) -> list[Answer]:
             input=question, choices=choices, score=score,
             prompt_tokens=whole_of(usage.get("input_tokens")), completion_tokens=whole_of(usage.get("output_tokens")),
             latency_ms=number_of(latency),
-        )
-        for completion in said
-    ]  # fmt: skip
+        )  # fmt: skip
 
 
 def _said(row: Mapping[str, Any]) -> list[str | None]:

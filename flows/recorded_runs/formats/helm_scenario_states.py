@@ -7,12 +7,20 @@ instance goes with it. What HELM scored stands in `per_instance_stats.json` besi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, Texts, letters_of, number_of, text_of
+from flows.recorded_runs.formats.answers import (
+    Answer,
+    RecordedAnswers,
+    Texts,
+    letters_of,
+    number_of,
+    refuse_many_given,
+    text_of,
+)
 from flows.recorded_runs.formats.source import MAX_BESIDE, json_file
 from flows.system.keys import as_json
 from models_registry.errors import DataError
@@ -20,8 +28,10 @@ from models_registry.errors import DataError
 PROGRAM = "helm"
 CORRECT = "correct"
 _METRICS = ("exact_match", "quasi_exact_match")
-_Key = tuple[str, str, str]
-"""Instance, perturbation and draw of examples."""
+_Key = tuple[str, str, str, str]
+"""Instance, split, perturbation and draw of examples."""
+_Scores = dict[_Key, dict[str, float]]
+"""Score by the perturbation as a whole, of an instance whose perturbation has the name."""
 
 
 def is_of_helm(head: bytes) -> bool:
@@ -57,14 +67,12 @@ def as_recorded(path: Path) -> RecordedAnswers:
             if method == "multiple_choice_separate_original":
                 options.setdefault((str(state["request"]["model"]), _key(state)), []).append((place, state))
             else:
-                of_state = _answers_of(place, state, task, scores)
-                texts.take(of_state)
-                answers += of_state
+                answers += texts.take(_answers_of(place, state, task, scores))
         except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
             raise _not_a_state(place, error) from None
     for of_instance in options.values():
         try:
-            answers.append(_likeliest(of_instance, task, scores))
+            answers += texts.take([_likeliest(of_instance, task, scores)])
         except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
             raise _not_a_state(of_instance[0][0], error) from None
     return RecordedAnswers(program=PROGRAM, answers=answers, task=task, beside=kept)
@@ -84,49 +92,72 @@ def _task_of(path: Path) -> str:
     return f"{scenario}:{rest}" if rest else scenario
 
 
-def _scores_of(path: Path) -> dict[_Key, float]:
-    """Returns the program's own score of every instance; nothing where the file is not beside the states."""
+def _scores_of(path: Path) -> _Scores:
+    """Returns the program's own scores of every instance; nothing where the file is not beside the states."""
     rows = json_file(path, MAX_BESIDE) if path.is_file() else []
-    scores: dict[_Key, float] = {}
+    scores: _Scores = defaultdict(dict)
     for row in rows if isinstance(rows, list) else []:
         try:
-            means = {stat["name"]["name"]: number_of(stat.get("mean")) for stat in row["stats"]}
-            key = (str(row["instance_id"]), _perturbed(row.get("perturbation")), str(row.get("train_trial_index", 0)))
+            means: dict[str, dict[str, float | None]] = defaultdict(
+                dict
+            )  # of each split: both may have the instance's id
+            for stat in row["stats"]:
+                means[str(stat["name"].get("split") or "")][stat["name"]["name"]] = number_of(stat.get("mean"))
+            perturbation = row.get("perturbation")
+            at = (_name_of(perturbation), str(row.get("train_trial_index", 0)))
+            instance = str(row["instance_id"])
         except (KeyError, TypeError, AttributeError):
             continue
-        known = [means[name] for name in _METRICS if means.get(name) is not None]
-        if known and known[0] is not None:
-            scores[key] = known[0]
+        for split, of_split in means.items():
+            known = [score for name in _METRICS if (score := of_split.get(name)) is not None]
+            if known:
+                scores[instance, split, *at][_perturbed(perturbation)] = known[0]
     return scores
+
+
+def _score_of(key: _Key, perturbation: Any, scores: _Scores) -> float | None:  # noqa: ANN401
+    """Returns the score of an instance; the statistics may say less of its perturbation than its name, and no split."""
+    instance, split, perturbed, trial = key
+    for each in (split, ""):
+        found = scores.get((instance, each, _name_of(perturbation), trial), {})
+        if found:
+            return found.get(perturbed, next(iter(found.values())) if len(found) == 1 else None)
+    return None
 
 
 def _perturbed(perturbation: Any) -> str:  # noqa: ANN401
     return "" if perturbation is None else as_json(perturbation)
 
 
+def _name_of(perturbation: Any) -> str:  # noqa: ANN401
+    return str(perturbation.get("name")) if isinstance(perturbation, dict) else _perturbed(perturbation)
+
+
 def _key(state: Mapping[str, Any]) -> _Key:
     instance = state["instance"]
-    return str(instance["id"]), _perturbed(instance.get("perturbation")), str(state.get("train_trial_index", 0))
+    perturbed, trial = _perturbed(instance.get("perturbation")), str(state.get("train_trial_index", 0))
+    return str(instance["id"]), str(instance.get("split") or ""), perturbed, trial
 
 
-def _common(place: str, state: Mapping[str, Any], task: str, scores: Mapping[_Key, float]) -> dict[str, Any]:
+def _common(place: str, state: Mapping[str, Any], task: str, scores: _Scores) -> dict[str, Any]:
     key, request, result = _key(state), state["request"], state.get("result") or {}
     seconds = number_of(result.get("request_time"))
     variant = ", ".join(
         part
-        for part in (f"perturbation {key[1]}" if key[1] else "", f"examples {key[2]}" if key[2] != "0" else "")
+        for part in (f"perturbation {key[2]}" if key[2] else "", f"examples {key[3]}" if key[3] != "0" else "")
         if part
     )
     return {
         "place": place, "model": str(request["model"]), "task": task, "sample_id": key[0], "prompt": text_of(request["prompt"]),
-        "variant": variant or None, "input": text_of(state["instance"]["input"]["text"]), "score": scores.get(key),
+        "variant": variant or None, "input": text_of(state["instance"]["input"]["text"]),
+        "score": _score_of(key, state["instance"].get("perturbation"), scores),
         "split": text_of(state["instance"].get("split")),
         "latency_ms": None if seconds is None else seconds * 1000,
     }  # fmt: skip
 
 
-def _answers_of(place: str, state: Mapping[str, Any], task: str, scores: Mapping[_Key, float]) -> list[Answer]:
-    """Returns one answer a completion; the score is of the one with the largest log-probability, which HELM compares."""
+def _answers_of(place: str, state: Mapping[str, Any], task: str, scores: _Scores) -> Iterator[Answer]:
+    """Gives one answer a completion; the score is of the one with the largest log-probability, which HELM compares."""
     common = _common(place, state, task, scores)
     references = state["instance"].get("references") or []
     right = [str(each["output"]["text"]) for each in references if CORRECT in each.get("tags", ())]
@@ -145,15 +176,16 @@ def _answers_of(place: str, state: Mapping[str, Any], task: str, scores: Mapping
         common |= {"gold_label": right[0] if len(right) == 1 else None, "references": right}
         common |= {"labels": sorted([*right, *wrong]) if wrong else ()}
     given = (state.get("result") or {}).get("completions") or [{"text": None}]
+    refuse_many_given(place, len(given))
     weights = [number_of(each.get("logprob")) or 0.0 for each in given]
     scored = weights.index(max(weights))
-    common["score"], score = None, common["score"]
-    answers = [Answer(**common, fields=fields, completion=text_of(each["text"])) for each in given]
-    answers[scored] = replace(answers[scored], score=score)
-    return answers
+    score = common.pop("score")
+    for number, each in enumerate(given):
+        said = text_of(each["text"])
+        yield Answer(**common, fields=fields, completion=said, score=score if number == scored else None)
 
 
-def _likeliest(states: Sequence[tuple[str, Mapping[str, Any]]], task: str, scores: Mapping[_Key, float]) -> Answer:
+def _likeliest(states: Sequence[tuple[str, Mapping[str, Any]]], task: str, scores: _Scores) -> Answer:
     """Returns the answer of a question whose options were asked one by one."""
     place, first = states[0]
     common = _common(place, first, task, scores)

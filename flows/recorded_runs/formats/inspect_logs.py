@@ -20,6 +20,7 @@ from flows.recorded_runs.formats.answers import (
     letter_of,
     letters_of,
     number_of,
+    refuse_many_given,
     text_of,
     whole_of,
 )
@@ -30,6 +31,7 @@ from models_registry.tables import MAX_TEXT
 
 PROGRAM = "inspect_ai"
 MOST_OF_A_SAMPLE = 4 * MAX_TEXT  # characters
+MAX_SCORERS = 1000
 _IN_CHUNKS = "/sample.json"
 _ZIP = b"PK\x03\x04"
 _SAMPLE = re.compile(r"samples/[^/]+(\.json|/sample\.json)")
@@ -45,9 +47,6 @@ _NOT_OF_THE_MODEL = (
     "cache",
 )
 """Settings by which a request is sent and not answered; a retry may have others."""
-_STOPS = {
-    "stop": "stop", "length": "length", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter",
-}  # fmt: skip
 
 
 def is_of_inspect(path: Path, head: bytes) -> bool:
@@ -79,17 +78,16 @@ def as_recorded(path: Path) -> RecordedAnswers:
     n_errors = n_several = 0
     for place, sample in samples:
         try:
-            of_sample = _answers_of(f"{path} {place}", sample, common, task_id)
+            of_sample = texts.take(_answers_of(f"{path} {place}", sample, common, task_id))
             scores += [_values_of(sample), *[{} for _ in of_sample[1:]]]
             n_several += _has_several(sample)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             msg = f"{path} {place[:200]}: not a sample of inspect_ai: {type(error).__name__} {str(error)[:80]}"
             raise DataError(msg) from None
         n_errors += of_sample[0].completion is None
-        texts.take(of_sample)
         answers += of_sample
     notes = [f"{path}: {n_errors} samples ended in an error and have no answer"] if n_errors else []
-    read, more = _scored(scores, log)
+    read, more = _scored(path, scores, log)
     answers = [replace(each, score=score) for each, score in zip(answers, read, strict=True)]
     notes += [f"{path}: {note}" for note in more]
     reducers = _fields(spec.get("config")).get("epochs_reducer")
@@ -181,8 +179,10 @@ def _has_several(sample: Mapping[str, Any]) -> bool:
     return bool(sample.get("choices")) and len(_targets_of(sample)) > 1
 
 
-def _answers_of(place: str, sample: Mapping[str, Any], common: Mapping[str, Any], task_id: str | None) -> list[Answer]:
-    """Returns one answer a choice of the output; tokens, cost and score are of all of them, so the first has those.
+def _answers_of(
+    place: str, sample: Mapping[str, Any], common: Mapping[str, Any], task_id: str | None
+) -> Iterator[Answer]:
+    """Gives one answer a choice of the output; tokens, cost and score are of all of them, so the first has those.
 
     `inspect eval-retry` takes a task's id over, and the samples that were done with their uuid; logs of 2024 have no uuid.
     """
@@ -193,6 +193,7 @@ def _answers_of(place: str, sample: Mapping[str, Any], common: Mapping[str, Any]
     attachments = _Attachments(sample.get("attachments") or {})
     output: Mapping[str, Any] = sample.get("output") or {}
     given: list[Mapping[str, Any]] = output.get("choices") or [{}]
+    refuse_many_given(place, len(given))
     usage: Mapping[str, Any] = output.get("usage") or {}
     choices = [str(each) for each in sample.get("choices") or []]
     targets = _targets_of(sample)
@@ -213,19 +214,18 @@ def _answers_of(place: str, sample: Mapping[str, Any], common: Mapping[str, Any]
         cost_usd=number_of(usage.get("total_cost")), latency_ms=None if seconds is None else seconds * 1000,
         finish_reason=_stop_of(given[0]),
     )  # fmt: skip
-    more = [
-        replace(
+    yield first
+    for number, choice in enumerate(given[1:], start=2):
+        yield replace(
             first, completion=_said(choice, {}, sample, attachments), finish_reason=_stop_of(choice), prompt_tokens=None,
-            completion_tokens=None, cost_usd=None, latency_ms=None, uuid=first.uuid and f"{first.uuid} {place}",
-            ask=first.ask and f"{first.ask} {place}",
-        )
-        for place, choice in enumerate(given[1:], start=2)
-    ]  # fmt: skip
-    return [first, *more]
+            completion_tokens=None, cost_usd=None, latency_ms=None, uuid=first.uuid and f"{first.uuid} {number}",
+            ask=first.ask and f"{first.ask} {number}",
+        )  # fmt: skip
 
 
 def _stop_of(choice: Mapping[str, Any]) -> str | None:
-    return _STOPS.get(str(choice.get("stop_reason")))
+    reason = text_of(choice.get("stop_reason"))
+    return None if reason == "unknown" else reason
 
 
 def _asked(sample: Mapping[str, Any], attachments: _Attachments) -> str:
@@ -288,7 +288,9 @@ def _values_of(sample: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): each.get("value") if isinstance(each, dict) else None for name, each in scores.items()}
 
 
-def _scored(scores: Sequence[Mapping[str, Any]], log: Mapping[str, Any]) -> tuple[list[float | None], list[str]]:
+def _scored(
+    path: Path, scores: Sequence[Mapping[str, Any]], log: Mapping[str, Any]
+) -> tuple[list[float | None], list[str]]:
     """Returns the scores of the first scorer that gives numbers, in the order of the log's results, and what is left out."""
     listed = _fields(log.get("results")).get("scores") or []
     order = [str(each.get("name")) for each in listed if isinstance(each, dict)]
@@ -296,15 +298,19 @@ def _scored(scores: Sequence[Mapping[str, Any]], log: Mapping[str, Any]) -> tupl
     names = dict.fromkeys([*(name for name in order if name in names), *names])
     if not names:
         return [None] * len(scores), []
-    read = {name: [_score(each.get(name)) for each in scores] for name in names}
-    chosen = next((name for name in names if any(score is not None for score in read[name])), next(iter(names)))
+    if len(names) > MAX_SCORERS:
+        msg = f"{path}: scores of {len(names)} scorers, at most {MAX_SCORERS} are read"
+        raise DataError(msg)
+    with_numbers = {name for of_answer in scores for name, said in of_answer.items() if _score(said) is not None}
+    chosen = next((name for name in names if name in with_numbers), next(iter(names)))
+    read = [_score(each.get(chosen)) for each in scores]
     notes = []
     others = [name for name in names if name != chosen]
     if others:
         notes.append(f"the scores of '{chosen}' are read, those of {', '.join(others)} are not")
     no_numbers = [
         of_answer[chosen]
-        for of_answer, score in zip(scores, read[chosen], strict=True)
+        for of_answer, score in zip(scores, read, strict=True)
         if score is None and of_answer.get(chosen) is not None
     ]
     if no_numbers:
@@ -312,7 +318,7 @@ def _scored(scores: Sequence[Mapping[str, Any]], log: Mapping[str, Any]) -> tupl
         notes.append(
             f"{len(no_numbers)} scores of '{chosen}' are no numbers ({shown}) and are not read: neither right nor wrong"
         )
-    return read[chosen], notes
+    return read, notes
 
 
 def _score(value: Any) -> float | None:  # noqa: ANN401

@@ -10,11 +10,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letter_of, letters_of, number_of, text_of
+from flows.recorded_runs.formats.answers import (
+    Answer,
+    RecordedAnswers,
+    Texts,
+    letter_of,
+    letters_of,
+    number_of,
+    refuse_many_fields,
+    refuse_many_given,
+    text_of,
+)
 from flows.recorded_runs.formats.rows import rows_of
 from flows.recorded_runs.formats.source import MAX_BESIDE, first_row, json_file
 from flows.system.keys import as_json
@@ -51,7 +61,8 @@ def as_recorded(path: Path, model: str | None) -> RecordedAnswers:
         msg = f"{path}: samples of lm-evaluation-harness name no model, and {wanted}, which does, is not beside it; --model NAME"
         raise DataError(msg)
     rows, notes = _rows_of_one_filter(path)
-    read = [(row, _answers_of(f"{path} row {number}", row, model, task)) for number, row in rows]
+    texts = Texts(path)
+    read = [(row, texts.take(_answers_of(f"{path} row {number}", row, model, task))) for number, row in rows]
     counted = {
         f"samples have several answers and one score, which is of none of them alone: {NOT_READ}": sum(
             len(answers) > 1 and _score(row) is not None and all(each.score is None for each in answers)
@@ -97,8 +108,8 @@ def _rows_of_one_filter(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], l
     return list(rows.values()), notes
 
 
-def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> list[Answer]:
-    """Returns one answer a repeat; raises DataError naming the field that is not as the harness writes it."""
+def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> Iterator[Answer]:
+    """Gives one answer a repeat; raises DataError naming the field that is not as the harness writes it."""
     try:
         requests = [[request[name] for name in sorted(request)] for request in _requests(row["arguments"])]
         responses = row["resps"]
@@ -108,11 +119,13 @@ def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> li
             msg = f"{place}: its task weighs whole texts (output type loglikelihood_rolling), so there is no answer to measure"
             raise DataError(msg)
         doc = row["doc"] if isinstance(row["doc"], dict) else {"doc": row["doc"]}
+        refuse_many_fields(place, doc)
         is_weighed = _is_weighed(responses)
         target = row.get("target")
         targets = _targets_of(target, wanted=int if is_weighed else str)
         # what is right may stand among the words of the instruction
-        fields = {name: value for name, value in doc.items() if isinstance(value, str) and value not in targets}
+        right = set(targets)
+        fields = {name: value for name, value in doc.items() if isinstance(value, str) and value not in right}
         common: dict[str, Any] = {
             "place": place, "model": model, "task": task, "sample_id": str(row["doc_id"]),
             "sample_key": as_json([row["doc_id"], doc]),
@@ -122,23 +135,22 @@ def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> li
         if is_weighed and len(requests) == 1:
             said = LIKELIEST if str(responses[0][0][1]) == "True" else NOT_LIKELIEST
             labels = (LIKELIEST, NOT_LIKELIEST)
-            return [Answer(**common, fields=fields, completion=said, gold_label=LIKELIEST, labels=labels, score=score)]
+            yield Answer(**common, fields=fields, completion=said, gold_label=LIKELIEST, labels=labels, score=score)
+            return
         if is_weighed:
             asked = _with_prompt(requests, row)
             requests, responses = [requests[n] for n in asked], [responses[n] for n in asked]
-            return [
-                _chosen({**common, "score": score}, fields, requests, responses, targets, number_of(row.get("acc")))
-            ]
+            yield _chosen({**common, "score": score}, fields, requests, responses, targets, number_of(row.get("acc")))
+            return
         gold = targets[0] if len(targets) == 1 else None
         given = [text_of(said) for each in responses for said in (each if isinstance(each, list) else [each])]
+        refuse_many_given(place, len(given))
         scored = _scored(given, row.get("filtered_resps"))
-        return [
-            Answer(
-                **common, fields=fields, completion=said, gold_label=gold, references=targets,
-                score=score if place == scored else None,
-            )
-            for place, said in enumerate(given)
-        ]  # fmt: skip
+        for number, completion in enumerate(given):
+            yield Answer(
+                **common, fields=fields, completion=completion, gold_label=gold, references=targets,
+                score=score if number == scored else None,
+            )  # fmt: skip
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         msg = f"{place}: not a sample of lm-evaluation-harness: {type(error).__name__} {str(error)[:80]}"
         raise DataError(msg) from None

@@ -46,26 +46,23 @@ def as_recorded(path: Path) -> RecordedAnswers:
         str(each.get("id")): str(each.get("raw")) for each in summary.get("prompts") or [] if isinstance(each, dict)
     }
     samples: dict[str, str] = {}
-    columns: dict[tuple[str, str], list[str]] = {}
+    columns: dict[tuple[str, str], dict[str, int]] = {}
     given, answers, n_errors = Texts(path), list[Answer](), 0
     for number, result in enumerate(results, start=1):
         answer = _answer(f"{path} row {number}", result, task, samples, columns, templates)
         n_errors += answer.completion is None
-        given.take([answer])
-        answers.append(answer)
+        answers += given.take([answer])
     if any(not each.references and each.completion is not None for each in answers):
         answers = [replace(each, gold_label=None) for each in answers]
     notes = (f"{path}: {n_errors} results are errors and have no answer",) if n_errors else ()
     return RecordedAnswers(program=PROGRAM, answers=answers, task=task, notes=notes)
 
 
-def _provider_of(result: Mapping[str, Any], label: str, columns: dict[tuple[str, str], list[str]]) -> str | None:
+def _provider_of(result: Mapping[str, Any], label: str, columns: dict[tuple[str, str], dict[str, int]]) -> str | None:
     """Returns the number of a provider whose name others have too: one prompt is asked of each in a column of its own."""
-    known = columns.setdefault((label, str(result.get("promptId"))), [])
-    column = str(result.get("promptIdx"))
-    if column not in known:
-        known.append(column)
-    return f"provider {known.index(column) + 1}" if column != known[0] else None
+    known = columns.setdefault((label, str(result.get("promptId"))), {})
+    number = known.setdefault(str(result.get("promptIdx")), len(known) + 1)
+    return f"provider {number}" if number > 1 else None
 
 
 def _answer(  # noqa: PLR0913 - the last three are the file's
@@ -73,7 +70,7 @@ def _answer(  # noqa: PLR0913 - the last three are the file's
     result: Any,  # noqa: ANN401 - whatever the list holds
     task: str,
     samples: dict[str, str],
-    columns: dict[tuple[str, str], list[str]],
+    columns: dict[tuple[str, str], dict[str, int]],
     templates: Mapping[str, str],
 ) -> Answer:
     try:

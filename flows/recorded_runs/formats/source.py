@@ -31,11 +31,15 @@ _CHUNK = 1 << 20
 
 
 def head_of(path: Path) -> bytes:
-    """Returns a file's first bytes, its first line at least, without a byte order mark; raises DataError if unreadable."""
+    """Returns a file's first bytes, its first line at least, without a byte order mark; raises DataError if unreadable.
+
+    Of a JSON list they are as many as its first row may have, on however many lines.
+    """
     try:
         with path.open("rb") as file:
             line = file.readline(MAX_LINE).removeprefix(MARK)
-            return line + file.read(max(0, HEAD - len(line)))
+            wanted = MAX_FIRST if line.lstrip().startswith(b"[") else HEAD
+            return line + file.read(max(0, wanted - len(line)))
     except FileNotFoundError:
         msg = f"{path}: no such file"
         raise DataError(msg) from None
@@ -76,6 +80,7 @@ def first_row(head: bytes) -> dict[str, Any]:
 
 def holds_all(path: Path, patterns: Sequence[bytes]) -> bool:
     """Returns whether each regular expression is found somewhere in a file, which is not read into memory."""
+    _refuse_larger(path, MAX_FILE)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return all(re.search(pattern, content) for pattern in patterns)
 
@@ -91,6 +96,7 @@ class ZipMembers:
     """Members of a zip file, unpacked in memory up to a size; those that Zstandard packed too, which zipfile does not know."""
 
     def __init__(self, path: Path) -> None:
+        _refuse_larger(path, MAX_FILE)
         self.path = path
         self.n_unpacked = 0
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import tracemalloc
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -95,7 +96,12 @@ def ended_by(reason: object, content: str | None = "number", **choice: Any) -> A
         ("STOP", "stop"), ("COMPLETE", "stop"), ("length", "length"), ("max_tokens", "length"), ("MAX_TOKENS", "length"),
         ("model_length", "length"), ("tool_calls", "tool_calls"), ("tool-calls", "tool_calls"),
         ("function_call", "tool_calls"), ("content_filter", "content_filter"), ("SAFETY", "content_filter"),
-        ("content_filter: RECITATION", "content_filter"), (None, None), ("", None),
+        ("content_filter: RECITATION", "content_filter"), (None, None), ("", None), ("null", None), ("None", None),
+        ("MAX_TOKENS_EXCEEDED", "length"), ("max_length", "length"), ("max_new_tokens", "length"), ("maxTokens", "length"),
+        ("repetition", "length"), ("FinishReason.STOP", "stop"), ("FINISH_REASON_STOP", "stop"), ("endoftext", "stop"),
+        ("FinishReason.MaxTokens", "length"), ("stop_token", "stop"), ("finished", "stop"), ("done", "stop"), ("end", "stop"),
+        ("IMAGE_SAFETY", "content_filter"), ("MODEL_ARMOR", "content_filter"), ("LANGUAGE", "content_filter"),
+        ("ERROR_TOXIC", "content_filter"),
     ],
 )  # fmt: skip
 def test_an_end_in_a_providers_word_is_kept_as_openais(reason: object, kept: str | None) -> None:
@@ -109,7 +115,7 @@ def test_an_end_in_a_providers_word_is_kept_as_openais(reason: object, kept: str
 @pytest.mark.parametrize(
     "reason",
     ["error", "abort", "insufficient_system_resource", "network_error", "timeout", "cancelled", "load", "pause_turn",
-     "function_call_filter: MALFORMED_FUNCTION_CALL", "null", "never heard of", 0, {"type": "stop"}],
+     "function_call_filter: MALFORMED_FUNCTION_CALL", "never heard of", 0, {"type": "stop"}],
 )  # fmt: skip
 def test_any_other_reason_is_a_failed_try_that_says_it(reason: object, content: str | None) -> None:
     failure = ended_by(reason, content)
@@ -139,8 +145,73 @@ def test_an_error_beside_a_choice_makes_it_none() -> None:
     ):
         assert isinstance(found, Failure)
         assert (found.verdict, found.text) == ("again", text)
-    for nothing in (None, {}, "", {"code": 0, "message": ""}):
-        assert isinstance(read(completion_of("number") | {"error": nothing}), Answer)
+    for nothing in (
+        None,
+        {},
+        "",
+        [],
+        "null",
+        {"code": 0, "message": ""},
+        {"code": 0, "message": "success"},
+        {"code": None},
+    ):
+        assert isinstance(read(completion_of("number") | {"error": nothing, "errors": nothing}), Answer)
+    for nothing in (
+        {"code": 0, "message": "success"},
+        {"code": 200},
+        {"base_resp": {"status_code": 0, "status_msg": "success"}},
+    ):
+        assert isinstance(read(completion_of("number") | nothing), Answer)
+
+
+@pytest.mark.parametrize(
+    ("beside", "choice", "text"),
+    [
+        ({"errors": [{"message": "upstream gone", "code": 502}]}, {}, "an answer with an error: 502: upstream gone"),
+        ({"code": 500, "message": "engine died"}, {}, "an answer with an error: 500: engine died"),
+        ({"code": "503"}, {}, "an answer with an error: 503: no reason is given"),
+        ({"error": {"code": 500}}, {}, "an answer with an error: 500"),
+        ({"base_resp": {"status_code": 1013, "status_msg": "internal"}}, {}, "an answer with an error: internal"),
+        ({}, {"message": {"content": "numb", "error": {"message": "cut off"}}}, "an answer with an error: cut off"),
+        ({}, {"finish_reason": None, "stop_reason": "error"}, "an answer that did not end: its stop_reason is 'error'"),
+        ({}, {"native_finish_reason": "error"}, "an answer that did not end: its native_finish_reason is 'error'"),
+    ],
+)  # fmt: skip
+def test_an_error_is_found_wherever_it_stands(beside: dict[str, Any], choice: dict[str, Any], text: str) -> None:
+    body = completion_of("numb") | beside
+    body["choices"][0] |= choice
+    failure = read(body)
+    assert isinstance(failure, Failure)
+    assert (failure.verdict, failure.text) == ("again", text)
+
+
+def test_a_stop_that_the_card_names_is_no_error() -> None:
+    answer = ended_by("stop", stop_reason="error", native_finish_reason="stop")  # of vLLM: the text that it stopped at
+    assert isinstance(answer, Answer)
+
+
+def test_of_a_content_in_parts_its_texts_are_the_completion() -> None:
+    parts = [
+        {"type": "reasoning", "text": "negative"}, {"type": "text", "text": "posi"}, {"type": "output_text", "text": "ti"},
+        {"text": "ve"}, {"type": "thinking", "text": "so"},
+    ]  # fmt: skip
+    answer = read(completion_of(parts))
+    assert isinstance(answer, Answer)
+    assert answer.completion == "positive"
+
+
+def test_a_body_of_more_values_than_any_answer_has_is_not_parsed() -> None:
+    body = '{"choices": [' + "[]," * 8_000_000 + "0]}"
+    tracemalloc.start()
+    try:
+        failure = read(body)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert isinstance(failure, Failure)
+    assert failure.verdict == "never"
+    assert failure.text.startswith("an answer: more than")
+    assert peak < 200_000_000
 
 
 def test_a_half_answer_is_asked_again_as_a_502_is() -> None:
@@ -222,6 +293,13 @@ NO_SUCH_ENDPOINT = "Unexpected endpoint or method. (POST /chat/completions)"
         (200, {"message": "Unauthorized"}),
         (200, {"error": {"message": "Incorrect API key provided", "type": "invalid_request_error"}}),
         (200, {"detail": "Not Found"}),
+        (200, {"message": "Forbidden"}), (200, {"message": "User is not authorized to access this resource"}),
+        (200, {"error": "Authentication error"}), (200, {"msg": "Access token invalid"}), (200, {"error": "Access denied"}),
+        (200, {"choices": None, "base_resp": {
+            "status_code": 1004, "status_msg": "login fail: Please carry the API secret key in the 'Authorization' field"}}),
+        (200, {"error": "Your account is in arrears"}), (200, {"message": "no Route matched with those values"}),
+        (200, "Unauthorized"), (200, "<html><body>Sign in to the network</body></html>"),
+        (200, "<!doctype html><html><title>403 Forbidden</title></html>"),
         (404, "404 page not found"), (404, {"error": "model 'm' not found"}), (405, {"detail": "Method Not Allowed"}),
         (401, {"message": "nope"}), (400, {"error": {"message": "Model Not Exist", "code": "invalid_request_error"}}),
         (400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}]),
@@ -292,7 +370,8 @@ def test_azures_query_is_refused_with_the_address_that_needs_none(monkeypatch: p
         {"error": {"message": "Provider returned error", "code": 502}},
         {"id": "x", "choices": []},
         {"object": "error", "message": "engine died", "type": "InternalServerError", "code": 500},
-        "<html><body>Sign in to the network</body></html>",
+        {"error": "the words of this request are forbidden"},
+        "<html><body>503 Service Unavailable</body></html>", "<p>We are busy, try again</p>", "upstream connect error",
         'data: {"choices": []}\n\n',
         "[7]", '"busy"', "null",
     ],
@@ -329,6 +408,9 @@ def test_the_words_of_a_200_that_is_no_completion_are_told() -> None:
             "detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"], "msg": "Extra inputs are not permitted"}]
         }},
         {"detail": "Unsupported parameter: max_tokens"},
+        {"detail": [{"type": "extra_forbidden", "loc": "body.max_tokens", "msg": "Extra inputs are not permitted"}]},
+        {"errors": {"max_tokens": ["unknown field"]}},
+        {"detail": "create() got an unexpected keyword argument 'max_tokens'"},
         {"error": {"message": "Unsupported parameter: 'max_tokens'", "code": 400, "param": "max_tokens"}},
     ],
 )  # fmt: skip

@@ -110,10 +110,7 @@ labelled as (
         case
             when predictions.completion is null then 'error'
             when readings.reading.is_blank then 'empty'
-            when
-                lower(predictions.finish_reason) in ('length', 'max_tokens', 'max_output_tokens', 'model_length')
-                and not readings.reading.is_read
-                then 'truncated'
+            when predictions.finish_reason = 'length' and not readings.reading.is_read then 'truncated'
             when readings.reading.is_read then 'valid'
             when predictions.is_flagged_refused or readings.reading.is_refusal then 'refused'
             else 'unparsed'
