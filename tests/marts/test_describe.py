@@ -26,7 +26,8 @@ def test_every_column_of_a_published_mart_has_its_description(tmp_path: Path) ->
 def test_only_what_differs_is_written(tmp_path: Path) -> None:
     gated = Gated(tmp_path)
     with Warehouse(gated.warehouse).write() as con:
-        assert describe_marts(con) > 100
+        con.execute("comment on column marts.rpt_audit.n_samples is null")
+        assert describe_marts(con) == 1
         assert describe_marts(con) == 0
         con.execute("comment on column marts.rpt_audit.sensitivity is 'of an earlier version'")
         con.execute("create table marts.own as select 1 as mine")
