@@ -122,8 +122,11 @@ def draws(seed: Column, n_resamples: Column) -> list[tuple[int, int]]:
 
 
 def null_for_nan(figures: Any) -> Column:  # noqa: ANN401 - a list or an array of floats
-    """Returns a column of floats; NaN leaves as NULL."""
-    return pa.array(np.asarray(figures, np.float64), from_pandas=True)
+    """Returns a column of floats; NaN and None leave as NULL, and a negative zero as zero.
+
+    DuckDB may store a negative zero as zero when it compresses a column anew, and a sealed row would seem altered.
+    """
+    return pa.array(np.asarray(figures, np.float64) + 0.0, from_pandas=True)
 
 
 def structs(rows: Sequence[Sequence[float]], names: Sequence[str]) -> Column:
@@ -135,11 +138,12 @@ def structs(rows: Sequence[Sequence[float]], names: Sequence[str]) -> Column:
 def row_structs(rows: Sequence[Any], kind: type) -> Column:
     """Returns rows of one type as structs of its fields, of the SQL type that `row_type` gives; NaN and None become NULL."""
     types = _types_of(kind)
-    arrays = [
-        pa.array([getattr(row, name) for row in rows], _ARROW_TYPES[sql_type], from_pandas=True)
-        for name, sql_type in types.items()
-    ]
+    arrays = [_column([getattr(row, name) for row in rows], sql_type) for name, sql_type in types.items()]
     return pa.StructArray.from_arrays(arrays, list(types))
+
+
+def _column(values: list[Any], sql_type: str) -> Column:
+    return null_for_nan(values) if sql_type == "DOUBLE" else pa.array(values, _ARROW_TYPES[sql_type], from_pandas=True)
 
 
 def row_lists(tables: Sequence[Sequence[Any]], kind: type) -> Column:

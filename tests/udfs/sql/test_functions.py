@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
 import pytest
 
 from udfs import plugin
+from udfs.sql.columns import null_for_nan, row_lists
 from udfs.sql.measures import normalised_entropy
 
 
@@ -285,3 +287,15 @@ def test_arrow_slices_and_chunks() -> None:
     assert normalised_entropy(chunked, pa.chunked_array([classes.slice(0, 3)])).to_pylist() == expected
     nothing = pa.chunked_array([lists.slice(0, 0)])
     assert normalised_entropy(nothing, pa.chunked_array([classes.slice(0, 0)])).to_pylist() == []
+
+
+class Ends(NamedTuple):
+    """The ends of an interval."""
+
+    low: float
+    high: float
+
+
+def test_no_figure_is_a_negative_zero() -> None:
+    assert str(null_for_nan([-0.0, 0.0, float("nan")]).to_pylist()) == "[0.0, 0.0, None]"
+    assert str(row_lists([[Ends(-0.0, float("nan"))]], Ends).to_pylist()) == "[[{'low': 0.0, 'high': None}]]"
