@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import psutil
 import pytest
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 silence()
 collect_rarely()
+# a deadline is of the clock, and a test beside others takes longer
+hypothesis.settings.register_profile("no deadline", deadline=None)
+hypothesis.settings.load_profile("no deadline")
 # kept for the next tests, and for the next run of them
 os.environ["PROMPTAUDIT_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "promptaudit")
 # files that take long, longest first: begun last, one of them would go on while the other workers have nothing left to do

@@ -157,7 +157,7 @@ NIGHTS = itertools.count()
 
 @pytest.mark.slow
 @given(texts=st.lists(st.none() | st.text(max_size=30), min_size=1, max_size=40))
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_goes_to_the_archive_and_comes_back(warehouse: Path, texts: list[str | None]) -> None:
     older, _ = (land_night(warehouse, next(NIGHTS), len(texts), tuple(texts)) for _ in range(2))
     before = landed(warehouse, older)

@@ -206,7 +206,7 @@ def test_sentences_take_the_shapes_they_should() -> None:
         assert shape in wordings, shape
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.text(min_size=1, max_size=120),
     st.lists(st.text(min_size=1, max_size=8), max_size=4),

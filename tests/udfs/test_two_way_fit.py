@@ -27,7 +27,7 @@ def dummies(sample: NDArray[np.int64], wording: NDArray[np.int64]) -> NDArray[np
 
 
 @given(st.integers(0, 10_000), st.integers(2, 14), st.integers(2, 8), st.sampled_from([0.2, 0.5, 0.9, 1.0]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_fit_is_the_regression_on_samples_and_wordings(seed: int, n: int, q: int, share: float) -> None:
     sample, wording, value = table(seed, n, q, share)
     columns = dummies(sample, wording)
@@ -46,7 +46,7 @@ def test_fit_is_the_regression_on_samples_and_wordings(seed: int, n: int, q: int
 
 
 @given(st.integers(0, 10_000), st.integers(3, 14), st.integers(2, 8))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_noise_is_the_covariance_of_the_regression(seed: int, n: int, q: int) -> None:
     sample, wording, value = table(seed, n, q, 0.7)
     fit = two_way_fit(sample, wording, value)

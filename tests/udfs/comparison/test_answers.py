@@ -118,7 +118,7 @@ def test_a_run_against_itself(level: Level) -> None:
 
 
 @given(st.integers(0, 1000), st.booleans())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_exchanging_base_and_candidate_turns_the_sign(seed: int, redrawn: bool) -> None:
     columns = random_answers(seed, n=6, q=11, redrawn=redrawn)
     forth = compared(columns, n_resamples=100)
@@ -135,7 +135,7 @@ def test_exchanging_base_and_candidate_turns_the_sign(seed: int, redrawn: bool) 
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_order_of_rows_and_names_of_samples_variants_and_labels_do_not_matter(seed: int) -> None:
     columns = random_answers(seed, n=6, q=4)
     rows = compared(columns, n_resamples=100)

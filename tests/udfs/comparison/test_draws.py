@@ -10,7 +10,7 @@ from udfs.comparison.draws import exchanged_samples, exchanged_variants, resampl
 
 
 @given(st.lists(st.integers(-1, 2), min_size=1, max_size=9), st.integers(0, 1000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_each_run_keeps_its_number_of_each_kind(strata: list[int], seed: int) -> None:
     stratum = np.array(strata)
     first, second = np.split(exchanged_variants(seed, stratum, 50), 2, axis=1)

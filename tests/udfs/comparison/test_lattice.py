@@ -12,7 +12,7 @@ from udfs.comparison.lattice import label_terms, lattice_of
 
 
 @given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 30), st.integers(0, 5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_counting_and_sorting_as_a_plain_loop(seed: int, steps: int, n: int, n_never: int) -> None:
     rng = np.random.default_rng(seed)
     n_given = rng.integers(0, 4, (3, n))

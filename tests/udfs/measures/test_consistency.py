@@ -76,7 +76,7 @@ def test_equals_the_pair_loop(
 
 
 @given(st.integers(0, 10_000), st.integers(2, 25))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_names_and_order_change_nothing(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     p, gold = random_table(seed, n)
@@ -86,7 +86,7 @@ def test_names_and_order_change_nothing(seed: int, n: int) -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 25))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_mean_consistency_equals_the_pair_loop(seed: int, n: int) -> None:
     p, gold = random_table(seed, n, unequal=True)
     sample, label, share = entries(p)

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import t
@@ -62,7 +62,6 @@ def test_repeated_answers_count_by_their_shares() -> None:
     assert rate_of(np.array([[[0.5, 0.5], [1.0, 0.0]]])).rate == pytest.approx(0.5)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(3, 5), st.integers(1, 3))
 def test_loops_over_pairs_and_over_left_out_wordings_give_the_same(seed: int, n: int, q: int, repetitions: int) -> None:
     shares = random_shares(seed, n, q, repetitions)

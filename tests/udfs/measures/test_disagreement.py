@@ -60,7 +60,7 @@ def test_two_samples_by_hand() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(3, 6), st.integers(2, 4), st.integers(2, 3), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_shares_equal_loops_over_pairs(seed: int, n: int, q: int, repetitions: int, has_holes: bool) -> None:
     counts = random_counts(seed, n, q, repetitions)
     counts[0, 0] = [0, 0, 1]

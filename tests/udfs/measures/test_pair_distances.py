@@ -28,7 +28,7 @@ def test_four_samples() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 25), st.integers(1, 12), st.integers(1, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_counts_are_those_of_all_pairs(seed: int, n: int, n_wordings: int, n_labels: int) -> None:
     rng = np.random.default_rng(seed)
     p_tau = rng.multinomial(n_wordings, rng.dirichlet(np.ones(n_labels) * 0.3), n) / n_wordings

@@ -89,14 +89,14 @@ def test_two_variants_leave_single_ones() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(2, 5), st.integers(3, 6), st.integers(1, 3))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_equals_leaving_out_variants_one_by_one(seed: int, n: int, q: int, repetitions: int) -> None:
     shares = random_shares(seed, n, q, repetitions)
     assert interval_of(shares, 5) == pytest.approx(interval_by_loops(shares, 5), abs=1e-9)
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_names_and_order_change_nothing(seed: int) -> None:
     rng = np.random.default_rng(seed)
     shares = random_shares(seed, 6, 5, 2)

@@ -105,7 +105,7 @@ def test_edges() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(2, 30), st.integers(2, 6), st.integers(2, 4))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_names_and_order_change_nothing(seed: int, n_items: int, n_raters: int, n_categories: int) -> None:
     rng = np.random.default_rng(seed)
     ratings = random_ratings(seed, n_items, n_raters, n_categories)
@@ -117,7 +117,7 @@ def test_names_and_order_change_nothing(seed: int, n_items: int, n_raters: int, 
 
 
 @given(st.integers(0, 10_000), st.integers(2, 40), st.integers(2, 6), st.integers(2, 5))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_equals_statsmodels(seed: int, n_items: int, n_raters: int, n_categories: int) -> None:
     ratings = random_ratings(seed, n_items, n_raters, n_categories)
     ratings[0, :2] = 0, 1  # where all ratings are one category they do not agree on what is undefined
@@ -131,7 +131,7 @@ def test_equals_statsmodels(seed: int, n_items: int, n_raters: int, n_categories
 
 
 @given(st.integers(0, 10_000), st.integers(1, 20), st.integers(2, 6))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_krippendorff_s_alpha_is_fleiss_kappa_with_one_rating_s_worth_more(
     seed: int, n_items: int, n_raters: int
 ) -> None:

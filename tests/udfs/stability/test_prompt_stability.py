@@ -88,7 +88,7 @@ def test_one_label_alone_is_degenerate(level: Level) -> None:
 
 
 @given(st.integers(0, 100_000), st.sampled_from(LEVELS), st.sampled_from([0.0, 0.2, 0.7]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_series_equals_the_plain_alpha(seed: int, level: Level, missing: float) -> None:
     codes = random_codes(seed, missing=missing)
     rows = stability(codes, level)
@@ -103,7 +103,7 @@ def test_every_series_equals_the_plain_alpha(seed: int, level: Level, missing: f
 
 
 @given(st.integers(0, 100_000), st.sampled_from(LEVELS))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_low_and_high_equal_the_jackknife_by_loops(seed: int, level: Level) -> None:
     codes = random_codes(seed, n=20, missing=0.1)
     codes = codes[:, (codes != MISSING).sum(axis=0) > 1]
@@ -266,7 +266,7 @@ def test_a_resample_without_variation_in_one_replicate_is_about_the_other(level:
 
 
 @given(st.integers(0, 100_000), st.sampled_from(LEVELS))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_order_of_samples_and_spelling_of_labels_change_nothing(seed: int, level: Level) -> None:
     rng = np.random.default_rng(seed)
     codes = random_codes(seed)

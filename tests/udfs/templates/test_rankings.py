@@ -57,7 +57,7 @@ def test_four_templates_by_hand() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(2, 9), st.integers(3, 7), st.integers(1, 6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_equals_scipy_pair_by_pair(seed: int, n_variants: int, n_models: int, n_questions: int) -> None:
     # few questions: many ties, and templates under which all models are equal
     table = np.random.default_rng(seed).integers(0, n_questions + 1, (n_variants, n_models)) / n_questions
@@ -66,7 +66,7 @@ def test_equals_scipy_pair_by_pair(seed: int, n_variants: int, n_models: int, n_
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_names_order_and_scale_change_nothing(seed: int) -> None:
     rng = np.random.default_rng(seed)
     table = rng.integers(0, 5, (8, 6)) / 4

@@ -56,7 +56,7 @@ def test_three_templates_by_hand() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(2, 12), st.integers(2, 8))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_correction_is_that_of_two_way_analysis(seed: int, n: int, n_variants: int) -> None:
     table = np.random.default_rng(seed).integers(0, 4, (n, n_variants)) / 3
     sample, variant = np.indices(table.shape).reshape(2, -1)
@@ -82,7 +82,7 @@ def test_resamples_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_names_and_order_change_nothing(seed: int) -> None:
     rng = np.random.default_rng(seed)
     table = answers(rng, 20, 5, 0.1)
