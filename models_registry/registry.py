@@ -240,17 +240,17 @@ def read_registry(paths: Sequence[Path] = ()) -> Registry:
     return Registry(entries, (SHIPPED, *paths), tuple(faults))
 
 
-Found = tuple[tuple[tuple[str, str, Entry], ...], tuple[Fault, ...]]
-"""The sound cards of a folder, each with its kind and id, and what is wrong with the others."""
+FolderCards = tuple[tuple[tuple[str, str, Entry], ...], tuple[Fault, ...]]
+"""The sound cards of a folder, each with its kind and id, and the faults of the others."""
 
 
 @functools.cache
-def _shipped() -> Found:
+def _shipped() -> FolderCards:
     """Returns the cards of this package, which are the same as long as a process lives."""
     return _read_folder(SHIPPED)
 
 
-def _read_folder(root: Path) -> Found:
+def _read_folder(root: Path) -> FolderCards:
     finder = CodeFinder(root)
     faults: list[Fault] = []
     cards = [(kind, name, entry) for kind in KINDS for name, entry in _load_folder(root, kind, finder, faults)]

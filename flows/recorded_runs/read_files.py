@@ -12,7 +12,7 @@ import polars as pl
 from flows.engines.openai_api.finish_reasons import end_of, is_failure, is_reason
 from flows.recorded_runs.check_rows import MEASURED
 from flows.recorded_runs.formats import format_of
-from flows.recorded_runs.formats.answers import RecordedAnswers, Texts, frame_of_answers, text_of
+from flows.recorded_runs.formats.answers import RecordedAnswers, frame_of_answers, text_of
 from flows.recorded_runs.formats.promptstability import as_recorded, is_of_promptstability
 from flows.recorded_runs.formats.rows import rows_of
 from flows.recorded_runs.infer_task import KINDS
@@ -70,7 +70,6 @@ def read_recordings(
         form = format_of(path) if wanted is None else None
         if form is not None:
             read = form.read(path, model)
-            Texts(path).take(read.answers)
             answers = [replace(each, model=model or each.model, task=task or each.task) for each in read.answers]
             _refuse_several(path, model, [each.model for each in read.answers])
             foreign.append((path, replace(read, answers=answers)))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
+from flows.warehouse.sql import sql
 from models_registry.errors import WarehouseError, nearest
 
 TABLE_FUNCTIONS = frozenset({
@@ -37,20 +38,6 @@ _EXPLAIN = re.compile(r"(?:\s|--[^\r\n]*[\r\n])*explain(?:\s+analyze)?\b", re.IG
 Node = Mapping[str, Any]
 Rows = Callable[..., list[tuple[Any, ...]]]
 """Returns the rows of a query; its parameters are bound by their names."""
-FOREIGN = r"""
-select function_type || ' ' || schema_name || '.' || function_name as name from duckdb_functions()
-where not internal and database_name = current_database() and function_type in ('macro', 'table_macro')
-union all
-select 'view ' || schema_name || '.' || view_name as name from duckdb_views()
-where not internal and database_name = current_database() and (
-    schema_name = 'raw'
-    or regexp_matches(sql, '(?i)\b(read_\w+|\w+_scan|glob|sniff_csv|parquet_\w+|query|query_table|getenv)"?\s*\(')
-    or regexp_matches(sql, '(?i)"[^"]*([/\\]|\.(csv|tsv|json|jsonl|ndjson|parquet|txt)(\.\w+)?)"')
-)
-order by name
-limit 1
-"""
-"""Asks for what no warehouse of ours has: a macro, which may stand in for a function; a view of schema raw, or of files."""
 
 
 @functools.cache
@@ -85,7 +72,7 @@ def refuse_reaching_out(rows: Rows, query: str) -> None:
 
 def refuse_foreign(rows: Rows, shown: object) -> None:
     """Raises WarehouseError where a warehouse's file holds what could read the user's files while it is worked with."""
-    for (name,) in rows(FOREIGN):
+    for (name,) in rows(sql("warehouse", "foreign_objects")):
         msg = f"{shown} has the {name}, which promptaudit has not made and which may read your files; drop it to go on"
         raise WarehouseError(msg)
 

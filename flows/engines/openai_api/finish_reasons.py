@@ -27,7 +27,7 @@ FAILURES = {
     "error", "abort", "aborted", "insufficient_system_resource", "network_error", "timeout", "cancelled", "canceled", "load",
     "malformed_function_call", "function_call_filter", "pause_turn",
 }  # fmt: skip
-"""What words that are known say of a completion that did not end: `abort` is of a vLLM that stops."""
+"""The known words for a completion that failed before its end; a vLLM that stops says `abort`."""
 ENDS = {word: end for end, others in _BY_OPENAI_WORD.items() for word in (end, *others)}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.answers import LETTERS, Answer, RecordedAnswers, letters_of, number_of, text_of
+from flows.recorded_runs.formats.answers import LETTERS, Answer, RecordedAnswers, Texts, letters_of, number_of, text_of
 from flows.recorded_runs.formats.dove_prompts import (
     demonstrations_of,
     dimensions_of,
@@ -42,11 +42,11 @@ def begins_as_dove(head: bytes) -> bool:
 
 def as_recorded(path: Path) -> RecordedAnswers:
     """Returns the answers of a file; raises DataError naming file, row and field."""
-    answers: list[Answer] = []
+    answers, texts = list[Answer](), Texts(path)
     for number, row in rows_of(path):
         place = f"{path} row {number}"
         try:
-            answers.append(_answer(place, row))
+            answers += texts.take([_answer(place, row)])
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             msg = f"{place}: not a row of DOVE: {type(error).__name__} {str(error)[:80]}"
             raise DataError(msg) from None

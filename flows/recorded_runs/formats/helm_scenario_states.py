@@ -98,9 +98,8 @@ def _scores_of(path: Path) -> _Scores:
     scores: _Scores = defaultdict(dict)
     for row in rows if isinstance(rows, list) else []:
         try:
-            means: dict[str, dict[str, float | None]] = defaultdict(
-                dict
-            )  # of each split: both may have the instance's id
+            # by split: two may have an instance of one id
+            means: dict[str, dict[str, float | None]] = defaultdict(dict)
             for stat in row["stats"]:
                 means[str(stat["name"].get("split") or "")][stat["name"]["name"]] = number_of(stat.get("mean"))
             perturbation = row.get("perturbation")

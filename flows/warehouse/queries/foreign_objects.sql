@@ -1,0 +1,22 @@
+-- what no warehouse of ours has: a macro, which may stand in for a function of DuckDB's; a view in raw, or a view of files
+select functions.function_type || ' ' || functions.schema_name || '.' || functions.function_name as name
+from duckdb_functions() as functions
+where
+    not functions.internal
+    and functions.database_name = current_database()
+    and functions.function_type in ('macro', 'table_macro')
+union all
+select 'view ' || views.schema_name || '.' || views.view_name as name
+from duckdb_views() as views
+where
+    not views.internal
+    and views.database_name = current_database()
+    and (
+        views.schema_name = 'raw'
+        or regexp_matches(
+            views.sql, '(?i)\b(read_\w+|\w+_scan|glob|sniff_csv|parquet_\w+|query|query_table|getenv)"?\s*\('
+        )
+        or regexp_matches(views.sql, '(?i)"[^"]*([/\\]|\.(csv|tsv|json|jsonl|ndjson|parquet|txt)(\.\w+)?)"')
+    )
+order by name
+limit 1
