@@ -20,12 +20,13 @@ from udfs.measures.pair_distances import PairBin, SamplePair
 from udfs.measures.sensitivity import SensitivityInterval
 from udfs.measures.variation_effects import VariationEffect
 from udfs.measures.wording_accuracies import WordingQuantiles
+from udfs.nights.window_test import WindowTest
 from udfs.raters.kappa import Agreement
 from udfs.reading import Reading
 from udfs.resampling import Interval
 from udfs.scoring.math.equal import MathReading
 from udfs.scoring.verdict import Verdict
-from udfs.sql import comparison, designs, measures, pairs, raters, reading, scoring, stability, templates
+from udfs.sql import comparison, designs, measures, nights, pairs, raters, reading, scoring, stability, templates
 from udfs.sql.columns import Column, doubles_struct, row_type
 from udfs.sql.retired import RETIRED_RUNS
 from udfs.stability.prompt_stability import StabilityRow
@@ -185,6 +186,28 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         [*["BIGINT[]"] * 5, "VARCHAR[]", "INTEGER"],
         "DOUBLE",
     ),
+    # nights
+    "alpha_pseudo_values": (
+        stability.alpha_pseudo_values,
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "VARCHAR[]", "VARCHAR"],
+        "STRUCT(sample BIGINT, value DOUBLE)[]",
+    ),
+    "window_test": (
+        nights.window_test,
+        ["BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT[]", "INTEGER"],
+        row_type(WindowTest),
+    ),
+    "churn_test": (
+        nights.churn_test,
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT[]", "INTEGER"],
+        row_type(WindowTest),
+    ),
+    "next_night_state": (
+        nights.next_night_state,
+        [nights.STATE_TYPE, "BIGINT", f"{nights.STREAM_TYPE}[]", "DOUBLE"],
+        nights.STATE_TYPE,
+    ),
+    "accepted_state": (nights.accepted_state, [nights.STATE_TYPE, "BOOLEAN"], nights.STATE_TYPE),
     "detectable_difference": (
         comparison.detectable_difference,
         ["DOUBLE", "DOUBLE", "INTEGER", "DOUBLE", "DOUBLE", "BOOLEAN"],

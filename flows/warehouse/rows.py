@@ -122,6 +122,10 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     "baselines": {
         "audit_run_id": TEXT, "audit_id": TEXT, "name": TEXT, "reason": TEXT, "pinned_at": TIME,
     },
+    "acceptances": {
+        "audit_run_id": TEXT, "audit_id": TEXT, "model_id": TEXT, "task_id": TEXT, "strategy": TEXT, "is_false": YES,
+        "reason": TEXT, "accepted_at": TIME,
+    },
     "waivers": {
         "audit_run_id": TEXT, "waiver_id": TEXT, "audit_id": TEXT, "rule": TEXT, "model_id": TEXT, "task_id": TEXT,
         "strategy": TEXT, "measure": TEXT, "reason": TEXT, "valid_until": TIME, "accepted_at": TIME,

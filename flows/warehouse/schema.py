@@ -8,7 +8,7 @@ from flows.system.files import copy_durably
 from flows.warehouse import Warehouse, now
 from models_registry.errors import WarehouseError
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;
@@ -37,6 +37,7 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     alter table raw.prompt_variants add column setting varchar;
     """,
     12: "alter table raw.predictions add column option_order integer[];",
+    13: "",  # a table alone
 }
 OF_DUCKDB = ("main", "system", "temp")
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
@@ -66,6 +67,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "format_validations": (*_BY_RUN, "validation_id"),
     "comparisons": (*_BY_RUN, "comparison_id"),
     "baselines": (*_BY_RUN, "audit_id", "name", "pinned_at"),
+    "acceptances": (*_BY_RUN, "model_id", "task_id", "strategy", "accepted_at"),
     "waivers": (*_BY_RUN, "waiver_id"),
     "nights": (*_BY_RUN, "night_id", "step"),
     "alarms": (*_BY_RUN, "alarm_id", "event"),

@@ -332,6 +332,17 @@ create table if not exists raw.baselines (
     pinned_at timestamp not null
 );
 
+create table if not exists raw.acceptances (
+    audit_run_id varchar not null,
+    audit_id varchar not null,
+    model_id varchar, -- null for all, as are task and strategy
+    task_id varchar,
+    strategy varchar,
+    is_false boolean not null, -- the alarm was one of chance: its nights are as normal as those before it
+    reason varchar not null,
+    accepted_at timestamp not null
+);
+
 create table if not exists raw.waivers (
     audit_run_id varchar not null,
     waiver_id varchar not null,

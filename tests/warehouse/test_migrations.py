@@ -40,6 +40,7 @@ NEW = {
     10: ("designs", "grid", "sample_batches", "looks"),
     11: ("option_orders",),
     12: (),
+    13: ("acceptances",),
 }
 
 

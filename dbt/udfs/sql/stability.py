@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from udfs.codes import dense_codes
-from udfs.sql.columns import Column, all_present, doubles, draws, flattened, integers, present, row_lists, values_of
+from udfs.sql.columns import (
+    Column,
+    all_present,
+    doubles,
+    draws,
+    flattened,
+    integers,
+    list_array,
+    null_for_nan,
+    present,
+    row_lists,
+    values_of,
+)
 from udfs.stability import prompt_stability as stability
 from udfs.stability.krippendorff import LEVELS, Level
 
@@ -48,6 +61,18 @@ def prompt_stability_of_all(
     )
 
 
+def alpha_pseudo_values(sample: Column, annotator: Column, replicate: Column, label: Column, level: Column) -> Column:
+    """Returns what each sample of each group adds to alpha, as `udfs.stability.prompt_stability.alpha_pseudo_values` has it."""
+    groups = _groups("alpha_pseudo_values", sample, annotator, annotator, replicate, label, level)
+    lists = [stability.PseudoValues(np.empty(0, np.int64), np.empty(0)) if table is None
+             else stability.alpha_pseudo_values(*table) for table, _ in groups]  # fmt: skip
+    samples = np.concatenate([np.empty(0, np.int64), *(own.sample for own in lists)])
+    values = null_for_nan(np.concatenate([np.empty(0), *(own.value for own in lists)]))
+    return list_array(
+        [own.sample for own in lists], pa.StructArray.from_arrays([pa.array(samples), values], ["sample", "value"])
+    )
+
+
 def _stability(
     sample: Column,
     annotator: Column,
@@ -61,8 +86,36 @@ def _stability(
     *,
     is_all_alone: bool,
 ) -> Column:
+    tables: list[list[stability.StabilityRow]] = []
+    known: dict[bytes, list[stability.StabilityRow]] = {}
+    groups = _groups("prompt_stability", sample, annotator, family, replicate, label, level)
+    scalars = zip(values_of(is_balanced), draws(seed, n_resamples), strict=True)
+    for (table, families), (balanced, drawn) in zip(groups, scalars, strict=True):
+        if table is None:
+            tables.append([])
+            continue
+        is_cut = bool(balanced) and table.is_uneven()
+        # a model that always answers with a label has one table under every filter
+        key = table.key(families, is_cut, *drawn)
+        if key not in known:
+            known[key] = stability.prompt_stability(
+                *table,
+                is_balanced=is_cut,
+                seed=drawn[0],
+                n_resamples=drawn[1],
+                family=families,
+                is_all_alone=is_all_alone,
+            )
+        tables.append(known[key])
+    return row_lists(tables, stability.StabilityRow)
+
+
+def _groups(
+    function: str, sample: Column, annotator: Column, family: Column, replicate: Column, label: Column, level: Column
+) -> Iterator[tuple[_Table | None, NDArray[np.int64]]]:
+    """Yields the labels of each group, None where it has no entry, with the family of each entry."""
     columns = {"sample": sample, "annotator": annotator, "family": family, "replicate": replicate, "label": label}
-    entries = flattened("prompt_stability", columns)
+    entries = flattened(function, columns)
     kept = all_present(entries.lists[:3])
     samples, annotators, families, replicates = (integers(array) for array in entries.lists[:4])
     is_replicate, is_label = present(entries.lists[3]), present(entries.lists[4])
@@ -72,17 +125,13 @@ def _stability(
     spelled = encoded.dictionary.take(order)
     rank = np.argsort(order.to_numpy(zero_copy_only=False))
     labels = np.append(rank, 0)[integers(encoded.indices)] if len(rank) else np.zeros(len(encoded), np.int64)
-
-    tables: list[list[stability.StabilityRow]] = []
-    known: dict[bytes, list[stability.StabilityRow]] = {}
-    scalars = zip(values_of(level), values_of(is_balanced), draws(seed, n_resamples), strict=True)
-    for group, (own_level, balanced, drawn) in zip(entries.groups(), scalars, strict=True):
+    for group, own_level in zip(entries.groups(), values_of(level), strict=True):
         own = kept[group]
         if not own.any():
-            tables.append([])
+            yield None, families[:0]
             continue
         if own_level not in LEVELS:
-            message = f"prompt_stability: level must be one of {', '.join(LEVELS)}, got {own_level!r}"
+            message = f"{function}: level must be one of {', '.join(LEVELS)}, got {own_level!r}"
             raise ValueError(message)
         given = is_label[group][own]
         code = np.full(len(given), stability.MISSING, np.int64)
@@ -95,21 +144,7 @@ def _stability(
             numbers,
             own_level,
         )
-        is_cut = bool(balanced) and table.is_uneven()
-        # a model that always answers with a label has one table under every filter
-        own_families = families[group][own]
-        key = table.key(own_families, is_cut, *drawn)
-        if key not in known:
-            known[key] = stability.prompt_stability(
-                *table,
-                is_balanced=is_cut,
-                seed=drawn[0],
-                n_resamples=drawn[1],
-                family=own_families,
-                is_all_alone=is_all_alone,
-            )
-        tables.append(known[key])
-    return row_lists(tables, stability.StabilityRow)
+        yield table, families[group][own]
 
 
 class _Table(NamedTuple):

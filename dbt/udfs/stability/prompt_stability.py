@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ from udfs.stability.ratings import (
 from udfs.stability.replicates import counted_replicates
 from udfs.stability.resamples import bootstrap_alphas, cell_alphas
 
-__all__ = ["MISSING", "StabilityRow", "prompt_stability"]
+__all__ = ["MISSING", "PseudoValues", "StabilityRow", "alpha_pseudo_values", "prompt_stability"]
 
 FEW_DISAGREEING = 5
 """Below so many units with any disagreement a jackknife has seen too little to bound alpha from above."""
@@ -191,11 +192,53 @@ def _jackknives(
 def _jackknife_of_all(replicates: Sequence[Ratings]) -> UnitJackknife:
     """The jackknife of all annotators together."""
     counts = [unit_counts_of_all(ratings.codes) for ratings in replicates]
-    tables = [
-        series_table(ratings.codes, n.n_values, n.squares, ratings.numbers, ratings.level)
-        for ratings, n in zip(replicates, counts, strict=True)
-    ]
-    return unit_jackknife(tables, np.stack([n.squares < n.n_values**2 for n in counts]))
+    return unit_jackknife(_tables_of_all(replicates), np.stack([n.squares < n.n_values**2 for n in counts]))
+
+
+def _tables_of_all(replicates: Sequence[Ratings]) -> list[SeriesTable]:
+    tables: list[SeriesTable] = []
+    for ratings in replicates:
+        n = unit_counts_of_all(ratings.codes)
+        tables.append(series_table(ratings.codes, n.n_values, n.squares, ratings.numbers, ratings.level))
+    return tables
+
+
+class PseudoValues(NamedTuple):
+    """What each sample adds to alpha, shape (n_samples,) each."""
+
+    sample: NDArray[np.int64]
+    value: NDArray[np.float64]
+
+
+def alpha_pseudo_values(
+    sample: NDArray[np.int64],
+    annotator: NDArray[np.int64],
+    replicate: NDArray[np.int64],
+    label: NDArray[np.int64],
+    numbers: NDArray[np.float64],
+    level: Level,
+) -> PseudoValues:
+    """Returns the jackknife pseudo-values n alpha - (n - 1) alpha(-i) of the samples, alpha being that of `prompt_stability`.
+
+    The arguments are those of `prompt_stability`. n are the samples that are pairable in a replicate that counts; others have
+    no value, and none has one where alpha is undefined or of a single sample. Without any variation each is 1, as alpha is.
+    """
+    nothing = PseudoValues(np.empty(0, np.int64), np.empty(0))
+    replicates = ratings_by_replicate(sample, annotator, replicate, label, numbers, level, None)
+    if not replicates or len(replicates[0].codes) < 2:
+        return nothing
+    tables = _tables_of_all(replicates)
+    is_degenerate = np.array([np.count_nonzero(table.label_counts) == 1 for table in tables])
+    is_counted = counted_replicates(np.array([np.count_nonzero(table.n_values) for table in tables]), is_degenerate)
+    kept = [table for table, is_one in zip(tables, is_counted, strict=True) if is_one]
+    if not kept:
+        return nothing
+    is_unit = np.logical_or.reduce([table.n_values > 0 for table in kept])
+    n, whole = int(is_unit.sum()), float(np.mean([table.alpha() for table in kept]))
+    if n < 2 or np.isnan(whole):
+        return nothing
+    values = n * whole - (n - 1) * _mean_left_out(kept)[is_unit]
+    return PseudoValues(replicates[0].units[is_unit], values)
 
 
 def _row(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -24,11 +24,13 @@ class Ratings:
         codes: shape (n_annotators, n_units), code of the label, -1 where it is missing.
         numbers: shape (n_labels,), the labels as numbers: ascending at ordinal and interval level, unused at nominal.
         level: measurement level.
+        units: shape (n_units,), the caller's codes of the units; empty where nobody asks for them.
     """
 
     codes: NDArray[np.int64]
     numbers: NDArray[np.float64]
     level: Level
+    units: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def n_labels(self) -> int:
@@ -97,7 +99,8 @@ def ratings_by_replicate(
         for table in codes:
             _cut_to_smallest(table, cut_rng)
     is_pairable = ((codes != MISSING).sum(axis=1) >= 2).any(axis=0)
-    return [Ratings(np.ascontiguousarray(table[:, is_pairable]), numbers, level) for table in codes]
+    kept = units[is_pairable]
+    return [Ratings(np.ascontiguousarray(table[:, is_pairable]), numbers, level, kept) for table in codes]
 
 
 def _cut_to_smallest(codes: NDArray[np.int64], rng: np.random.Generator) -> None:

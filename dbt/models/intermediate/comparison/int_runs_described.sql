@@ -73,14 +73,11 @@ engines as (
     group by all
 ),
 
--- what reaches the model, or where it is reached: no limit and no price changes an answer
 models as (
     select
         audit_run_id,
         model_id,
-        [json_merge_patch(
-            card, '{"limits": null, "price": null, "api_key_env": null, "batch": null, "grid": null}'
-        )::varchar] as card
+        [{{ as_sent_to_the_model('card') }}] as card
     from model_cards
 ),
 

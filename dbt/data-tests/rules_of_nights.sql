@@ -1,0 +1,13 @@
+-- The rules of the group nights in one statement.
+{{ broken_rules([
+    'fct_nights_apart',
+    'fct_sample_values',
+    'int_groups_planned',
+    'int_nights_before',
+    'int_nights_in_use',
+    'int_samples_kept',
+    'int_samples_landed',
+    'int_streams_tested',
+    'rpt_night_figures',
+    'rpt_night_states',
+]) }}

@@ -1,0 +1,30 @@
+{# The states of nights as earlier builds left them: what a model reads that the states of tonight are made of, where a `ref`
+   would be a circle. None where there is no such table yet. #}
+{% macro night_states_before() -%}
+    {%- set known = adapter.get_relation(model.database, 'marts', 'rpt_night_states') if execute -%}
+    {%- if known -%}
+        select
+            audit_run_id,
+            audit_id,
+            model_id,
+            task_id,
+            strategy,
+            started_at,
+            plan,
+            night,
+            memory
+        from {{ known }}
+    {%- else -%}
+        select
+            null::varchar as audit_run_id,
+            null::varchar as audit_id,
+            null::varchar as model_id,
+            null::varchar as task_id,
+            null::varchar as strategy,
+            null::timestamp as started_at,
+            null::varchar as plan,
+            null::bigint as night,
+            accepted_state(null, false) as memory
+        where false
+    {%- endif %}
+{%- endmacro %}

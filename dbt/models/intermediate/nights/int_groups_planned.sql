@@ -1,0 +1,108 @@
+-- One row per night, model, task and strategy: what it asks, as one hash, and how many of its samples count.
+-- Of runs alone: an import, or a trial of chosen samples, is no night.
+with runs as (
+    select
+        *,
+        coalesce((card ->> '$.audits.*.min_effect')[1]::double, {{ smallest_effect() }}) as min_effect
+    from {{ ref('stg_audit_runs') }}
+    where origin = 'run' and {{ in_this_build() }}
+),
+
+models as (
+    select * from {{ ref('stg_models') }}
+    where {{ in_this_build() }}
+),
+
+tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where {{ in_this_build() }}
+),
+
+task_labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where not is_refused and {{ in_this_build() }}
+),
+
+samples as (
+    select * from {{ ref('int_samples_landed') }}
+    where {{ in_this_build() }}
+),
+
+labels as (
+    select
+        audit_run_id,
+        task_id,
+        string_agg(label, chr(0) order by label_index) as labels
+    from task_labels
+    group by all
+),
+
+-- the names of who serves a model are no part: a provider that changes them is a cause, and the nights go on
+prompts as (
+    select
+        models.audit_run_id,
+        models.model_id,
+        variants.task_id,
+        variants.strategy,
+        any_value({{ as_sent_to_the_model('models.card') }}) as model_card,
+        string_agg(
+            concat_ws(
+                chr(0), variants.prompt_variant_id, variants.prompt, variants.template, variants.repetitions::varchar
+            ),
+            chr(1)
+            order by variants.prompt_variant_id
+        ) as prompts,
+        count(*) as n_wordings
+    from models
+    inner join variants
+        on
+            models.audit_run_id = variants.audit_run_id
+            and (variants.model_ids is null or list_contains(variants.model_ids, models.model_id))
+    group by all
+),
+
+counted as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        count(*) as n_samples,
+        count(*) filter (n_landed >= 0.9 * n_planned) as n_samples_counted
+    from samples
+    group by all
+),
+
+final as (
+    select
+        prompts.audit_run_id,
+        runs.audit_id,
+        runs.started_at,
+        prompts.model_id,
+        prompts.task_id,
+        prompts.strategy,
+        md5(concat_ws(chr(2), prompts.model_card, tasks.level, labels.labels, prompts.prompts)) as plan,
+        prompts.n_wordings,
+        runs.min_effect,
+        counted.n_samples,
+        counted.n_samples_counted
+    from prompts
+    inner join runs using (audit_run_id)
+    inner join tasks
+        on prompts.audit_run_id = tasks.audit_run_id and prompts.task_id = tasks.task_id
+    left join labels
+        on prompts.audit_run_id = labels.audit_run_id and prompts.task_id = labels.task_id
+    inner join counted
+        on
+            prompts.audit_run_id = counted.audit_run_id
+            and prompts.model_id = counted.model_id
+            and prompts.task_id = counted.task_id
+            and prompts.strategy = counted.strategy
+)
+
+select * from final

@@ -1,0 +1,59 @@
+-- One row per night, model, task, strategy and earlier night that tonight is held against, or that may become one of those;
+-- and tonight itself, of age 0.
+with tonight as (
+    select * from {{ ref('int_nights_before') }}
+),
+
+nights as (
+    {{ night_states_before() }}
+),
+
+used as (
+    select
+        audit_run_id,
+        audit_id,
+        model_id,
+        task_id,
+        strategy,
+        plan,
+        night as tonight,
+        unnest(list_distinct(list_concat(
+            memory.normal, memory.good, list_slice(memory.alarm_nights, -{{ most_normal_nights() }}, -1)
+        ))) as night,
+        memory
+    from tonight
+),
+
+final as (
+    select
+        used.audit_run_id,
+        used.model_id,
+        used.task_id,
+        used.strategy,
+        nights.audit_run_id as other_run_id,
+        used.tonight - used.night as age,
+        list_contains(used.memory.normal, used.night) as is_normal,
+        list_contains(used.memory.normal, used.night) or list_contains(used.memory.good, used.night) as is_tested
+    from used
+    inner join nights
+        on
+            used.audit_id = nights.audit_id
+            and used.model_id = nights.model_id
+            and used.task_id = nights.task_id
+            and used.strategy = nights.strategy
+            and used.plan = nights.plan
+            and used.night = nights.night
+    union all
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        audit_run_id as other_run_id,
+        0 as age,
+        false as is_normal,
+        true as is_tested
+    from tonight
+)
+
+select * from final

@@ -1,0 +1,124 @@
+-- One row per run, model, task, strategy and sample: how many of its cells were planned, and how many answers came of them.
+with variants as (
+    select
+        *,
+        unnest(repetitions) as repetition
+    from {{ ref('stg_prompt_variants') }}
+    where not is_refused and {{ in_this_build() }}
+),
+
+measured as (
+    select * from {{ ref('int_variants_measured') }}
+    where {{ in_this_build() }}
+),
+
+samples as (
+    select * from {{ ref('stg_samples') }}
+    where {{ in_this_build() }}
+),
+
+grid as (
+    select * from {{ ref('stg_grid') }}
+    where {{ in_this_build() }}
+),
+
+labelled as (
+    select * from {{ ref('int_predictions_labelled') }}
+    where answer_status != 'error' and {{ in_this_build() }}
+),
+
+asks as (
+    select
+        measured.audit_run_id,
+        measured.model_id,
+        measured.task_id,
+        measured.strategy,
+        measured.prompt_variant_id,
+        variants.repetition,
+        grid.sample_ids
+    from measured
+    inner join variants using (audit_run_id, prompt_variant_id)
+    left join grid
+        on
+            variants.audit_run_id = grid.audit_run_id
+            and variants.prompt_variant_id = grid.prompt_variant_id
+            and variants.repetition = grid.repetition
+),
+
+asked_of_all as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        prompt_variant_id,
+        count(*) as n_planned
+    from asks
+    where sample_ids is null
+    group by all
+),
+
+planned_cells as (
+    select
+        asked_of_all.audit_run_id,
+        asked_of_all.model_id,
+        asked_of_all.task_id,
+        asked_of_all.strategy,
+        asked_of_all.prompt_variant_id,
+        samples.sample_id,
+        asked_of_all.n_planned
+    from asked_of_all
+    inner join samples using (audit_run_id, task_id)
+    union all
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        prompt_variant_id,
+        unnest(sample_ids) as sample_id,
+        1 as n_planned
+    from asks
+    where sample_ids is not null
+),
+
+planned as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_id,
+        sum(n_planned)::bigint as n_planned,
+        count(distinct prompt_variant_id) as n_wordings_planned
+    from planned_cells
+    group by all
+),
+
+landed as (
+    select
+        labelled.audit_run_id,
+        labelled.model_id,
+        labelled.task_id,
+        labelled.strategy,
+        labelled.sample_id,
+        count(*) as n_landed,
+        count(distinct labelled.prompt_variant_id) as n_wordings_landed
+    from labelled
+    inner join measured using (audit_run_id, model_id, prompt_variant_id)
+    where not measured.is_quarantined
+    group by all
+),
+
+final as (
+    select
+        planned.*,
+        samples.sample_index,
+        coalesce(landed.n_landed, 0) as n_landed,
+        coalesce(landed.n_wordings_landed, 0) as n_wordings_landed
+    from planned
+    inner join samples using (audit_run_id, task_id, sample_id)
+    left join landed using (audit_run_id, model_id, task_id, strategy, sample_id)
+)
+
+select * from final

@@ -1,0 +1,180 @@
+-- One row per night, model, task, strategy and measure: tonight's values of samples against those of normal nights.
+with nights as (
+    select * from {{ ref('int_nights_in_use') }}
+    where is_tested
+),
+
+groups as (
+    select * from {{ ref('int_nights_before') }}
+),
+
+samples as (
+    select * from {{ ref('int_samples_kept') }}
+),
+
+figures as (
+    select * from {{ ref('fct_sample_values') }}
+),
+
+apart as (
+    select * from {{ ref('fct_nights_apart') }}
+),
+
+normal as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        list(age) filter (is_normal) as normal_ages
+    from nights
+    group by all
+),
+
+used as (
+    select
+        nights.audit_run_id,
+        nights.model_id,
+        nights.task_id,
+        nights.strategy,
+        nights.age,
+        nights.is_normal,
+        figures.measure,
+        samples.sample_index,
+        figures.figure
+    from nights
+    inner join figures
+        on
+            nights.other_run_id = figures.audit_run_id
+            and nights.model_id = figures.model_id
+            and nights.task_id = figures.task_id
+            and nights.strategy = figures.strategy
+    inner join samples
+        on
+            nights.audit_run_id = samples.audit_run_id
+            and nights.other_run_id = samples.other_run_id
+            and figures.task_id = samples.task_id
+            and figures.sample_id = samples.sample_id
+),
+
+asked_tonight as (
+    select distinct
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        measure
+    from used
+    where age = 0
+),
+
+by_measure as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        measure,
+        list(age) as ages,
+        list(sample_index) as samples,
+        list(figure) as figures,
+        avg(figure) filter (age = 0) as tonight,
+        avg(figure) filter (is_normal) as usual
+    from used
+    where measure != 'label_churn'
+    group by all
+),
+
+between_nights as (
+    select
+        first.audit_run_id,
+        first.model_id,
+        first.task_id,
+        first.strategy,
+        first.age,
+        second.age as other_age,
+        samples.sample_index,
+        apart.apart
+    from nights as first
+    inner join apart
+        on
+            first.other_run_id = apart.audit_run_id
+            and first.model_id = apart.model_id
+            and first.task_id = apart.task_id
+            and first.strategy = apart.strategy
+    inner join nights as second
+        on
+            first.audit_run_id = second.audit_run_id
+            and apart.other_run_id = second.other_run_id
+            and first.model_id = second.model_id
+            and first.task_id = second.task_id
+            and first.strategy = second.strategy
+    inner join samples
+        on
+            first.audit_run_id = samples.audit_run_id
+            and second.other_run_id = samples.other_run_id
+            and first.task_id = samples.task_id
+            and apart.sample_id = samples.sample_id
+    union all
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        age,
+        age as other_age,
+        sample_index,
+        figure as apart
+    from used
+    where measure = 'label_churn'
+),
+
+by_group as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        list(age) as ages,
+        list(other_age) as other_ages,
+        list(sample_index) as samples,
+        list(apart) as figures,
+        avg(apart) filter (age = 0 and other_age > 0) as tonight,
+        avg(apart) filter (age > 0 and other_age > 0 and age != other_age) as usual
+    from between_nights
+    group by all
+),
+
+tested as (
+    select
+        by_measure.* exclude (ages, samples, figures),
+        window_test(
+            by_measure.ages, by_measure.samples, by_measure.figures, normal.normal_ages, groups.n_wordings::integer
+        ) as test
+    from by_measure
+    semi join asked_tonight using (audit_run_id, model_id, task_id, strategy, measure)
+    inner join normal using (audit_run_id, model_id, task_id, strategy)
+    inner join groups using (audit_run_id, model_id, task_id, strategy)
+    union all by name
+    select
+        by_group.* exclude (ages, other_ages, samples, figures),
+        'label_churn' as measure,
+        churn_test(
+            by_group.ages, by_group.other_ages, by_group.samples, by_group.figures, normal.normal_ages,
+            groups.n_wordings::integer
+        ) as test
+    from by_group
+    inner join normal using (audit_run_id, model_id, task_id, strategy)
+    inner join groups using (audit_run_id, model_id, task_id, strategy)
+),
+
+final as (
+    select
+        tested.*,
+        groups.audit_id,
+        {{ worse_sign('tested.measure') }} as worse
+    from tested
+    inner join groups using (audit_run_id, model_id, task_id, strategy)
+)
+
+select * from final

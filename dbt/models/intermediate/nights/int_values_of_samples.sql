@@ -1,0 +1,92 @@
+-- One row per run, model, task, strategy, measure and sample: what the sample adds to sensitivity, consistency and stability.
+{{ config(materialized='view') }}
+with samples as (
+    select * from {{ ref('stg_samples') }}
+    where {{ in_this_build() }}
+),
+
+sensitivities as (
+    select
+        figures.*,
+        samples.sample_index
+    from {{ ref('fct_sensitivity') }} as figures
+    inner join samples using (audit_run_id, task_id, sample_id)
+    where {{ in_this_build('figures.audit_run_id') }}
+),
+
+annotations as (
+    select * from {{ ref('int_annotations_listed') }}
+    where scope in ('intra', 'inter') and {{ in_this_build() }}
+),
+
+tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where {{ in_this_build() }}
+),
+
+-- the mean over a class of a sample's distances to it, so that the mean over samples is the measure
+classes as (
+    select
+        *,
+        count(*) over (partition by audit_run_id, model_id, task_id, strategy, gold_label) as n_class,
+        count(*) over (partition by audit_run_id, model_id, task_id, strategy) as n_samples
+    from sensitivities
+    where gold_label is not null
+),
+
+agreeing as (
+    select
+        *,
+        1 - n_samples * (n_class - 1) * (1 - coalesce(mean_consistency, 1)) / sum(n_class) over one_group as share
+    from classes
+    window one_group as (partition by audit_run_id, model_id, task_id, strategy)
+),
+
+alphas as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        scope,
+        unnest(alpha_pseudo_values(samples, annotators, replicates, annotations, tasks.level)) as own
+    from annotations
+    inner join tasks using (audit_run_id, task_id)
+),
+
+final as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        'sensitivity' as measure,
+        sample_index,
+        sensitivity as figure
+    from sensitivities
+    where sensitivity is not null
+    union all by name
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        'consistency' as measure,
+        sample_index,
+        2 * share - avg(share) over (partition by audit_run_id, model_id, task_id, strategy) as figure
+    from agreeing
+    union all by name
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        'pss_' || scope as measure,
+        own.sample as sample_index,
+        avg(own.value) as figure
+    from alphas
+    group by all
+    having count(own.value) > 0
+)
+
+select * from final

@@ -1,0 +1,42 @@
+-- One row per run, model, task, strategy, measure and sample that counts: what the sample adds to the measure tonight.
+-- A sample counts where nine in ten of its planned cells were answered, and under all its wordings where the measure is of those.
+with samples as (
+    select * from {{ ref('int_samples_landed') }}
+    where {{ in_this_build() }}
+),
+
+found as (
+    select
+        *,
+        false as needs_all_wordings
+    from {{ ref('int_values_of_answers') }}
+    union all by name
+    select
+        *,
+        measure like 'accuracy_std:%' as needs_all_wordings
+    from {{ ref('int_values_of_scores') }}
+    union all by name
+    select
+        *,
+        measure != 'pss_intra' as needs_all_wordings
+    from {{ ref('int_values_of_samples') }}
+),
+
+final as (
+    select
+        found.audit_run_id,
+        found.model_id,
+        found.task_id,
+        found.strategy,
+        found.measure,
+        samples.sample_id,
+        found.figure::double as figure,
+        {{ measure_version() }}
+    from found
+    inner join samples using (audit_run_id, model_id, task_id, strategy, sample_index)
+    where
+        samples.n_landed >= 0.9 * samples.n_planned
+        and (not found.needs_all_wordings or samples.n_wordings_landed = samples.n_wordings_planned)
+)
+
+select * from final

@@ -1,0 +1,18 @@
+with source as (
+    select * from {{ source('raw', 'acceptances') }}
+),
+
+renamed as (
+    select
+        audit_run_id,
+        audit_id,
+        model_id,
+        task_id,
+        strategy,
+        is_false,
+        reason,
+        accepted_at
+    from source
+)
+
+select * from renamed

@@ -1,0 +1,59 @@
+"""Tests whether tonight's cells are answered otherwise than on normal nights: an energy distance between nights."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.nights.window_test import Floats, Nights, WindowTest, factor_of, mean_difference, mean_known, strongest
+
+
+def churn_test(
+    apart: Floats, within: Floats, nights: Nights, n_wordings: int, cluster: NDArray[np.int64] | None = None
+) -> WindowTest:
+    """Returns what the disagreement of the same cells across nights says of tonight, one-sided.
+
+    Of a sample asked on two nights of the window or more, d = A(window, before) - A(before, before) / 2 -
+    A(window, window) / 2, A being the mean disagreement over pairs of two different nights; of one asked on a single night
+    d = A(that, before) - A(before, before) - (within that night - mean of within before) / 2. Both are 0 on average where
+    nights are exchangeable, whatever repeats within a night, and at least 0.
+
+    Args:
+        apart: shape (n_nights, n_nights, n_samples), symmetric: 1 - sum over labels of p_tc p_sc, averaged over the cells that
+            both nights have; NaN where they share none. Tonight is last.
+        within: shape (n_nights, n_samples), the disagreement of a night's cells with themselves, 1 - sum n (n - 1) / (R (R - 1));
+            NaN where no cell was asked twice.
+        nights: see `window_test`.
+        n_wordings: see `window_test`.
+        cluster: see `window_test`.
+
+    Returns:
+        See `WindowTest`; the difference is of the disagreement. Without repetitions windows of one night are not tested.
+    """
+    found = {}
+    for window in nights.windows():
+        inside = nights.age < window
+        differences = _differences(apart, within, inside, nights.is_normal & ~inside)
+        found[window] = mean_difference(differences, n_wordings, cluster)
+    return strongest(found, nights, factor_of(_between(apart, within, nights), nights), is_one_sided=True)
+
+
+def _differences(apart: Floats, within: Floats, inside: NDArray[np.bool_], before: NDArray[np.bool_]) -> Floats:
+    across = mean_known(apart[np.ix_(inside, before)].reshape(-1, apart.shape[2]))
+    of_before, of_window = _mean_apart(apart[np.ix_(before, before)]), _mean_apart(apart[np.ix_(inside, inside)])
+    single = across - of_before - (mean_known(within[inside]) - mean_known(within[before])) / 2
+    return np.where(np.isnan(of_window), single, across - of_before / 2 - of_window / 2)
+
+
+def _mean_apart(apart: Floats) -> Floats:
+    """Returns the mean over pairs of two different nights, by sample; NaN where there is none."""
+    return mean_known(apart[np.triu_indices(len(apart), k=1)])
+
+
+def _between(apart: Floats, within: Floats, nights: Nights) -> Floats:
+    """Returns how far each night is from the normal ones that are not it, beyond half of what it is from itself."""
+    others = apart.copy()
+    own = np.arange(len(apart))
+    others[own, own] = np.nan
+    itself = np.where(np.isnan(within), 0.0, within)
+    return np.stack([mean_known(row[nights.is_normal]) for row in others]) - itself / 2

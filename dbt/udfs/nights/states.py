@@ -1,0 +1,193 @@
+"""The state of a model's task after a night: what follows from the state before and from tonight's tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from udfs.nights.window_test import FULL_RULE, WindowTest
+
+State = Literal[
+    "first_night", "unconfirmed", "normal", "suspect", "regressed", "changed", "improved", "recovering", "recovered",
+]  # fmt: skip
+Kind = Literal["regressed", "changed", "improved"]
+GRAVEST_FIRST: tuple[Kind, ...] = ("regressed", "changed", "improved")
+
+ALARM_LEVEL, SUSPECT_LEVEL = 0.005, 0.05
+"""Greatest q of an alarm, and of what is said without one."""
+MOST_NORMAL_NIGHTS = 28
+GOOD_NIGHTS = 2
+"""Good nights in a row that end an alarm."""
+NIGHTS_TO_ACCEPT = 7
+"""Improved nights in a row after which they are the new normal."""
+_ERRORS_FROM_LEVEL = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamNight:
+    """What tonight says of one measure.
+
+    Attributes:
+        test: against the normal nights.
+        q_value: over all streams of the audit tonight; NaN where nothing was tested.
+        worse: 1 where more is worse, -1 where less is, 0 where any change is told as one.
+        raises: whether it raises an alarm by itself; otherwise it joins one of its group.
+    """
+
+    test: WindowTest
+    q_value: float
+    worse: int
+    raises: bool = True
+
+    def is_beyond(self, level: float, min_effect: float) -> bool:
+        """Returns whether it is beyond chance at this level, and large enough to matter."""
+        return self.q_value <= level and abs(self.test.difference) >= min_effect
+
+    @property
+    def kind(self) -> Kind:
+        """Returns what an alarm of it is called."""
+        if self.worse == 0:
+            return "changed"
+        return "regressed" if self.test.difference * self.worse > 0 else "improved"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmedStream:
+    """A measure within an alarm: the kind it was told as, the difference it was told with, and those of the nights like it."""
+
+    kind: Kind
+    told: float
+    total: float = 0.0
+    n_nights: int = 0
+
+    @property
+    def level(self) -> float:
+        """Returns the mean difference of the alarm's nights that reach half of what was told; that itself without any."""
+        return self.total / self.n_nights if self.n_nights else self.told
+
+    def is_good(self, difference: float) -> bool:
+        """Returns whether a night is nearer to normal than to the alarm's level; NaN is not."""
+        sign = 1 if self.told > 0 else -1
+        return difference * sign < self.level * sign / 2
+
+    def with_night(self, difference: float) -> AlarmedStream:
+        """Returns it after a night, which counts where it reaches half of what was told."""
+        sign = 1 if self.told > 0 else -1
+        if not difference * sign >= self.told * sign / 2:
+            return self
+        return replace(self, total=self.total + difference, n_nights=self.n_nights + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupState:
+    """What is known of a model's task after a night.
+
+    Attributes:
+        state: the word for it.
+        normal: ordinal numbers of its normal nights, oldest first, at most MOST_NORMAL_NIGHTS.
+        alarm: the measures in its alarm; empty without one.
+        since: the first night of the alarm; None without one.
+        alarm_nights: the nights from there on.
+        good: the good nights in a row up to tonight.
+    """
+
+    state: State = "first_night"
+    normal: tuple[int, ...] = ()
+    alarm: Mapping[str, AlarmedStream] = field(default_factory=dict)
+    since: int | None = None
+    alarm_nights: tuple[int, ...] = ()
+    good: tuple[int, ...] = ()
+
+    @property
+    def kind(self) -> Kind | None:
+        """Returns what its alarm is called: the gravest of its measures; None without an alarm."""
+        kinds = {stream.kind for stream in self.alarm.values()}
+        return next((kind for kind in GRAVEST_FIRST if kind in kinds), None)
+
+    def accepted(self, *, is_false: bool = False) -> GroupState:
+        """Returns it after a person ended the alarm: its own nights are the normal ones, or join them where it was false."""
+        if self.kind is None:
+            return self
+        nights = (*self.normal, *self.alarm_nights) if is_false else self.alarm_nights
+        return GroupState(state="normal", normal=nights[-MOST_NORMAL_NIGHTS:])
+
+
+def next_state(before: GroupState, night: int, streams: Mapping[str, StreamNight], min_effect: float) -> GroupState:
+    """Returns the state of a group after a night that could be judged.
+
+    Args:
+        before: the state after the night before; `accepted()` where somebody has accepted since.
+        night: tonight's number, above those of all nights before.
+        streams: tonight's measures by name.
+        min_effect: the least difference that matters.
+
+    An alarm begins with the first night of the window that told it; no night from there on is normal. It stands until
+    GOOD_NIGHTS good nights in a row, which are normal then, or until it is accepted. An improvement of NIGHTS_TO_ACCEPT nights
+    in a row accepts itself.
+    """
+    if before.kind is not None:
+        return _within_alarm(before, night, streams, min_effect)
+    normal = (*before.normal, night)[-MOST_NORMAL_NIGHTS:]
+    beyond = {name: stream for name, stream in streams.items() if stream.is_beyond(ALARM_LEVEL, min_effect)}
+    if len(before.normal) < FULL_RULE:
+        is_told = any(stream.raises for stream in beyond.values())
+        return GroupState(
+            state="unconfirmed" if is_told else "normal" if before.normal else "first_night", normal=normal
+        )
+    if any(stream.raises for stream in beyond.values()):
+        window = max(stream.test.span for stream in beyond.values() if stream.raises)
+        nights = tuple(each for each in normal if each > night - window)
+        alarm = _alarmed(beyond)
+        state = GroupState(
+            normal=tuple(each for each in normal if each not in nights),
+            alarm=alarm,
+            since=nights[0],
+            alarm_nights=nights,
+        )
+        return replace(state, state=state.kind or "normal")
+    is_suspect = any(stream.raises and stream.is_beyond(SUSPECT_LEVEL, min_effect) for stream in streams.values())
+    return GroupState(state="suspect" if is_suspect else "normal", normal=normal)
+
+
+def _within_alarm(before: GroupState, night: int, streams: Mapping[str, StreamNight], min_effect: float) -> GroupState:
+    """Returns the state after a night of an alarm."""
+    joining = {
+        name: stream
+        for name, stream in streams.items()
+        if name not in before.alarm and stream.is_beyond(ALARM_LEVEL, min_effect)
+    }
+    is_raised = any(stream.raises for stream in joining.values())
+    alarm = {
+        name: stream.with_night(streams[name].test.difference_tonight) if name in streams else stream
+        for name, stream in before.alarm.items()
+    }
+    told = {name: stream for name, stream in before.alarm.items() if name in streams}
+    is_good = bool(told) and all(stream.is_good(streams[name].test.difference_tonight) for name, stream in told.items())
+    good = (*before.good, night) if is_good and not is_raised else ()
+    if len(good) >= GOOD_NIGHTS and _is_far_from_level(told, streams):
+        return GroupState(state="recovered", normal=(*before.normal, *good)[-MOST_NORMAL_NIGHTS:])
+    after = replace(
+        before,
+        alarm=alarm | (_alarmed(joining) if is_raised else {}),
+        alarm_nights=(*before.alarm_nights, night),
+        good=good,
+    )
+    if after.kind == "improved" and not good and len(after.alarm_nights) >= NIGHTS_TO_ACCEPT:
+        return after.accepted()
+    return replace(after, state="recovering" if good else after.kind or "normal")
+
+
+def _alarmed(streams: Mapping[str, StreamNight]) -> dict[str, AlarmedStream]:
+    return {
+        name: AlarmedStream(kind=stream.kind, told=stream.test.difference).with_night(stream.test.difference_tonight)
+        for name, stream in streams.items()
+    }
+
+
+def _is_far_from_level(told: Mapping[str, AlarmedStream], streams: Mapping[str, StreamNight]) -> bool:
+    """Returns whether in some measure the last two nights' mean is beyond chance away from the alarm's level."""
+    return any(
+        abs(streams[name].test.difference_two - stream.level) >= _ERRORS_FROM_LEVEL * streams[name].test.error_two
+        for name, stream in told.items()
+    )

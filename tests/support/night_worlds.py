@@ -1,0 +1,211 @@
+"""Months of nights as providers make them: what is answered each night by models that change, or do not, in known ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
+
+from udfs.nights.churn_test import churn_test
+from udfs.nights.states import MOST_NORMAL_NIGHTS, GroupState, StreamNight, next_state
+from udfs.nights.window_test import Nights, WindowTest, window_test
+
+Floats = NDArray[np.float64]
+
+N_LABELS = 4
+CHANGES_ON = 12
+WORSE = {"micro_f1": -1, "sensitivity": 1, "label_churn": 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """How the nights of a month differ.
+
+    Attributes:
+        fall: by how much the accuracy of model 0 lies lower on a night, given the night; 0 where nothing changed.
+        is_cached: repetitions of one night are one answer.
+        jitter: with it answers are the likeliest, up to noise of this size in logits that a whole night shares.
+        shift: deviation in logits of a whole night, all models alike.
+        n_models, n_tasks, n_samples, n_wordings, n_repetitions, n_nights: sizes.
+        share_each_night: of the samples, in turns.
+        missing: share of cells that are lost, at random each night.
+    """
+
+    fall: Callable[[int], float] = lambda _: 0.0
+    is_cached: bool = False
+    jitter: float = 0.0
+    shift: float = 0.0
+    n_models: int = 3
+    n_tasks: int = 2
+    n_samples: int = 60
+    n_wordings: int = 12
+    n_repetitions: int = 2
+    n_nights: int = 30
+    share_each_night: int = 1
+    missing: float = 0.0
+
+
+@dataclass(slots=True)
+class Answers:
+    """What one model answers in one task, night by night; shares of labels by night, sample and cell."""
+
+    world: World
+    logits: Floats  # (n_samples, n_wordings, N_LABELS), the gold label first
+    changes: bool
+    shares: list[Floats] = field(default_factory=list)
+    within: list[Floats] = field(default_factory=list)
+    values: dict[str, list[Floats]] = field(default_factory=lambda: {"micro_f1": [], "sensitivity": []})
+
+    def ask(self, night: int, rng: np.random.Generator, shift: float) -> None:
+        """Adds a night."""
+        world, logits = self.world, self.logits.copy()
+        fall = world.fall(night) if self.changes else 0.0
+        logits[..., 0] += shift - (_shift_for(self.logits, fall) if fall else 0.0)
+        shape = (world.n_repetitions, *logits.shape)
+        if world.jitter:
+            noise = np.broadcast_to(world.jitter * rng.standard_normal(shape[1:]), shape)
+        elif world.is_cached:
+            noise = np.broadcast_to(rng.gumbel(size=shape[1:]), shape)
+        else:
+            noise = rng.gumbel(size=shape)
+        counts = (np.argmax(logits + noise, axis=-1)[..., None] == np.arange(N_LABELS)).sum(axis=0)
+        if world.missing:
+            counts = np.where(rng.random(counts.shape[:2])[..., None] < world.missing, 0, counts)
+        n = counts.sum(axis=-1, keepdims=True)
+        shares = np.where(n > 0, counts / np.maximum(n, 1), np.nan)
+        asked = np.arange(world.n_samples) % world.share_each_night == night % world.share_each_night
+        shares[~asked] = np.nan
+        repeated = n[..., 0]
+        self.within.append(
+            _over_cells(
+                1 - (counts * (counts - 1)).sum(-1) / np.where(repeated > 1, repeated * (repeated - 1), np.nan), shares
+            )
+        )
+        self.shares.append(shares)
+        p = _over_cells(shares, shares)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            entropy = -np.where(p > 0, p * np.log(p), 0.0).sum(axis=-1) / np.log(N_LABELS)
+        self.values["micro_f1"].append(p[:, 0])
+        self.values["sensitivity"].append(np.where(np.isnan(p[:, 0]), np.nan, entropy))
+
+    def tests(self, state: GroupState, night: int) -> dict[str, WindowTest]:
+        """Returns tonight's tests, given the state of the night before."""
+        numbers = [*state.normal, *(each for each in state.good if each not in state.normal), night]
+        nights = Nights(night - np.array(numbers), np.isin(numbers, state.normal))
+        if len(numbers) == 1:
+            return {}
+        tests = {
+            name: window_test(np.stack([values[each] for each in numbers]), nights, self.world.n_wordings)
+            for name, values in self.values.items()
+        }
+        shares = np.stack([self.shares[each] for each in numbers])
+        known = ~np.isnan(shares[..., 0])
+        flat = np.nan_to_num(shares).transpose(1, 0, 2, 3).reshape(self.world.n_samples, len(numbers), -1)
+        together = np.matmul(flat, flat.transpose(0, 2, 1))
+        cells = np.einsum("tiq,siq->its", known.astype(float), known.astype(float))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = np.where(cells > 0, 1 - together / cells, np.nan).transpose(1, 2, 0)
+        within = np.stack([self.within[each] for each in numbers])
+        return tests | {"label_churn": churn_test(apart, within, nights, self.world.n_wordings)}
+
+
+@dataclass(slots=True)
+class Month:
+    """The states of each group, night by night."""
+
+    states: list[list[GroupState]]
+
+    def first_alarm(self, group: int, kinds: tuple[str, ...] = ("regressed", "changed", "improved")) -> int | None:
+        """Returns the first night on which a group has an alarm of one of these kinds; None without one."""
+        return next((night for night, state in enumerate(self.states[group]) if state.kind in kinds), None)
+
+    def has_alarm(self, group: int) -> bool:
+        """Returns whether a group ever had an alarm."""
+        return self.first_alarm(group) is not None
+
+
+def live(world: World, seed: int, min_effect: float = 0.01, accept: Callable[[int], bool] = lambda _: False) -> Month:
+    """Returns a month of nights under the nightly rule: model 0 changes in all its tasks as the world says.
+
+    `accept` says on which nights a person accepts the alarms of all groups, before that night is judged.
+    """
+    rng = np.random.default_rng(seed)
+    answers = [
+        Answers(world=world, logits=_logits(world, rng), changes=model == 0)
+        for model in range(world.n_models)
+        for _ in range(world.n_tasks)
+    ]
+    states = [GroupState() for _ in answers]
+    month = Month([[] for _ in answers])
+    for night in range(world.n_nights):
+        shift = world.shift * rng.standard_normal()
+        if accept(night):
+            states = [state.accepted() for state in states]
+        tests = []
+        for group, state in zip(answers, states, strict=True):
+            group.ask(night, rng, shift)
+            tests.append(group.tests(state, night))
+        q_values = adjusted([[test.p_value for test in own.values()] for own in tests])
+        for place, (own, qs) in enumerate(zip(tests, q_values, strict=True)):
+            streams = {
+                name: StreamNight(test=test, q_value=q, worse=WORSE[name])
+                for (name, test), q in zip(own.items(), qs, strict=True)
+            }
+            states[place] = next_state(states[place], night, streams, min_effect)
+            month.states[place].append(states[place])
+    return month
+
+
+def adjusted(p_values: list[list[float]]) -> list[list[float]]:
+    """Returns Benjamini-Hochberg's q of p-values over all groups; NaN stays NaN."""
+    flat = np.array([p for own in p_values for p in own], float)
+    known = ~np.isnan(flat)
+    flat[known] = false_discovery_control(flat[known]) if known.any() else flat[known]
+    ends = np.cumsum([len(own) for own in p_values])
+    return [part.tolist() for part in np.split(flat, ends[:-1])]
+
+
+def _logits(world: World, rng: np.random.Generator) -> Floats:
+    """Returns logits of the labels for each cell: samples differ in difficulty, wordings little, cells somewhat."""
+    n, q = world.n_samples, world.n_wordings
+    logits = (
+        rng.normal(0, 1.0, (n, 1, N_LABELS))
+        + rng.normal(0, 0.2, (1, q, N_LABELS))
+        + rng.normal(0, 0.5, (n, q, N_LABELS))
+    )
+    logits *= 1.5
+    logits[..., 0] += 2.5
+    return logits
+
+
+def _accuracy(logits: Floats) -> float:
+    shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return float((shares[..., 0] / shares.sum(axis=-1)).mean())
+
+
+def _shift_for(logits: Floats, fall: float) -> float:
+    """Returns by how much less the gold label's logit gives an accuracy that is lower by `fall`."""
+    low, high, wanted = (-20.0, 20.0, _accuracy(logits) - fall)
+    for _ in range(40):
+        middle = (low + high) / 2
+        lower = logits.copy()
+        lower[..., 0] -= middle
+        low, high = (middle, high) if _accuracy(lower) > wanted else (low, middle)
+    return low
+
+
+def _over_cells(values: Floats, shares: Floats) -> Floats:
+    """Returns the mean over a sample's cells that were answered; NaN below nine in ten of them."""
+    known = ~np.isnan(shares[..., 0])
+    expanded = known if values.ndim == 2 else known[..., None]
+    counts = known.sum(axis=1)
+    sums = np.where(expanded, np.nan_to_num(values), 0.0).sum(axis=1)
+    means = sums / np.maximum(counts if values.ndim == 2 else counts[:, None], 1)
+    is_enough = counts >= 0.9 * known.shape[1]
+    return np.where(is_enough if values.ndim == 2 else is_enough[:, None], means, np.nan)
+
+
+assert MOST_NORMAL_NIGHTS

@@ -1,0 +1,122 @@
+"""States of a group night by night: what an alarm needs, how it stands, and its three ways out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from udfs.nights.states import GroupState, StreamNight, next_state
+from udfs.nights.window_test import WindowTest
+
+ERROR = 0.005
+
+
+def stream(
+    difference: float, q: float | None = None, *, span: int = 1, two: float | None = None, worse: int = -1
+) -> StreamNight:
+    """A measure's night: by default told where it differs by .02 and more."""
+    test = WindowTest(
+        difference=difference, low=difference - 0.01, high=difference + 0.01, standard_error=ERROR, spread_factor=1.0,
+        p_value=0.5, span=span, p_value_tonight=0.5, difference_tonight=difference,
+        difference_two=difference if two is None else two, error_two=ERROR, n_samples=60, n_nights=9,
+    )  # fmt: skip
+    return StreamNight(test=test, q_value=(1e-4 if abs(difference) >= 0.02 else 0.5) if q is None else q, worse=worse)
+
+
+def lived(*differences: float, start: GroupState | None = None, worse: int = -1) -> list[GroupState]:
+    """The states of nights on which one measure lies so far from normal."""
+    state, states = start or GroupState(), []
+    for night, difference in enumerate(differences, max(state.normal, default=-1) + 1):
+        state = next_state(state, night, {"micro_f1": stream(difference, worse=worse)}, 0.02)
+        states.append(state)
+    return states
+
+
+def words(states: list[GroupState]) -> list[str]:
+    """The words of states."""
+    return [state.state for state in states]
+
+
+def test_the_first_nights_are_told_and_latch_nothing() -> None:
+    states = lived(np.nan, -0.1, 0, 0)
+    assert words(states) == ["first_night", "unconfirmed", "normal", "normal"]
+    assert states[-1].normal == (0, 1, 2, 3)
+
+
+def test_a_fall_stands_until_two_good_nights_in_a_row() -> None:
+    states = lived(0, 0, 0, -0.1, 0, -0.1, 0, 0, 0)
+    assert words(states)[3:] == ["regressed", "recovering", "regressed", "recovering", "recovered", "normal"]
+    assert states[3].since == 3
+    assert states[-1].normal == (0, 1, 2, 6, 7, 8)  # the bad nights never are, nor the good one between
+
+
+def test_the_alarm_begins_with_the_first_night_of_its_window() -> None:
+    before = lived(0, 0, 0, 0, 0)[-1]
+    state = next_state(before, 5, {"micro_f1": stream(-0.05, span=2)}, 0.02)
+    assert (state.since, state.normal, state.alarm_nights) == (4, (0, 1, 2, 3), (4, 5))
+
+
+def test_what_is_small_or_only_likely_is_no_alarm() -> None:
+    before = lived(0, 0, 0)[-1]
+    assert next_state(before, 3, {"micro_f1": stream(-0.015, q=1e-9)}, 0.02).state == "normal"
+    assert next_state(before, 3, {"micro_f1": stream(-0.05, q=0.03)}, 0.02).state == "suspect"
+    assert next_state(before, 3, {"micro_f1": stream(-0.05, q=np.nan)}, 0.02).state == "normal"
+
+
+def test_what_is_nearer_to_the_level_than_to_normal_is_no_good_night() -> None:
+    states = lived(0, 0, 0, -0.1, -0.06, -0.03)
+    assert words(states)[3:] == ["regressed", "regressed", "recovering"]
+
+
+def test_two_nights_within_chance_of_the_level_do_not_recover() -> None:
+    before = lived(0, 0, 0, -0.02)[-1]
+    states = lived(-0.008, -0.008, 0.0, start=before)
+    assert words(states) == ["recovering", "recovering", "recovered"]
+
+
+def test_a_measure_that_joins_is_in_the_same_alarm() -> None:
+    before = lived(0, 0, 0, -0.1)[-1]
+    both = {"micro_f1": stream(-0.1), "sensitivity": stream(0.05, worse=1)}
+    state = next_state(before, 4, both, 0.02)
+    assert (state.since, set(state.alarm)) == (3, {"micro_f1", "sensitivity"})
+    assert next_state(state, 5, both | {"micro_f1": stream(0.0)}, 0.02).state == "regressed"  # one of the two is bad
+
+
+def test_churn_alone_is_a_change_and_a_measure_makes_it_worse() -> None:
+    before = lived(0, 0, 0)[-1]
+    changed = next_state(before, 3, {"label_churn": stream(0.1, worse=0), "micro_f1": stream(0)}, 0.02)
+    assert changed.state == "changed"
+    joined = next_state(changed, 4, {"label_churn": stream(0.1, worse=0), "micro_f1": stream(-0.1)}, 0.02)
+    assert joined.state == "regressed"
+
+
+def test_consistency_joins_and_raises_nothing() -> None:
+    before = lived(0, 0, 0)[-1]
+    silent = StreamNight(test=stream(-0.1).test, q_value=1e-9, worse=-1, raises=False)
+    assert next_state(before, 3, {"consistency": silent}, 0.02).state == "normal"
+    joined = next_state(before, 3, {"consistency": silent, "micro_f1": stream(-0.1)}, 0.02)
+    assert set(joined.alarm) == {"consistency", "micro_f1"}
+
+
+def test_acceptance_makes_the_alarms_own_nights_normal() -> None:
+    alarmed = lived(0, 0, 0, -0.1, -0.1)[-1]
+    assert alarmed.accepted().normal == (3, 4)
+    assert next_state(alarmed.accepted(), 5, {"micro_f1": stream(0)}, 0.02).state == "normal"
+    quiet = lived(0, 0, 0)[-1]
+    assert quiet.accepted() == quiet
+
+
+def test_an_improvement_accepts_itself_after_a_week() -> None:
+    states = lived(0, 0, 0, *[0.1] * 7, 0)
+    assert words(states)[3:] == [*["improved"] * 6, "normal", "normal"]
+    assert states[-2].normal == tuple(range(3, 10))
+
+
+def test_a_measure_that_is_missing_tonight_keeps_its_alarm() -> None:
+    before = lived(0, 0, 0, -0.1)[-1]
+    for night in (4, 5, 6):
+        before = next_state(before, night, {}, 0.02)
+    assert before.state == "regressed"
+
+
+def test_at_most_four_weeks_are_normal() -> None:
+    assert len(lived(*[0.0] * 40)[-1].normal) == 28
