@@ -7,7 +7,10 @@
     'int_nights_in_use',
     'int_samples_kept',
     'int_samples_landed',
+    'int_streams_adjusted',
     'int_streams_tested',
     'rpt_night_figures',
     'rpt_night_states',
+    'rpt_night_verdicts',
+    'rpt_alarms',
 ]) }}

@@ -1,74 +1,143 @@
--- One row per night, model, task, strategy and measure: how far it lies from normal nights, and whether by more than chance.
--- Benjamini and Hochberg over all measures of the night, whatever the model and task: one budget of false alarms.
-with tested as (
-    select * from {{ ref('int_streams_tested') }}
+-- One row per night, model, task, strategy and measure: how far it lies from normal nights, and what that is called.
+-- A measure within an alarm keeps its verdict until the alarm is over, whatever it does tonight.
+with streams as (
+    select * from {{ ref('int_streams_adjusted') }}
 ),
 
-ranked as (
+nights as (
+    select * from {{ ref('int_nights_before') }}
+),
+
+used as (
+    select * from {{ ref('int_nights_in_use') }}
+),
+
+states as (
+    select * from {{ ref('rpt_night_states') }}
+    where {{ in_this_build() }}
+),
+
+-- the newest normal night, and the first one of an alarm that stands or is over with tonight
+named as (
+    select
+        states.audit_run_id,
+        states.model_id,
+        states.task_id,
+        states.strategy,
+        states.state,
+        states.memory,
+        coalesce(nights.memory.since, states.memory.since) as since,
+        arg_min(used.other_run_id, used.age) filter (used.is_normal) as normal_run_id,
+        any_value(used.other_run_id) filter (used.age = states.night - coalesce(nights.memory.since, states.memory.since))
+            as since_run_id
+    from states
+    inner join nights using (audit_run_id, model_id, task_id, strategy)
+    inner join used using (audit_run_id, model_id, task_id, strategy)
+    group by all
+),
+
+alarmed as (
+    select
+        * exclude (told),
+        told.measure as measure,
+        told.kind as kind
+    from (
+        select
+            audit_run_id,
+            model_id,
+            task_id,
+            strategy,
+            unnest(memory.alarm) as told
+        from named
+    ) as alarms
+),
+
+-- what is within an alarm has a row though it could not be tested tonight
+measured as (
     select
         audit_run_id,
         model_id,
         task_id,
         strategy,
-        measure,
-        test.p_value as p_value,
-        count(*) over (partition by audit_run_id) as n_tests,
-        row_number() over (
-            partition by audit_run_id
-            order by test.p_value, model_id, task_id, strategy, measure
-        ) as place
-    from tested
-    where test.p_value is not null
-),
-
-adjusted as (
+        measure
+    from streams
+    union
     select
         audit_run_id,
         model_id,
         task_id,
         strategy,
-        measure,
-        n_tests,
-        least(
-            1,
-            min(p_value * n_tests / place) over (
-                partition by audit_run_id
-                order by place desc
-                rows between unbounded preceding and current row
-            )
-        ) as q_value
-    from ranked
+        measure
+    from alarmed
+),
+
+judged as (
+    select
+        measured.*,
+        named.* exclude (audit_run_id, model_id, task_id, strategy, memory),
+        streams.* exclude (audit_run_id, audit_id, model_id, task_id, strategy, measure, worse),
+        nights.audit_id,
+        nights.min_effect,
+        alarmed.kind,
+        {{ worse_sign('measured.measure') }} as worse,
+        case
+            when alarmed.kind is not null then alarmed.kind
+            when streams.test.p_value is null or named.state = 'cannot_tell' then 'not_comparable'
+            when streams.q_value > {{ suspect_level() }} or abs(streams.test.difference) < nights.min_effect
+                then 'within_noise'
+            when named.state = 'unconfirmed' and streams.q_value <= {{ alarm_level() }} then 'unconfirmed'
+            else 'suspect'
+        end as verdict
+    from measured
+    inner join named using (audit_run_id, model_id, task_id, strategy)
+    inner join nights using (audit_run_id, model_id, task_id, strategy)
+    left join streams using (audit_run_id, model_id, task_id, strategy, measure)
+    left join alarmed using (audit_run_id, model_id, task_id, strategy, measure)
 ),
 
 final as (
     select
-        tested.audit_run_id,
-        tested.audit_id,
-        tested.model_id,
-        tested.task_id,
-        tested.strategy,
-        tested.measure,
-        tested.tonight,
-        tested.usual,
-        tested.test.difference as difference,
-        tested.test.low as difference_low,
-        tested.test.high as difference_high,
-        tested.test.span as n_nights_told,
-        tested.test.n_nights as n_nights_normal,
-        tested.test.n_samples as n_samples,
-        tested.test.standard_error as standard_error,
-        tested.test.spread_factor as spread_factor,
-        tested.test.p_value as p_value,
-        adjusted.q_value,
-        adjusted.n_tests,
-        tested.test.difference_tonight as difference_tonight,
-        tested.test.p_value_tonight as p_value_tonight,
-        tested.test.difference_two as difference_two,
-        tested.test.error_two as error_two,
-        tested.worse,
+        audit_run_id,
+        audit_id,
+        model_id,
+        task_id,
+        strategy,
+        measure,
+        usual as base,
+        tonight as candidate,
+        test.difference as difference,
+        test.low as difference_low,
+        test.high as difference_high,
+        test.p_value as p_value,
+        q_value,
+        n_tests,
+        min_effect,
+        verdict,
+        case
+            when verdict = 'not_comparable' and state = 'cannot_tell' then 'too few samples were answered'
+            when verdict = 'not_comparable' then 'fewer than ten samples to hold against normal nights'
+            when test.n_nights is null then 'not measured tonight'
+            when verdict = 'unconfirmed' then 'one odd night of two: not known yet which'
+            when test.span >= 4 and test.p_value_tonight > 0.05 then 'little by little over ' || test.span || ' nights'
+            when test.span > 1 then 'over ' || test.span || ' nights'
+            else 'tonight'
+        end || case
+            when test.n_nights > 0
+                then ', against ' || test.n_nights || if(test.n_nights = 1, ' normal night', ' normal nights')
+            else ''
+        end as reason,
+        test.span as n_nights_told,
+        test.n_nights as n_nights_normal,
+        test.n_samples as n_samples,
+        test.standard_error as standard_error,
+        test.spread_factor as spread_factor,
+        test.difference_tonight as difference_tonight,
+        test.p_value_tonight as p_value_tonight,
+        normal_run_id,
+        if(kind is not null or since is not null, since_run_id, null) as since_run_id,
+        worse,
         {{ measure_version() }}
-    from tested
-    left join adjusted using (audit_run_id, model_id, task_id, strategy, measure)
+    from judged
 )
 
 select * from final

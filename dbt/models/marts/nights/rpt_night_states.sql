@@ -3,9 +3,8 @@ with nights as (
     select * from {{ ref('int_nights_before') }}
 ),
 
-figures as (
-    select * from {{ ref('rpt_night_figures') }}
-    where {{ in_this_build() }}
+streams as (
+    select * from {{ ref('int_streams_adjusted') }}
 ),
 
 tested as (
@@ -14,29 +13,15 @@ tested as (
         model_id,
         task_id,
         strategy,
-        max(n_samples) as n_samples_shared,
+        max(test.n_samples) as n_samples_shared,
         list({
             'measure': measure,
-            'test': {
-                'difference': difference,
-                'low': difference_low,
-                'high': difference_high,
-                'standard_error': standard_error,
-                'spread_factor': spread_factor,
-                'p_value': p_value,
-                'span': n_nights_told,
-                'p_value_tonight': p_value_tonight,
-                'difference_tonight': difference_tonight,
-                'difference_two': difference_two,
-                'error_two': error_two,
-                'n_samples': n_samples,
-                'n_nights': n_nights_normal
-            },
+            'test': test,
             'q_value': q_value,
             'worse': worse::bigint,
             'raises': measure != 'consistency'
         } order by measure) as streams
-    from figures
+    from streams
     group by all
 ),
 

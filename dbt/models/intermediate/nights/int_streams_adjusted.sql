@@ -1,0 +1,53 @@
+-- One row per night, model, task, strategy and measure: its test, adjusted for all that is tested tonight.
+-- Benjamini and Hochberg over all measures of the night, whatever the model and task: one budget of false alarms.
+{{ config(materialized='view') }}
+with tested as (
+    select * from {{ ref('int_streams_tested') }}
+),
+
+ranked as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        measure,
+        test.p_value as p_value,
+        count(*) over (partition by audit_run_id) as n_tests,
+        row_number() over (
+            partition by audit_run_id
+            order by test.p_value, model_id, task_id, strategy, measure
+        ) as place
+    from tested
+    where test.p_value is not null
+),
+
+adjusted as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        measure,
+        n_tests,
+        least(
+            1,
+            min(p_value * n_tests / place) over (
+                partition by audit_run_id
+                order by place desc
+                rows between unbounded preceding and current row
+            )
+        ) as q_value
+    from ranked
+),
+
+final as (
+    select
+        tested.*,
+        adjusted.q_value,
+        adjusted.n_tests
+    from tested
+    left join adjusted using (audit_run_id, model_id, task_id, strategy, measure)
+)
+
+select * from final

@@ -1,0 +1,61 @@
+-- One row per night, model, task, strategy and measure: what is told of it, and why, as far as anything recorded says so.
+-- What changed is that of the comparison with the newest normal night, where somebody made it.
+{{ config(materialized='view') }}
+with figures as (
+    select * from {{ ref('rpt_night_figures') }}
+),
+
+comparisons as (
+    select
+        base_run_id,
+        candidate_run_id,
+        model_id,
+        task_id,
+        strategy,
+        measure,
+        any_value(cause) as cause,
+        any_value(reason) as reason
+    from {{ ref('rpt_run_comparisons') }}
+    where base_model_id = model_id
+    group by all
+),
+
+final as (
+    select
+        figures.audit_run_id,
+        figures.audit_id,
+        figures.model_id,
+        figures.task_id,
+        figures.strategy,
+        figures.measure,
+        figures.base,
+        figures.candidate,
+        figures.difference,
+        figures.difference_low,
+        figures.difference_high,
+        figures.q_value,
+        figures.verdict,
+        comparisons.cause,
+        if(
+            comparisons.cause is null or comparisons.cause = 'nothing_changed',
+            figures.reason,
+            figures.reason || ': ' || comparisons.reason
+        ) as reason,
+        figures.n_nights_told,
+        figures.n_nights_normal,
+        figures.n_samples,
+        figures.normal_run_id,
+        figures.since_run_id,
+        figures.measure_version
+    from figures
+    left join comparisons
+        on
+            figures.normal_run_id = comparisons.base_run_id
+            and figures.audit_run_id = comparisons.candidate_run_id
+            and figures.model_id = comparisons.model_id
+            and figures.task_id = comparisons.task_id
+            and figures.strategy = comparisons.strategy
+            and figures.measure = comparisons.measure
+)
+
+select * from final
