@@ -1,16 +1,16 @@
 -- The rules of the group nights in one statement.
 {{ broken_rules([
+    'dim_groups',
     'fct_nights_apart',
     'fct_sample_values',
-    'int_groups_planned',
     'int_nights_before',
     'int_nights_in_use',
     'int_samples_kept',
     'int_samples_landed',
     'int_streams_adjusted',
     'int_streams_tested',
+    'rpt_alarms',
     'rpt_night_figures',
     'rpt_night_states',
     'rpt_night_verdicts',
-    'rpt_alarms',
 ]) }}

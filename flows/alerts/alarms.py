@@ -1,13 +1,12 @@
 """Settles what is wrong tonight with what was wrong before: an alarm is raised once, stands while it lasts, recovers once.
 
-An alarm is a kind, a place (model, task, strategy, measure or rule) and the run it was compared with. Tonight is compared
-with last night, with the pinned baseline and with the base run of every open alarm (`open_bases`): a drop that stays is no
-news against last night, and stands until its own base run is reached again.
+An alarm is a kind, a place (model, task, strategy, measure or rule) and a run: the first night of an alarm against normal
+nights, or the baseline. How long the former stands the marts say (rpt_night_states).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -18,8 +17,9 @@ from flows.warehouse.rows import frame_of
 from flows.warehouse.sql import sql
 
 Kind = Literal["regressed", "changed", "gate", "unmeasured"]
+Against = Literal["normal_nights", "baseline"]
 Place = tuple[str | None, str | None, str | None, str | None, str | None]
-"""Model, task, strategy, measure and base run of a comparison."""
+"""Model, task, strategy, measure, and the base run of a comparison or the first night of an alarm."""
 
 
 class Key(NamedTuple):
@@ -34,13 +34,17 @@ class Key(NamedTuple):
 
     @property
     def is_compared(self) -> bool:
-        """Returns whether it comes of comparing two runs, and not of the gate."""
+        """Returns whether it comes of holding figures against others, and not of the gate."""
         return self.kind in ("regressed", "changed")
 
     @property
     def place(self) -> Place:
         """Returns where a comparison would say so again."""
         return self[1:]
+
+    def joins(self, other: Key) -> bool:
+        """Returns whether both are of one alarm: the same model, task and strategy, since the same night."""
+        return other.is_compared and self[1:4] == other[1:4] and self.base_run_id == other.base_run_id
 
     def touches(self, other: Key) -> bool:
         """Returns whether model, task and strategy agree; None is any."""
@@ -65,7 +69,8 @@ class Problem:
     strategy: str | None = None
     measure: str | None = None
     base_run_id: str | None = None
-    against: Literal["last_night", "baseline"] = "last_night"
+    compare_with: str | None = None  # the run that the comparison to look at is with
+    against: Against = "normal_nights"
 
     @property
     def key(self) -> Key:
@@ -135,12 +140,6 @@ class Changes:
     recovered: tuple[Recovery, ...] = ()
 
 
-def open_bases(alarms: Iterable[Alarm]) -> tuple[str, ...]:
-    """Returns the runs tonight is compared with to know whether alarms still stand, each once, oldest alarm first."""
-    bases = [alarm.key.base_run_id for alarm in alarms if alarm.key.is_compared]
-    return tuple(dict.fromkeys(base for base in bases if base is not None))
-
-
 def changes(
     open_alarms: Sequence[Alarm],
     problems: Sequence[Problem],
@@ -156,9 +155,9 @@ def changes(
     tonight could not be measured there, or a waiver covers it.
 
     Every problem whose key is not open is raised, once. News is what says something of its own: not a drop against the
-    baseline of a model that also dropped since last night or already has a standing alarm (it is the same drop, seen in
-    one more measure), nor a rule on comparisons, failed or unmeasured, where a comparison has raised an alarm itself. A
-    recovery is news when nothing like it stands.
+    baseline of a model that also dropped against normal nights or already has a standing alarm (it is the same drop, seen in
+    one more measure), nor a measure that joins a standing alarm of its group, nor a rule on comparisons, failed or unmeasured,
+    where a comparison has raised an alarm itself. A recovery is news when nothing like it stands.
     """
     accepted = accepted or {}
     by_key = {problem.key: problem for problem in reversed(problems)}  # of equal keys the first
@@ -217,11 +216,16 @@ def _state(key: Key, problems: Mapping[Key, Problem], recheck: Mapping[Place, st
 def _is_news(problem: Problem, raised: Sequence[Problem], stay: Sequence[Key]) -> bool:
     key = problem.key
     if key.is_compared and problem.against == "baseline":
-        since_last_night = any(
-            other.key.is_compared and other.against == "last_night" and other.model_id == problem.model_id
+        of_tonight = any(
+            other.key.is_compared and other.against == "normal_nights" and other.model_id == problem.model_id
             for other in raised
         )
-        return not since_last_night and not any(other.is_compared and other.model_id == key.model_id for other in stay)
+        return not of_tonight and not any(other.is_compared and other.model_id == key.model_id for other in stay)
+    if key.is_compared:
+        graver = problem.kind == "regressed" and not any(
+            other.kind == "regressed" and key.joins(other) for other in stay
+        )
+        return graver or not any(key.joins(other) for other in stay)
     if _is_rule_on_comparisons(key):
         return not any(other.is_compared and other.touches(key) for other in [*stay, *(item.key for item in raised)])
     return True

@@ -177,9 +177,11 @@ def _verb(group: Sequence[Problem]) -> str:
 
 
 def _compared_block(group: Sequence[Problem]) -> _Block:
-    against = "last night" if any(problem.against == "last_night" for problem in group) else "the baseline"
-    lines = [f"{_models(group)} {_verb(group)} since {against}: {_counted(len(group), 'figure')}"]
+    nights = any(problem.against == "normal_nights" for problem in group)
+    against = "normal nights" if nights else "the baseline"
+    lines = [f"{_models(group)} {_verb(group)} against {against}: {_counted(len(group), 'figure')}"]
     why = WHY.get(group[0].cause or "", "")
+    why = "" if why in (group[0].reason or "") else why  # said once
     reason = safe(group[0].reason or "", WIDTH - len(why) - 10)
     if why or reason:
         lines.append("Why: " + " – ".join(part for part in (why, reason) if part))
@@ -227,7 +229,7 @@ def _place(key: Key, *, with_model: bool = True) -> str:
 def _look(night: Night, groups: Sequence[Sequence[Problem]], kinds: Iterable[str]) -> list[str]:
     run = night.audit_run_id[:ID]
     places = [shown(night.report)] if night.report else []
-    if groups and (base := groups[0][0].base_run_id):
+    if groups and (base := groups[0][0].compare_with):
         places.append(f"promptaudit compare {base[:ID]} {run}")
     if {"gate", "unmeasured"} & set(kinds) or night.exit_code:
         places.append(f"promptaudit check {run}")

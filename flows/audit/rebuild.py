@@ -9,7 +9,7 @@ from flows.comparison.compare import compare_again
 from flows.display.progress import Progress
 from flows.evidence.retain import restore, without_retired
 from flows.marts.publish import publish
-from flows.marts.transform import own_readers, transform
+from flows.marts.transform import judge_nights, own_readers, transform
 from flows.settings import Settings
 from flows.system.child_processes import guarded
 from flows.system.helper_processes import DBT, start
@@ -54,7 +54,8 @@ def rebuild_runs(
         progress.say(f"rebuilding {len(kept)} runs")
         transform(warehouse, kept, "up_to_formats")
         transform(warehouse, kept, "after_formats")
-        return publish(warehouse, kept, compare_again(warehouse, kept))
+        judged = judge_nights(warehouse, kept)
+        return publish(warehouse, list(dict.fromkeys([*kept, *judged])), compare_again(warehouse, kept))
 
 
 def _can_be_read_again(warehouse: Warehouse, audit_run_id: str, progress: Progress) -> bool:

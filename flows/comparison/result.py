@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from flows.display.encode import encoded_property
 from flows.warehouse import Row, Warehouse
 
-VERDICTS = ("regressed", "changed", "improved", "not_comparable", "not_judged", "within_noise")  # the gravest first
+VERDICTS = (
+    "regressed", "changed", "improved", "unconfirmed", "suspect", "not_comparable", "not_judged", "within_noise",
+)  # fmt: skip
+"""Of nights and of comparisons, the gravest first."""
 NEWS = ("regressed", "changed", "improved")
 
 

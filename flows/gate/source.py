@@ -118,6 +118,11 @@ class Source:
         """Returns whether no complete run of the audit that asked all samples is older."""
         return self._before is None
 
+    @cached_property
+    def night(self) -> list[Row]:
+        """Returns what is told of the run's figures against normal nights; none of an import, or of an older publication."""
+        return self.mart("rpt_night_verdicts")
+
     def comparison(self, base_run_id: str) -> list[Row]:
         """Returns the rows of the newest comparison of every model with itself in the base run."""
         pair = {"base": base_run_id, "candidate": self.audit_run_id}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
+from flows.gate.night_rules import check_night, failed_row
 from flows.gate.outcome import RuleResult, RuleRow
 from flows.gate.source import Source
-from flows.gate.value_rules import NAMES, NO_ROW, finite, selects
+from flows.gate.value_rules import NAMES, NO_ROW, selects
 from flows.warehouse import Row
 from models_registry.gate_rules import LAST_NIGHT, VerdictRule
 
@@ -16,10 +17,12 @@ NOT_JUDGED = ("not_comparable", "not_judged")
 
 
 def check_verdicts(rule: VerdictRule, source: Source) -> RuleResult:
-    """Holds the comparison that a rule names against it: no row that it selects may have its verdict.
+    """Holds a night, or the comparison with a run that a rule names, against it: no row that it selects may have its verdict.
 
     On the first night there is no row to have it.
     """
+    if rule.reference == LAST_NIGHT and source.mart("rpt_night_states"):
+        return check_night(rule, source)
     base = source.base_of(rule.reference)
     audit, run = source.run["audit_id"], source.audit_run_id
     if base is None and source.is_first:
@@ -50,7 +53,7 @@ def _result(rule: VerdictRule, source: Source, base: str, comparison: list[Row],
     named = [condition for condition in rule.conditions if condition.column in NAMES]
     rows = [row for row in comparison if rule.is_about(row["measure"]) and all(selects(each, row) for each in named)]
     failed = tuple(
-        _rule_row(row)
+        failed_row(row)
         for row in rows
         if row["verdict"] == rule.verdict and all(selects(each, row) for each in rule.conditions)
     )
@@ -116,19 +119,3 @@ def _silent(rule: VerdictRule, groups: Iterable[Names], rows: list[Row], compari
 
 def _names(row: Row) -> Names:
     return row["model_id"], row["task_id"], row["strategy"]
-
-
-def _rule_row(row: Row) -> RuleRow:
-    return RuleRow(
-        state="failed",
-        measure=row["measure"],
-        **{name: row[name] for name in NAMES},
-        figure=finite(row["difference"]),
-        low=finite(row["difference_low"]),
-        high=finite(row["difference_high"]),
-        base=finite(row["base"]),
-        candidate=finite(row["candidate"]),
-        q_value=finite(row["q_value"]),
-        cause=row["cause"],
-        reason=row["reason"],
-    )

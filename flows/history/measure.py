@@ -19,7 +19,7 @@ from models_registry.mart_columns import mart_columns
 
 Key = tuple[str, str, str | None]  # task, model, strategy
 
-GRAVITY = ("regressed", "changed", "not_comparable", "improved", "within_noise")
+GRAVITY = ("regressed", "changed", "unconfirmed", "not_comparable", "improved", "suspect", "within_noise")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +29,7 @@ class Night:
     strategy: None over all strategies. figure, low, high: as the marts have them; None where they do not exist. n_…: what the
     figure is of; None where the run has no row of the series. is_comparable: whether the figure and that of the last night that
     has one are of equally many samples, variants and asks (`differs` says which are not); None where there is no other figure.
-    verdict, reason: of rpt_run_comparisons against the last night before that did not stop early; None where they were not
-    compared.
+    verdict, reason: of rpt_night_verdicts, against normal nights; None of an import.
     """
 
     audit_id: str

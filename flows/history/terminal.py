@@ -19,7 +19,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 GAP = "·"
 MOST_TABLES = 12
 RUN = 8  # characters of a run's id that tell it apart
-EXPLAINED = {"regressed", "improved", "changed", "not_comparable"}  # verdicts whose reason is printed
+EXPLAINED = {"regressed", "improved", "changed", "unconfirmed", "suspect"}  # verdicts whose reason is printed
 
 
 def renderables_of(history: History) -> Iterator[RenderableType]:

@@ -22,7 +22,7 @@ from flows.warehouse.sql import sql
 from models_registry.mart_columns import dbt_project
 
 Command = Literal["build", "run"]
-Part = Literal["up_to_formats", "after_formats", "comparisons", "pilot", "look"]
+Part = Literal["up_to_formats", "after_formats", "nights", "comparisons", "pilot", "look"]
 
 
 def transform(
@@ -59,6 +59,19 @@ def transform(
     finally:
         if command == "build":
             built(warehouse, audit_run_ids, comparison_ids)
+
+
+def judge_nights(warehouse: Warehouse, audit_run_ids: Sequence[str], *, command: Command = "build") -> list[str]:
+    """Holds each of these nights against the nights before it, and then every later night of their audits; returns them all.
+
+    A night rests on the states of those before it. A build of one run that is the newest of its audit has done so itself, and
+    is returned as it is.
+    """
+    nights = [row["audit_run_id"] for row in warehouse.read(sql("marts", "nights_from"), runs=list(audit_run_ids))]
+    if len(nights) > 1:
+        for night in nights:
+            transform(warehouse, [night], "nights", command=command)
+    return nights
 
 
 def own_readers(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> dict[str, str]:

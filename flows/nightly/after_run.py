@@ -10,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from flows.alerts.alarms import Changes, Problem, open_alarms, open_bases, settle
-from flows.alerts.from_comparisons import problems_of
+from flows.alerts.alarms import Changes, Problem, open_alarms, settle
 from flows.alerts.message import Message, Night, compose
 from flows.alerts.notify import Delivery, notify, report_link
+from flows.alerts.problems import problems_of, problems_of_night
 from flows.audit.run_audit import RunResult
 from flows.comparison.compare import compare, pair_of
 from flows.display.encode import NOT_ENCODED, encoded_property
@@ -30,7 +30,7 @@ from flows.warehouse import Row, Warehouse
 from flows.warehouse.sql import sql
 from models_registry.cards import AuditCard
 
-Against = Literal["last_night", "baseline", "alarm"]
+Against = Literal["normal_night", "baseline"]
 
 _DERIVED = "select audit_run_id from marts.rpt_audit"
 
@@ -44,8 +44,8 @@ class NightResult:
     is_repeated: bool  # this night had been measured and told before: nothing was asked
     run: RunResult
     comparison_ids: tuple[str, ...]
-    verdicts: Mapping[str, int]  # of the comparison with last night
-    has_last_night: bool = field(metadata=NOT_ENCODED)
+    verdicts: Mapping[str, int]  # of its figures against normal nights
+    states: Mapping[str, int]  # of its models, tasks and strategies
     check: GateResult
     changes: Changes = field(metadata=NOT_ENCODED)
     message: Message | None
@@ -111,6 +111,8 @@ class AfterRun:
     against: dict[str, Against] = field(default_factory=dict)
     comparison_ids: list[str] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
+    night: list[Row] = field(default_factory=list)
+    states: list[Row] = field(default_factory=list)
     gate_result: GateResult | None = None
     changes: Changes = field(default_factory=Changes)
     message: Message | None = None
@@ -128,7 +130,7 @@ class AfterRun:
         return self.context.progress
 
     def compare(self) -> None:
-        """Compares the run with last night's, with pinned baselines and with those of open alarms."""
+        """Compares the run with the newest normal night, which says what changed since, and with pinned baselines."""
         warehouse, run, card = self.warehouse, self.audit_run_id, self.context.card
         with self.context.locked():
             self.progress.step("comparing with earlier runs")
@@ -136,6 +138,8 @@ class AfterRun:
                 self.against = _references(warehouse, self.context.audit_id, run)
                 self.comparison_ids = compare(warehouse, [pair_of(base, run, card) for base in self.against])
                 self.rows = warehouse.read(sql("nightly", "compared"), ids=self.comparison_ids)
+                self.night = warehouse.read(sql("nightly", "night"), run=run)
+                self.states = warehouse.read(sql("nightly", "states"), run=run)
 
     def report(self) -> None:
         """Writes the run's page, with what changed."""
@@ -154,8 +158,11 @@ class AfterRun:
         """Settles the alarms, and tells the people of the card what is worth telling."""
         warehouse, run, context, gate = self.warehouse, self.audit_run_id, self.context, self.outcome
         with context.locked(), warehouse.kept_open():
-            worse, verdicts = problems_of(self.rows, self.against)
-            self.changes = settle(warehouse, context.audit_id, run, [*worse, *_gate_problems(gate)], verdicts)
+            baselines = [row for row in self.rows if self.against[row["base_run_id"]] == "baseline"]
+            of_baselines, verdicts = problems_of(baselines)
+            of_night, told = problems_of_night(self.night, open_alarms(warehouse, context.audit_id, run))
+            problems = [*of_night, *of_baselines, *_gate_problems(gate)]
+            self.changes = settle(warehouse, context.audit_id, run, problems, verdicts | told)
             (started,) = warehouse.read(sql("nightly", "started"), run=run)
         night = Night(
             audit_id=context.audit_id,
@@ -191,11 +198,11 @@ class AfterRun:
 
     def result(self, run: RunResult, *, is_repeated: bool) -> NightResult:
         """Returns what came of the night."""
-        last = Counter(row["verdict"] for row in self.rows if self.against[row["base_run_id"]] == "last_night")
+        verdicts, states = Counter(row["verdict"] for row in self.night), Counter(row["state"] for row in self.states)
         return NightResult(
             audit_run_id=self.audit_run_id, audit_id=self.context.audit_id, is_repeated=is_repeated,
             run=replace(run, report=self.page), comparison_ids=tuple(self.comparison_ids),
-            verdicts=dict(sorted(last.items())), has_last_night="last_night" in self.against.values(),
+            verdicts=dict(sorted(verdicts.items())), states=dict(sorted(states.items())),
             check=self.outcome, changes=self.changes, message=self.message, delivery=self.delivery,
             n_retired=self.n_retired,
         )  # fmt: skip
@@ -211,13 +218,11 @@ def in_order(after: AfterRun) -> None:
 
 
 def _references(warehouse: Warehouse, audit_id: str, run: str) -> dict[str, Against]:
-    """Returns the runs tonight is compared with, and as what: last night's, the pinned baselines and those of open alarms."""
-    last = [row["audit_run_id"] for row in warehouse.read(sql("nightly", "last_night"), run=run)]
-    bases: dict[str, Against] = dict.fromkeys(last, "last_night")
-    for row in warehouse.read(sql("nightly", "baselines"), audit=audit_id, run=run):
-        bases.setdefault(row["audit_run_id"], "baseline")
-    for base in open_bases(open_alarms(warehouse, audit_id, run)):
-        bases.setdefault(base, "alarm")
+    """Returns the runs tonight is compared with, and as what: the newest normal nights, and the pinned baselines."""
+    pinned = [row["audit_run_id"] for row in warehouse.read(sql("nightly", "baselines"), audit=audit_id, run=run)]
+    bases: dict[str, Against] = dict.fromkeys(pinned, "baseline")
+    for row in warehouse.read(sql("nightly", "normal_nights"), run=run):
+        bases.setdefault(row["audit_run_id"], "normal_night")
     derived = {row["audit_run_id"] for row in warehouse.read(f"{_DERIVED} group by all")}
     return {base: reference for base, reference in bases.items() if base in derived and base != run}
 

@@ -15,7 +15,7 @@ from prefect.artifacts import (
 )
 
 from flows.alerts.notify import page_link
-from flows.comparison.result import NEWS, run_comparison
+from flows.comparison.result import NEWS
 from flows.display.figures import shown
 from flows.display.progress import Progress
 from flows.gate.formats import markdown
@@ -23,6 +23,7 @@ from flows.nightly.after_run import NightResult
 from flows.report.terminal.scorecard import scorecard_rows
 from flows.settings import Settings
 from flows.warehouse import Warehouse
+from flows.warehouse.sql import sql
 from models_registry.mart_columns import compact_measures
 
 STEPS = 7  # of a night: five of its run, the comparison, and what is told
@@ -79,13 +80,9 @@ def show_artifacts(settings: Settings, result: NightResult, bar: Bar) -> None:
     )  # fmt: skip
     bar.show(
         lambda: create_table_artifact(
-            [
-                _difference(row)
-                for each in result.comparison_ids
-                for row in run_comparison(warehouse, each).measures
-                if row["verdict"] in NEWS
-            ],
-            key=f"comparison-{key}", description="what differs by more than chance",
+            [_difference(row) for row in warehouse.published.read(sql("nightly", "night"), run=result.audit_run_id)
+             if row["verdict"] in NEWS],
+            key=f"comparison-{key}", description="what differs from normal nights",
         )
     )  # fmt: skip
     bar.show(lambda: create_markdown_artifact(markdown(result.check), key=f"gate-{key}", description="the gate"))
@@ -121,7 +118,7 @@ def _figures(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _difference(row: dict[str, Any]) -> dict[str, Any]:
-    names: Sequence[str] = ("verdict", "model_id", "task_id", "strategy", "measure", "cause", "base_run_id")
+    names: Sequence[str] = ("verdict", "model_id", "task_id", "strategy", "measure", "cause", "since_run_id")
     figures = ("base", "candidate", "difference", "difference_low", "difference_high", "q_value")
     return {name: row[name] for name in names} | {name: _rounded(row[name]) for name in figures}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from flows.audit.terminal import lines_of as lines_of_run
@@ -13,18 +14,20 @@ if TYPE_CHECKING:
 
 
 def lines_of(result: NightResult) -> list[str]:
-    """Returns everything a terminal shows of a night: its run, last night, the gate, what was told."""
-    lines = lines_of_run(result.run)
-    against = "no earlier night of this audit is complete and asked all samples"
-    if result.has_last_night:
-        counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in result.verdicts.items())
-        against = counts or "nothing to compare"
-    lines += [f"against last night: {against}", *lines_of_gate(result.check)]
+    """Returns everything a terminal shows of a night: its run, what it is against normal nights, the gate, what was told."""
+    states, verdicts = _counted(result.states), _counted(result.verdicts)
+    lines = [*lines_of_run(result.run), f"against normal nights: {states or 'nothing is known of this run'}"]
+    lines += [f"figures: {verdicts}"] if verdicts else []
+    lines += lines_of_gate(result.check)
     if result.message is not None:
         lines.append(f"told ({result.delivery}): {result.message.title}")
     if result.n_retired:
         lines.append(f"raw rows of {result.n_retired} older runs moved to the archive")
     return lines
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} {word.replace('_', ' ')}" for word, n in counts.items())
 
 
 def lines_of_deployment(deployment: Deployment) -> list[str]:

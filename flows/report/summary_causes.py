@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from flows.alerts.alarms import Alarm, Key, changes
-from flows.alerts.from_comparisons import problems_of, summary
 from flows.alerts.message import WHY, told_together
+from flows.alerts.problems import problems_of, problems_of_night, summary
 from flows.comparison.result import NEWS
 from flows.display.figures import ABSENT, cut, when
 from flows.gate.outcome import GateResult
@@ -56,8 +56,15 @@ def last_comparable(compared: Iterable[Row]) -> list[Row]:
     return ranked[-1] if ranked else []
 
 
+def is_of_nights(row: Row) -> bool:
+    """Returns whether a row is of rpt_night_verdicts, and not of rpt_run_comparisons."""
+    return row["n_nights_normal"] is not None
+
+
 def base_of(row: Row) -> str:
     """Returns with what a comparison compares, in words."""
+    if is_of_nights(row):
+        return f"normal nights, the newest of {when(row['base_started_at'])}"
     run = f"run {row['base_run_id'][:12]} of {when(row['base_started_at'])}"
     return run if row["baseline"] is None else f"baseline {cut(row['baseline'], NAME)}, {run}"
 
@@ -156,10 +163,13 @@ def _alarms(
         Alarm(key=Key(*(row.pop(part) for part in Key._fields)), **row)
         for row in map(dict, copy.if_there(query("alarms_before")))
     ]
-    # what a comparison with an alarm's own base says of it; the gate's rules that fail are told as the outcome
-    problems, verdicts = problems_of(compared, {row["base_run_id"]: "last_night" for row in compared})
-    settled = changes([alarm for alarm in alarms if alarm.key.is_compared], problems, verdicts)
-    told = {row["base_run_id"] for row in last}  # as what moved
+    # what is told of tonight, or of a baseline, says of each; the gate's rules that fail are told as the outcome
+    of_night, told_of_night = problems_of_night((row for row in compared if is_of_nights(row)), alarms)
+    of_baselines, verdicts = problems_of(row for row in compared if not is_of_nights(row))
+    settled = changes(
+        [alarm for alarm in alarms if alarm.key.is_compared], [*of_night, *of_baselines], verdicts | told_of_night
+    )
+    told = {row["since_run_id"] if is_of_nights(row) else row["base_run_id"] for row in last}  # as what moved
     standing = [
         (item.alarm, item.note or item.alarm.summary)
         for item in settled.standing

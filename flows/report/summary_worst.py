@@ -92,13 +92,18 @@ def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
         figure=row["candidate"],
         low=None,
         high=None,
-        figure_id=figure_id("rpt_run_comparisons", row, "candidate"),
+        figure_id=figure_id(mart_of(row), row, "candidate"),
         before=row["base"],
         difference=row["difference"],
         difference_low=row["difference_low"],
         difference_high=row["difference_high"],
         is_of_labels=group is not None and group["sensitivity"] is not None,
     )
+
+
+def mart_of(row: Row) -> str:
+    """Returns the mart that a row of `changes.sql` is of."""
+    return "rpt_night_figures" if row["n_nights_normal"] is not None else "rpt_run_comparisons"
 
 
 def label_of(measure: str) -> str:

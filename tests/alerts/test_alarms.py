@@ -24,7 +24,7 @@ from flows.alerts.alarms import (
     open_bases,
     settle,
 )
-from flows.alerts.from_comparisons import problems_of
+from flows.alerts.problems import problems_of
 from flows.alerts.message import Night, compose, safe
 from flows.warehouse import Warehouse
 

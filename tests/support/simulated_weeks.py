@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from flows.alerts.alarms import Alarm, Problem, changes, open_bases
-from flows.alerts.from_comparisons import problems_of
+from flows.alerts.problems import problems_of
 from tests.udfs.comparison_worlds import (
     MIN_EFFECT,
     MODEL,

@@ -18,7 +18,7 @@ from flows.evidence.verify.chain import RULINGS, landed_since
 from flows.evidence.verify.differences import SealDifference
 from flows.marts.manifest import made_by
 from flows.marts.seal import OF_COMPARISONS, OF_RUNS, Seal, compares, marts, seals
-from flows.marts.transform import transform
+from flows.marts.transform import judge_nights, transform
 from flows.warehouse import Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from flows.warehouse.figure_names import grains
@@ -63,6 +63,7 @@ def check_again(warehouse: Warehouse, differences: Sequence[SealDifference], kep
         try:
             transform(fresh, sorted(runs), "up_to_formats", command="run")
             transform(fresh, sorted(runs), "after_formats", command="run")
+            judge_nights(fresh, sorted(runs), command="run")
             if not gone & bases:
                 derive(fresh, compared, command="run")
         except PromptauditError:  # what cannot be derived proves nothing

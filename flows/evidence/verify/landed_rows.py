@@ -20,7 +20,8 @@ from flows.warehouse.schema import KEYS
 from flows.warehouse.selection import Selection, of_file, of_run
 
 AFTERWARDS = (
-    "comparisons", "baselines", "acceptances", "waivers", "nights", "alarms", "notifications", "retirements", "reports", "erasures",
+    "comparisons", "baselines", "acceptances", "waivers", "nights", "alarms", "notifications", "retirements", "reports",
+    "erasures",
 )  # fmt: skip
 """Tables about a run that is closed: rows of it that no seal has yet are no sign of anything."""
 MOST_BLANK = 100_000  # rows an erasure left that are looked at

@@ -23,8 +23,8 @@ SEVERAL = "several"
 """In place of a run's id and an audit's: a build of more than one run."""
 _CHECKS = ("format_checks", "format_validations")
 _LATER = (*_CHECKS, "verdicts", "judge_controls", "judges")  # lands between the two builds of dbt
-_NOT_LANDED = ("audit_runs", "comparisons", "baselines", "acceptances", "waivers", "nights", "alarms", "notifications", "retirements",
-               "seals", "erasures")  # fmt: skip
+_NOT_LANDED = ("audit_runs", "comparisons", "baselines", "acceptances", "waivers", "nights", "alarms", "notifications",
+               "retirements", "seals", "erasures")  # fmt: skip
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flows.alerts.from_comparisons import figures_of
+from flows.alerts.problems import figures_of
 from flows.comparison.result import NEWS
 from flows.report.summary_worst import UNSCALED, label_of
 from flows.warehouse import Row

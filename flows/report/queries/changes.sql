@@ -1,5 +1,11 @@
--- of several comparisons with one run the newest counts; pinned baselines first, then the newest run
-with requests as (
+-- Against normal nights, where the run is a night; else, and of pinned baselines, of several comparisons with one run the newest.
+with told as (
+    select *
+    from marts.rpt_night_verdicts
+    where audit_run_id = $run and normal_run_id is not null
+),
+
+requests as (
     select
         comparison_id,
         base_run_id,
@@ -26,16 +32,50 @@ bases as (
 
 shown as (
     select * from bases
+    where baseline is not null or not exists (from told)
     order by baseline is null, base_started_at desc nulls last, base_run_id asc limit $most_bases
+),
+
+-- the comparison with the normal night of most figures says what was recorded otherwise
+normal as (
+    select
+        told.normal_run_id,
+        any_value(bases.comparison_id) as comparison_id,
+        any_value(runs.started_at) as base_started_at
+    from told
+    left join bases on told.normal_run_id = bases.base_run_id
+    left join marts.dim_audit_runs as runs on told.normal_run_id = runs.audit_run_id
+    group by told.normal_run_id
+    order by count(*) desc, told.normal_run_id asc
+    limit 1
+),
+
+compared as (
+    select
+        found.*,
+        null::varchar as audit_run_id,
+        null::integer as n_nights_normal,
+        null::varchar as since_run_id,
+        shown.baseline,
+        shown.base_started_at
+    from marts.rpt_run_comparisons as found
+    inner join shown on found.comparison_id = shown.comparison_id
+    where coalesce(found.base_model_id, found.model_id) = found.model_id
+    union all by name
+    select
+        told.* exclude (normal_run_id, n_nights_told),
+        told.audit_run_id as candidate_run_id,
+        told.normal_run_id as base_run_id,
+        told.model_id as base_model_id,
+        coalesce(normal.comparison_id, 'nights') as comparison_id,
+        null::varchar as baseline,
+        normal.base_started_at
+    from told
+    cross join normal
 )
 
-select
-    found.*,
-    shown.baseline,
-    shown.base_started_at
-from marts.rpt_run_comparisons as found
-inner join shown on found.comparison_id = shown.comparison_id
-where coalesce(found.base_model_id, found.model_id) = found.model_id
+select *
+from compared
 order by
-    shown.baseline is null, shown.base_started_at desc nulls last, shown.base_run_id asc, found.task_id asc, found.strategy asc,
-    found.model_id asc, found.measure asc
+    n_nights_normal is null, baseline is null, base_started_at desc nulls last, comparison_id asc, task_id asc, strategy asc,
+    model_id asc, measure asc

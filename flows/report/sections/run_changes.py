@@ -11,13 +11,14 @@ from flows.report.blocks.blocks import Section, by
 from flows.report.sections.columns import table
 from flows.report.sections.compared import COULD_SEE, MART, NAMES, Q, figures, gravest_first
 from flows.report.summary_causes import base_of, last_comparable
+from flows.report.summary_worst import mart_of
 from flows.warehouse import Row
 
 MOST_FINDINGS = 8  # a base
 MOST_TOGETHER = 4  # a finding; all of them stand in the table
 
 
-_COLUMNS = (*NAMES, *figures("This run"), Q, COULD_SEE)
+_COLUMNS = (*NAMES, *figures("This run"), Q)
 
 
 def changes(rows: list[Row]) -> list[Section]:
@@ -27,9 +28,9 @@ def changes(rows: list[Row]) -> list[Section]:
     section = Section(
         "changes",
         "What changed",
-        "This run against earlier ones, on the samples, wordings and asks that both have. Regressed and improved are beyond "
-        "chance and more than the audit's smallest effect; changed: the same questions are answered otherwise than asking "
-        "twice explains.",
+        "This run against normal nights, and against pinned runs, on the samples that both have. Regressed and improved are "
+        "beyond chance and more than the audit's smallest effect, and stand until the figure is back; changed: the same "
+        "questions are answered otherwise than asking twice explains.",
     )
     told = last_comparable(rows)  # as what changed, at the page's beginning
     for own in by_base(rows):
@@ -39,19 +40,12 @@ def changes(rows: list[Row]) -> list[Section]:
         if not news:
             block.absent.append("No measure regressed, changed or improved.")
         block.notes.append(f"{counts_of(own)}.")
-        n_unconfirmed = sum((row["reason"] or "").startswith("not confirmed") for row in own)
-        if n_unconfirmed:
-            block.notes.append(
-                f"{n_unconfirmed} within noise because a third night does not confirm {_them(n_unconfirmed)}."
-            )
         if block.findings and len({row["reason"] for row in news}) > MOST_FINDINGS:
             block.notes.append(f"The first {MOST_FINDINGS} reasons are told; the table has every measure.")
-        block.tables.append(table("Measures compared", _COLUMNS, news or own, MART, n_heads=5))
+        mart = mart_of(own[0])
+        columns = (*_COLUMNS, COULD_SEE) if mart == MART else _COLUMNS
+        block.tables.append(table("Measures compared", columns, news or own, mart, n_heads=5))
     return [section]
-
-
-def _them(n: int) -> str:
-    return "it" if n == 1 else "them"
 
 
 def by_base(rows: list[Row]) -> list[list[Row]]:

@@ -1,6 +1,7 @@
 -- One row per night, model, task and strategy: its place among the nights of one plan, and what the night before left.
 with groups as (
-    select * from {{ ref('int_groups_planned') }}
+    select * exclude (measure_version) from {{ ref('dim_groups') }}
+    where {{ in_this_build() }}
 ),
 
 nights as (

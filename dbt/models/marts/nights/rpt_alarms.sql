@@ -32,7 +32,7 @@ alarmed as (
         strategy,
         plan,
         since,
-        arg_min(audit_run_id, night) as raised_run_id,
+        arg_min(audit_run_id, night) as audit_run_id,
         arg_max(audit_run_id, night) as last_run_id,
         count(*) as n_nights,
         arg_max(memory.alarm, night) as alarm,
@@ -71,6 +71,7 @@ ended as (
 
 final as (
     select
+        alarmed.audit_run_id,
         alarmed.audit_id,
         alarmed.model_id,
         alarmed.task_id,
@@ -83,7 +84,6 @@ final as (
         end as kind,
         list_transform(alarmed.alarm, lambda told: told.measure) as measures,
         firsts.audit_run_id as since_run_id,
-        alarmed.raised_run_id,
         alarmed.last_run_id,
         alarmed.n_nights,
         case

@@ -115,6 +115,7 @@ final as (
         verdict,
         case
             when verdict = 'not_comparable' and state = 'cannot_tell' then 'too few samples were answered'
+            when normal_run_id is null then 'no night of this plan before'
             when verdict = 'not_comparable' then 'fewer than ten samples to hold against normal nights'
             when test.n_nights is null then 'not measured tonight'
             when verdict = 'unconfirmed' then 'one odd night of two: not known yet which'

@@ -82,15 +82,16 @@ final as (
     select
         prompts.audit_run_id,
         runs.audit_id,
-        runs.started_at,
         prompts.model_id,
         prompts.task_id,
         prompts.strategy,
+        runs.started_at,
         md5(concat_ws(chr(2), prompts.model_card, tasks.level, labels.labels, prompts.prompts)) as plan,
         prompts.n_wordings,
         runs.min_effect,
         counted.n_samples,
-        counted.n_samples_counted
+        counted.n_samples_counted,
+        {{ measure_version() }}
     from prompts
     inner join runs using (audit_run_id)
     inner join tasks

@@ -1,0 +1,92 @@
+"""Turns what is told of a night, and of comparisons with baselines, into problems: what is worse, its figures in one line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from flows.alerts.alarms import Against, Alarm, Place, Problem
+from flows.display.figures import in_unit, moved
+from models_registry.mart_columns import compared_unit
+
+Row = Mapping[str, Any]
+WORSE = ("regressed", "changed")
+
+
+def problems_of(rows: Iterable[Row]) -> tuple[list[Problem], dict[Place, str]]:
+    """Returns what is worse than a baseline, in the order of the rows, and the verdict of every comparison.
+
+    Consistency raises no alarm by itself, since noise raises it and a model that is mended loses it: it is told beside
+    another measure of its group that regressed. Verdicts are by place (model, task, strategy, measure, base run) as
+    `flows.alerts.alarms.changes` takes them.
+    """
+    problems, verdicts, rows = [], {}, list(rows)
+    worse = {_group(row) for row in rows if row["verdict"] == "regressed" and row["measure"] != "consistency"}
+    for row in rows:
+        verdicts[*_names(row), row["measure"], row["base_run_id"]] = row["verdict"]
+        if row["verdict"] in WORSE and (row["measure"] != "consistency" or _group(row) in worse):
+            problems.append(_problem(row, row["base_run_id"], row["base_run_id"], "baseline"))
+    return problems, verdicts
+
+
+def problems_of_night(rows: Iterable[Row], alarms: Iterable[Alarm]) -> tuple[list[Problem], dict[Place, str]]:
+    """Returns what is worse than on normal nights, and the verdict of every measure that is in an alarm, or was in an open one.
+
+    `rows` are those of marts.rpt_night_verdicts. An alarm of nights is known by its first night, in the place of a base run. One
+    whose measure is in no alarm any more was accepted, or what is asked changed.
+    """
+    problems, verdicts, tonight = [], {}, {}
+    for row in rows:
+        tonight[*_names(row), row["measure"]] = row["verdict"]
+        if row["since_run_id"] is None:
+            continue
+        verdicts[*_names(row), row["measure"], row["since_run_id"]] = row["verdict"]
+        if row["verdict"] in WORSE:
+            problems.append(_problem(row, row["since_run_id"], row["normal_run_id"], "normal_nights"))
+    for alarm in alarms:
+        if alarm.key.is_compared and alarm.key.place not in verdicts and alarm.key.place[:4] in tonight:
+            verdicts[alarm.key.place] = "accepted"
+    return problems, verdicts
+
+
+def _problem(row: Row, base: str, normal: str | None, against: Against) -> Problem:
+    return Problem(
+        kind=row["verdict"], summary=summary(row), reason=row["reason"], cause=row["cause"], model_id=row["model_id"],
+        task_id=row["task_id"], strategy=row["strategy"], measure=row["measure"], base_run_id=base, compare_with=normal,
+        against=against,
+    )  # fmt: skip
+
+
+def _names(row: Row) -> tuple[Any, ...]:
+    return row["model_id"], row["task_id"], row["strategy"]
+
+
+def _group(row: Row) -> tuple[Any, ...]:
+    return *_names(row), row["base_run_id"]
+
+
+def summary(row: Row) -> str:
+    """Returns a comparison's figures in one line: `0.081 → 0.143, +0.062 [+0.041, +0.083], q 0.001`; what is NULL is left out."""
+    return ", ".join(figures_of(row))
+
+
+def figures_of(row: Row) -> list[str]:
+    """Returns from what to what a measure went, by how much with its interval, and how sure that is, without what is NULL.
+
+    q is of the family of one pair of runs; a measure outside it (label_churn) gives its own p.
+    """
+    unit = compared_unit(row["measure"])
+    parts = [f"{in_unit(row['base'], unit)} → {in_unit(row['candidate'], unit)}"]
+    if _is_known(row["difference"]):
+        parts.append(moved(row["difference"], row["difference_low"], row["difference_high"], unit))
+    for name in ("q", "p"):
+        value = row[f"{name}_value"]
+        if _is_known(value):
+            parts.append(f"{name} {value:.2g}")
+            break
+    return parts
+
+
+def _is_known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)

@@ -1,0 +1,114 @@
+"""Holds what is told of a night, against the normal nights before it, against a rule on verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from flows.gate.outcome import Outcome, RuleResult, RuleRow, State
+from flows.gate.source import Source
+from flows.gate.value_rules import NAMES, NO_ROW, finite, selects
+from flows.warehouse import Row
+from models_registry.gate_rules import VerdictRule
+
+UNKNOWN = ("unconfirmed", "not_comparable")
+
+
+def check_night(rule: VerdictRule, source: Source) -> RuleResult:
+    """Holds a night against a rule: it fails while an alarm of its kind stands in any figure that it selects.
+
+    A night of which too little was answered, and one odd night of two or three, is unmeasured; one without a night of its plan
+    before passes.
+    """
+    named = [condition for condition in rule.conditions if condition.column in NAMES]
+    states = [row for row in source.mart("rpt_night_states") if all(selects(each, row) for each in named)]
+    rows = [row for row in source.night if rule.is_about(row["measure"]) and all(selects(each, row) for each in named)]
+    counted = [row for row in rows if all(selects(each, row) for each in rule.conditions)]
+    command = _command(rows, source)
+    if failed := [row for row in counted if row["verdict"] == rule.verdict]:
+        verb = "is" if len(failed) == 1 else "are"
+        reason = f"{len(failed)} of {len(rows)} figures {verb} {rule.verdict}, {_against(failed)}"
+        return _outcome(rule, "failed", reason, rows, [failed_row(row) for row in failed], command)
+    unknown = [_unknown_row(row, rule) for row in states if row["state"] == "cannot_tell"]
+    unknown += [failed_row(row, "unmeasured") for row in counted if row["verdict"] == "unconfirmed"]
+    if unknown:
+        reason = f"of {len(unknown)} of {len(rows) or len(states)} figures it cannot be told yet"
+        return _outcome(rule, "unmeasured", reason, rows, unknown, command)
+    first = [row for row in states if row["state"] == "first_night"]
+    if states and len(first) == len(states):
+        reason = "no night of what is asked now came before: there is nothing to hold it against"
+        return _outcome(rule, "first_night", reason, rows, [], command)
+    judged = [row for row in rows if row["verdict"] not in UNKNOWN]
+    if not judged:
+        return _outcome(rule, "unmeasured", f"{NO_ROW}, against normal nights", rows, [], command)
+    notes = [f"none of {len(judged)} figures is {rule.verdict}, {_against(judged)}"]
+    if suspects := sum(row["verdict"] == "suspect" for row in counted):
+        notes.append(f"{suspects} not yet beyond chance")
+    if first:
+        notes.append(f"{len(first)} of {len(states)} groups are new and have nothing to be held against")
+    return _outcome(rule, "passed", "; ".join(notes), rows, [], command)
+
+
+def failed_row(row: Row, state: State = "failed") -> RuleRow:
+    """Returns a row of rpt_night_verdicts or rpt_run_comparisons as one that does not pass."""
+    return RuleRow(
+        state=state,
+        measure=row["measure"],
+        **{name: row[name] for name in NAMES},
+        figure=finite(row["difference"]),
+        low=finite(row["difference_low"]),
+        high=finite(row["difference_high"]),
+        base=finite(row["base"]),
+        candidate=finite(row["candidate"]),
+        q_value=finite(row["q_value"]),
+        cause=row["cause"],
+        reason=row["reason"],
+    )
+
+
+def _unknown_row(state: Row, rule: VerdictRule) -> RuleRow:
+    reason = f"{state['n_samples_counted']} of {state['n_samples']} samples were answered"
+    if state["n_samples_counted"] >= 0.8 * state["n_samples"]:
+        reason = f"{state['n_samples_shared']} of {state['n_samples_counted']} samples were asked on normal nights"
+    return RuleRow(
+        state="unmeasured",
+        measure=rule.measure or "every measure",
+        **{name: state[name] for name in NAMES},
+        reason=reason,
+    )
+
+
+def _against(rows: Sequence[Row]) -> str:
+    """Returns what figures are held against, in words: `against 3 to 17 normal nights`."""
+    numbers = [row["n_nights_normal"] for row in rows if row["n_nights_normal"]]
+    if not numbers:
+        return "against normal nights"
+    low, high = min(numbers), max(numbers)
+    if low == high:
+        return f"against {low} normal night{'' if low == 1 else 's'}"
+    return f"against {low} to {high} normal nights"
+
+
+def _command(rows: Sequence[Row], source: Source) -> tuple[str, ...]:
+    """Returns what looks closer: the comparison with the newest normal night of most figures, of those that fail first."""
+    told = [row for row in rows if row["since_run_id"] is not None] or rows
+    (base, _), *_ = Counter(row["normal_run_id"] for row in told).most_common(1) or [(None, 0)]
+    return () if base is None else (f"promptaudit compare {base} {source.audit_run_id}",)
+
+
+def _outcome(  # noqa: PLR0913 - a result
+    rule: VerdictRule,
+    outcome: Outcome,
+    reason: str,
+    rows: Sequence[Row],
+    told: Sequence[RuleRow],
+    command: tuple[str, ...],
+) -> RuleResult:
+    return RuleResult(
+        rule=str(rule),
+        outcome=outcome,
+        reason=reason,
+        n_rows=len(rows),
+        rows=tuple(told),
+        look_closer=() if outcome == "first_night" else command,
+    )
