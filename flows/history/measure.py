@@ -29,8 +29,7 @@ class Night:
     strategy: None over all strategies. figure, low, high: as the marts have them; None where they do not exist. n_…: what the
     figure is of; None where the run has no row of the series. is_comparable: whether the figure and that of the last night that
     has one are of equally many samples, variants and asks (`differs` says which are not); None where there is no other figure.
-    verdict, reason: of rpt_run_comparisons against the last night before that did not stop early; None where they were not
-    compared.
+    verdict, reason: of rpt_run_comparisons against the night before; None where they were not compared.
     """
 
     audit_id: str

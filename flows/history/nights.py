@@ -12,7 +12,6 @@ from flows.warehouse.sql import over, sql
 
 MOST_NIGHTS = 60  # in the report
 COMPARISONS = {"marts.rpt_run_comparisons", "raw.comparisons"}
-STOPPED = "select audit_run_id from raw.looks where is_stopped"
 # column, its word; a figure over fewer of these is another figure (sensitivity above all). Of samples the number planned
 # counts: one that is lost to an error keeps no two nights apart
 DENOMINATORS = (
@@ -28,8 +27,7 @@ class Nights:
     """The last complete runs of an audit up to one of them, oldest first, with figures and verdicts of each.
 
     `runs` has audit_run_id and started_at; `figures` the rows of the query; `verdicts` those of rpt_run_comparisons of each
-    night against the last one before it that did not stop early, by model, task, strategy and measure: none in a warehouse
-    without comparisons.
+    night against the one before it, by model, task, strategy and measure: none in a warehouse without comparisons.
     `before` is the night before the first.
     """
 
@@ -45,9 +43,7 @@ def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
     # one more than is shown: what the oldest shown is compared with
     runs = ask(over("select * from nights order by started_at, audit_run_id", nights=nights), most=limit + 1)
     tables = {row["name"] for row in ask(TABLES)}
-    # an earlier version published no looks
-    stopped = STOPPED if "raw.looks" in tables else "select null::varchar as audit_run_id where false"
-    verdicts = over(sql("history", "verdicts"), nights=nights, stopped=stopped)
+    verdicts = over(sql("history", "verdicts"), nights=nights)
     return Nights(
         runs=runs[-limit:],
         figures=ask(over(figures, nights=nights), most=limit + 1),

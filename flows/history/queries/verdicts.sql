@@ -1,4 +1,4 @@
--- The base of a night is the last one before it that did not stop early, as when a night is compared
+-- The base of a night is the one before it, as when a night is compared
 with pairs as (
     select
         nights.audit_run_id,
@@ -10,7 +10,6 @@ with pairs as (
             own.audit_id = earlier.audit_id
             and earlier.night_number is not null
             and (earlier.started_at, earlier.audit_run_id) < (own.started_at, own.audit_run_id)
-    where earlier.audit_run_id not in (select stopped.audit_run_id from stopped)
     group by all
 ),
 

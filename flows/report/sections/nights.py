@@ -26,7 +26,7 @@ def _size(of: Traced) -> Printed:
 
 
 _COLUMNS = (
-    words("Night", "night"), MODEL, words("Against the last whole night", "against"),
+    words("Night", "night"), MODEL, words("Against the night before", "against"),
     Column("Samples × variants × asks", _size, is_figure=True), figure("Sensitivity", "sensitivity"),
 )  # fmt: skip
 
@@ -36,7 +36,7 @@ class Group:
     """Up to four models of a task and strategy, a colour each, with their rows by night.
 
     part: which of how many models they are. names, dates: of each night by run id, oldest first. verdicts: what comparisons
-    with the last whole night before say of these models, newest first.
+    with the night before say of these models, newest first.
     """
 
     task_id: str
@@ -53,7 +53,7 @@ class Group:
         return [row for row in self.verdicts if row["verdict"] in NEWS]
 
     def runs(self, verdict: str, measure: str | None = None) -> set[tuple[str, str]]:
-        """Returns the (run, model) of which the comparison with the last whole night before has this verdict."""
+        """Returns the (run, model) of which the comparison with the night before has this verdict."""
         return {
             (row["audit_run_id"], row["model_id"])
             for row in self.verdicts
@@ -71,7 +71,7 @@ def trend(data: ReportData) -> list[Section]:
         "Over the nights",
         f"The last {len(nights.runs)} complete runs of this audit, a line a model; bands are 95 % intervals. A line breaks "
         "where a night has no figure or is of other numbers of samples, variants or asks than the one before. A diamond "
-        "marks a figure that regressed against the last whole night before, a dashed rule a night on which answers changed.",
+        "marks a figure that regressed against the night before, a dashed rule a night on which answers changed.",
     )
     figures = [row for row in nights.figures if row["audit_run_id"] != nights.before]
     axes, groups = domains(figures), list(_groups(figures, nights))
