@@ -80,8 +80,8 @@ class Source:
     def base_of(self, reference: str) -> str | None:
         """Returns the run that a rule's reference names; None where there is none.
 
-        `last_night` is the complete run of the audit and origin before this one that asked all samples, `baseline` the
-        run pinned under that name, else the one pinned last, any other word the run pinned under it.
+        `last_night` is the complete run of the audit and origin before this one, `baseline` the run pinned under that
+        name, else the one pinned last, any other word the run pinned under it.
         """
         if reference == LAST_NIGHT:
             return self._before

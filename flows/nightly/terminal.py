@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def lines_of(result: NightResult) -> list[str]:
     """Returns everything a terminal shows of a night: its run, last night, the gate, what was told."""
     lines = lines_of_run(result.run)
-    against = "no earlier night of this audit is complete and asked all samples"
+    against = "no earlier night of this audit is complete"
     if result.has_last_night:
         counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in result.verdicts.items())
         against = counts or "nothing to compare"
