@@ -168,12 +168,6 @@ class AuditCard(Card):
     repetitions: Repetitions = Field(default_factory=Repetitions, description="how often each wording is asked")
     samples: Samples = Field(default_factory=Samples, description="which rows are asked")
     design: GridDesign = Field(default_factory=GridDesign, description="which wordings each row is asked under")
-    stop: Literal["gate", "compare"] | None = Field(
-        None,
-        description="what may stop a run before all samples are asked: `gate` where the rules on values are decided, `compare` "
-        "where the differences from the newest whole run in sensitivity, micro-F1, invalid rate and label churn are too; samples "
-        "are asked in five batches, all wordings of one before the next; default: nothing",
-    )
     format: FormatLimits = Field(default_factory=FormatLimits, description="limits on the answers' format")
     judges: Names = Field((), description="judge cards")
     model_sets: dict[Name, Names] = Field(
@@ -234,7 +228,5 @@ class AuditCard(Card):
         for name in self.samples.by_task:
             if name not in self.tasks:
                 yield f"samples.by_task names '{name}', which the audit does not ask{nearest(name, set(self.tasks))}"
-        if self.stop is not None and self.design.wordings_per_sample is not None:
-            yield "stop needs all wordings of a sample, and design.wordings_per_sample asks some; leave out one of the two"
         if "all" in self.model_sets:
             yield "model_sets: 'all' is the set of all models"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from models_registry.base import Faults
-from models_registry.cards import SELF, Card, ModelCard
+from models_registry.cards import SELF, AuditCard, Card, ModelCard
 from models_registry.errors import CardError, nearest, raise_all
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MAX_ID = 200
 MAX_SHOWN = 60
+GONE: Mapping[tuple[type[Card], str | int], str] = {(AuditCard, "stop"): "; `stop` is gone: use samples.limit"}
 Lines = Mapping[tuple[str | int, ...], int]
 
 
@@ -77,9 +78,8 @@ def _messages(kind: type[Card], name: str, error: ErrorDetails, lines: Lines, wh
     field_path = ".".join(str(part) for part in path)
     if error["type"] == "extra_forbidden":
         model = _model_at(kind, error["loc"][:-1])
-        return [
-            f"{where(name, *path)}: unknown field '{field_path}' of '{name}'{nearest(str(path[-1]), model.model_fields)}"
-        ]
+        hint = GONE.get((model, path[-1])) or nearest(str(path[-1]), model.model_fields)
+        return [f"{where(name, *path)}: unknown field '{field_path}' of '{name}'{hint}"]
     if error["type"] == "missing":
         return [f"{where(name, *path)}: '{name}' needs the field '{field_path}'"]
     is_hidden = bool(

@@ -10,7 +10,6 @@
     'dim_tasks',
     'fct_answer_formats',
     'fct_predictions',
-    'int_batches_asked',
     'int_grids',
     'int_wordings_numbered',
     'stg_engines',

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, stdtrit
+from scipy.special import stdtrit
 
 TAIL = 0.025
 """Probability outside each end of an interval."""
@@ -41,15 +41,6 @@ def t_quantile(degrees_of_freedom: float, tail: float = TAIL) -> float:
     if degrees_of_freedom < 1:
         return np.nan
     return float(stdtrit(degrees_of_freedom, 1 - tail))
-
-
-def lower_bound(n_hits: int, n: int) -> float:
-    """Returns the lower end of the exact 95 % interval of a rate that was seen n_hits times in n; 0 without hits.
-
-    Source:
-        Clopper and Pearson 1934.
-    """
-    return float(betaincinv(n_hits, n - n_hits + 1, TAIL)) if n_hits else 0.0
 
 
 def jackknife_variance(replicates: NDArray[np.float64]) -> float:

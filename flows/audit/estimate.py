@@ -23,11 +23,6 @@ from models_registry.samples import ChosenSamples, Sample
 from models_registry.template_cards import OF_OPTIONS
 
 SHARES = (0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
-STOPS = {
-    "gate": "stop: gate: at most; a model is asked no further samples of a task once the gate's rules about it are decided",
-    "compare": "stop: compare: at most; a model is asked no further samples of a task once the gate's rules about it are decided "
-    "and sensitivity, micro-F1, invalid rate or label churn differs from the newest whole run for certain, or none can any more",
-}
 UNSEEN_INPUT, UNSEEN_OPTION = 400, 40  # characters, where neither data nor card says how long they are
 MEASURED_SAMPLES = 200
 REPHRASING_TOKENS = 60
@@ -54,7 +49,6 @@ def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()
         for name, card in checked.cards.judges.items()
         if card.model is not None
     ]
-    notes += [STOPS[audit.stop]] if audit.stop is not None else []
     notes += ["judges: at most; equal answers to a question are ruled on once"] if judges else []
     lines = [*rows, *rephrasers, *judges]
     total, fixed = _total(lines), _total(rephrasers)

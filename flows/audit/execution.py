@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from flows.audit.design import Design
 from flows.audit.grid import deal_samples
 from flows.audit.infer import infer
 from flows.audit.judge import count_missing_rulings, judge
-from flows.audit.looks import SampleBatches, batches_of
 from flows.audit.meters import meters_of_judges, meters_of_models
 from flows.audit.paraphrase import paraphrase
 from flows.audit.pilot import pilot_design, pilot_variants, refuse_begun
@@ -33,7 +31,6 @@ from flows.warehouse import Warehouse
 from flows.warehouse.sql import sql
 from models_registry.cards import FormatLimits
 from models_registry.errors import MeasureError
-from udfs.designs import N_LOOKS
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,10 +65,7 @@ class Execution:
     is_pilot: bool = False
     askers: AskersSetting = field(default_factory=AskersSetting)
     outcome: Outcome = field(default_factory=Outcome)
-    batches: SampleBatches | None = None
     _variants: tuple[Variant, ...] = ()
-    _first_batch: int = 1
-    _asked_batches: list[int] = field(default_factory=list)
     _compared: list[str] = field(default_factory=list)
 
     @property
@@ -91,37 +85,19 @@ class Execution:
         result = paraphrase(self._purse(), design, anew=self.rephrase, prompts=self.prompts)
         self._variants = tuple(deal_samples(self.warehouse, self.audit_run_id, design, result.variants))
         self.outcome.notes += result.notes
-        self.batches = batches_of(self.warehouse, self.audit_run_id)
-        if self.batches is not None:
-            self._first_batch = self.batches.n_looked + 1
 
-    def to_ask(self) -> Iterator[int]:
-        """Yields the batches of samples that are still to be asked, as long as the looks between them leave somebody to ask."""
-        batches, design = self._batched(), self._designed()
-        yield from tuple(self._asked_batches)  # steps that were taken ahead are taken again
-        for batch in batches.to_ask(design, self._variants, self._first_batch + len(self._asked_batches)):
-            self._asked_batches.append(batch)
-            yield batch
-        self.outcome.notes += [note for note in batches.notes(design) if note not in self.outcome.notes]
-
-    def infer(self, ask: AskBatch = as_it_is, batch: int | None = None) -> None:
-        """Asks every missing cell, or those of the batches of samples up to one, and lands the answers.
-
-        Raises MeasureError where cells have no answer yet.
-        """
+    def infer(self, ask: AskBatch = as_it_is) -> None:
+        """Asks every missing cell and lands the answers; raises MeasureError where cells have no answer yet."""
         design, variants, run = self._designed(), self._variants, self.audit_run_id
         purse = self._purse()
         lander = None
-        if batch is not None:
-            variants = tuple(self._batched().up_to(batch, design, variants))
         if self.is_pilot:
             design, variants = pilot_design(design), tuple(pilot_variants(design, variants))
             refuse_begun(self.warehouse, run, design, variants)
         else:
             lander = lander_of(purse, design, variants, self.askers)
         meters = meters_of_models(design, variants, self.warehouse, run)
-        cells = "cells" if batch is None else f"cells of the batches up to {batch} of {N_LOOKS}"
-        with self.progress.asking(cells, meters) as on_answer:
+        with self.progress.asking("cells", meters) as on_answer:
             result = infer(purse, design, variants, on_answer, ask, lander)
         self.outcome.n_asked += result.n_landed
         self.outcome.notes += result.notes
@@ -129,22 +105,6 @@ class Execution:
         if n_missing:
             msg = f"{n_missing} cells have no answer yet; the same command again asks only them{self._last_try()}"
             raise MeasureError(msg)
-
-    def look(self, number: int) -> None:
-        """Looks at the samples asked by now, and lands who is asked no further."""
-        from flows.audit.stopping import look, rows_of_look  # scipy, which no other step needs
-
-        batches, design = self._batched(), self._designed()
-        groups = batches.running(design, self._variants)
-        self.progress.step(f"looking at {number} of {N_LOOKS} batches")
-        with self.warehouse.kept_open():
-            transform(self.warehouse, [self.audit_run_id], "up_to_formats", command="run")
-            checked = validate(self.warehouse, self.audit_run_id, self.limits)
-            transform(self.warehouse, [self.audit_run_id], "look", command="run")
-            looks = look(batches, design, groups, number, is_measurable=checked.action != "failed")
-        batches.land(rows_of_look(batches, looks, number))
-        n_stopped = sum(each.stops for each in looks)
-        self.progress.say(f"look {number} of {N_LOOKS}: {n_stopped} of {len(groups)} model × task × strategy stop here")
 
     def transform(self, part: Part) -> None:
         """Derives one part of the marts; after the formats were checked the run is complete."""
@@ -216,12 +176,6 @@ class Execution:
             self.compare()
             self.publish()
         self.report()
-
-    def _batched(self) -> SampleBatches:
-        if self.batches is None:
-            msg = "the run never stops early"
-            raise ValueError(msg)
-        return self.batches
 
     def _designed(self) -> Design:
         if self.design is None:

@@ -6,7 +6,6 @@ ended (`prefect_steps`).
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from flows.audit.prefect_steps import (
     kept_at_hand,
 )
 from flows.marts.transform import Part
-from udfs.designs import N_LOOKS
 
 
 @task(name="paraphrase", task_run_name="paraphrase", **STEP)
@@ -38,15 +36,9 @@ def paraphrase(audit_run_id: str) -> State[Any]:
 
 
 @task(name="infer", task_run_name="infer {model_id} {strategy}", **STEP)
-async def infer(audit_run_id: str, model_id: str, strategy: str, batch: str | None = None) -> State[Any]:
-    """Asks every missing cell of a model under one strategy; of a run that may stop early, those of the batches up to one."""
-    return await end_of_batch("infer", audit_run_id, model_id, strategy, *(() if batch is None else (batch,)))
-
-
-@task(name="look", task_run_name="look {number}", **STEP | AGAIN | DERIVES)
-def look(audit_run_id: str, number: str) -> State[Any]:
-    """Looks at what was asked by now, and lands who is asked no further."""
-    return end_of("look", audit_run_id, lambda run: run.look(int(number)), number)
+async def infer(audit_run_id: str, model_id: str, strategy: str) -> State[Any]:
+    """Asks every missing cell of a model under one strategy."""
+    return await end_of_batch("infer", audit_run_id, model_id, strategy)
 
 
 @task(name="transform", task_run_name="transform {part}", **STEP | AGAIN | DERIVES)
@@ -88,13 +80,7 @@ def report(audit_run_id: str) -> State[Any]:
 def ask(execution: Execution, steps: Steps[Execution]) -> None:
     """Takes the steps that ask the models."""
     steps.run(paraphrase)
-    if execution.batches is None:
-        steps.run_batches(infer, execution.infer)
-        return
-    for batch in execution.to_ask():
-        steps.run_batches(infer, functools.partial(execution.infer, batch=batch), f"batch {batch}")
-        if batch < N_LOOKS:
-            steps.run(look, str(batch))
+    steps.run_batches(infer, execution.infer)
 
 
 def measure(execution: Execution, steps: Steps[Execution]) -> None:

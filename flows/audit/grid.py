@@ -31,15 +31,13 @@ def deal_samples(warehouse: Warehouse, audit_run_id: str, design: Design, varian
     return [replace(variant, dealt=landed.get(variant.prompt_variant_id, {})) for variant in variants]
 
 
-def design_row(audit_run_id: str, design: Design, base_run_id: str | None = None) -> dict[str, object]:
-    """Returns the row of raw.designs of a run that opens. Without a run to hold it against, no difference stops it."""
+def design_row(audit_run_id: str, design: Design) -> dict[str, object]:
+    """Returns the row of raw.designs of a run that opens."""
     audit = design.audit
     return {
         "audit_run_id": audit_run_id,
         "twice": audit.repetitions.twice,
         "wordings_per_sample": audit.design.wordings_per_sample,
-        "stop": None if audit.stop == "compare" and base_run_id is None else audit.stop,
-        "base_run_id": base_run_id if audit.stop == "compare" else None,
         "seed": audit.samples.seed,
     }
 

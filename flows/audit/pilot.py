@@ -24,12 +24,6 @@ def pilot_design(design: Design) -> Design:
 
     Raises UsageError for a task of fewer samples.
     """
-    if design.audit.stop is not None:
-        msg = (
-            f"--pilot: audit '{design.audit_id}' may stop early (stop: {design.audit.stop}), in another order than a pilot's; "
-            "pilot the audit without it"
-        )
-        raise UsageError(msg)
     if design.audit.design.wordings_per_sample is not None:
         msg = (
             f"--pilot: audit '{design.audit_id}' asks each sample under some of its wordings alone (design.wordings_per_sample), "

@@ -123,16 +123,16 @@ class Steps(Generic[Work]):
             self._ahead[key] = ended
         ended.settle()
 
-    def run_batches(self, step: Task[..., Any], work: Callable[[AskBatch], None], *parameters: str) -> None:
+    def run_batches(self, step: Task[..., Any], work: Callable[[AskBatch], None]) -> None:
         """Takes a step that asks in batches, each a task; `work` hands them out. Raises what the work raises."""
         before, self._last = self._last, []
 
         async def ask_batch(model_id: str, strategy: str, batch: Batch) -> None:
-            key = (step.name, model_id, strategy, *parameters)
+            key = (step.name, model_id, strategy)
             self._batches[key] = batch
             await self._show(step, key, before)
             if key not in self._taken:
-                await step.fn(self._run, model_id, strategy, *parameters)
+                await step.fn(self._run, model_id, strategy)
             ended = self._taken.pop(key)
             if self.is_ahead:
                 self._ahead[key] = ended
@@ -141,13 +141,13 @@ class Steps(Generic[Work]):
         async def show_all(keys: list[Key]) -> None:
             await asyncio.gather(*(self._show(step, key, before) for key in keys))
 
-        whole = self._ahead.pop((step.name, *parameters), None)
+        whole = self._ahead.pop((step.name,), None)
         if whole is None:
             whole = StepOutcome().do(lambda: work(ask_batch))
         else:
-            asyncio.run(show_all([key for key in self._ahead if key[0] == step.name and key[3:] == parameters]))
+            asyncio.run(show_all([key for key in self._ahead if key[0] == step.name]))
         if self.is_ahead:
-            self._ahead[step.name, *parameters] = whole
+            self._ahead[step.name,] = whole
         self._last = self._last or before
         whole.settle()
 

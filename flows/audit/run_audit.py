@@ -34,9 +34,9 @@ from models_registry.errors import raise_all
 from models_registry.registry import Entry, Registry
 
 CARD_CHANGED = (
-    "the audit's card changed since in limits, seed, resamples, model sets or stop: that holds from the next run, --new"
+    "the audit's card changed since in limits, seed, resamples or model sets: that holds from the next run, --new"
 )
-KEPT = {"format", "seed", "resamples", "model_sets", "stop"}
+KEPT = {"format", "seed", "resamples", "model_sets"}
 """Fields of an audit's card that ask nothing and that a run keeps as they were when it opened."""
 
 

@@ -15,7 +15,6 @@ import polars as pl
 
 from flows.audit.design import Design, used_fields
 from flows.audit.grid import design_row
-from flows.audit.looks import base_run_of, batch_rows
 from flows.audit.manifest import manifest_of
 from flows.audit.prices import price_of
 from flows.system.helper_processes import environment
@@ -179,9 +178,6 @@ def open_run(warehouse: Warehouse, design: Design) -> str:
         for index, sample in enumerate(chosen.samples)
     ]
     audit = design.audit
-    base_run_id = base_run_of(warehouse, design) if audit.stop == "compare" else None
-    own_design = design_row(audit_run_id, design, base_run_id)
-    batches = [] if own_design["stop"] is None else batch_rows(audit_run_id, design)
     warehouse.land([
             (
                 "audit_runs",
@@ -199,8 +195,7 @@ def open_run(warehouse: Warehouse, design: Design) -> str:
                 frame_of("task_labels", [row for n, c in design.tasks.items() for row in label_rows(audit_run_id, n, c)]),
             ),
             ("samples", frame_of("samples", samples)),
-            ("designs", frame_of("designs", [own_design])),
-            ("sample_batches", frame_of("sample_batches", batches)),
+            ("designs", frame_of("designs", [design_row(audit_run_id, design)])),
         ],
     )  # fmt: skip
     return audit_run_id

@@ -12,7 +12,6 @@ from flows.marts.transform import Command, transform
 from flows.system.keys import content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
-from flows.warehouse.run_names import stopped_runs
 from flows.warehouse.sql import sql
 from models_registry.cards import AuditCard
 from models_registry.errors import UsageError
@@ -138,15 +137,13 @@ def confirming_night(warehouse: Warehouse, pair: Pair) -> str | None:
     """Returns the night that has to confirm a verdict on two nights of an audit; None without one.
 
     It is the last published night before the older of the two that asked what the older one asked; without such a night the
-    last one between the two that asked what the newer one asked. A night that stopped early is none: it asked fewer samples.
+    last one between the two that asked what the newer one asked.
     Two models, two audits, imports and trials have none.
     """
     if pair.base_model_id is not None:
         return None
     runs = [pair.base_run_id, pair.candidate_run_id]
-    rows = warehouse.published.read(
-        sql("comparison", "confirming_night"), runs=runs, stopped=stopped_runs(warehouse.published.read)
-    )
+    rows = warehouse.published.read(sql("comparison", "confirming_night"), runs=runs)
     return rows[0]["audit_run_id"] if rows else None
 
 

@@ -23,8 +23,7 @@ DEEPEST = 3  # models below the figure; the JSON has all
 ANSWER = (
     "prediction_id", "model_id", "sample_id", "variant_index", "repetition", "answer_status", "label", "completion",
 )  # fmt: skip
-DESIGN = ("twice", "wordings_per_sample", "stop", "base_run_id", "seed")
-LOOK = ("model_id", "task_id", "strategy", "look", "subject", "decision", "figure", "low", "high", "is_stopped")
+DESIGN = ("twice", "wordings_per_sample", "seed")
 DEALT = ("prompt_variant_id", "repetition", "n_samples")
 VARIANT = (
     "prompt_variant_id", "variant_index", "paraphrase_temperature", "variation", "setting", "instruction", "prompt",
@@ -79,13 +78,8 @@ def tree_of(trace: Trace) -> Tree:
     _add_prompts(top, trace)
     orders = raw["option_orders"]
     _add_rows(top, f"options of {len(orders):,} samples and variants in another order than the data", orders, ORDER)
-    if raw["grid"] or raw["sample_batches"]:
-        _add_rows(top, "design", raw["designs"], DESIGN)
-    if raw["sample_batches"]:
-        batches = [{**row, "n_samples": len(row["sample_ids"])} for row in raw["sample_batches"]]
-        _add_rows(top, f"{len(batches)} batches of samples", batches, ("task_id", "batch", "n_samples"))
-        _add_rows(top, f"{len(raw['looks'])} rows of looks between batches", raw["looks"], LOOK)
     if raw["grid"]:
+        _add_rows(top, "design", raw["designs"], DESIGN)
         dealt = [{**row, "n_samples": len(row["sample_ids"])} for row in raw["grid"]]
         _add_rows(top, f"{len(dealt)} asks of a part of the samples", dealt, DEALT)
     rulings = raw.get("verdicts", [])

@@ -120,21 +120,14 @@ def pin_run(  # noqa: PLR0913 - what is said
     """Makes a complete run the baseline of its audit under a name, in place of the one that was, and publishes.
 
     Raises:
-        UsageError: the name could be read as something else: a run's id, `latest`, `last_night`, an audit; or the run stopped
-            before all samples were asked.
+        UsageError: the name could be read as something else: a run's id, `latest`, `last_night`, an audit.
     """
     warehouse = Warehouse(settings.warehouse)
     named = resolve(warehouse, run or LATEST)
     _refuse_name(name, {known.audit_id for known in complete_runs(warehouse)})
     why = _reason(reason) if reason is not None else None
     with source_of(warehouse, named.audit_run_id) as source:
-        before, is_stopped = source.pinned(name), source.is_stopped
-    if is_stopped:
-        msg = (
-            f"run {named.audit_run_id} stopped before all samples were asked, and a baseline is a whole run: pin an earlier "
-            "one, or one that is run without `stop`"
-        )
-        raise UsageError(msg)
+        before = source.pinned(name)
     row = {
         "audit_run_id": named.audit_run_id, "audit_id": named.audit_id, "name": name, "reason": why,
         "pinned_at": now or this_instant(),

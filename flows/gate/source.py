@@ -9,7 +9,6 @@ from functools import cached_property
 
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
-from flows.warehouse.run_names import stopped_runs
 from flows.warehouse.sql import sql
 from models_registry.errors import UsageError, nearest
 from models_registry.gate_columns import COMPARISONS
@@ -81,8 +80,8 @@ class Source:
     def base_of(self, reference: str) -> str | None:
         """Returns the run that a rule's reference names; None where there is none.
 
-        `last_night` is the complete run of the audit and origin before this one that asked all samples, `baseline` the
-        run pinned under that name, else the one pinned last, any other word the run pinned under it.
+        `last_night` is the complete run of the audit and origin before this one, `baseline` the run pinned under that
+        name, else the one pinned last, any other word the run pinned under it.
         """
         if reference == LAST_NIGHT:
             return self._before
@@ -101,21 +100,12 @@ class Source:
 
     @cached_property
     def _before(self) -> str | None:
-        rows = self._of("marts.dim_audit_runs", sql("gate", "night_before"), **self.run, stopped=self._stopped)
+        rows = self._of("marts.dim_audit_runs", sql("gate", "night_before"), **self.run)
         return rows[0]["audit_run_id"] if rows else None
-
-    @cached_property
-    def is_stopped(self) -> bool:
-        """Returns whether the run stopped before all samples were asked."""
-        return self.audit_run_id in self._stopped
-
-    @cached_property
-    def _stopped(self) -> list[str]:
-        return stopped_runs(lambda query, /, **values: self._read(query, values))
 
     @property
     def is_first(self) -> bool:
-        """Returns whether no complete run of the audit that asked all samples is older."""
+        """Returns whether no complete run of the audit is older."""
         return self._before is None
 
     @cached_property

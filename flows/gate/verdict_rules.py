@@ -26,7 +26,7 @@ def check_verdicts(rule: VerdictRule, source: Source) -> RuleResult:
     base = source.base_of(rule.reference)
     audit, run = source.run["audit_id"], source.audit_run_id
     if base is None and source.is_first:
-        reason = f"no run of '{audit}' before this one is complete and asked all samples: there is nothing to compare it with"
+        reason = f"no run of '{audit}' before this one is complete: there is nothing to compare it with"
         return RuleResult(rule=str(rule), outcome="first_night", reason=reason)
     if base is None:  # only a baseline can be missing now
         command = f"promptaudit pin RUN {shlex.quote(rule.reference)}"

@@ -22,7 +22,7 @@ from flows.warehouse.sql import sql
 from models_registry.mart_columns import dbt_project
 
 Command = Literal["build", "run"]
-Part = Literal["up_to_formats", "after_formats", "nights", "comparisons", "pilot", "look"]
+Part = Literal["up_to_formats", "after_formats", "nights", "comparisons", "pilot"]
 
 
 def transform(
@@ -44,11 +44,7 @@ def transform(
     readers = trusted_readers(own_readers(warehouse, audit_run_ids)) if part in ("up_to_formats", "pilot") else []
     known = user_cache.read(_built_by(warehouse))
     stands = known is not None and known == _shape(warehouse)
-    how = (
-        (f"{part}_without_views", "--vars", "{marts_stand: true}")
-        if stands and part not in ("pilot", "look")
-        else (part,)
-    )
+    how = (f"{part}_without_views", "--vars", "{marts_stand: true}") if stands and part != "pilot" else (part,)
     try:
         dbt(
             warehouse, command, "--selector", *how,

@@ -50,16 +50,7 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     "option_orders": {
         "audit_run_id": TEXT, "prompt_variant_id": TEXT, "sample_id": TEXT, "option_order": pl.List(WHOLE),
     },
-    "designs": {
-        "audit_run_id": TEXT, "twice": REAL, "wordings_per_sample": WHOLE, "stop": TEXT, "base_run_id": TEXT,
-        "seed": pl.Int64(),
-    },
-    "sample_batches": {"audit_run_id": TEXT, "task_id": TEXT, "batch": WHOLE, "sample_ids": pl.List(TEXT)},
-    "looks": {
-        "audit_run_id": TEXT, "model_id": TEXT, "task_id": TEXT, "strategy": TEXT, "look": WHOLE, "subject": TEXT,
-        "n_samples": WHOLE, "decision": TEXT, "figure": REAL, "low": REAL, "high": REAL, "is_stopped": YES,
-        "looked_at": TIME,
-    },
+    "designs": {"audit_run_id": TEXT, "twice": REAL, "wordings_per_sample": WHOLE, "seed": pl.Int64()},
     "grid": {"audit_run_id": TEXT, "prompt_variant_id": TEXT, "repetition": WHOLE, "sample_ids": pl.List(TEXT)},
     "predictions": {
         "audit_run_id": TEXT, "prediction_id": TEXT, "model_id": TEXT, "task_id": TEXT, "prompt_variant_id": TEXT,

@@ -16,8 +16,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from flows.warehouse import Ask, Warehouse
-from flows.warehouse.schema import TABLES
+from flows.warehouse import Warehouse
 from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
 
@@ -121,13 +120,6 @@ def _published_runs(warehouse: Warehouse) -> list[PublishedRun]:
         "from marts.dim_audit_runs order by started_at desc, audit_run_id desc"
     )
     return [PublishedRun(**row) for row in rows]
-
-
-def stopped_runs(ask: Ask) -> list[str]:
-    """Returns the runs that stopped before all samples were asked; a copy that an earlier version published has no looks."""
-    if "raw.looks" not in {row["name"] for row in ask(TABLES)}:
-        return []
-    return [row["audit_run_id"] for row in ask("select distinct audit_run_id from raw.looks where is_stopped")]
 
 
 def models_of(warehouse: Warehouse, audit_run_id: str) -> set[str]:

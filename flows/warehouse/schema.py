@@ -53,8 +53,6 @@ KEYS: dict[str, tuple[str, ...]] = {
     "option_orders": (*_BY_RUN, "prompt_variant_id", "sample_id"),
     "designs": _BY_RUN,
     "grid": (*_BY_RUN, "prompt_variant_id", "repetition"),
-    "sample_batches": (*_BY_RUN, "task_id", "batch"),
-    "looks": (*_BY_RUN, "model_id", "task_id", "strategy", "look", "subject"),
     "predictions": (*_BY_RUN, "prediction_id"),
     "attempts": (*_BY_RUN, "prediction_id", "attempted_at"),
     "rephrasings": (*_BY_RUN, "rephrasing_id"),

@@ -110,32 +110,7 @@ create table if not exists raw.designs (
     audit_run_id varchar not null,
     twice double, -- share of the samples of a wording asked once that it is asked for again; null: none
     wordings_per_sample integer, -- how many wordings each sample is asked under; null: all
-    stop varchar, -- gate or compare: what may stop it before all samples are asked; null: nothing
-    base_run_id varchar, -- the run that it is compared with at its looks
     seed bigint not null -- of what is dealt
-);
-
-create table if not exists raw.sample_batches ( -- of a run that may stop before all samples are asked
-    audit_run_id varchar not null,
-    task_id varchar not null,
-    batch integer not null, -- from 1, in the order in which they are asked
-    sample_ids varchar[] not null
-);
-
-create table if not exists raw.looks ( -- what such a run saw after each batch but the last
-    audit_run_id varchar not null,
-    model_id varchar not null,
-    task_id varchar not null,
-    strategy varchar not null,
-    look integer not null, -- the batches asked by then
-    subject varchar not null, -- a rule of the gate, or a measure compared with the base run; none where neither is about it
-    n_samples integer not null, -- asked by then
-    decision varchar, -- passed or failed, moved or quiet; null: more samples have to tell
-    figure double, -- of a rule the figure it is about, of a measure the difference from the base run
-    low double, -- of the interval that decided, which is wider than that of all samples
-    high double,
-    is_stopped boolean not null, -- whether the group is asked no further
-    looked_at timestamp not null
 );
 
 create table if not exists raw.grid (

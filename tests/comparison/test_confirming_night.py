@@ -10,12 +10,11 @@ from tests.support.handmade_warehouse import Gated, run_id
 
 FIRST, SECOND, THIRD, FOURTH, EDITED = "abcde"  # nights of one audit; before the last of them its prompt was edited
 TRIAL, IMPORT, ELSEWHERE = "123"
-STOPPED = "6"  # before the third night
 
 
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    """Five whole nights of one audit, a day apart, one that stopped early, and what is none of its nights or has no figures."""
+    """Five nights of one audit, a day apart, and what is none of its nights or has no figures."""
     made = Gated(tmp_path_factory.mktemp("nights"))
     for days, name in enumerate((EDITED, FOURTH, THIRD, SECOND, FIRST), start=1):
         made.row("rpt_audit", made.run(name, hours=24 * days, plan="edited" if name == EDITED else "p"))
@@ -24,8 +23,6 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     made.row("rpt_audit", made.run(ELSEWHERE, hours=84, audit="other"))
     made.row("rpt_audit", made.run("4", hours=84, state="running"))
     made.run("5", hours=84)
-    made.row("rpt_audit", made.run(STOPPED, hours=84))
-    made.stopped(run_id(STOPPED))
     return Warehouse(made.published())
 
 
@@ -41,8 +38,6 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
         (FIRST, FOURTH, THIRD),
         (FOURTH, EDITED, THIRD),
         (FIRST, EDITED, None),  # what is between asked something else than the newer one
-        (SECOND, STOPPED, FIRST),
-        (FIRST, STOPPED, SECOND),
         (FIRST, FIRST, None),
         (THIRD, IMPORT, None),
         (THIRD, TRIAL, None),

@@ -189,6 +189,13 @@ def test_a_view_that_says_something_else_is_named_in_each_place(gated: Gated) ->
     assert told(verify(Warehouse(gated.warehouse)))[0] == ("gone", "view marts.rpt_latest", "the warehouse", "")
 
 
+def test_tables_of_an_earlier_version_are_no_difference(gated: Gated) -> None:
+    for table in ("looks", "sample_batches"):
+        change(gated.warehouse, f"create table raw.{table} (audit_run_id varchar)")
+    sealed_night(gated)
+    assert verify(Warehouse(gated.warehouse)).findings == []
+
+
 def test_an_id_that_is_sql_is_no_run(gated: Gated, tmp_path: Path) -> None:
     sealed_night(gated)
     hostile = f"x'); copy (select 1) to '{tmp_path}/written'; select 1 from (select '1"

@@ -266,7 +266,7 @@ def test_the_known_columns_are_the_contracts(columns: Columns) -> None:
     numbers = {name for name, data_type in contract.items() if data_type in ("double", "integer", "bigint")}
     # every figure has a unit, and whatever else tells rows apart can be named in a rule
     assert set(contract) - set(columns.names) == OF_TABLE.get(columns.table, {"audit_run_id", "measure_version"})
-    assert set(columns.flags) == {"is_degenerate", "is_of_few_models", "is_stopped"} & set(contract)
+    assert set(columns.flags) == {"is_degenerate", "is_of_few_models"} & set(contract)
     for kind, names in (("varchar", columns.keys), ("boolean", columns.flags)):
         assert {contract[name] for name in names} <= {kind}
     assert {*columns.figures, *columns.temperatures} <= numbers

@@ -90,13 +90,6 @@ class Gated:
         names = {name: value for name, value in NAMES.items() if name in contract(table)}
         self._pending.append((f"marts.{table}", {"audit_run_id": run, **names, **columns}))
 
-    def stopped(self, run: str) -> None:
-        """A look that stopped a run early."""
-        look = {
-            **NAMES, "audit_run_id": run, "look": 1, "subject": "none", "n_samples": 1, "is_stopped": True, "looked_at": now()
-        }  # fmt: skip
-        self._pending.append(("raw.looks", look))
-
     def compared(  # what was asked for, and what came of it
         self,
         base: str,

@@ -29,20 +29,6 @@ def killed_between_answers(folder: Path, provider: Provider, n_answered: int, *a
     assert provider.n_requests == n_answered
 
 
-def killed_when_it_says(folder: Path, said: str, *arguments: str, **extra: str) -> None:
-    """Runs a command and kills it as soon as a line of its progress says this."""
-    running = start(folder, *arguments, **extra)
-    assert running.stderr is not None
-    lines = []
-    for line in running.stderr:
-        lines.append(line)
-        if said in line:
-            break
-    else:
-        raise AssertionError("".join(lines))
-    _kill(running)
-
-
 def kept(folder: Path) -> int:
     """Answers that have landed or wait in the spool; one may be in both, and counts once."""
     rows = query(folder / "warehouse/audit.duckdb", "select prediction_id from raw.predictions")

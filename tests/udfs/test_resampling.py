@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import beta
 
 from udfs.resampling import (
     bearing_samples,
     chunks,
     generator,
-    lower_bound,
     n_effective,
     percentile_interval,
     resampled_units,
@@ -83,9 +81,3 @@ def test_a_variance_of_two_parts() -> None:
     assert two_part_half_width(3.0, 0.0, 30, 3) == pytest.approx(np.sqrt(3) * t_quantile(30))
     assert two_part_half_width(0.0, 0.0, 30, 3) == 0
     assert np.isnan(two_part_half_width(3.0, np.nan, 30, 3))
-
-
-def test_the_lower_bound_of_a_rate_is_exact() -> None:
-    assert lower_bound(0, 20) == 0
-    assert lower_bound(20, 20) == pytest.approx(0.025 ** (1 / 20))
-    assert lower_bound(5, 17) == pytest.approx(beta.ppf(0.025, 5, 13))

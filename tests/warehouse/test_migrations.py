@@ -37,7 +37,7 @@ NEW = {
     7: ("format_validations",),
     8: (),
     9: (),
-    10: ("designs", "grid", "sample_batches", "looks"),
+    10: ("designs", "grid"),
     11: ("option_orders",),
     12: (),
     13: ("acceptances",),

@@ -7,8 +7,6 @@ renamed as (
         audit_run_id,
         twice,
         wordings_per_sample,
-        stop,
-        base_run_id,
         seed
     from source
 )

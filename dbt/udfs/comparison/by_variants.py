@@ -62,11 +62,11 @@ def by_variants(
         return ByVariants(undefined, undefined, np.nan, none)
     p_value, error = _exchanged(figures, stratum, difference, p_samples, seed, n_resamples)
     if (stratum != SAME_WORDING).any():
-        first, second = (without_each(half, n_slots) for half in figures.halves())
+        first, second = (_without_each(half, n_slots) for half in figures.halves())
         shared_by_halves = [_jackknife_covariance(*rows) for rows in zip(first, second, strict=True)]
         return ByVariants(p_value, error, 2 * (n_slots - 1), np.maximum(shared_by_halves, 0.0))
     if n_slots < MIN_EXCHANGED:
-        less_one = without_each(figures, n_slots)
+        less_one = _without_each(figures, n_slots)
         for k, row in enumerate(less_one[:, 1] - less_one[:, 0]):
             if not np.isnan(row).any():
                 error[k] = np.sqrt(jackknife_variance(row))
@@ -81,7 +81,7 @@ def _t_test(size: float, error: float, degrees_of_freedom: int) -> float:
     return float(2 * stdtr(degrees_of_freedom, -size / error)) if error > 0 else 0.0
 
 
-def without_each(figures: Figures, n_slots: int) -> Floats:
+def _without_each(figures: Figures, n_slots: int) -> Floats:
     """Returns the figures of either run without each of its variants, of shape (n_measures, 2, n_slots)."""
     without = 1 - np.eye(n_slots)
     nothing = np.zeros_like(without)

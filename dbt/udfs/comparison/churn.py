@@ -43,7 +43,7 @@ def label_churn(labels: NDArray[np.int16], n_classes: int) -> Churn:
         unknown and with it all but `across`; unless that is 0, with nothing to explain: then churn 0, p 1. Below
         two samples all that needs a deviation is NaN.
     """
-    by_sample = churn_by_sample(labels, n_classes)
+    by_sample = _churn_by_sample(labels, n_classes)
     n, mean_across = len(by_sample.across), float(np.maximum(by_sample.across.mean(), 0.0))
     if np.isnan(by_sample.within).any():
         if np.abs(by_sample.across).max() < 1e-12:
@@ -59,7 +59,7 @@ class SampleChurn(NamedTuple):
     within: Floats  # NaN throughout where no cell is asked twice
 
 
-def churn_by_sample(labels: NDArray[np.int16], n_classes: int) -> SampleChurn:
+def _churn_by_sample(labels: NDArray[np.int16], n_classes: int) -> SampleChurn:
     """Returns the figures of the samples whose means `label_churn` compares; samples without a cell that counts have none.
 
     The arguments are those of `label_churn`.

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from udfs.comparison.alphas import Alphas
 from udfs.comparison.answers_table import AnswersTable
-from udfs.comparison.by_variants import without_each
-from udfs.comparison.churn import churn_by_sample
 from udfs.comparison.figures import Figures, Floats
 from udfs.comparison.lattice import lattice_of
 from udfs.comparison.matching import SAME_WORDING
@@ -23,36 +19,6 @@ def measured(table: AnswersTable, numbers: Floats, level: Level) -> list[Figures
     """Returns the measures that the table's answers allow; those that are computed together are one `Figures`."""
     alphas = (_intra(table, numbers, level), _inter(table, numbers, level))
     return [*_means(table), *(figures for figures in alphas if figures is not None)]
-
-
-class MeanDifference(NamedTuple):
-    """The difference of a mean over samples between two runs, candidate less base, taken apart.
-
-    Attributes:
-        by_sample: shape (n_samples of the measure,), what each sample says; their mean is the difference.
-        without_wording: shape (n_slots,), the difference without each wording; empty where wordings are not exchanged.
-    """
-
-    by_sample: Floats
-    without_wording: Floats
-
-
-def mean_differences(table: AnswersTable) -> dict[str, MeanDifference]:
-    """Returns the differences that `compare_answers` gives of the measures that are means over samples.
-
-    Returns:
-        Of `sensitivity`, `micro_f1`, `invalid_rate` and `label_churn` those that the table allows.
-    """
-    found = {}
-    for figures in _means(table):
-        less_one = without_each(figures, table.n_slots)[0] if table.n_slots > 1 else np.empty((2, 0))
-        found[figures.names[0]] = MeanDifference(figures.differences_by_sample(), less_one[1] - less_one[0])
-    churn = churn_by_sample(table.labels, table.n_classes)
-    if not np.isnan(churn.within).any():
-        found["label_churn"] = MeanDifference(churn.across - churn.within, np.empty(0))
-    elif not churn.across.any():  # nothing is to be explained, by noise or by change
-        found["label_churn"] = MeanDifference(churn.across, np.empty(0))
-    return {measure: difference for measure, difference in found.items() if len(difference.by_sample)}
 
 
 def _means(table: AnswersTable) -> list[Shares | Rates]:

@@ -53,20 +53,6 @@ class Rates:
         first, second = (Rates(self.names, self._value[:, start::2], self._is_given[:, start::2]) for start in (0, 1))
         return first, second
 
-    def differences_by_sample(self) -> Floats:
-        """Returns what each sample says of the difference of means, second run less first, of shape (n_samples,).
-
-        Their mean is the difference of the means. In a full table they are means over variants; with cells missing each of
-        a sample's deviations from its variant's mean weighs as much more as the variant has fewer samples.
-        """
-        moved, is_given = (pair[self.n_units // 2 :] for pair in (self._value, self._is_given))
-        moved = np.where(is_given, moved - self._value[: self.n_units // 2], 0.0)
-        is_asked, given = is_given.any(axis=1), is_given.any(axis=0)
-        moved, is_given = moved[is_asked][:, given], is_given[is_asked][:, given]
-        share = is_given.mean(axis=1, keepdims=True)
-        mean = moved.mean(axis=1, keepdims=True) / share
-        return np.asarray(mean.mean() + (np.where(is_given, moved - mean, 0.0) / share).mean(axis=0))
-
     def _of_sums(self, totals: Floats) -> Floats:
         sums, counts = np.split(totals, 2, axis=1)
         return self._figures(sums / np.maximum(counts, 1), (counts > 0).astype(np.float64))

@@ -150,11 +150,6 @@ class Shares:
         first, second = (self._figures(nats[run], n[run], distances[run], n_pairs[run]) for run in (0, 1))
         return first, second
 
-    def differences_by_sample(self) -> Floats:
-        """Returns by how much each sample's sensitivity differs, second run less first, of shape (n_samples,)."""
-        first, second = self._nats[:, self._is_defined > 0] * self._scale
-        return np.asarray(second - first)
-
     def _given(self, taken: NDArray[np.float32], samples: slice, number: int | None) -> NDArray[np.int64]:
         """How many of the variants taken each sample has, shape (n_draws, n), or (1, 1) where it is one number."""
         if number is not None:

@@ -25,7 +25,7 @@ from flows.audit.check_cards.cards import (
 )
 from flows.audit.check_cards.code import check_code, named_code
 from flows.audit.check_cards.data import altered_templates, check_data, check_templates, data_lacking, unread_data
-from flows.audit.check_cards.design import check_design, check_stop
+from flows.audit.check_cards.design import check_design
 from flows.audit.check_cards.judges import altered_rubrics, check_judges
 from flows.audit.check_cards.models import check_prices, check_recorded, lacking_engines
 from flows.audit.check_cards.rephrasings import check_rephrasings, refused_rephrasings, unreworded_templates
@@ -51,7 +51,6 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_templates,  # after the data
     check_variations,  # likewise
     check_design,  # likewise
-    check_stop,
 )
 """Each gives every error it finds; beside them stands what a card alone refuses when it is loaded."""
 

@@ -59,49 +59,8 @@ def needs_full_grid(cards: AuditCards) -> str | None:
     """Returns why every sample of an audit has to be asked under every wording, beside its measures; None where it need not."""
     if cards.rephraser is not None and cards.rephraser.is_self:
         return "each model has wordings of its own"
-    if cards.audit.stop is not None:
-        return f"stop: {cards.audit.stop} needs all wordings of a sample"
     measures = ((index, _needing_all(parse_rule(text))) for index, text in enumerate(cards.audit.gate))
     return next((f"gate.{index} is about {name}" for index, name in measures if name is not None), None)
-
-
-def check_stop(cards: AuditCards) -> Errors:
-    """Yields an error unless what may stop the audit early can be decided from some of the samples."""
-    audit, audit_id = cards.audit, cards.audit_id
-    if audit.stop is None:
-        return
-    rules = [parse_rule(text) for text in audit.gate]
-    if audit.stop == "gate" and not any(isinstance(rule, ValueRule) for rule in rules):
-        yield CardError(
-            f"{cards.where('audits', audit_id, 'stop')}: stop: gate stops where rules of the gate on values are decided, and it "
-            "has none; add one, such as sensitivity_corrected_high <= 0.2, or write stop: compare"
-        )
-    unlabelled = [name for name, task in cards.tasks.items() if task.kind == "open_ended"]
-    if audit.stop == "compare" and unlabelled:
-        yield CardError(
-            f"{cards.where('audits', audit_id, 'stop')}: stop: compare watches measures of labels, and open task "
-            f"'{unlabelled[0]}' has none; leave it out, or give the task an audit of its own"
-        )
-    for index, rule in enumerate(rules):
-        where = cards.where("audits", audit_id, "gate", index)
-        if isinstance(rule, ValueRule) and not _can_be_decided(rule):
-            yield CardError(
-                f"{where}: gate.{index}: a run that may stop early decides rules on figures that have an interval, of one model, "
-                f"task and strategy, and {rule.column} is none; leave out the rule or stop: {audit.stop}"
-            )
-        elif audit.stop == "gate" and not isinstance(rule, ValueRule):
-            yield CardError(
-                f"{where}: gate.{index}: '{rule}' is about a difference, which stop: gate does not wait for; write stop: compare"
-            )
-
-
-def _can_be_decided(rule: ValueRule) -> bool:
-    """Whether a look can decide a rule: its figure has an interval, and its rows are of a model, task and strategy."""
-    is_of_groups = {"model_id", "task_id", "strategy"} <= set(rule.columns.keys)
-    is_of_models = any(
-        each.column == "scope" and each.value == "inter_model" for each in (*rule.implied, *rule.conditions)
-    )
-    return is_of_groups and not is_of_models and rule.columns.interval_of(rule.figure) is not None
 
 
 def _n_wordings(cards: AuditCards, task_id: str, task: TaskCard) -> int | None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from flows.audit.pilot import LEAST_SAMPLES, LEAST_WORDINGS
 from flows.warehouse import Published, Warehouse
-from flows.warehouse.run_names import resolve, stopped_runs
+from flows.warehouse.run_names import resolve
 from flows.warehouse.sql import over, sql
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
@@ -95,7 +95,7 @@ def kind_of(measure: str) -> Kind:
 
 
 def source_run(warehouse: Warehouse, audit_id: str, name: str | None) -> SourceRun:
-    """Returns the run that is named, else the newest of an audit that is a pilot or complete; one that stopped early at need.
+    """Returns the run that is named, else the newest of an audit that is a pilot or complete.
 
     Raises:
         DataError: the audit has no such run yet.
@@ -105,12 +105,7 @@ def source_run(warehouse: Warehouse, audit_id: str, name: str | None) -> SourceR
     if name is not None:
         named = [run for run in (*complete, *pilots) if run.audit_run_id.startswith(name)]
         return named[0] if len(named) == 1 else _named(warehouse, audit_id, name, complete)
-    stopped = frozenset(stopped_runs(warehouse.published.read) if complete else ())
-    newest = max(
-        (*complete, *pilots),
-        key=lambda run: (run.audit_run_id not in stopped, run.started_at, run.audit_run_id),
-        default=None,
-    )
+    newest = max((*complete, *pilots), key=lambda run: (run.started_at, run.audit_run_id), default=None)
     if newest is None:
         msg = (
             f"{warehouse} has no answers to audit '{audit_id}' to plan from: `promptaudit run {audit_id} --pilot` asks "

@@ -1,5 +1,4 @@
 -- The order of the two does not count: exchanged they are confirmed by the same night.
--- One that stopped early asked fewer samples than they did, and confirms nothing.
 -- A run whose rules changed is open until it is derived again: raw.audit_runs says so, its marts do not
 with nights as (
     select
@@ -32,13 +31,10 @@ select nights.audit_run_id
 from nights
 inner join pair using (audit_id)
 where
-    not list_contains($stopped::varchar[], nights.audit_run_id)
-    and (
-        (nights.night_number < pair.older_number and nights.plan_fingerprint = pair.older_plan)
-        or (
-            nights.night_number between pair.older_number + 1 and pair.newer_number - 1
-            and nights.plan_fingerprint = pair.newer_plan
-        )
+    (nights.night_number < pair.older_number and nights.plan_fingerprint = pair.older_plan)
+    or (
+        nights.night_number between pair.older_number + 1 and pair.newer_number - 1
+        and nights.plan_fingerprint = pair.newer_plan
     )
 order by nights.night_number < pair.older_number desc, nights.night_number desc
 limit 1

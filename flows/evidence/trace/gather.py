@@ -28,7 +28,6 @@ BESIDE = {  # the tables that describe what was asked, and the columns by which 
     "models": ("model_id",), "tasks": ("task_id",), "task_labels": ("task_id",), "samples": ("task_id", "sample_id"),
     "prompt_variants": ("prompt_variant_id",), "designs": (), "grid": ("prompt_variant_id",),
     "option_orders": ("prompt_variant_id", "sample_id"),
-    "sample_batches": ("task_id",), "looks": ("model_id", "task_id", "strategy"),
 }  # fmt: skip
 OF_ROW = ("model_id", "task_id", "strategy", "prompt_variant_id", "sample_id")
 CHECKS = "select * from raw.format_checks where list_contains($runs, audit_run_id) order by all limit $most"

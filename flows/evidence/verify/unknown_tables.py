@@ -13,13 +13,16 @@ from flows.warehouse.figure_names import grains
 from flows.warehouse.rows import SCHEMAS
 from flows.warehouse.sql import sql
 
+RAW = {*SCHEMAS, "schema_versions", "sample_batches", "looks"}
+"""Tables of raw that this version makes, and two that earlier ones made and nobody reads any more."""
+
 
 def check_tables(place: Place) -> list[SealDifference]:
     """Returns tables and views where readers look that neither this version makes nor any seal has as a mart.
 
     A table of marts that an older version made and sealed waits for the next build.
     """
-    ours = {"marts": _sealed(place.chain) | grains().keys(), "raw": {*SCHEMAS, "schema_versions"}, "main": set[str]()}
+    ours = {"marts": _sealed(place.chain) | grains().keys(), "raw": RAW, "main": set[str]()}
     differs = partial(SealDifference, kind="added", where=place.where, detail="no version of promptaudit makes it")
     tables = place.con.execute(sql("evidence", "tables")).fetchall()
     unknown = [(schema, name, is_view) for schema, name, is_view in tables if name not in ours[schema]]

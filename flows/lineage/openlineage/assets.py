@@ -14,7 +14,6 @@ from flows.warehouse.figure_names import grains
 _LANDED: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "paraphrase": (("prompt_variants", "grid", "option_orders"), ("tasks", "samples", "designs")),
     "infer": (("predictions", "attempts"), ("models", "samples", "prompt_variants", "grid", "option_orders")),
-    "look": (("looks",), ("predictions", "sample_batches", "designs")),
     "validate": (("format_checks", "format_validations"), ("predictions",)),
     "judge": (("verdicts",), ("predictions",)),
 }

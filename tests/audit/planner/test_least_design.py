@@ -198,7 +198,6 @@ def test_a_full_grid_is_offered_where_an_incomplete_one_saves_nothing(folder: Pa
 ALL_WORDINGS = [
     ('  gate: ["sensitivity_high <= 0.3"]\n', "gate.0 is about sensitivity_high"),
     ('  gate: ["invalid_rate <= 0.1", "no regressed on consistency"]\n', "gate.1 is about consistency"),
-    ("  stop: compare\n", "stop: compare needs all wordings of a sample"),
 ]
 
 

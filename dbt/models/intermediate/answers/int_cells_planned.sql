@@ -1,5 +1,5 @@
 -- One row per run, model, prompt variant and repetition: how many samples it is asked for, and whether that is a part of those
--- that the wording is asked for. Of a run that may stop early, the samples of the batches that it asks.
+-- that the wording is asked for.
 with variants as (
     select
         *,
@@ -23,44 +23,14 @@ grid as (
     where {{ in_this_build() }}
 ),
 
-batches as (
-    select * from {{ ref('stg_sample_batches') }}
-    where {{ in_this_build() }}
-),
-
-batches_asked as (
-    select * from {{ ref('int_batches_asked') }}
-    where {{ in_this_build() }}
-),
-
-batch_of_samples as (
-    select
-        audit_run_id,
-        task_id,
-        batch,
-        unnest(sample_ids) as sample_id
-    from batches
-),
-
-samples_in_batches as (
-    select
-        samples.audit_run_id,
-        samples.task_id,
-        samples.sample_id,
-        batch_of_samples.batch
-    from samples
-    left join batch_of_samples using (audit_run_id, task_id, sample_id)
-),
-
 asked_for_all as (
     select
         variants.audit_run_id,
         variants.prompt_variant_id,
         variants.repetition,
-        samples_in_batches.batch,
         count(*) as n_samples
     from variants
-    inner join samples_in_batches using (audit_run_id, task_id)
+    inner join samples using (audit_run_id, task_id)
     anti join grid using (audit_run_id, prompt_variant_id, repetition)
     group by all
 ),
@@ -77,11 +47,10 @@ asked_for_some as (
         dealt.audit_run_id,
         dealt.prompt_variant_id,
         dealt.repetition,
-        samples_in_batches.batch,
         count(*) as n_samples
     from dealt
     inner join variants using (audit_run_id, prompt_variant_id, repetition)
-    inner join samples_in_batches using (audit_run_id, task_id, sample_id)
+    inner join samples using (audit_run_id, task_id, sample_id)
     group by all
 ),
 
@@ -99,7 +68,7 @@ planned as (
         variants.strategy,
         variants.prompt_variant_id,
         variants.repetition,
-        sum(asked.n_samples)::bigint as n_planned
+        asked.n_samples as n_planned
     from variants
     inner join models
         on
@@ -110,14 +79,6 @@ planned as (
             variants.audit_run_id = asked.audit_run_id
             and variants.prompt_variant_id = asked.prompt_variant_id
             and variants.repetition = asked.repetition
-    left join batches_asked
-        on
-            variants.audit_run_id = batches_asked.audit_run_id
-            and models.model_id = batches_asked.model_id
-            and variants.task_id = batches_asked.task_id
-            and variants.strategy = batches_asked.strategy
-    where asked.batch is null or asked.batch <= batches_asked.n_batches
-    group by all
 ),
 
 final as (

@@ -27,16 +27,6 @@ grid as (
     where {{ in_this_build() }}
 ),
 
-batches as (
-    select * from {{ ref('stg_sample_batches') }}
-    where {{ in_this_build() }}
-),
-
-batches_asked as (
-    select * from {{ ref('int_batches_asked') }}
-    where {{ in_this_build() }}
-),
-
 labels_counted as (
     select * from {{ ref('int_labels_counted') }}
     where {{ in_this_build() }}
@@ -108,17 +98,7 @@ dealt as (
     group by all
 ),
 
-batch_of_samples as (
-    select
-        audit_run_id,
-        task_id,
-        batch,
-        unnest(sample_ids) as sample_id
-    from batches
-),
-
--- a repetition that is dealt to some samples is an ask of these alone, the others are asks of every sample, and of a run that may
--- stop early nothing is an ask of a batch that was not asked
+-- a repetition that is dealt to some samples is an ask of these alone, the others are asks of every sample
 asks as (
     select
         variants.*,
@@ -128,9 +108,7 @@ asks as (
     inner join samples using (audit_run_id, task_id)
     left join dealt_repetitions using (audit_run_id, prompt_variant_id)
     left join dealt using (audit_run_id, prompt_variant_id, sample_id)
-    left join batch_of_samples using (audit_run_id, task_id, sample_id)
-    left join batches_asked using (audit_run_id, model_id, task_id, strategy)
-    where n_asks > 0 and (batch_of_samples.batch is null or batch_of_samples.batch <= batches_asked.n_batches)
+    where n_asks > 0
 ),
 
 answered as (

@@ -9,15 +9,6 @@ sets as (
     where {{ in_this_build() }}
 ),
 
--- models that were asked different samples have no places among each other
-stopped as (
-    select distinct
-        audit_run_id,
-        task_id
-    from {{ ref('int_batches_asked') }}
-    where is_stopped and {{ in_this_build() }}
-),
-
 ranked as (
     select
         accuracies.audit_run_id,
@@ -31,8 +22,6 @@ ranked as (
         accuracies.accuracy_scored
     from accuracies
     inner join sets using (audit_run_id, model_id)
-    anti join stopped
-        on accuracies.audit_run_id = stopped.audit_run_id and accuracies.task_id = stopped.task_id
 ),
 
 measured as (

@@ -152,7 +152,6 @@ final as (
         counted.strategy,
         coalesce(samples_measured.n_samples, 0) as n_samples,
         designs.n_samples as n_samples_planned,
-        designs.is_stopped,
         counted.n_variants,
         designs.wordings_per_sample,
         counted.n_variants_quarantined,

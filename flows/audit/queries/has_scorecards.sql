@@ -1,3 +1,0 @@
-select table_name
-from information_schema.tables
-where table_schema = 'marts' and table_name = 'rpt_audit'
