@@ -24,8 +24,8 @@ from flows.alerts.alarms import (
     open_bases,
     settle,
 )
-from flows.alerts.problems import problems_of
 from flows.alerts.message import Night, compose, safe
+from flows.alerts.problems import problems_of
 from flows.warehouse import Warehouse
 
 FIRST = datetime(2026, 11, 1, 2, 0)
