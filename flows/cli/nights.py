@@ -20,6 +20,7 @@ from flows.cli.app import (
     state,
 )
 from flows.warehouse import Warehouse
+from models_registry.errors import UsageError
 
 WIDTH = 130  # of a table that no terminal shows
 
@@ -32,7 +33,7 @@ def nightly(
         typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Begin another night, even if the last one is recent."),
     ] = False,
 ) -> int:
-    """Continue or start tonight's run, compare it with last night, check its gate, report, and send messages."""
+    """Continue or start tonight's run, hold it against normal nights, check its gate, report, and send messages."""
     from flows.nightly.night import night
     from flows.nightly.terminal import lines_of
     from flows.settings import registry_of
@@ -151,14 +152,33 @@ def check(
 def accept(
     run: RunName,
     reason: Annotated[str, typer.Option(help="Why the failure is accepted.")],
-    until: Annotated[str, typer.Option(help="The end of the waiver: a day, which is included, or an instant in UTC.")],
+    until: Annotated[
+        str | None,
+        typer.Option(help="Waive what fails until then instead: a day, which is included, or an instant in UTC."),
+    ] = None,
+    false: Annotated[
+        bool, typer.Option("--false", help="The alarms were of chance: their nights are as normal as those before.")
+    ] = False,
+    model: ModelOption = None,
+    task: TaskOption = None,
+    strategy: StrategyOption = None,
 ) -> None:
-    """Accept the failures of a run's gate for a while: waive each failed rule and row."""
+    """Accept what a run fails: end its alarms, whose nights are the new normal, or waive each failed rule and row for a while."""
     from flows.gate.accept import waive_run
     from flows.gate.check_named import rules_of
-    from flows.gate.terminal import lines_of_accepted
+    from flows.gate.end_alarms import end_alarms
+    from flows.gate.terminal import lines_of_accepted, lines_of_ended
     from flows.warehouse.run_names import resolve
 
+    chosen = {"model_id": model, "task_id": task, "strategy": strategy}
+    if until is None:
+        settings = state.settings()
+        ended = end_alarms(settings, run, reason, state.progress(), chosen=chosen, is_false=false)
+        show(ended, "\n".join(lines_of_ended(ended)))
+        return
+    if false or any(chosen.values()):
+        msg = "--until waives every row that fails: --false, --model, --task and --strategy are for ending alarms"
+        raise UsageError(msg)
     settings, registry = state.load()
     rules = rules_of(registry, resolve(Warehouse(settings.warehouse), run).audit_id)
     result = waive_run(settings, run, reason, until, state.progress(), **rules)

@@ -72,7 +72,7 @@ def waive_run(  # noqa: PLR0913 - what is said, and what the gate is
         UsageError: the run fails nothing, the reason is empty, or the end is past or more than a year away.
     """
     moment = now or this_instant()
-    why = _reason(reason)
+    why = reason_of(reason)
     valid_until = _until(until, moment)
     warehouse = Warehouse(settings.warehouse)
     named = resolve(warehouse, run or LATEST)
@@ -125,7 +125,7 @@ def pin_run(  # noqa: PLR0913 - what is said
     warehouse = Warehouse(settings.warehouse)
     named = resolve(warehouse, run or LATEST)
     _refuse_name(name, {known.audit_id for known in complete_runs(warehouse)})
-    why = _reason(reason) if reason is not None else None
+    why = reason_of(reason) if reason is not None else None
     with source_of(warehouse, named.audit_run_id) as source:
         before = source.pinned(name)
     row = {
@@ -141,7 +141,8 @@ def pin_run(  # noqa: PLR0913 - what is said
     )
 
 
-def _reason(text: str) -> str:
+def reason_of(text: str) -> str:
+    """Returns why something is accepted, on one line; raises UsageError where nothing, or too much, is said."""
     reason = " ".join(text.split())
     if not reason or len(reason) > MAX_REASON:
         msg = f"--reason: 1 to {MAX_REASON} characters say why, for whoever reads it later"

@@ -24,6 +24,9 @@ def check_night(rule: VerdictRule, source: Source) -> RuleResult:
     states = [row for row in source.mart("rpt_night_states") if all(selects(each, row) for each in named)]
     rows = [row for row in source.night if rule.is_about(row["measure"]) and all(selects(each, row) for each in named)]
     counted = [row for row in rows if all(selects(each, row) for each in rule.conditions)]
+    ended = {_group(alarm): alarm["reason"] for alarm in source.ended_alarms}
+    accepted = [row for row in counted if row["verdict"] == rule.verdict and _group(row) in ended]
+    counted = [row for row in counted if row not in accepted]
     command = _command(rows, source)
     if failed := [row for row in counted if row["verdict"] == rule.verdict]:
         verb = "is" if len(failed) == 1 else "are"
@@ -38,12 +41,14 @@ def check_night(rule: VerdictRule, source: Source) -> RuleResult:
     if states and len(first) == len(states):
         reason = "no night of what is asked now came before: there is nothing to hold it against"
         return _outcome(rule, "first_night", reason, rows, [], command)
-    judged = [row for row in rows if row["verdict"] not in UNKNOWN]
-    if not judged:
+    judged = [row for row in rows if row["verdict"] not in UNKNOWN and row not in accepted]
+    if not judged and not accepted:
         return _outcome(rule, "unmeasured", f"{NO_ROW}, against normal nights", rows, [], command)
     notes = [f"none of {len(judged)} figures is {rule.verdict}, {_against(judged)}"]
     if suspects := sum(row["verdict"] == "suspect" for row in counted):
         notes.append(f"{suspects} not yet beyond chance")
+    if accepted:
+        notes.append(f"{len(accepted)} accepted: {ended[_group(accepted[0])]}")
     if first:
         notes.append(f"{len(first)} of {len(states)} groups are new and have nothing to be held against")
     return _outcome(rule, "passed", "; ".join(notes), rows, [], command)
@@ -64,6 +69,10 @@ def failed_row(row: Row, state: State = "failed") -> RuleRow:
         cause=row["cause"],
         reason=row["reason"],
     )
+
+
+def _group(row: Row) -> tuple[str, ...]:
+    return tuple(row[name] for name in NAMES)
 
 
 def _unknown_row(state: Row, rule: VerdictRule) -> RuleRow:

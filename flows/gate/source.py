@@ -113,6 +113,12 @@ class Source:
         """Returns what is told of the run's figures against normal nights; none of an import, or of an older publication."""
         return self.mart("rpt_night_verdicts")
 
+    @cached_property
+    def ended_alarms(self) -> list[Row]:
+        """Returns the alarms that a person ended after this run, which is the last night of them."""
+        query = sql("gate", "ended_alarms")
+        return self._of("marts.rpt_alarms", query, run=self.audit_run_id)
+
     def comparison(self, base_run_id: str) -> list[Row]:
         """Returns the rows of the newest comparison of every model with itself in the base run."""
         pair = {"base": base_run_id, "candidate": self.audit_run_id}

@@ -10,6 +10,7 @@ from models_registry.mart_columns import compared_unit
 
 if TYPE_CHECKING:
     from flows.gate.accept import AcceptResult, PinResult
+    from flows.gate.end_alarms import EndedAlarms
     from flows.gate.outcome import GateResult, RuleResult, RuleRow
 
 MOST_ROWS = 20  # of a rule; data has them all
@@ -76,6 +77,17 @@ def lines_of_accepted(result: AcceptResult) -> list[str]:
     return [
         f"run {result.audit_run_id}: {rows} {until}: {cut(result.reason)}",
         *(f"  {cut(rule, MAX_RULE)}" for rule in result.rules),
+    ]
+
+
+def lines_of_ended(result: EndedAlarms) -> list[str]:
+    """Returns which alarms a person ended, and what is normal from now on."""
+    n = len(result.alarms)
+    alarms = "1 alarm" if n == 1 else f"{n} alarms"
+    normal = "as normal as those before, since it was of chance" if result.is_false else "the new normal"
+    return [
+        f"run {result.audit_run_id}: {alarms} ended, whose nights are {normal}: {cut(result.reason)}",
+        *(f"  {' / '.join(cut(name, MAX_NAME) for name in names)}" for names in result.alarms),
     ]
 
 

@@ -21,11 +21,10 @@ from flows.alerts.alarms import (
     Waiver,
     changes,
     open_alarms,
-    open_bases,
     settle,
 )
 from flows.alerts.message import Night, compose, safe
-from flows.alerts.problems import problems_of
+from flows.alerts.problems import problems_of, problems_of_night
 from flows.warehouse import Warehouse
 
 FIRST = datetime(2026, 11, 1, 2, 0)
@@ -41,6 +40,7 @@ def drop(measure: str = "micro_f1", base: int = 3, **parts: object) -> Problem:
         "kind": "regressed", "summary": "0.900 → 0.800, -0.100 [-0.140, -0.060], q 0.001",
         "reason": "served model m-1 → m-2", "cause": "provider_changed_the_model", "model_id": "gpt",
         "task_id": "question_type", "strategy": "simple", "measure": measure, "base_run_id": run(base),
+        "compare_with": run(2),
     }  # fmt: skip
     return Problem(**given_parts | parts)
 
@@ -198,11 +198,6 @@ def test_a_waiver_silences_what_it_was_given_for_and_nothing_later() -> None:
     assert changes([opened(gate())], [], {}, [of_gate]).waived == (opened(gate()),)
 
 
-def test_open_bases_are_each_compared_once() -> None:
-    alarms = [opened(drop(base=3)), opened(drop("sensitivity", base=3)), opened(gate()), opened(drop(base=1))]
-    assert open_bases(alarms) == (run(3), run(1))
-
-
 places = st.tuples(
     st.sampled_from(["gpt", "llama"]), st.sampled_from(["micro_f1", "sensitivity"]), st.integers(1, 3), st.booleans()
 )
@@ -224,7 +219,7 @@ def test_every_alarm_is_raised_before_it_stands_and_ends_once(nights: list[tuple
     alarms: list[Alarm] = []
     for night, (found, said) in enumerate(nights, start=1):
         findings = [
-            drop(measure, base, model_id=model, against="baseline" if is_baseline else "last_night")
+            drop(measure, base, model_id=model, against="baseline" if is_baseline else "normal_nights")
             for model, measure, base, is_baseline in found
         ]
         recheck = {
@@ -243,7 +238,8 @@ def test_every_alarm_is_raised_before_it_stands_and_ends_once(nights: list[tuple
             a.key for a in stands if a.key in {f.key for f in findings}
         }
         assert set(result.news) <= set(result.raised)
-        assert bool(result.news) or not any(finding.against == "last_night" for finding in result.raised)
+        own = [finding for finding in result.raised if finding.against == "normal_nights"]
+        assert bool(result.news) or all(any(finding.key.joins(alarm.key) for alarm in stands) for finding in own)
         alarms = stands + [opened(finding, night) for finding in result.raised]
 
 
@@ -257,15 +253,44 @@ def row(**columns: object) -> dict[str, object]:
     } | columns  # fmt: skip
 
 
-def test_findings_are_worse_rows_against_last_night_and_the_baseline() -> None:
+def told(since: int | None = 3, **columns: object) -> dict[str, object]:
+    """A row of a night, whose alarm began so."""
+    return row(**{"since_run_id": None if since is None else run(since), "normal_run_id": run(2)} | columns)
+
+
+def test_what_is_below_a_baseline_is_a_problem() -> None:
+    rows = [row(), row(measure="sensitivity", verdict="improved"), row(measure="pss_inter", verdict="not_comparable")]
+    findings, recheck = problems_of(rows)
+    assert findings == [drop(base=3, against="baseline", compare_with=run(3))]
+    assert recheck["gpt", "question_type", "simple", "sensitivity", run(3)] == "improved"
+
+
+def test_what_is_worse_than_on_normal_nights_is_known_by_the_first_night_of_its_alarm() -> None:
     rows = [
-        row(), row(base_run_id=run(1)), row(base_run_id=run(2)), row(measure="sensitivity", verdict="improved"),
-        row(measure="pss_inter", verdict="not_comparable", difference=None),
-    ]  # fmt: skip
-    findings, recheck = problems_of(rows, {run(3): "last_night", run(1): "baseline", run(2): "alarm"})
-    assert findings == [drop(base=3), drop(base=1, against="baseline")]
-    assert len(recheck) == 5
-    assert recheck["gpt", "question_type", "simple", "micro_f1", run(2)] == "regressed"
+        told(),
+        told(None, measure="sensitivity", verdict="suspect"),
+        told(measure="pss_inter", verdict="within_noise"),
+    ]
+    findings, recheck = problems_of_night(rows, [])
+    assert findings == [drop(base=3)]
+    assert recheck == {
+        ("gpt", "question_type", "simple", "micro_f1", run(3)): "regressed",
+        ("gpt", "question_type", "simple", "pss_inter", run(3)): "within_noise",
+    }
+
+
+def test_an_alarm_whose_measure_is_in_none_any_more_was_accepted() -> None:
+    old, other = opened(drop(base=3)), opened(drop(base=3, model_id="llama"))
+    _, recheck = problems_of_night([told(None, verdict="within_noise")], [old, other])
+    assert recheck == {old.key.place: "accepted"}  # of the other model nothing is known tonight
+
+
+def test_a_measure_that_joins_an_alarm_is_no_news() -> None:
+    found = changes([opened(drop())], [drop(), drop("sensitivity")], verdicts(drop(), "regressed"))
+    assert (found.raised, found.news) == ((drop("sensitivity"),), ())
+    churned = opened(drop("label_churn", kind="changed"))
+    graver = changes([churned], [drop("label_churn", kind="changed"), drop()], {})
+    assert graver.news == (drop(),)
 
 
 def test_a_night_that_is_mended_is_no_regression() -> None:
@@ -273,14 +298,14 @@ def test_a_night_that_is_mended_is_no_regression() -> None:
         row(verdict="improved"), row(measure="sensitivity", verdict="improved"), row(measure="consistency"),
         row(measure="label_churn", verdict="within_noise"),
     ]  # fmt: skip
-    findings, _ = problems_of(rows, {run(3): "last_night"})
+    findings, _ = problems_of(rows)
     assert not findings
 
 
 def test_consistency_is_told_beside_another_measure_that_regressed() -> None:
-    findings, _ = problems_of([row(measure="consistency"), row()], {run(3): "last_night"})
+    findings, _ = problems_of([row(measure="consistency"), row()])
     assert [finding.measure for finding in findings] == ["consistency", "micro_f1"]
-    alone, _ = problems_of([row(measure="consistency"), row(model_id="other")], {run(3): "last_night"})
+    alone, _ = problems_of([row(measure="consistency"), row(model_id="other")])
     assert [finding.measure for finding in alone] == ["micro_f1"]
 
 
@@ -306,7 +331,7 @@ def test_consistency_is_told_beside_another_measure_that_regressed() -> None:
     ],
 )  # fmt: skip
 def test_a_comparison_in_one_line(columns: dict[str, object], summary: str) -> None:
-    ((found,), _) = problems_of([row(**columns)], {run(3): "last_night"})
+    ((found,), _) = problems_of([row(**columns)])
     assert found.summary == summary
 
 
@@ -470,7 +495,7 @@ def test_the_message_of_a_regression() -> None:
         [
             "Audit nightly, night of 2026-11-04, run 000000000000",
             "",
-            "gpt regressed since last night: 14 figures",
+            "gpt regressed against normal nights: 14 figures",
             "Why: the provider changed the model – served model m-1 → m-2",
             *(f"- question_type / simple / {measure}: {figures}" for measure in measures[:8]),
             "- and 6 more",

@@ -18,7 +18,7 @@ from flows.history.terminal import line as line_of
 from flows.marts.publish import publish
 from flows.warehouse import Warehouse
 from models_registry.errors import UsageError, WarehouseError
-from tests.support.imported_nights import AUDIT, FIRST, Verdict, change, compare, fresh
+from tests.support.imported_nights import AUDIT, FIRST, Verdict, change, fresh, tell
 from tests.support.published_copy import table
 
 Figures = st.lists(st.none() | st.floats(-10, 10), max_size=40)
@@ -176,37 +176,32 @@ def test_a_sample_that_is_lost_keeps_no_nights_apart(tmp_path_factory: pytest.Te
     assert "23 of 24 × 4 × 2" in printed(history(Warehouse(warehouse), "sensitivity", **ONE), 160)
 
 
-def test_verdicts_are_of_the_night_right_before_and_the_newest_of_them(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+def test_verdicts_are_of_the_night_and_its_measure(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory, 5)
     small = "harbour-small"
-    compare(
+    tell(
         warehouse,
         runs,
         [
-            Verdict(2, small, "within_noise", "nothing that was recorded changed"),
-            Verdict(3, small, "regressed", "asked again, with more draws", minute=9),
-            Verdict(3, small, "within_noise", "asked first"),
-            Verdict(4, small, "regressed", "of the first night", base=0),
+            Verdict(2, small, "within_noise", "tonight, against 2 normal nights"),
+            Verdict(3, small, "regressed", "over 2 nights, against 2 normal nights"),
             Verdict(4, small, "changed", "another measure", measure="label_churn"),
             Verdict(1, small, "improved", "another strategy", strategy="one_shot"),
         ],
     )
     found = history(Warehouse(warehouse), "sensitivity", **ONE)
     assert [night.verdict for night in found.series[0].nights] == [None, None, "within_noise", "regressed", None]
-    assert [night.verdict for night in history(Warehouse(warehouse), "sensitivity_corrected", **ONE).series[0].nights][
-        3
-    ] == "regressed"
+    corrected = history(Warehouse(warehouse), "sensitivity_corrected", **ONE).series[0].nights
+    assert corrected[3].verdict == "regressed"
     text = printed(found)
-    assert "2026-09-23 regressed: asked again, with more draws" in text
-    assert "nothing that was recorded changed" not in text
+    assert "2026-09-23 regressed: over 2 nights, against 2 normal nights" in text
+    assert "tonight, against 2 normal nights" not in text
 
 
 def test_over_all_strategies_the_gravest_verdict_counts(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory)
     measure = "accuracy:label_match"
-    compare(
+    tell(
         warehouse,
         runs,
         [
@@ -218,10 +213,10 @@ def test_over_all_strategies_the_gravest_verdict_counts(tmp_path_factory: pytest
     assert (night.verdict, night.reason) == ("regressed", "one_shot: we changed the prompt")
 
 
-def test_a_warehouse_without_comparisons_has_no_verdicts(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_warehouse_without_states_of_nights_has_no_verdicts(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory)
-    compare(warehouse, runs, [Verdict(1, "harbour-small", "regressed", "x")])
-    change(warehouse, "drop table marts.rpt_run_comparisons")
+    tell(warehouse, runs, [Verdict(1, "harbour-small", "regressed", "x")])
+    change(warehouse, "drop view marts.rpt_night_verdicts")
     assert {row["verdict"] for row in rows_of(history(Warehouse(warehouse), "sensitivity"))} == {None}
 
 
@@ -288,7 +283,7 @@ def test_names_are_neither_markup_nor_control_at_any_width(
         f"update marts.rpt_audit set model_id = '{hostile.replace(chr(39), chr(39) * 2)}' || chr(27) || '[2J' "
         "where model_id = 'harbour-small'",
     )
-    compare(warehouse, runs, [Verdict(2, "harbour-large", "regressed", "[red]\x1b[2J because\x00")])
+    tell(warehouse, runs, [Verdict(2, "harbour-large", "regressed", "[red]\x1b[2J because\x00")])
     named = hostile + "\x1b[2J"
     assert {row["model_id"] for row in rows_of(history(Warehouse(warehouse), "micro_f1", model=named))} == {named}
     text = printed(history(Warehouse(warehouse), "sensitivity"), width)

@@ -10,9 +10,7 @@ import pytest
 
 from flows.nightly.tonight import is_missed, longest, record_night, tonights_run
 from flows.warehouse import Warehouse, now
-from flows.warehouse.sql import sql
 from models_registry.cards import AuditCard
-from tests.support.handmade_warehouse import Gated
 from tests.support.landed_nights import AUDIT, land_night
 
 FIRST, SECOND = datetime(2026, 11, 2, 2), datetime(2026, 11, 3, 2)
@@ -68,18 +66,6 @@ def test_a_scheduled_start_that_went_on_with_an_older_night_has_it_as_its_own(wa
     record_night(Warehouse(warehouse), AUDIT, run, "resumed 1", scheduled_at=SECOND)
     for scheduled_at in (FIRST, SECOND):
         assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, scheduled_at) == run
-
-
-def test_a_night_without_a_scorecard_is_stepped_over_and_not_compared_with(tmp_path: Path) -> None:
-    made = Gated(tmp_path)
-    old, tonight = (made.run(name, hours=hours) for name, hours in (("b", 49), ("d", 1)))
-    made.run("c", hours=25)  # without a scorecard
-    made.run("e", hours=30, state="running")
-    made.run("f", hours=30, origin="trial")
-    for run in (old, tonight):
-        made.row("rpt_audit", run)
-    rows = Warehouse(made.written()).read(sql("nightly", "last_night"), run=tonight)
-    assert [row["audit_run_id"] for row in rows] == [old]
 
 
 def test_a_night_may_last_until_the_next_one_is_due() -> None:

@@ -14,7 +14,7 @@ from flows.report.summary_causes import last_comparable
 from flows.report.terminal.closing import closing_lines
 from flows.warehouse import Warehouse
 from tests.report.conftest import Reported
-from tests.support.imported_nights import AUDIT, Verdict, change, compare, fresh
+from tests.support.imported_nights import AUDIT, Verdict, change, fresh, tell
 
 
 def _of(reported: Reported, **options: object) -> Summary:
@@ -101,7 +101,7 @@ REASON = "the provider changed the model (served_model x-1 → x-2)"
 def regressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Warehouse, list[str]]:
     """Three nights: on the last one model regressed in three measures, and an alarm of the night before stands."""
     path, runs = fresh(tmp_path_factory, 3)
-    compare(
+    tell(
         path,
         runs,
         [
@@ -112,8 +112,7 @@ def regressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Warehouse, list
     )
     change(
         path,
-        "update raw.comparisons set comparison_id = 'one'",
-        "update marts.rpt_run_comparisons set comparison_id = 'one', cause = 'provider_changed_the_model', base = .1, "
+        "update marts.rpt_night_figures set base = .1, "
         "candidate = case measure when 'sensitivity' then .4 else .2 end, "
         "difference = case measure when 'sensitivity' then .3 else .1 end, difference_low = .05, difference_high = .45, "
         "q_value = .001",
@@ -137,7 +136,7 @@ def test_what_moved_together_is_one_sentence_and_the_figure_that_moved_most_is_t
     assert (worst.model_id, worst.measure, worst.before) == ("harbour-small", "sensitivity", 0.1)
     assert worst.printed == "0.400, +0.300 [+0.050, +0.450] since 0.100"
     assert summary.compared_with is not None
-    assert runs[1][:12] in summary.compared_with
+    assert summary.compared_with.startswith("normal nights, the newest of 2026-09-21")
     # the comparison has the figure and how far it moved; what the run alone points to is no answer
     assert summary.next_command == f"promptaudit compare {runs[1][:12]} {runs[2][:12]}"
     # an earlier night knows nothing of it
@@ -152,16 +151,15 @@ def test_the_example_of_a_bad_night_is_the_flip_that_its_comparison_tells(
         Verdict(1, "harbour-small", "regressed", REASON, "micro_f1"),
         Verdict(1, "harbour-large", "improved", ""),
     ]
-    compare(path, runs, verdicts)
+    tell(path, runs, verdicts)
     change(
         path,
-        "update raw.comparisons set comparison_id = 'one'",
-        "update marts.rpt_run_comparisons set comparison_id = 'one', base = .8, candidate = .6, "
-        "difference = if(verdict = 'regressed', -.2, .3)",
-    )
+        *(f"update marts.{table} set base = .8, candidate = .6, difference = if(verdict = 'regressed', -.2, .3)"
+          for table in ("rpt_night_figures", "rpt_run_comparisons")),
+    )  # fmt: skip
     warehouse = Warehouse(path)
     told = summary_of(warehouse, runs[1]).example
-    flip = gather_comparison(warehouse, run_comparison(warehouse, "one")).example
+    flip = gather_comparison(warehouse, run_comparison(warehouse, "comparison 1")).example
     assert told is not None
     assert flip is not None
     assert (told.model_id, told.sample_id) == (flip.model_id, flip.sample_id)
@@ -172,22 +170,17 @@ def test_the_example_of_a_bad_night_is_the_flip_that_its_comparison_tells(
     (line,) = [line for line in closing_lines(summary_of(warehouse, runs[1]), 400) if line.startswith("example")]
     assert f"{before.label} with {before.wording.name} before and {now.label} with {now.wording.name} now" in line
     # a night on which nothing got worse has two wordings beside each other
-    change(path, "update marts.rpt_run_comparisons set verdict = 'within_noise'")
+    change(path, "update marts.rpt_night_figures set verdict = 'within_noise'")
     calm = summary_of(warehouse, runs[1]).example
     assert calm is not None
     assert {answer.side for answer in calm.answers} == {""}
 
 
-def test_an_earlier_alarm_is_told_once_and_ends_with_its_place(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_earlier_alarm_is_told_as_what_moved_and_ends_with_its_place(tmp_path_factory: pytest.TempPathFactory) -> None:
     path, runs = fresh(tmp_path_factory, 3)
-    verdicts = [Verdict(2, "harbour-small", verdict, "why", measure, base=0) for verdict, measure in
+    verdicts = [Verdict(2, "harbour-small", verdict, "why", measure, since=0) for verdict, measure in
                 (("regressed", "sensitivity"), ("within_noise", "micro_f1"))]  # fmt: skip
-    compare(path, runs, verdicts)
-    change(
-        path,
-        "update raw.comparisons set comparison_id = 'one'",
-        "update marts.rpt_run_comparisons set comparison_id = 'one'",
-    )
+    tell(path, runs, [*verdicts, Verdict(2, "harbour-large", "within_noise", "")])
     with Warehouse(path).write() as con:
         for measure in ("sensitivity", "micro_f1"):
             con.execute(
@@ -196,7 +189,6 @@ def test_an_earlier_alarm_is_told_once_and_ends_with_its_place(tmp_path_factory:
                 "'harbour-small', 'colours', 'simple', $measure, $base, '0.1 → 0.4', 'why', '2026-09-21 03:00')",
                 {"run": runs[1], "audit": AUDIT, "measure": measure, "base": runs[0]},
             )
-    compare(path, runs, [Verdict(2, "harbour-large", "within_noise", "")])
     change(path, "update raw.audit_runs set started_at = '2026-09-21 02:00:04' where audit_run_id = '" + runs[1] + "'")
     told = [
         (cause.kind, cause.sentence)
@@ -204,10 +196,11 @@ def test_an_earlier_alarm_is_told_once_and_ends_with_its_place(tmp_path_factory:
         if cause.kind in ("alarm", "recovered")
     ]
     assert told == [
-        ("alarm", "The alarm of 2026-09-21 still stands: harbour-small, colours, simple, sensitivity (0.1 → 0.4)."),
         ("recovered", "The alarm of 2026-09-21 is over: harbour-small, colours, simple, micro_f1 (within noise)."),
     ]
-    # the night that raised it tells of its comparisons alone
+    # what stands is told as what moved
+    assert [cause.kind for cause in summary_of(Warehouse(path), runs[2]).causes][0] == "regressed"
+    # the night that raised it tells of itself alone
     assert not [cause for cause in summary_of(Warehouse(path), runs[1]).causes if cause.kind == "alarm"]
 
 

@@ -25,7 +25,7 @@ COPIED = ("dim_audit_runs", "rpt_audit", "fct_scoring_sensitivity")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a comparison of a night (from 0) with the one before it says; `base` compares with another."""
+    """What is told of a figure on a night (from 0) against the normal nights before it; `since` is its alarm's first night."""
 
     night: int
     model: str
@@ -33,8 +33,7 @@ class Verdict:
     reason: str
     measure: str = "sensitivity"
     strategy: str = "simple"
-    base: int | None = None
-    minute: int = 0  # of the request
+    since: int | None = None
 
 
 def answers(seed: int) -> list[dict[str, Any]]:
@@ -106,30 +105,33 @@ def grow(warehouse: Path, runs: Sequence[str], n_nights: int, seed: int = 7) -> 
     return grown
 
 
-def compare(warehouse: Path, runs: Sequence[str], verdicts: Sequence[Verdict], audit: str = AUDIT) -> None:
-    """Puts verdicts into marts.rpt_run_comparisons, as the comparisons of nights do."""
+def tell(warehouse: Path, runs: Sequence[str], verdicts: Sequence[Verdict], audit: str = AUDIT) -> None:
+    """Puts verdicts into marts.rpt_night_figures, and the comparison with the night before, as a night has it, beside them."""
     with Warehouse(warehouse).write() as con:
-        for place, said in enumerate(verdicts):
-            base, candidate = runs[said.night - 1 if said.base is None else said.base], runs[said.night]
-            row = {
-                "comparison_id": f"comparison {place}", "base_run_id": base, "candidate_run_id": candidate,
-                "audit_id": audit, "base_model_id": said.model, "model_id": said.model, "task_id": "colours",
-                "strategy": said.strategy, "measure": said.measure, "verdict": said.verdict, "reason": said.reason,
+        for said in verdicts:
+            before, tonight = runs[said.night - 1], runs[said.night]
+            is_alarm = said.verdict in ("regressed", "changed", "improved")
+            names = {
+                "audit_id": audit, "model_id": said.model, "task_id": "colours", "strategy": said.strategy,
+                "measure": said.measure, "verdict": said.verdict, "reason": said.reason,
             }  # fmt: skip
-            con.execute(
-                "insert into marts.rpt_run_comparisons by name "
-                f"select {', '.join(f'${name} as {name}' for name in row)}",
-                row,
-            )
+            figure = names | {
+                "audit_run_id": tonight, "normal_run_id": before, "n_nights_normal": said.night,
+                "since_run_id": tonight if is_alarm and said.since is None else None if said.since is None else runs[said.since],
+            }  # fmt: skip
+            compared = names | {
+                "comparison_id": f"comparison {said.night}", "base_run_id": before, "candidate_run_id": tonight,
+                "base_model_id": said.model,
+            }  # fmt: skip
+            for table, row in (("rpt_night_figures", figure), ("rpt_run_comparisons", compared)):
+                con.execute(
+                    f"insert into marts.{table} by name select {', '.join(f'${name} as {name}' for name in row)}", row
+                )
+        for night in {said.night for said in verdicts}:
             con.execute(
                 "insert into raw.comparisons (audit_run_id, comparison_id, base_run_id, candidate_run_id, min_effect, "
                 "n_resamples, seed, is_trial, requested_at) values ($run, $id, $base, $run, .02, 1000, 1, false, $at)",
-                {
-                    "run": candidate,
-                    "id": f"comparison {place}",
-                    "base": base,
-                    "at": FIRST + timedelta(minutes=said.minute),
-                },
+                {"run": runs[night], "id": f"comparison {night}", "base": runs[night - 1], "at": FIRST},
             )
     publish(Warehouse(warehouse))
 

@@ -55,6 +55,7 @@ compared as (
         found.*,
         null::varchar as audit_run_id,
         null::integer as n_nights_normal,
+        null::varchar as normal_run_id,
         null::varchar as since_run_id,
         shown.baseline,
         shown.base_started_at
@@ -63,7 +64,7 @@ compared as (
     where coalesce(found.base_model_id, found.model_id) = found.model_id
     union all by name
     select
-        told.* exclude (normal_run_id, n_nights_told),
+        told.* exclude (n_nights_told),
         told.audit_run_id as candidate_run_id,
         told.normal_run_id as base_run_id,
         told.model_id as base_model_id,

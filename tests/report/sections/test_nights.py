@@ -21,7 +21,7 @@ from flows.report.sections.nights import MOST_BLOCKS, trend
 from flows.report.sections.nights_points import domains, drawn_measures, points
 from flows.warehouse import Warehouse
 from tests.report.test_page import Seen
-from tests.support.imported_nights import Verdict, change, compare, fresh
+from tests.support.imported_nights import Verdict, change, fresh, tell
 from tests.support.published_copy import table
 
 SCRIPT = "<script>alert(1)</script>"
@@ -141,14 +141,13 @@ def test_what_the_comparison_said_is_marked_and_told(tmp_path_factory: pytest.Te
     warehouse, runs = fresh(tmp_path_factory, 4)
     plain = section(warehouse, runs[-1]).blocks[1]
     assert plain.findings == []
-    compare(
+    tell(
         warehouse,
         runs,
         [
             Verdict(2, "harbour-small", "regressed", "the provider changed the model (served_model a -> b)"),
             Verdict(2, "harbour-small", "changed", "labels differ", measure="label_churn"),
             Verdict(2, "harbour-large", "within_noise", "noise"),
-            Verdict(3, "harbour-small", "regressed", "not against the night before", base=0),
         ],
     )
     block = section(warehouse, runs[-1]).blocks[1]
@@ -178,7 +177,7 @@ def test_beyond_the_room_groups_with_something_to_tell_come_first(tmp_path_facto
         "insert into marts.rpt_audit select found.* replace (model_id || ' ' || place as model_id) "
         "from marts.rpt_audit as found cross join range(1, 4) as places (place) where task_id = 'colours'",
     )
-    compare(warehouse, runs, [Verdict(1, "harbour-small 3", "regressed", "why")])
+    tell(warehouse, runs, [Verdict(1, "harbour-small 3", "regressed", "why")])
     found = section(warehouse, runs[1])
     # two tasks' pairs of colours in two parts each, and eight of moods: twelve groups
     assert len(found.blocks) == MOST_BLOCKS == 8
@@ -190,9 +189,9 @@ def test_beyond_the_room_groups_with_something_to_tell_come_first(tmp_path_facto
     assert found.blocks[-1].notes[-1].startswith("8 of 12 groups of up to 4 models are drawn")
 
 
-def test_a_warehouse_without_comparisons_draws_its_lines(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_warehouse_without_states_of_nights_draws_its_lines(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory)
-    change(warehouse, "drop table marts.rpt_run_comparisons")
+    change(warehouse, "drop view marts.rpt_night_verdicts")
     blocks = section(warehouse, runs[1]).blocks
     assert [len(block.panels) for block in blocks] == [6, 6, 1]
     assert not any(block.findings for block in blocks)
@@ -211,7 +210,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         4, f"{SCRIPT}\u202e", "regressed", "</li><img src=x onerror=alert(2)>\x00 why",
         strategy="</svg><i onclick=alert(4)>{{7*7}}",
     )  # fmt: skip
-    compare(warehouse, runs, [said])
+    tell(warehouse, runs, [said])
     page = warehouse.with_name("nights.html")
     page.write_text(render(gather(Warehouse(warehouse), runs[-1])), encoding="utf-8")
     return page
