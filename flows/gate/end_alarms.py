@@ -51,6 +51,10 @@ def end_alarms(  # noqa: PLR0913 - what is said
     named = resolve(warehouse, run or LATEST)
     with source_of(warehouse, named.audit_run_id) as source:
         states = source.mart("rpt_night_states")
+        newest = source.newest_night
+    if newest is not None and newest != named.audit_run_id:
+        msg = f"run {named.audit_run_id} is not the newest night of '{named.audit_id}', which is {newest}: accept that one"
+        raise UsageError(msg)
     for name, value in chosen.items():
         known = {state[name] for state in states}
         if value is not None and value not in known:

@@ -11,6 +11,8 @@ from flows.gate.value_rules import NAMES, NO_ROW, finite, selects
 from flows.warehouse import Row
 from models_registry.gate_rules import VerdictRule
 
+FULL_RULE = 3
+"""Normal nights from which an alarm is raised, as `udfs.nights.window_test` has it."""
 UNKNOWN = ("unconfirmed", "not_comparable")
 
 
@@ -42,9 +44,12 @@ def check_night(rule: VerdictRule, source: Source) -> RuleResult:
         reason = "no night of what is asked now came before: there is nothing to hold it against"
         return _outcome(rule, "first_night", reason, rows, [], command)
     judged = [row for row in rows if row["verdict"] not in UNKNOWN and row not in accepted]
-    if not judged and not accepted:
+    few = [row["n_nights_normal"] for row in states if row["n_nights_normal"] < FULL_RULE]
+    if not judged and not accepted and not few:
         return _outcome(rule, "unmeasured", f"{NO_ROW}, against normal nights", rows, [], command)
     notes = [f"none of {len(judged)} figures is {rule.verdict}, {_against(judged)}"]
+    if few:
+        notes.append(f"{'1 night' if min(few) == 1 else f'{min(few)} nights'} to compare with")
     if suspects := sum(row["verdict"] == "suspect" for row in counted):
         notes.append(f"{suspects} not yet beyond chance")
     if accepted:

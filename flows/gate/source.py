@@ -113,6 +113,12 @@ class Source:
         """Returns what is told of the run's figures against normal nights; none of an import, or of an older publication."""
         return self.mart("rpt_night_verdicts")
 
+    @property
+    def newest_night(self) -> str | None:
+        """Returns the newest night of the run's audit that was held against normal nights; None without one."""
+        rows = self._of("marts.rpt_night_states", sql("gate", "newest_night"), audit_id=self.run["audit_id"])
+        return rows[0]["audit_run_id"] if rows else None
+
     @cached_property
     def ended_alarms(self) -> list[Row]:
         """Returns the alarms that a person ended after this run, which is the last night of them."""

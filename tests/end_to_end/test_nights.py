@@ -1,41 +1,26 @@
-"""Nights of one audit, one after the other: a real provider on loopback that changes, a prompt that is edited, real webhooks."""
+"""Nights of one audit, one after the other: a real provider on loopback that is bad every other night, an edit, real webhooks."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.http_audit import AUDIT, write_cards
-from tests.support.provider_server import Provider, running_provider
+from tests.support.provider_server import running_provider
 from tests.support.shell import Ended, promptaudit, sql
 from tests.support.webhook_server import RunningWebhooks, running_webhooks
-
-pytestmark = pytest.mark.timeout(1800)
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 TOKEN = "tok-5up3rs3cr3t"  # noqa: S105 - looked for afterwards
 GATE = 'gate: ["no regressed on micro_f1", "no changed", "micro_f1 >= 0.2"]'
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How many nights; before `swap` the provider exchanges its model, before `edit` the instruction is edited."""
-
-    n: int
-    swap: int
-    edit: int
-
-    def codes(self) -> list[int]:
-        """The gate's, night by night."""
-        return [int(night in (self.swap, self.edit)) for night in range(1, self.n + 1)]
-
-
-FIVE, SEVEN = Plan(5, 2, 4), Plan(7, 4, 6)
+NIGHTS = ("good", "good", "good", "bad", "good", "bad", "good", "edited")
+SAMPLES, WORDINGS = 40, 6
+SERVED = {"good": "small-2026-01-01", "bad": "small-2026-06-30", "edited": "small-2026-01-01"}
 
 
 @dataclass
@@ -55,28 +40,26 @@ class Night:
 class Week:
     """The nights, where they left what they did, and who was told of it."""
 
-    plan: Plan
     folder: Path
+    before_the_edit: Path  # a copy
     nights: list[Night]
     webhooks: RunningWebhooks
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(FIVE, marks=pytest.mark.slow, id="five"), pytest.param(SEVEN, marks=pytest.mark.soak, id="seven"),
-    ],
-)  # fmt: skip
-def week(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
-    plan: Plan = request.param
-    folder = tmp_path_factory.mktemp("week")
+@pytest.fixture(scope="module")
+def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
+    folder, copy = tmp_path_factory.mktemp("week"), tmp_path_factory.mktemp("copy") / "week"
     nights: list[Night] = []
     with running_provider() as provider, running_webhooks() as webhooks:
-        cards(folder, provider)
-        for number in range(1, plan.n + 1):
-            if number == plan.swap:
-                provider.served_model, provider.skill = "small-2026-06-30", 0.7
-            if number == plan.edit:
+        write_cards(
+            folder / "registry", provider.base_url, n_samples=SAMPLES, variants=WORDINGS, repetitions=2,
+            sampling="{temperature: 1, max_tokens: 16}", audit=f"  {GATE}\n",
+        )  # fmt: skip
+        skill = provider.skill
+        for kind in NIGHTS:
+            provider.served_model, provider.skill = SERVED[kind], 0.6 if kind == "bad" else skill
+            if kind == "edited":
+                shutil.copytree(folder, copy)
                 task = folder / "registry/tasks/questions.yml"
                 task.write_text(task.read_text().replace("Classify the question", "In haste, classify the question"))
             ended = promptaudit(
@@ -84,54 +67,80 @@ def week(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
                 PROMPTAUDIT_NOTIFY=webhooks.target("/ok/told", TOKEN), PROMPTAUDIT_HEARTBEAT_URL=webhooks.url("/ok/alive"),
             )  # fmt: skip
             nights.append(Night(ended, len(webhooks.of("/ok/told")), len(webhooks.of("/ok/alive"))))
-        yield Week(plan, folder, nights, webhooks)
+        yield Week(folder, copy, nights, webhooks)
 
 
-def cards(folder: Path, provider: Provider) -> None:
-    write_cards(
-        folder / "registry", provider.base_url, n_samples=60, variants=12, repetitions=2,
-        sampling="{temperature: 1, max_tokens: 16}", audit=f"  {GATE}\n",
-    )  # fmt: skip
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.slow]
 
 
-def test_each_change_fails_the_gate_of_its_night_alone(week: Week) -> None:
-    nights = week.nights
-    assert [night.ended.code for night in nights] == week.plan.codes(), [night.ended.err for night in nights]
+def test_a_provider_that_is_bad_every_other_night_stays_red(week: Week) -> None:
+    assert [night.ended.code for night in week.nights] == [0, 0, 0, 1, 1, 1, 1, 0], [n.ended.err for n in week.nights]
+    states = [night.told["states"] for night in week.nights]
+    assert states == [
+        {"first_night": 1}, {"normal": 1}, {"normal": 1}, {"regressed": 1}, {"recovering": 1}, {"regressed": 1},
+        {"recovering": 1}, {"first_night": 1},
+    ]  # fmt: skip
 
 
-def test_one_alarm_a_change_with_its_reason_and_no_other(week: Week) -> None:
+def test_an_alarm_is_told_once_with_its_cause_and_its_end_once(week: Week) -> None:
     nights, webhooks = week.nights, week.webhooks
-    assert [night.n_messages for night in nights] == list(accumulate(week.plan.codes()))
-    assert [night.n_heartbeats for night in nights] == list(range(1, week.plan.n + 1))
-    first, second = (request.json() for request in webhooks.of("/ok/told"))
-    assert "the provider changed the model" in first["title"]
-    assert "we changed the prompt" in second["title"]
-    assert "micro_f1" in first["message"]
-    assert len(first["message"].splitlines()) <= 30
+    assert [night.n_messages for night in nights] == [0, 0, 0, 1, 1, 1, 1, 2]
+    assert [night.n_heartbeats for night in nights] == list(range(1, len(NIGHTS) + 1))
+    raised, over = (request.json() for request in webhooks.of("/ok/told"))
+    assert "the provider changed the model" in raised["title"]
+    assert "micro_f1" in raised["message"]
+    assert "against 3 normal nights" in raised["message"]
+    assert raised["message"].count("the provider changed the model") == 1
+    assert len(raised["message"].splitlines()) <= 30
+    assert "recovered" in over["title"]
 
 
-def test_the_comparison_says_what_and_why(week: Week) -> None:
-    folder, nights = week.folder, week.nights
-    query = (
-        "select compared.candidate_run_id, compared.verdict, compared.cause, compared.reason, compared.difference "
-        "from marts.rpt_run_comparisons as compared inner join marts.dim_audit_runs as runs "
-        "on compared.candidate_run_id = runs.audit_run_id where compared.measure = 'micro_f1' "
-        "and compared.base_run_id = (select max_by(audit_run_id, started_at) from marts.dim_audit_runs as earlier "
-        "where earlier.started_at < runs.started_at) order by runs.started_at"
+def test_figures_are_against_all_normal_nights(week: Week) -> None:
+    rows = sql(
+        week.folder,
+        "select verdicts.*, states.night from marts.rpt_night_verdicts as verdicts "
+        "inner join marts.rpt_night_states as states using (audit_run_id, model_id, task_id, strategy) "
+        "inner join marts.dim_audit_runs as runs using (audit_run_id) where measure = 'micro_f1' order by runs.started_at",
     )
-    found = {row["candidate_run_id"]: row for row in sql(folder, query)}
-    runs = [night.told["audit_run_id"] for night in nights]
-    changed = {week.plan.swap - 1, week.plan.edit - 1}
-    assert [found[run]["verdict"] for run in runs[1:]] == [
-        "regressed" if n in changed else "within_noise" for n in range(1, week.plan.n)
-    ]
-    swapped, edited = found[runs[week.plan.swap - 1]], found[runs[week.plan.edit - 1]]
-    assert swapped["cause"] == "provider_changed_the_model"
-    assert "served_model small-2026-01-01 -> small-2026-06-30" in swapped["reason"]
-    assert swapped["difference"] == pytest.approx(-0.25, abs=0.08)
-    assert edited["cause"] == "we_changed_the_prompt"
-    quiet = [found[run]["cause"] for n, run in enumerate(runs) if n and n not in changed]
-    assert quiet == ["nothing_changed"] * (week.plan.n - 3)
+    runs = [night.told["audit_run_id"] for night in week.nights]
+    assert [row["audit_run_id"] for row in rows] == runs
+    bad = rows[3]
+    assert (bad["verdict"], bad["cause"], bad["n_nights_normal"]) == ("regressed", "provider_changed_the_model", 3)
+    assert bad["difference"] == pytest.approx(-0.35, abs=0.12)
+    assert bad["difference"] == pytest.approx(bad["candidate"] - bad["base"])
+    assert (bad["normal_run_id"], bad["since_run_id"]) == (runs[2], runs[3])
+    # a good night within the alarm is held against the nights of before it, and its figure keeps the alarm's verdict
+    assert (rows[4]["verdict"], rows[4]["normal_run_id"], rows[4]["since_run_id"]) == ("regressed", runs[2], runs[3])
+    assert abs(rows[4]["difference"]) < 0.1
+    assert (rows[7]["night"], rows[7]["verdict"]) == (1, "not_comparable")  # a new plan
+
+
+def test_the_record_says_how_the_alarm_ended(week: Week) -> None:
+    (alarm,) = sql(week.folder, "select * from marts.rpt_alarms")
+    runs = [night.told["audit_run_id"] for night in week.nights]
+    assert (alarm["audit_run_id"], alarm["last_run_id"], alarm["n_nights"]) == (runs[3], runs[6], 4)
+    assert (alarm["kind"], alarm["ended_by"], alarm["ended_run_id"]) == ("regressed", "new_plan", runs[7])
+    assert "micro_f1" in alarm["measures"]
+
+
+def test_accepting_ends_an_alarm_and_the_gate_passes(week: Week) -> None:
+    folder, run = week.before_the_edit, week.nights[6].told["audit_run_id"]
+    assert promptaudit(folder, "check", run).code == 1
+    unknown = promptaudit(folder, "accept", run, "--reason", "the new model stays", "--model", "ap")
+    assert unknown.code == 2
+    assert "--model ap: none of that name" in unknown.err
+    ended = promptaudit(folder, "accept", run, "--reason", "the new model stays")
+    assert ended.code == 0, ended.err
+    assert "the new normal: the new model stays" in ended.out
+    checked = promptaudit(folder, "check", run)
+    assert checked.code == 0, checked.out
+    assert "accepted: the new model stays" in checked.out
+    older = promptaudit(folder, "accept", week.nights[1].told["audit_run_id"], "--reason", "x")
+    assert older.code == 2
+    assert f"which is {run}" in older.err
+    over = promptaudit(week.folder, "accept", week.nights[7].told["audit_run_id"], "--reason", "x")
+    assert over.code == 2
+    assert "no alarm stands" in over.err
 
 
 def test_the_token_is_nowhere(week: Week) -> None:
@@ -143,16 +152,17 @@ def test_the_token_is_nowhere(week: Week) -> None:
 
 
 def test_every_cell_of_every_night_landed_once(week: Week) -> None:
-    folder, nights = week.folder, week.nights
     query = (
         "select count(*) as n, count(distinct (model_id, prompt_variant_id, sample_id, repetition)) as n_cells "
         "from raw.predictions group by audit_run_id"
     )
-    assert sql(folder, query) == [{"n": 60 * 12 * 2, "n_cells": 60 * 12 * 2}] * len(nights)
+    n = SAMPLES * WORDINGS * 2
+    assert sql(week.folder, query) == [{"n": n, "n_cells": n}] * len(NIGHTS)
 
 
-def test_history_shows_the_week(week: Week) -> None:
-    folder = week.folder
-    ended = promptaudit(folder, "history", "micro_f1", "--model", "api", "--task", "questions")
+def test_history_and_the_page_show_the_week(week: Week) -> None:
+    ended = promptaudit(week.folder, "history", "micro_f1", "--model", "api", "--task", "questions")
     assert ended.code == 0, ended.err
-    assert "regressed" in ended.out
+    assert ended.out.count("regressed: ") == 4
+    page = week.folder / "warehouse/published/reports" / f"{week.nights[3].told['audit_run_id']}.html"
+    assert "normal nights" in page.read_text()

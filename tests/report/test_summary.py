@@ -176,7 +176,9 @@ def test_the_example_of_a_bad_night_is_the_flip_that_its_comparison_tells(
     assert {answer.side for answer in calm.answers} == {""}
 
 
-def test_an_earlier_alarm_is_told_as_what_moved_and_ends_with_its_place(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_earlier_alarm_is_told_as_what_moved_and_ends_with_its_place(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     path, runs = fresh(tmp_path_factory, 3)
     verdicts = [Verdict(2, "harbour-small", verdict, "why", measure, since=0) for verdict, measure in
                 (("regressed", "sensitivity"), ("within_noise", "micro_f1"))]  # fmt: skip

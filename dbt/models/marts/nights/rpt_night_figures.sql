@@ -75,6 +75,7 @@ judged as (
     select
         measured.*,
         named.* exclude (audit_run_id, model_id, task_id, strategy, memory),
+        len(named.memory.good) as n_good,
         streams.* exclude (audit_run_id, audit_id, model_id, task_id, strategy, measure, worse),
         nights.audit_id,
         nights.min_effect,
@@ -118,6 +119,7 @@ final as (
             when normal_run_id is null then 'no night of this plan before'
             when verdict = 'not_comparable' then 'fewer than ten samples to hold against normal nights'
             when test.n_nights is null then 'not measured tonight'
+            when kind is not null and state = 'recovering' then 'as before tonight, ' || n_good || ' of 2 good nights'
             when verdict = 'unconfirmed' then 'one odd night of two: not known yet which'
             when test.span >= 4 and test.p_value_tonight > 0.05 then 'little by little over ' || test.span || ' nights'
             when test.span > 1 then 'over ' || test.span || ' nights'
