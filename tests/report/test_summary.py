@@ -201,7 +201,7 @@ def test_an_earlier_alarm_is_told_as_what_moved_and_ends_with_its_place(
         ("recovered", "The alarm of 2026-09-21 is over: harbour-small, colours, simple, micro_f1 (within noise)."),
     ]
     # what stands is told as what moved
-    assert [cause.kind for cause in summary_of(Warehouse(path), runs[2]).causes][0] == "regressed"
+    assert summary_of(Warehouse(path), runs[2]).causes[0].kind == "regressed"
     # the night that raised it tells of itself alone
     assert not [cause for cause in summary_of(Warehouse(path), runs[1]).causes if cause.kind == "alarm"]
 
