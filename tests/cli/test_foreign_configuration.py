@@ -139,7 +139,8 @@ def foreign(tmp_path: Path) -> Iterator[Foreign]:
     scaffold(folder / "registry")
     card = folder / "registry/audits/mine.yml"
     text = re.sub(r"samples: .*", 'samples: {limit: 6}\n  schedule: "* * * * *"', card.read_text())
-    card.write_text(re.sub(r"repetitions: .*", "repetitions: {original: 2, variants: 2}", text))
+    text = text.replace("variants: 10", "variants: 3").replace("[simple, detail]", "[simple]")
+    card.write_text(re.sub(r"repetitions: .*", "repetitions: {original: 2, variants: 2}\n  resamples: 50", text))
     hook.mkdir()
     home.mkdir()
     (hook / "sitecustomize.py").write_text(HOOK)

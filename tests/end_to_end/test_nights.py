@@ -28,14 +28,14 @@ class Plan:
 
     n: int
     swap: int
-    edit: int
+    edit: int | None = None
 
     def codes(self) -> list[int]:
         """The gate's, night by night."""
         return [int(night in (self.swap, self.edit)) for night in range(1, self.n + 1)]
 
 
-FIVE, SEVEN = Plan(5, 2, 4), Plan(7, 4, 6)
+TWO, SEVEN = Plan(2, 2), Plan(7, 4, 6)
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Week:
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(FIVE, marks=pytest.mark.slow, id="five"), pytest.param(SEVEN, marks=pytest.mark.soak, id="seven"),
+        pytest.param(TWO, marks=pytest.mark.slow, id="two"), pytest.param(SEVEN, marks=pytest.mark.soak, id="seven"),
     ],
 )  # fmt: skip
 def week(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
@@ -89,8 +89,8 @@ def week(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def cards(folder: Path, provider: Provider) -> None:
     write_cards(
-        folder / "registry", provider.base_url, n_samples=60, variants=12, repetitions=2,
-        sampling="{temperature: 1, max_tokens: 16}", audit=f"  {GATE}\n",
+        folder / "registry", provider.base_url, n_samples=60, variants=8, repetitions=2,
+        sampling="{temperature: 1, max_tokens: 16}", audit=f"  {GATE}\n  resamples: 200\n",
     )  # fmt: skip
 
 
@@ -103,9 +103,9 @@ def test_one_alarm_a_change_with_its_reason_and_no_other(week: Week) -> None:
     nights, webhooks = week.nights, week.webhooks
     assert [night.n_messages for night in nights] == list(accumulate(week.plan.codes()))
     assert [night.n_heartbeats for night in nights] == list(range(1, week.plan.n + 1))
-    first, second = (request.json() for request in webhooks.of("/ok/told"))
+    first, *later = (request.json() for request in webhooks.of("/ok/told"))
     assert "the provider changed the model" in first["title"]
-    assert "we changed the prompt" in second["title"]
+    assert all("we changed the prompt" in told["title"] for told in later)
     assert "micro_f1" in first["message"]
     assert len(first["message"].splitlines()) <= 30
 
@@ -121,17 +121,18 @@ def test_the_comparison_says_what_and_why(week: Week) -> None:
     )
     found = {row["candidate_run_id"]: row for row in sql(folder, query)}
     runs = [night.told["audit_run_id"] for night in nights]
-    changed = {week.plan.swap - 1, week.plan.edit - 1}
+    changed = {night - 1 for night in (week.plan.swap, week.plan.edit) if night}
     assert [found[run]["verdict"] for run in runs[1:]] == [
         "regressed" if n in changed else "within_noise" for n in range(1, week.plan.n)
     ]
-    swapped, edited = found[runs[week.plan.swap - 1]], found[runs[week.plan.edit - 1]]
+    swapped = found[runs[week.plan.swap - 1]]
     assert swapped["cause"] == "provider_changed_the_model"
     assert "served_model small-2026-01-01 -> small-2026-06-30" in swapped["reason"]
     assert swapped["difference"] == pytest.approx(-0.25, abs=0.08)
-    assert edited["cause"] == "we_changed_the_prompt"
+    if week.plan.edit:
+        assert found[runs[week.plan.edit - 1]]["cause"] == "we_changed_the_prompt"
     quiet = [found[run]["cause"] for n, run in enumerate(runs) if n and n not in changed]
-    assert quiet == ["nothing_changed"] * (week.plan.n - 3)
+    assert quiet == ["nothing_changed"] * (week.plan.n - 1 - len(changed))
 
 
 def test_the_token_is_nowhere(week: Week) -> None:
@@ -148,7 +149,7 @@ def test_every_cell_of_every_night_landed_once(week: Week) -> None:
         "select count(*) as n, count(distinct (model_id, prompt_variant_id, sample_id, repetition)) as n_cells "
         "from raw.predictions group by audit_run_id"
     )
-    assert sql(folder, query) == [{"n": 60 * 12 * 2, "n_cells": 60 * 12 * 2}] * len(nights)
+    assert sql(folder, query) == [{"n": 60 * 8 * 2, "n_cells": 60 * 8 * 2}] * len(nights)
 
 
 def test_history_shows_the_week(week: Week) -> None:

@@ -140,8 +140,6 @@ def test_an_analysts_own_build_leaves_what_it_cannot_derive(
 @pytest.mark.slow
 def test_views_that_stand_are_left_and_others_are_made_again(built: tuple[Path, str]) -> None:
     warehouse, run = built
-    derive(warehouse, run)
-    publish(Warehouse(warehouse), [run])
     transform(Warehouse(warehouse), [run], "up_to_formats")
     assert "int_predictions_labelled" in models_built(warehouse)
     assert "stg_predictions" not in models_built(warehouse)

@@ -23,7 +23,7 @@ PATIENCE_S = 240
 def killed_between_answers(folder: Path, provider: Provider, n_answered: int, *arguments: str, **extra: str) -> None:
     """Runs a command and kills it once the provider has given so many answers in all, and nobody works on one of them."""
     with provider.silent_from(n_answered):
-        running = start(folder, *arguments, **extra)
+        running = start(folder, *arguments, has_server=False, **extra)
         _wait_for(lambda: provider.n_waiting == CONNECTIONS, running)
         _kill(running)
     assert provider.n_requests == n_answered
@@ -31,7 +31,7 @@ def killed_between_answers(folder: Path, provider: Provider, n_answered: int, *a
 
 def killed_when_it_says(folder: Path, said: str, *arguments: str, **extra: str) -> None:
     """Runs a command and kills it as soon as a line of its progress says this."""
-    running = start(folder, *arguments, **extra)
+    running = start(folder, *arguments, has_server=False, **extra)
     assert running.stderr is not None
     lines = []
     for line in running.stderr:
