@@ -303,6 +303,7 @@ def test_a_wrong_command_is_one_line(audited: tuple[Path, Ended], arguments: tup
     assert not (folder / "new.csv").exists()
 
 
+@pytest.mark.soak  # that the newest ruling counts is a unit test of fct_verdicts too
 def test_a_person_may_rule_again(audited: tuple[Path, Ended]) -> None:
     folder, _ = audited
     counted = "select agreement_rate, n_rated from marts.fct_judge_agreement where raters = 'person:ann | person:bob'"

@@ -98,7 +98,7 @@ def kept(folder: Path) -> int:
 def test_an_interrupted_run_goes_on_with_what_is_missing(tmp_path: Path, server: RunningServer) -> None:
     server.reset()
     write_registry(tmp_path / "registry", server.base_url, n_samples=100, variants=6, connections=8)
-    # SIGKILL ends a run while it is judged, SIGINT one from Python in the soak
+    # what SIGKILL ends is in tests/audit; SIGINT ends a run from Python in the soak
     interrupted(tmp_path, server, signal.SIGTERM, 150)
     assert server.counters()["requests"] - 8 - 10 <= kept(tmp_path) < 600
     ended = promptaudit(tmp_path, "run", "over_http", AUDIT_KEY=KEY)

@@ -293,14 +293,16 @@ def test_landed_derived_and_published_tables_are_assets_with_what_they_are_made_
     assert str(stage.folder) not in json.dumps(events)
 
 
+@pytest.mark.soak  # exit codes of nights that cannot be measured are seen without a server too, and a failed gate's above
 def test_a_night_that_cannot_be_measured_says_its_exit_code_and_keeps_the_words_to_itself(stage: Stage) -> None:
     codes = {}
     with stage.worker():
-        for audit_id in ("closed", AUDIT):
+        for audit_id in ("closed", "askd", AUDIT):
             run = stage.server.until(stage.run(audit_id), *OVER)
             codes[audit_id] = (run["state_type"], run["state_name"], run["state"]["message"])
     why = "the worker's output says it whole"
     assert codes["closed"] == ("FAILED", "Could not measure", f"exit code 3: EngineError; {why}")
+    assert codes["askd"] == ("FAILED", "Failed", f"exit code 2: UnknownCard; {why}")
     assert REFUSED in stage.said()
     state, name, message = codes[AUDIT]  # by hand, in the same night
     assert (state, name) == ("FAILED", "Gate failed")
@@ -394,6 +396,7 @@ def test_a_night_outlives_its_worker_by_its_next_start_and_the_server_at_once(st
     assert "goes on without it" in stage.said()
 
 
+@pytest.mark.soak  # its nights are those of the deployment; what is its own is the schedule of a card, and how it ends
 @on_sqlite
 def test_what_is_served_runs_on_the_cards_schedule_and_ends_with_its_server(stage: Stage) -> None:
     before, n_nights = stage.provider.counters()["requests"], len(query(stage.warehouse, NIGHTS))

@@ -80,11 +80,10 @@ def truth(ground_truth: Path) -> tuple[dict[str, Any], pl.DataFrame]:
 
 
 @pytest.mark.parametrize(
-    "one_of", [pytest.param(4, marks=pytest.mark.slow, id="a fourth"), pytest.param(1, marks=pytest.mark.soak, id="all")]
+    "one_of",
+    [pytest.param(4, marks=pytest.mark.slow, id="a fourth"), pytest.param(1, marks=pytest.mark.soak, id="all")],
 )
-def test_twelve_templates_of_tasks(
-    truth: tuple[dict[str, Any], pl.DataFrame], tmp_path: Path, one_of: int
-) -> None:
+def test_twelve_templates_of_tasks(truth: tuple[dict[str, Any], pl.DataFrame], tmp_path: Path, one_of: int) -> None:
     tasks, accuracies = dict(list(truth[0].items())[::one_of]), truth[1]
     first = pl.concat(
         accuracies.filter((pl.col("task") == task) & pl.col("template_id").is_in(figures["first12_template_ids"]))

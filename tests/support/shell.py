@@ -108,9 +108,7 @@ def without_server() -> Iterator[None]:
         yield
 
 
-def start(
-    folder: Path, *arguments: str | Path, has_server: bool = True, **extra: str
-) -> subprocess.Popen[str]:
+def start(folder: Path, *arguments: str | Path, has_server: bool = True, **extra: str) -> subprocess.Popen[str]:
     """Starts one command in `folder` and leaves it running; it starts no Prefect server of its own unless it has one."""
     return subprocess.Popen(
         [sys.executable, "-m", "flows.cli" if has_server else __name__, *map(str, arguments)],

@@ -141,7 +141,15 @@ def test_a_bucket_is_the_folder_that_askers_share(tmp_path: Path, monkeypatch: p
 
 def start(folder: Path, n_askers: int = 4) -> subprocess.Popen[bytes]:
     """A lander with askers, which outlive it as those of a work pool do, in a process of its own."""
-    line = [sys.executable, "-m", "tests.support.http_audit", folder / "audit.duckdb", folder / "cards", "ask", f"{n_askers}"]
+    line = [
+        sys.executable,
+        "-m",
+        "tests.support.http_audit",
+        folder / "audit.duckdb",
+        folder / "cards",
+        "ask",
+        f"{n_askers}",
+    ]
     with (folder / "said.log").open("ab") as said:  # no pipe: it would stay open with the askers
         return subprocess.Popen(line, cwd=ROOT, stderr=said)
 
