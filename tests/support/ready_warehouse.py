@@ -9,6 +9,7 @@ from pathlib import Path
 from flows.marts.transform import transform
 from flows.system.files import private_folder, write_bytes
 from flows.warehouse import Warehouse
+from flows.warehouse.schema import apply_schema
 from tests.support.prebuilt_folders import shape
 
 NAME = "audit.duckdb"
@@ -18,7 +19,7 @@ _kept: list[bytes] = []
 
 def _build(folder: Path) -> None:
     warehouse = Warehouse(folder / NAME)
-    warehouse.apply_schema()
+    apply_schema(warehouse)
     transform(warehouse, [], "up_to_formats", command="run")
     transform(warehouse, [], "after_formats", command="run")
     shutil.rmtree(warehouse.places.dbt)

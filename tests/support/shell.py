@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from flows.cli import main
+from flows.warehouse import Warehouse
+from models_registry.errors import WarehouseError
 from tests.support.ready_warehouse import make_ready
 
 if TYPE_CHECKING:
@@ -59,13 +61,12 @@ def promptaudit(folder: Path, *arguments: str | Path, **extra: str) -> Ended:
     It starts no Prefect server and writes no lineage events, which are a third of a small run's time, and a first run finds
     views and marts made. Commands in processes of their own do all three, as a user's do.
     """
-    if arguments[:1] in (("run",), ("nightly",), ("import",)) and "PROMPTAUDIT_LINEAGE" not in extra:
-        make_ready(folder / "warehouse/audit.duckdb")
     out, err = io.StringIO(), io.StringIO()
     with (
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, environment(**extra)),
         without_server(),
+        _marts_at_hand() if "PROMPTAUDIT_LINEAGE" not in extra else contextlib.nullcontext(),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):
@@ -89,6 +90,20 @@ def promptaudit_process(folder: Path, *arguments: str | Path, **extra: str) -> E
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@contextlib.contextmanager
+def _marts_at_hand() -> Iterator[None]:
+    """Warehouses that are made meanwhile have their views and marts from the beginning."""
+    apply_schema = Warehouse.apply_schema
+
+    def made(self: Warehouse) -> None:
+        with contextlib.suppress(WarehouseError):  # where it cannot be written the command says so itself
+            make_ready(self.path)
+        apply_schema(self)
+
+    with mock.patch.object(Warehouse, "apply_schema", made):
+        yield
 
 
 @contextlib.contextmanager
