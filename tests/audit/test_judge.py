@@ -263,16 +263,24 @@ def start(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_killed_while_judging_every_verdict_lands_once(tmp_path: Path, how: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("how", "kills"),
+    [
+        pytest.param(signal.SIGKILL, (60,), marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, (1, 60, 150), marks=pytest.mark.soak),
+        pytest.param(signal.SIGINT, (1, 60, 150), marks=pytest.mark.soak),
+    ],
+)
+def test_killed_while_judging_every_verdict_lands_once(
+    tmp_path: Path, how: signal.Signals, kills: tuple[int, ...]
+) -> None:
     warehouse = tmp_path / "audit.duckdb"
     with running_server(latency_s=0.002, unreadable=1) as server:
-        registry = cards(tmp_path / "cards", server, judge=PATIENT, n_samples=150)
+        registry = cards(tmp_path / "cards", server, judge=PATIENT, n_samples=60 * len(kills))
         ask(warehouse, registry)
         wanted = n_answers(warehouse) + N_CONTROLS
         before, codes = server.counters()["requests"], list[int]()
-        for after in (1, 60, 150):
+        for after in kills:
             until = server.counters()["requests"] + after
             judging = start(tmp_path)
             while server.counters()["requests"] < until and judging.poll() is None:
@@ -289,7 +297,7 @@ def test_killed_while_judging_every_verdict_lands_once(tmp_path: Path, how: sign
     assert rulings(warehouse) == (wanted, wanted)
     assert not Warehouse(warehouse).places.spool.exists()
     # an unreadable reply that had landed is not asked for again either
-    assert 2 * wanted <= n_asked <= 2 * wanted + 3 * CONNECTIONS
+    assert 2 * wanted <= n_asked <= 2 * wanted + len(kills) * CONNECTIONS
 
 
 def test_controls_of_every_kind_have_a_known_verdict(tmp_path: Path) -> None:

@@ -139,7 +139,8 @@ def foreign(tmp_path: Path) -> Iterator[Foreign]:
     scaffold(folder / "registry")
     card = folder / "registry/audits/mine.yml"
     text = re.sub(r"samples: .*", 'samples: {limit: 6}\n  schedule: "* * * * *"', card.read_text())
-    card.write_text(re.sub(r"repetitions: .*", "repetitions: {original: 2, variants: 2}", text))
+    text = text.replace("variants: 10", "variants: 3").replace("[simple, detail]", "[simple]")
+    card.write_text(re.sub(r"repetitions: .*", "repetitions: {original: 2, variants: 2}\n  resamples: 50", text))
     hook.mkdir()
     home.mkdir()
     (hook / "sitecustomize.py").write_text(HOOK)
@@ -217,7 +218,7 @@ def test_libraries_read_nothing_of_the_working_folder_and_prefect_the_users_prof
     foreign.assert_untouched()
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # the libraries above and what dbt reads in tests/marts are nearly all of it, at a quarter of the time
 @pytest.mark.timeout(900)
 def test_a_night_on_a_server_of_its_own_touches_nothing_of_the_folder_but_cards_and_warehouse(foreign: Foreign) -> None:
     done = foreign.run(COMMAND, "nightly", "mine")

@@ -21,6 +21,7 @@ from models_registry.mart_columns import dbt_project
 from models_registry.registry import load_registry
 from tests.support.awkward_answers import ABCD, Case, Variant, answered
 from tests.support.published_copy import table
+from tests.support.ready_warehouse import make_ready
 from tests.support.slow_measures import Answer
 
 pytestmark = pytest.mark.slow  # `make docs` compiles them as well
@@ -72,7 +73,7 @@ def _answers(seed: int) -> list[Answer]:
 def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
     folder = tmp_path_factory.mktemp("analyses")
     warehouse = folder / "audit.duckdb"
-    Warehouse(warehouse).apply_schema()
+    make_ready(warehouse)
     runs = []
     for night in (1, 2):
         path = folder / f"night{night}.parquet"

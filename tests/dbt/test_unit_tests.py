@@ -13,16 +13,16 @@ import yaml
 
 from flows.settings import SILENT
 from flows.system import user_cache
-from flows.warehouse import Warehouse
 from models_registry.mart_columns import dbt_project
+from tests.support.ready_warehouse import make_ready
 from udfs import COMPARISON_IDS, RUN_IDS
 
 # models that only rename, hand on or hold what another model decides
 UNDECIDING = {"dim_audit_runs", "dim_models", "dim_samples"}
 
 
-# a unit test learns column types from its model's inputs: empty tables, then the tests, of one manifest in one process
-BOTH = """
+# a unit test learns column types from its model's inputs, which are there, and empty
+TESTS = """
 import sys
 from dbt.cli.main import dbtRunner
 
@@ -30,10 +30,9 @@ project, folder = sys.argv[1:]
 places = ["--project-dir", project, "--profiles-dir", project, "--target-path", f"{folder}/target", "--log-path", folder]
 shared = ["--quiet", "--no-use-colors", "--log-level-file", "none"]
 manifest = dbtRunner().invoke([*shared, "parse", *places]).result
-for command in (["run", "--empty"], ["test", "--selector", "unit_tests"]):
-    done = dbtRunner(manifest=manifest).invoke([*shared, *command, *places])
-    if not done.success:
-        sys.exit(f"{command}: {done.exception or ''}")
+done = dbtRunner(manifest=manifest).invoke([*shared, "test", "--selector", "unit_tests", *places])
+if not done.success:
+    sys.exit(str(done.exception or ""))
 """
 
 
@@ -54,13 +53,13 @@ def test_every_model_that_decides_has_one() -> None:
 @pytest.mark.slow  # `dbt test` of 73 tests, which nothing that is not in dbt/ can break
 def test_unit_tests(tmp_path: Path) -> None:
     warehouse = tmp_path / "audit.duckdb"
-    Warehouse(warehouse).apply_schema()
+    make_ready(warehouse)
     (tmp_path / "target").mkdir()
     if (parsed := user_cache.read(f"{warehouse.name}.msgpack")) is not None:  # as `flows.marts.transform` keeps it
         (tmp_path / "target" / "partial_parse.msgpack").write_bytes(parsed)
     variables = {"PROMPTAUDIT_WAREHOUSE": f"./{warehouse.name}", RUN_IDS: "", COMPARISON_IDS: ""}
     done = subprocess.run(
-        [sys.executable, "-P", "-c", BOTH, str(dbt_project()), str(tmp_path)],
+        [sys.executable, "-P", "-c", TESTS, str(dbt_project()), str(tmp_path)],
         cwd=tmp_path, env={**os.environ, **SILENT, **variables}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -158,8 +158,8 @@ def test_false_alarms(world: str) -> None:
 
 @pytest.mark.slow
 def test_power() -> None:
-    found = [planted(seed) for seed in range(100)]
-    assert sum(bool(each.groups) and each.groups[0].words[0].word == "year" for each in found) >= 95
+    found = [planted(seed) for seed in range(40)]
+    assert sum(bool(each.groups) and each.groups[0].words[0].word == "year" for each in found) >= 38
 
 
 def test_where_each_sample_points() -> None:

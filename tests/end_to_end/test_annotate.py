@@ -25,6 +25,7 @@ from flows.evidence.trace.gather import trace
 from flows.warehouse import Warehouse
 from flows.warehouse.figure_names import row_id
 from models_registry.registry import SHIPPED, load_registry
+from tests.support.ready_warehouse import make_ready
 from tests.support.shell import Ended, promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the run is derived three times
@@ -82,7 +83,7 @@ def ruled(row: dict[str, str], annotator: str, is_match: bool) -> dict[str, str]
 def ask_and_judge(folder: Path) -> None:
     """The audit's answers and verdicts, as `promptaudit run` lands them, without what takes half a minute around it."""
     warehouse, design = folder / "warehouse/audit.duckdb", design_audit(load_registry([folder / "registry"]), "a")
-    Warehouse(warehouse).apply_schema()
+    make_ready(warehouse)
     run = open_run(Warehouse(warehouse), design)
 
     def purse() -> Purse:
@@ -302,6 +303,7 @@ def test_a_wrong_command_is_one_line(audited: tuple[Path, Ended], arguments: tup
     assert not (folder / "new.csv").exists()
 
 
+@pytest.mark.soak  # that the newest ruling counts is a unit test of fct_verdicts too
 def test_a_person_may_rule_again(audited: tuple[Path, Ended]) -> None:
     folder, _ = audited
     counted = "select agreement_rate, n_rated from marts.fct_judge_agreement where raters = 'person:ann | person:bob'"

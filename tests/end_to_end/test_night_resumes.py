@@ -25,6 +25,7 @@ small:
   rephrasing: {rephraser: rules, variants: 3}
   repetitions: {original: 2, variants: 2}
   samples: {limit: 12}
+  resamples: 50
   gate: ["sensitivity_high <= 0.0001"]
 """
 N_CELLS = 12 * 3 * 2
@@ -142,7 +143,7 @@ def test_a_night_that_hangs_is_stopped_told_and_made_up_for(folder: Path, webhoo
         mock.patch("flows.nightly.after_run.compare", side_effect=lambda *_: time.sleep(60)),
         mock.patch("flows.nightly.night.longest", return_value=timedelta(seconds=3)),
     ):
-        ended = nightly(folder, webhooks, "--new")
+        ended = nightly(folder, webhooks)
     assert ended.code == 3
     assert "the night of 'small' took longer than 3 s and was stopped" in ended.one_line()
     assert len(told(webhooks)) == before + 1

@@ -53,7 +53,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
     with running_provider() as provider, running_webhooks() as webhooks:
         write_cards(
             folder / "registry", provider.base_url, n_samples=SAMPLES, variants=WORDINGS, repetitions=2,
-            sampling="{temperature: 1, max_tokens: 16}", audit=f"  {GATE}\n",
+            sampling="{temperature: 1, max_tokens: 16}", audit=f"  {GATE}\n  resamples: 200\n",
         )  # fmt: skip
         skill = provider.skill
         for kind in NIGHTS:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars as pl
 import pytest
 
 from tests.support.own_code import PARSER, write_registry
@@ -105,13 +106,11 @@ def test_own_code_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         )
 
 
-def test_a_command_as_a_rephraser_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_as_a_rephraser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMPTAUDIT_TRUST_FILE", str(tmp_path / "trusted.json"))
     write_registry(tmp_path)
     assert promptaudit(tmp_path, "trust").code == 0
-    ended = run(tmp_path, "by_command")
-    assert ended.code == 0, ended.err
-    assert ended.json()["n_asked"] == 4 * 3
-    rows = sql(tmp_path, "select instruction from marts.dim_prompt_variants order by variant_index")
-    assert [row["instruction"].rpartition(".")[2] for row in rows] == ["", " --fast None 0", " --fast None 1"]
-    assert run(tmp_path, "by_command").json()["n_asked"] == 0
+    exported = promptaudit(tmp_path, "plan", "by_command", "--export-prompts", "p.csv")
+    assert exported.code == 0, exported.err
+    rows = pl.read_csv(tmp_path / "p.csv").sort("variant_index")
+    assert [text.rpartition(".")[2] for text in rows["instruction"]] == ["", " --fast None 0", " --fast None 1"]

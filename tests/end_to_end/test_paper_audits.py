@@ -88,6 +88,7 @@ def check_charts(folder: Path) -> set[str]:
     return names
 
 
+@pytest.mark.soak
 def test_errica_et_al(tmp_path: Path, models: RunningServer) -> None:
     run_paper(tmp_path, models.base_url, ERRICA)
     check_report(tmp_path, ERRICA)
@@ -157,11 +158,18 @@ def test_barrie_et_al(tmp_path: Path, models: RunningServer) -> None:
         assert len({row["panel"] for row in csv.DictReader(file)}) == 12
 
 
-def test_hua_et_al(tmp_path: Path, models: RunningServer) -> None:
-    run_paper(tmp_path, models.base_url, HUA)
-    check_report(tmp_path, HUA)
+@pytest.fixture(scope="module")
+def hua(tmp_path_factory: pytest.TempPathFactory, models: RunningServer) -> Path:
+    """A folder in which the audit of Hua et al. was run."""
+    folder = tmp_path_factory.mktemp("hua")
+    run_paper(folder, models.base_url, HUA)
+    return folder
+
+
+def test_hua_et_al(hua: Path) -> None:
+    check_report(hua, HUA)
     (errors,) = sql(
-        tmp_path,
+        hua,
         "select count(*) as n, count(distinct model_id) as n_models, count(distinct prompt_variant_id) as n_variants, "
         "list(distinct task_id) as tasks from marts.fct_predictions where answer_status = 'error'",
     )
@@ -169,7 +177,7 @@ def test_hua_et_al(tmp_path: Path, models: RunningServer) -> None:
     assert errors["n_models"] == 1
     assert errors["n_variants"] > 0
     assert set(errors["tasks"]) == {"math", "narrativeqa", "simpleqa"}
-    spreads = sql(tmp_path, "select model_id, task_id, scoring_method, n_variants from marts.fct_scoring_sensitivity")
+    spreads = sql(hua, "select model_id, task_id, scoring_method, n_variants from marts.fct_scoring_sensitivity")
     choices, open_ended = {"arc_challenge", "gpqa", "openbookqa"}, {"math", "narrativeqa", "simpleqa"}
     assert {row["task_id"] for row in spreads} == choices | open_ended
     weighed = {(row["task_id"], row["model_id"]) for row in spreads if row["scoring_method"] == "option_loglikelihood"}
@@ -178,13 +186,13 @@ def test_hua_et_al(tmp_path: Path, models: RunningServer) -> None:
         itertools.product(choices, served)
     )  # a model that weighs no options has no figure by that rule
     ranked = sql(
-        tmp_path,
+        hua,
         "select task_id, scoring_method, model_set, n_models from marts.fct_ranking_consistency where model_set = 'all'",
     )
     n_models = {row["scoring_method"]: row["n_models"] for row in ranked}
     assert n_models["option_loglikelihood"] == 4
     assert n_models["option_letter"] == n_models["judge:gemini_judge"] == n_models["math_boxed"] == 7
-    controls = sql(tmp_path, "select distinct task_id, scoring_method from marts.fct_judge_controls")
+    controls = sql(hua, "select distinct task_id, scoring_method from marts.fct_judge_controls")
     judges = {row["scoring_method"] for row in controls if row["task_id"] == "arc_challenge"}
     assert judges == {"judge:gemini_judge", "judge:gpt_judge", "judge:both_judges"}
     others = {row["task_id"]: row["scoring_method"] for row in controls if row["task_id"] != "arc_challenge"}
@@ -192,23 +200,26 @@ def test_hua_et_al(tmp_path: Path, models: RunningServer) -> None:
         "simpleqa": "judge:simpleqa_judge"
     }
     against = sql(
-        tmp_path,
+        hua,
         "select avg(spread_rule) as rule, avg(spread_judge) as judge from marts.rpt_rule_against_judge "
         "where rule = 'option_letter' and judge = 'judge:gemini_judge'",
     )
     assert against[0]["rule"] > 2 * against[0]["judge"]  # much of the spread is the rule's
 
-    n_rows = have_people_rule(tmp_path, n_questions=6)
+
+@pytest.mark.soak
+def test_three_people_rule_on_answers_of_hua_et_al(hua: Path) -> None:
+    n_rows = have_people_rule(hua, n_questions=6)
     assert n_rows > 6 * 6
     agreement = sql(
-        tmp_path,
+        hua,
         "select raters, fleiss_kappa, n_rated from marts.fct_judge_agreement where task_id = 'arc_challenge' order by raters",
     )
     by_raters = {row["raters"]: row for row in agreement}
     everyone = by_raters[" | ".join(f"person:{person}" for person in PEOPLE)]
     assert 0.5 < everyone["fleiss_kappa"] < 1
     states = sql(
-        tmp_path, "select distinct judge, judge_state from marts.rpt_rule_against_judge where task_id = 'arc_challenge'"
+        hua, "select distinct judge, judge_state from marts.rpt_rule_against_judge where task_id = 'arc_challenge'"
     )
     assert {row["judge_state"] for row in states} == {"verified"}
-    check_report(tmp_path, HUA)
+    check_report(hua, HUA)

@@ -113,7 +113,7 @@ class Stage:
 
 def cards(folder: Path, url: str, closed_url: str) -> None:
     """The audit, whose gate fails, and another whose model its provider does not know."""
-    audit = '  gate: ["micro_f1 >= 0.99", "invalid_rate <= 0.1"]\n  schedule: "0 2 * * *"\n'
+    audit = '  gate: ["micro_f1 >= 0.99", "invalid_rate <= 0.1"]\n  schedule: "0 2 * * *"\n  resamples: 50\n'
     write_cards(
         folder, url, n_samples=N_SAMPLES, variants=N_VARIANTS, limits=f"{{max_connections: {CONNECTIONS}}}", audit=audit
     )
@@ -293,6 +293,7 @@ def test_landed_derived_and_published_tables_are_assets_with_what_they_are_made_
     assert str(stage.folder) not in json.dumps(events)
 
 
+@pytest.mark.soak  # exit codes of nights that cannot be measured are seen without a server too, and a failed gate's above
 def test_a_night_that_cannot_be_measured_says_its_exit_code_and_keeps_the_words_to_itself(stage: Stage) -> None:
     codes = {}
     with stage.worker():
@@ -337,6 +338,7 @@ def _is_json(path: Path) -> bool:
 on_sqlite = pytest.mark.parametrize("stage", [pytest.param("sqlite", marks=pytest.mark.slow)], indirect=True)
 
 
+@pytest.mark.soak  # pages of Prefect's own; its server has what they show, as the tests above see
 @on_sqlite
 def test_the_pages_show_runs_and_artifacts(browser: Any, stage: Stage, tmp_path: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api")
@@ -394,6 +396,7 @@ def test_a_night_outlives_its_worker_by_its_next_start_and_the_server_at_once(st
     assert "goes on without it" in stage.said()
 
 
+@pytest.mark.soak  # its nights are those of the deployment; what is its own is the schedule of a card, and how it ends
 @on_sqlite
 def test_what_is_served_runs_on_the_cards_schedule_and_ends_with_its_server(stage: Stage) -> None:
     before, n_nights = stage.provider.counters()["requests"], len(query(stage.warehouse, NIGHTS))

@@ -127,6 +127,7 @@ def test_the_report_says_it_in_a_heading_and_prints_the_marts_figures(
             assert f'value="{row[column]!r}" data-figure="{figure_id("fct_variations", row, column)}"' in text
 
 
+@pytest.mark.soak  # test_evidence traces figures of one kind
 def test_a_figure_is_traced_and_comes_out_again(folder: Path, rows: dict[tuple[str, str], dict[str, Any]]) -> None:
     figure = figure_id("fct_variations", rows["by_format", "format"], "effect")
     done = promptaudit(folder, "trace", figure, "--recompute", "--json")

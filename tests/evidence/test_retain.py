@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import shutil
@@ -20,16 +21,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flows.audit.rebuild import rebuild_runs
+from flows.audit.runs import close_run
 from flows.audit.variants import earlier_rows
 from flows.display.progress import Progress
 from flows.evidence.retain import restore, retain, retired_runs
 from flows.marts.publish import publish
+from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.settings import Settings
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import frame_of
 from flows.warehouse.selection import Selection
 from models_registry.cards import FormatLimits
 from models_registry.errors import UsageError, WarehouseError
+from models_registry.registry import load_registry
 from tests.support.http_audit import query
 from tests.support.imported_runs import Recorded, published
 from tests.support.landed_nights import AUDIT, FIRST, land_night, run_id
@@ -362,27 +366,30 @@ def marts_of(path: Path) -> dict[str, list[tuple[Any, ...]]]:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_marts_and_the_published_copy_of_a_retired_night_stay_and_rebuild_leaves_them(tmp_path: Path) -> None:
-    def derived(number: int) -> tuple[Path, str]:
-        rows = [
+    def as_a_night(number: int, warehouse: Path, run: str) -> None:
+        at = FIRST + timedelta(days=number)
+        query(warehouse, "update raw.audit_runs set origin = 'run', started_at = ? where audit_run_id = ?", [at, run])
+
+    def answers(number: int) -> list[dict[str, Any]]:
+        return [
             {"model": "m", "sample_id": f"s{s}", "variant_index": v, "instruction": f"Wording {v}", "repetition": k,
              "gold_label": "yes", "completion": "yes" if (s * v + k + number) % 3 else "no"}
             for s in range(5) for v in range(3) for k in (1, 2)
         ]  # fmt: skip
 
-        def as_a_night(warehouse: Path, run: str) -> None:
-            at = FIRST + timedelta(days=number)
-            query(
-                warehouse, "update raw.audit_runs set origin = 'run', started_at = ? where audit_run_id = ?", [at, run]
-            )
-
-        # each by itself, as nights are: bounds of a bootstrap may differ in a build of several
-        warehouse, runs = published(tmp_path, [Recorded(AUDIT, rows, ("yes", "no"), FormatLimits(), judge=as_a_night)])
-        return warehouse, runs[0]
-
-    warehouse, older = derived(0)
-    _, newer = derived(1)
+    # each derived by itself, as nights are: bounds of a bootstrap may differ in a build of several
+    recorded = Recorded(AUDIT, answers(0), ("yes", "no"), FormatLimits(), judge=functools.partial(as_a_night, 0))
+    warehouse, (older,) = published(tmp_path, [recorded])
+    pl.DataFrame(answers(1)).write_parquet(tmp_path / "newer.parquet")
+    newer = import_predictions(
+        Warehouse(warehouse), [tmp_path / "newer.parquet"], load_registry(),
+        ImportOptions(labels=("yes", "no"), audit=AUDIT, task="colours", resamples=200),
+    ).audit_run_id  # fmt: skip
+    as_a_night(1, warehouse, newer)
+    close_run(Warehouse(warehouse), newer, "complete")
+    publish(Warehouse(warehouse))
     before = marts_of(Warehouse(warehouse).published.path)
-    assert len(before["fct_predictions"]) == 60  # 5 samples × 3 wordings × 2 asks × 2 nights
+    assert len(before["fct_predictions"]) == 30  # 5 samples × 3 wordings × 2 asks
     (done,) = retain(Warehouse(warehouse), AUDIT, 1)
     assert (done.audit_run_id, done.n_rows) == (older, 30)
     publish(Warehouse(warehouse), [newer])
@@ -398,10 +405,12 @@ def test_marts_and_the_published_copy_of_a_retired_night_stay_and_rebuild_leaves
         rebuild_runs(options, older[:8], progress)
     with pytest.raises(UsageError, match="one run"):
         rebuild_runs(options, None, progress, restore_first=True)
-    rebuild_runs(options, None, progress)
+    rebuild_runs(options, None, progress)  # the newer night has no marts before
     assert said == ["1 retired runs keep their marts as they are", "rebuilding 1 runs"]
-    assert marts_of(copy) == before
+    both = marts_of(copy)
+    assert len(both["fct_predictions"]) == 60
+    assert {table: [row for row in rows if row in both[table]] for table, rows in before.items()} == before
     rebuild_runs(options, older[:8], progress, restore_first=True)
     assert said[2:] == ["landed 30 rows of the archive again", "rebuilding 1 runs"]
-    assert marts_of(copy) == before
+    assert marts_of(copy) == both
     assert query(copy, "select count(*) from raw.predictions") == [(60,)]

@@ -86,8 +86,9 @@ def test_generic_tests_are_grouped_each_once() -> None:
 
 
 @pytest.mark.slow
-def test_a_broken_rule_fails_the_build_and_is_named(built: tuple[Path, str]) -> None:
-    warehouse, run = built
+def test_a_broken_rule_fails_the_build_and_is_named(built: tuple[Path, str], tmp_path: Path) -> None:
+    warehouse, run = tmp_path / "audit.duckdb", built[1]
+    shutil.copyfile(built[0], warehouse)
     with Warehouse(warehouse).write() as con:
         con.execute("insert into marts.dim_models select * from marts.dim_models")
         con.execute("update marts.fct_p_tau set p_tau = p_tau + 0.5")
@@ -100,13 +101,6 @@ def test_a_broken_rule_fails_the_build_and_is_named(built: tuple[Path, str]) -> 
             dbt(Warehouse(warehouse), "test", "--select", "rules_of_answers", audit_run_ids=[run])
     with pytest.raises(WarehouseError, match=r"rows break (sums_to_one|within) of fct_p_tau.p_tau"):
         dbt(Warehouse(warehouse), "test", "--select", "rules_of_stability", audit_run_ids=[run])
-    derive(warehouse, run)
-    assert (
-        Warehouse(warehouse).read("select count(*) as n, max(p_tau) as p from marts.dim_models, marts.fct_p_tau")[0][
-            "p"
-        ]
-        <= 1
-    )
 
 
 def rows_of_marts(warehouse: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -140,8 +134,6 @@ def test_an_analysts_own_build_leaves_what_it_cannot_derive(
 @pytest.mark.slow
 def test_views_that_stand_are_left_and_others_are_made_again(built: tuple[Path, str]) -> None:
     warehouse, run = built
-    derive(warehouse, run)
-    publish(Warehouse(warehouse), [run])
     transform(Warehouse(warehouse), [run], "up_to_formats")
     assert "int_predictions_labelled" in models_built(warehouse)
     assert "stg_predictions" not in models_built(warehouse)

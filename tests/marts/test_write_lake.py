@@ -26,7 +26,7 @@ from tests.support.prefect_server import wait_for
 from tests.support.published_copy import table
 
 READER = """
-import sys
+import sys, time
 from pathlib import Path
 from flows.warehouse import Warehouse
 published = Warehouse(Path("warehouse/audit.duckdb")).published
@@ -34,6 +34,7 @@ Path(sys.argv[1]).touch()
 while not Path(sys.argv[2]).exists():
     with published.connect() as con:
         runs = con.execute("select count(*) from raw.audit_runs").fetchall()
+        time.sleep(0.5)  # nearly all of the time it is between two queries, and a publication too
         rows = con.execute("select count(*), min(n_variants) from marts.rpt_audit").fetchall()
     assert runs[0][0] == rows[0][0], (runs, rows)
     print(runs[0][0])
@@ -78,6 +79,7 @@ def same(copy: Published) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("lake", ["file", pytest.param("postgres", marks=pytest.mark.soak)], indirect=True)
 def test_a_publication_brings_the_lake_up_and_exchanges_what_changed_alone(lake: PlacedLake, gated: Gated) -> None:
     warehouse = Warehouse(gated.warehouse)
     same(warehouse.published)
@@ -110,7 +112,7 @@ def test_snapshots_and_files_stay_as_many_however_many_nights(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lake", ["postgres"], indirect=True)
-def test_three_readers_with_the_catalog_s_address_see_whole_publications(
+def test_two_readers_with_the_catalog_s_address_see_whole_publications(
     lake: PlacedLake, gated: Gated, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -124,10 +126,10 @@ def test_three_readers_with_the_catalog_s_address_see_whole_publications(
             [sys.executable, str(reader_file), str(tmp_path / f"ready {number}"), str(enough)],
             cwd=elsewhere, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
-        for number in range(3)
+        for number in range(2)
     ]  # fmt: skip
-    wait_for(lambda: all((tmp_path / f"ready {number}").exists() for number in range(3)), "three readers")
-    for number in range(1, 4):
+    wait_for(lambda: all((tmp_path / f"ready {number}").exists() for number in range(2)), "two readers")
+    for number in (1, 2):
         night(gated, number)
     enough.touch()
     seen = set()
@@ -136,7 +138,7 @@ def test_three_readers_with_the_catalog_s_address_see_whole_publications(
         assert reader.returncode == 0, err
         seen |= set(out.split())
     assert len(seen) > 1  # they read while nights were published
-    assert seen <= {"1", "2", "3", "4"}
+    assert seen <= {"1", "2", "3"}
 
 
 @pytest.mark.slow
@@ -150,6 +152,7 @@ def test_the_queries_of_a_reader_see_one_publication(lake: PlacedLake, gated: Ga
         assert con.execute(counted).fetchall() == [(n_before, n_before)]
     with read_lake(known(), "1GB") as con:
         assert con.execute(counted).fetchall() == [(n_before + 1, n_before + 1)]
+    same(Warehouse(gated.warehouse).published)
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ def deployed(server: PrefectServer, registry: Path) -> PrefectServer:
     """The server after `promptaudit deploy`, twice; in between the schedule of a card changes, and an operator a limit."""
     card = registry / "registry/audits/served.yml"
     server.run(BIN / "promptaudit", "deploy", "nightly", "served", cwd=registry, AUDIT_FOLDER="/of/who/deploys")
-    server.prefect("gcl", "update", "gpu-0", "--limit", "2", cwd=registry)
+    server.ask("/v2/concurrency_limits/gpu-0", {"limit": 2}, method="PATCH")
     card.write_text(CARD.replace("30 1", "45 3"))
     said = server.run(BIN / "promptaudit", "deploy", "nightly", "served", cwd=registry)
     assert "deployed  nightly/served to pool 'gpu', on '45 3 * * *' (UTC)" in said

@@ -102,6 +102,7 @@ kinds:
 }  # fmt: skip
 
 
+@pytest.mark.soak  # what is exported and what comes back of it are held against each other in other tests, without kinds
 def test_kinds_of_a_run_come_back(tmp_path: Path) -> None:
     for name, text in CARDS.items():
         (tmp_path / "registry" / name).parent.mkdir(parents=True, exist_ok=True)

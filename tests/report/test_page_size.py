@@ -16,7 +16,7 @@ from tests.report.test_page import Seen
 from tests.support.many_groups import many_groups
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # the tests below find a page that does not fit, but for one that only so many groups make
 def test_a_run_of_600_groups_is_one_small_page_with_the_worst_task_told_and_all_in_the_picture(
     ordinary: Reported, tmp_path: Path
 ) -> None:

@@ -47,7 +47,7 @@ BARRIE = Paper(
 )  # fmt: skip
 HUA = Paper(
     audit_id="paper_hua",
-    n_rows={"arc_challenge": 12, "gpqa": 8, "math": 8, "narrativeqa": 8, "openbookqa": 8, "simpleqa": 8},
+    n_rows={"arc_challenge": 12, "gpqa": 5, "math": 5, "narrativeqa": 5, "openbookqa": 5, "simpleqa": 5},
     less={"resamples": "20"},
 )
 

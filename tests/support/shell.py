@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from flows.cli import main
+from flows.warehouse import Warehouse
+from models_registry.errors import WarehouseError
+from tests.support.ready_warehouse import make_ready
 
 if TYPE_CHECKING:
     from flows.audit.execution import Execution
@@ -55,14 +58,15 @@ def _of_a_process(extra: dict[str, str]) -> dict[str, str]:
 def promptaudit(folder: Path, *arguments: str | Path, **extra: str) -> Ended:
     """Runs one command in `folder` to its end, in this process, without what a run is only shown by.
 
-    It starts no Prefect server and writes no lineage events, which are a third of a small run's time. Commands in processes of
-    their own do both, as a user's do.
+    It starts no Prefect server and writes no lineage events, which are a third of a small run's time, and a first run finds
+    views and marts made. Commands in processes of their own do all three, as a user's do.
     """
     out, err = io.StringIO(), io.StringIO()
     with (
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, environment(**extra)),
         without_server(),
+        _marts_at_hand() if "PROMPTAUDIT_LINEAGE" not in extra else contextlib.nullcontext(),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):
@@ -89,6 +93,20 @@ def promptaudit_process(folder: Path, *arguments: str | Path, **extra: str) -> E
 
 
 @contextlib.contextmanager
+def _marts_at_hand() -> Iterator[None]:
+    """Warehouses that are made meanwhile have their views and marts from the beginning."""
+    apply_schema = Warehouse.apply_schema
+
+    def made(self: Warehouse) -> None:
+        with contextlib.suppress(WarehouseError):  # where it cannot be written the command says so itself
+            make_ready(self.path)
+        apply_schema(self)
+
+    with mock.patch.object(Warehouse, "apply_schema", made):
+        yield
+
+
+@contextlib.contextmanager
 def without_server() -> Iterator[None]:
     """Runs in this process start no server of Prefect's: for tests of what an audit does, not of where it is shown."""
     from flows.audit import prefect_server
@@ -105,10 +123,10 @@ def without_server() -> Iterator[None]:
         yield
 
 
-def start(folder: Path, *arguments: str | Path, **extra: str) -> subprocess.Popen[str]:
-    """Starts one command in `folder` and leaves it running."""
+def start(folder: Path, *arguments: str | Path, has_server: bool = True, **extra: str) -> subprocess.Popen[str]:
+    """Starts one command in `folder` and leaves it running; it starts no Prefect server of its own unless it has one."""
     return subprocess.Popen(
-        [sys.executable, "-m", "flows.cli", *map(str, arguments)],
+        [sys.executable, "-m", "flows.cli" if has_server else __name__, *map(str, arguments)],
         cwd=folder,
         env=_of_a_process(extra),
         stdout=subprocess.PIPE,
@@ -134,3 +152,8 @@ def outputs_by_hash_seed(code: str) -> list[str]:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         outputs.append(done.stdout)
     return outputs
+
+
+if __name__ == "__main__":
+    with without_server():
+        main(sys.argv[1:])

@@ -116,7 +116,7 @@ def test_a_plan_reaches_its_width_about_half_the_time_and_with_assurance_mostly(
 
 @pytest.mark.slow  # 4 s of simulation
 def test_a_plan_of_an_incomplete_grid_reaches_its_width_as_surely_for_a_part_of_the_requests() -> None:
-    full = partial(reached, World(), 0.12, 60)
+    full = partial(reached, World(), 0.12, 30)
     part = partial(full, is_incomplete=True)
     (plain, few), (assured, more), (_, many) = part(), part(assurance=0.8), full()
     assert 0.3 <= plain <= 0.65
