@@ -6,7 +6,6 @@
     'int_groups_apart',
     'int_groups_paired',
     'int_measures_compared',
-    'int_measures_confirmed',
     'int_runs_described',
     'int_samples_paired',
     'int_scores_averaged',

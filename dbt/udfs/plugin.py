@@ -181,11 +181,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT", "INTEGER"],
         f"{row_type(Compared)}[]",
     ),
-    "confirm_churn": (
-        comparison.confirm_churn,
-        [*["BIGINT[]"] * 5, "VARCHAR[]", "INTEGER"],
-        "DOUBLE",
-    ),
     # nights
     "alpha_pseudo_values": (
         stability.alpha_pseudo_values,
@@ -210,7 +205,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     "accepted_state": (nights.accepted_state, [nights.STATE_TYPE, "BOOLEAN"], nights.STATE_TYPE),
     "detectable_difference": (
         comparison.detectable_difference,
-        ["DOUBLE", "DOUBLE", "INTEGER", "DOUBLE", "DOUBLE", "BOOLEAN"],
+        ["DOUBLE", "DOUBLE", "INTEGER", "DOUBLE", "DOUBLE"],
         "DOUBLE",
     ),
 }
@@ -267,7 +262,7 @@ def _retired(conn: DuckDBPyConnection) -> dict[str, list[str]]:
     runs = [run for (run,) in conn.execute(RETIRED_RUNS).fetchall()]
     if not runs:
         return {}
-    of_them = "list_has_any($runs, [base_run_id, candidate_run_id, confirming_run_id])"
+    of_them = "list_has_any($runs, [base_run_id, candidate_run_id])"
     rows = conn.execute(f"select comparison_id from raw.comparisons where {of_them}", {"runs": runs}).fetchall()  # noqa: S608
     return {"retired_run_ids": runs, "retired_comparison_ids": [each for (each,) in rows]}
 

@@ -12,7 +12,6 @@ from flows.marts.transform import Command, transform
 from flows.system.keys import content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
-from flows.warehouse.sql import sql
 from models_registry.cards import AuditCard
 from models_registry.errors import UsageError
 
@@ -84,7 +83,7 @@ def compare_again(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[st
     """Derives every comparison anew that one of these runs takes part in, the oldest first; returns their ids."""
     rows = warehouse.read(
         "select comparison_id from raw.comparisons "
-        "where list_has_any($runs, [base_run_id, candidate_run_id, confirming_run_id]) order by requested_at, comparison_id",
+        "where list_has_any($runs, [base_run_id, candidate_run_id]) order by requested_at, comparison_id",
         runs=list(audit_run_ids),
     )
     ids = [row["comparison_id"] for row in rows]
@@ -103,13 +102,11 @@ def derive(warehouse: Warehouse, comparison_ids: Sequence[str], command: Command
     for start in range(0, len(comparison_ids), AT_ONCE):
         some = list(comparison_ids[start : start + AT_ONCE])
         rows = warehouse.read(
-            "select distinct unnest([base_run_id, candidate_run_id, confirming_run_id]) as run from raw.comparisons "
+            "select distinct unnest([base_run_id, candidate_run_id]) as run from raw.comparisons "
             "where list_contains($ids, comparison_id)",
             ids=some,
         )
-        transform(
-            warehouse, [row["run"] for row in rows if row["run"] is not None], "comparisons", some, command=command
-        )
+        transform(warehouse, [row["run"] for row in rows], "comparisons", some, command=command)
 
 
 def n_tests(warehouse: Warehouse, pair: Pair) -> int:
@@ -133,30 +130,14 @@ def n_tests(warehouse: Warehouse, pair: Pair) -> int:
     return max(counts)
 
 
-def confirming_night(warehouse: Warehouse, pair: Pair) -> str | None:
-    """Returns the night that has to confirm a verdict on two nights of an audit; None without one.
-
-    It is the last published night before the older of the two that asked what the older one asked; without such a night the
-    last one between the two that asked what the newer one asked.
-    Two models, two audits, imports and trials have none.
-    """
-    if pair.base_model_id is not None:
-        return None
-    runs = [pair.base_run_id, pair.candidate_run_id]
-    rows = warehouse.published.read(sql("comparison", "confirming_night"), runs=runs)
-    return rows[0]["audit_run_id"] if rows else None
-
-
 def _row(warehouse: Warehouse, pair: Pair) -> dict[str, object]:
     n_resamples = pair.n_resamples or max(FEWEST_SWAPS, SWAPS_A_TEST * n_tests(warehouse, pair))
     thresholds = (pair.min_effect, pair.max_cost_increase, pair.max_latency_increase, n_resamples, pair.seed)
-    confirming = confirming_night(warehouse, pair)
     return {
         "audit_run_id": pair.candidate_run_id,
         "comparison_id": content_id(
             "comparison", pair.base_run_id, pair.candidate_run_id, pair.base_model_id, pair.candidate_model_id,
             *(None if value is None else repr(value) for value in (*thresholds, pair.is_trial)),
-            *(() if confirming is None else (confirming,)),
         ),
         "base_run_id": pair.base_run_id,
         "candidate_run_id": pair.candidate_run_id,
@@ -169,5 +150,4 @@ def _row(warehouse: Warehouse, pair: Pair) -> dict[str, object]:
         "seed": pair.seed,
         "is_trial": pair.is_trial,
         "requested_at": now(),
-        "confirming_run_id": confirming,
     }  # fmt: skip

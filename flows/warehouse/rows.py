@@ -108,7 +108,6 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "audit_run_id": TEXT, "comparison_id": TEXT, "base_run_id": TEXT, "candidate_run_id": TEXT,
         "base_model_id": TEXT, "candidate_model_id": TEXT, "min_effect": REAL, "max_cost_increase": REAL,
         "max_latency_increase": REAL, "n_resamples": WHOLE, "seed": pl.Int64(), "is_trial": YES, "requested_at": TIME,
-        "confirming_run_id": TEXT,
     },
     "baselines": {
         "audit_run_id": TEXT, "audit_id": TEXT, "name": TEXT, "reason": TEXT, "pinned_at": TIME,

@@ -30,7 +30,7 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     6: "alter table if exists raw.nights add column scheduled_at timestamp;",  # a version before the fourth has none yet
     7: "",  # a table alone
     8: "alter table raw.prompt_variants add column model_ids varchar[];",
-    9: "alter table if exists raw.comparisons add column confirming_run_id varchar;",  # as above
+    9: "",  # a column that nothing reads any more
     10: "",  # tables alone
     11: """
     alter table raw.prompt_variants add column variation varchar;

@@ -295,8 +295,7 @@ create table if not exists raw.comparisons (
     n_resamples integer not null,
     seed bigint not null,
     is_trial boolean not null, -- thresholds given by hand: nobody but who asked reads it
-    requested_at timestamp not null,
-    confirming_run_id varchar -- a night beside one of the two, against which a verdict holds too; null: none
+    requested_at timestamp not null
 );
 
 create table if not exists raw.baselines (

@@ -253,8 +253,8 @@ def models() -> list[dict[str, Any]]:
 OF_TABLE = {
     "rpt_audit": {"audit_id", "audit_run_id", "measure_version"},
     "rpt_run_comparisons": {
-        "audit_id", "base_model_id", "base_run_id", "candidate_run_id", "comparison_id", "confirming_run_id", "measure", "reason",
-        "verdict", "measure_version",
+        "audit_id", "base_model_id", "base_run_id", "candidate_run_id", "comparison_id", "measure", "reason", "verdict",
+        "measure_version",
     },
 }  # fmt: skip
 

@@ -24,7 +24,6 @@ ADDED: dict[int, dict[str, tuple[str, ...]]] = {  # by the version that brought 
     5: {"audit_runs": ("manifest",)},
     6: {"nights": ("scheduled_at",)},
     8: {"prompt_variants": ("model_ids",)},
-    9: {"comparisons": ("confirming_run_id",)},
     11: {"prompt_variants": ("variation", "setting")},
     12: {"predictions": ("option_order",)},
 }

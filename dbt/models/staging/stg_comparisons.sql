@@ -16,8 +16,7 @@ renamed as (
         n_resamples,
         seed,
         is_trial,
-        requested_at,
-        confirming_run_id
+        requested_at
     from source
 )
 

@@ -2,8 +2,7 @@
 
 from udfs.comparison.accuracies import compare_accuracies
 from udfs.comparison.answers import compare_answers
-from udfs.comparison.churn import confirm_churn
 from udfs.comparison.compared import Compared
 from udfs.comparison.detectable import detectable_difference
 
-__all__ = ["Compared", "compare_accuracies", "compare_answers", "confirm_churn", "detectable_difference"]
+__all__ = ["Compared", "compare_accuracies", "compare_answers", "detectable_difference"]

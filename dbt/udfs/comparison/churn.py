@@ -1,4 +1,4 @@
-"""Measures label churn: how much more the same cell disagrees across two runs than within each of them, or than two others do."""
+"""Measures label churn: how much more the same cell disagrees across two runs than within each of them."""
 
 from __future__ import annotations
 
@@ -78,64 +78,6 @@ def _churn_by_sample(labels: NDArray[np.int16], n_classes: int) -> SampleChurn:
     kept = n_cells > 0
     across, within = (part.sum(axis=0)[kept] / n_cells[kept] for part in (across, within))
     return SampleChurn(across, within if is_repeated else np.full(len(within), np.nan))
-
-
-def confirm_churn(
-    side: NDArray[np.int64],
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    repetition: NDArray[np.int64],
-    label: NDArray[np.int64],
-    *,
-    n_classes: int,
-    single: int,
-) -> float:
-    """Returns the p-value of one run differing from two others more than these differ from each other, one-sided.
-
-    A t test over samples of the mean of the run's label churn with either of the two, less half of the two's churn with each
-    other, which is 0 on average where nothing changed. What one of the two has of its own is in both parts, and half is what
-    has the least variance: at 60 samples x 12 wordings .0072 to .0077, where one churn has .0096, and the mean of two .0079.
-    Measured, three models: where the churn with one of the two is more than chance, p <= .005 and a churn of .02 with either
-    are reached in 4 of 70 quiet months of 30 nights, and in .995 of 200 swaps that churn .055.
-
-    Args:
-        side: shape (n,), 0, 1 or 2: the run of each answer.
-        sample: shape (n,), codes, the same in all runs.
-        variant: shape (n,), codes of wordings, the same in all runs.
-        repetition: shape (n,), from 1.
-        label: shape (n,), position in the task's labels; -1 is N/A.
-        n_classes: labels and N/A.
-        single: the run held against the other two.
-
-    Returns:
-        Of the answers that all three have, of cells asked twice or more; NaN without two samples of such. 1 where every
-        sample has 0, and 2^-N where all N have the same above 0.
-    """
-    if len(side) == 0:
-        return np.nan
-    samples, of_sample = np.unique(sample, return_inverse=True)
-    cells, cell = np.unique(np.stack([of_sample, variant]), axis=1, return_inverse=True)
-    answers, answer = np.unique(np.stack([cell.ravel(), repetition]), axis=1, return_inverse=True)
-    is_shared = (np.bincount(answer.ravel(), minlength=answers.shape[1]) == 3)[answer.ravel()]
-    counts = np.zeros((3, cells.shape[1], n_classes))
-    np.add.at(counts, (side[is_shared], cell.ravel()[is_shared], label[is_shared]), 1)  # -1: N/A is the last class
-    n_asked = counts[0].sum(axis=1)
-    is_cell = n_asked >= 2
-    counts, n_asked, of_cell = counts[:, is_cell], n_asked[is_cell], cells[0, is_cell]
-    within = 1 - (counts * (counts - 1)).sum(axis=2) / (n_asked * (n_asked - 1))
-
-    def churn(one: int, other: int) -> Floats:
-        across = 1 - (counts[one] * counts[other]).sum(axis=1) / n_asked**2
-        return np.asarray(across - (within[one] + within[other]) / 2)
-
-    first, second = (run for run in range(3) if run != single)
-    contrast = (churn(single, first) + churn(single, second) - churn(first, second)) / 2
-    n_cells = np.bincount(of_cell, minlength=len(samples))
-    kept = n_cells > 0
-    if kept.sum() < 2:
-        return np.nan
-    by_sample = np.bincount(of_cell, weights=contrast, minlength=len(samples))[kept] / n_cells[kept]
-    return _tested(np.nan, np.nan, by_sample).p_value
 
 
 def _tested(within: float, across: float, churn: Floats) -> Churn:

@@ -9,8 +9,6 @@ from scipy.special import nctdtrinc, ndtri, stdtrit
 from udfs.resampling import TAIL
 
 _POWER = 0.9
-_CONFIRMING_TAIL = 0.005  # beyond which a third night confirms a difference
-_POWER_OF_TWO = 0.944  # at which two statistics that correlate by .5 are both large enough in .9
 
 
 def detectable_differences(
@@ -20,14 +18,11 @@ def detectable_differences(
     min_effect: float,
     *,
     tail: float = TAIL,
-    is_confirmed: bool = False,
 ) -> NDArray[np.float64]:
     """Returns the smallest true differences that are found in 90 % among n_comparisons, and beyond the smallest that counts.
 
     It is max(min_effect + z SE, delta SE). delta is the noncentrality at which a t test over nu degrees of freedom at level
-    tail / m rejects in 90 %, which is t_{1-tail/m} + 1.28 for many; z is 1.28. Where a third night has to confirm the
-    difference, with a tail of .005, each of the two tests, whose statistics correlate by .5, is to
-    reject in 94.4 %, and z is 1.59.
+    tail / m rejects in 90 %, which is t_{1-tail/m} + 1.28 for many; z is 1.28.
 
     Args:
         standard_error: shape (n,), SE of each difference, >= 0.
@@ -36,7 +31,6 @@ def detectable_differences(
         min_effect: smallest difference that counts, >= 0.
         tail: probability beyond the critical value where nothing differs, of one comparison: half the level of a two-sided
             test, the level of a one-sided one, as that of label_churn is.
-        is_confirmed: whether the difference has to hold with a third night too.
 
     Returns:
         Shape (n,), on the measure's scale; NaN for an undefined standard error.
@@ -50,11 +44,10 @@ def detectable_differences(
     if n_comparisons < 1:
         message = f"n_comparisons must be at least 1, got {n_comparisons}"
         raise ValueError(message)
-    power = _POWER_OF_TWO if is_confirmed else _POWER
-    at_most = min(tail / n_comparisons, _CONFIRMING_TAIL) if is_confirmed else tail / n_comparisons
-    noncentrality = nctdtrinc(degrees_of_freedom, 1 - power, stdtrit(degrees_of_freedom, 1 - at_most))
+    critical = stdtrit(degrees_of_freedom, 1 - tail / n_comparisons)
+    noncentrality = nctdtrinc(degrees_of_freedom, 1 - _POWER, critical)
     return np.asarray(
-        np.maximum(min_effect + ndtri(power) * standard_error, noncentrality * standard_error), np.float64
+        np.maximum(min_effect + ndtri(_POWER) * standard_error, noncentrality * standard_error), np.float64
     )
 
 
@@ -65,9 +58,8 @@ def detectable_difference(
     min_effect: float,
     *,
     tail: float = TAIL,
-    is_confirmed: bool = False,
 ) -> float:
     """Returns the one of `detectable_differences` of a single standard error."""
     errors, free = np.array([standard_error], np.float64), np.array([degrees_of_freedom], np.float64)
-    found = detectable_differences(errors, free, n_comparisons, min_effect, tail=tail, is_confirmed=is_confirmed)
+    found = detectable_differences(errors, free, n_comparisons, min_effect, tail=tail)
     return float(found[0])

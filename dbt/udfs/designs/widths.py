@@ -173,7 +173,7 @@ def detectable_differences(
 ) -> NDArray[np.float64]:
     """Returns the smallest difference that two nights of a design tell apart, at each number of samples.
 
-    Those of `udfs.comparison.detectable`, a third night confirming. Both nights ask the same samples under the same wordings,
+    Those of `udfs.comparison.detectable`. Both nights ask the same samples under the same wordings,
     so what these add to a figure is the same in both and drops out: SE_d^2 = 2 d / (N q), with the degrees of freedom Q - 1
     of exchanging wordings. Between two nights of an unchanged model the noise is less, that of repetitions alone; after a
     change cells answer anew, and d holds.
@@ -190,7 +190,7 @@ def detectable_differences(
     """
     error = np.sqrt(2 * components.of_a_cell(design.n_repetitions) / (n_samples * design.wordings_per_sample))
     free = np.full(len(error), design.n_wordings - 1.0)
-    return found_in_comparisons(error, free, n_comparisons, min_effect, is_confirmed=True)
+    return found_in_comparisons(error, free, n_comparisons, min_effect)
 
 
 def detectable_difference(

@@ -70,45 +70,24 @@ def compare_accuracies(
     return row_lists(tables, Compared)
 
 
-def confirm_churn(
-    side: Column,
-    sample: Column,
-    variant: Column,
-    repetition: Column,
-    label: Column,
-    labels: Column,
-    single: Column,
-) -> Column:
-    """Returns the p-value of one side of each group differing from the other two more than these from each other; else NULL."""
-    columns = {"side": side, "sample": sample, "variant": variant, "repetition": repetition, "label": label}
-    groups = present_groups("confirm_churn", columns)
-    scalars = zip(values_of(labels), values_of(single), strict=True)
-    p_values = [
-        comparison.confirm_churn(*group, n_classes=len(own_labels) + 1, single=own_single)
-        for group, (own_labels, own_single) in zip(groups, scalars, strict=True)
-    ]
-    return null_for_nan(p_values)
-
-
 def detectable_difference(
     standard_error: Column,
     degrees_of_freedom: Column,
     n_comparisons: Column,
     min_effect: Column,
     tail: Column,
-    is_confirmed: Column,
 ) -> Column:
     """Returns the smallest true difference that would be found nine times in ten; NULL without a standard error."""
     rows = zip(
         doubles(standard_error), doubles(degrees_of_freedom), integers(n_comparisons), doubles(min_effect),
-        doubles(tail), values_of(is_confirmed), strict=True,
+        doubles(tail), strict=True,
     )  # fmt: skip
     return null_for_nan(
         [
             comparison.detectable_difference(
-                float(error), float(free), max(1, int(n)), float(effect), tail=float(own_tail), is_confirmed=confirmed
+                float(error), float(free), max(1, int(n)), float(effect), tail=float(own_tail)
             )
-            for error, free, n, effect, own_tail, confirmed in rows
+            for error, free, n, effect, own_tail in rows
         ]
     )
 

@@ -87,7 +87,7 @@ def _land(warehouse: Warehouse, fresh: Warehouse, trace: Trace, place: int) -> N
         rows = {table: _listed(con, table, listed) for table, listed in trace.raw.items() if listed}
         query = "select * from raw.audit_runs where list_contains($runs, audit_run_id)"
         rows["audit_runs"] = rows_of(con, query, runs=_runs(trace))
-    named = ("audit_run_id", "base_run_id", "candidate_run_id", "confirming_run_id", "comparison_id")
+    named = ("audit_run_id", "base_run_id", "candidate_run_id", "comparison_id")
     for run in _runs(trace):
         tables = []
         for table, listed in rows.items():

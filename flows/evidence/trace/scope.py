@@ -70,8 +70,7 @@ def _runs(mart: str, row: Mapping[str, Any]) -> list[str]:
     """Returns the runs that a row is about, of a comparison the candidate last."""
     if mart not in COMPARED:
         return [row["audit_run_id"]]
-    runs = [row.get("confirming_run_id"), row["base_run_id"], row["candidate_run_id"]]
-    return [run for run in runs if run is not None]
+    return [row["base_run_id"], row["candidate_run_id"]]
 
 
 def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from flows.warehouse.figure_names import grains
 from flows.warehouse.sql import sql
 from models_registry.errors import PromptauditError, WarehouseError
 
-_BASES = "select unnest([base_run_id, confirming_run_id]) as run from raw.comparisons where list_contains($ids, comparison_id)"
+_BASES = "select base_run_id as run from raw.comparisons where list_contains($ids, comparison_id)"
 
 
 def check_again(warehouse: Warehouse, differences: Sequence[SealDifference], kept: Seal) -> list[SealDifference]:
@@ -41,7 +41,7 @@ def check_again(warehouse: Warehouse, differences: Sequence[SealDifference], kep
     compared = [each.which for each in differences if each.which]
     with warehouse.inspect() as con:
         chain = seals(con)
-        bases = {row["run"] for row in rows_of(con, _BASES, ids=compared)} - {None}
+        bases = {row["run"] for row in rows_of(con, _BASES, ids=compared)}
         gone = {
             row["audit_run_id"] for row in rows_of(con, sql("evidence", "incomplete_runs"), runs=sorted(runs | bases))
         }

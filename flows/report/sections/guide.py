@@ -41,10 +41,9 @@ def _sentence(column: MartColumn) -> str:
 NIGHTS = (
     Measure(
         "Regressed, changed",
-        "What the comparison of a night with the one before it says, on the samples, wordings and asks that both have: "
-        "regressed is a figure that is worse beyond chance and by more than the audit's smallest effect; changed means that "
-        "the same questions are answered otherwise than asking twice explains, whether or not a figure moved. Either has to "
-        "hold with a third night as well: the one before these two, where it asked the same, else the last one between them.",
+        "What a night says beside all normal nights before it, on the samples that they share: regressed is a figure that is "
+        "worse beyond chance and by more than the audit's smallest effect; changed means that the same questions are answered "
+        "otherwise than normal nights explain, whether or not a figure moved.",
         HERE,
     ),
 )

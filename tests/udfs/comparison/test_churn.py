@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from udfs.comparison.churn import confirm_churn, label_churn
+from udfs.comparison.churn import label_churn
 
 
 def asked(base: list[list[int]], candidate: list[list[int]]) -> NDArray[np.int16]:
@@ -65,48 +65,3 @@ def test_one_sample_alone_tests_nothing() -> None:
     churn = label_churn(asked([[0, 0]], [[1, 1]]), 3)
     assert churn.churn == 1
     assert np.isnan([churn.p_value, churn.low, churn.standard_error]).all()
-
-
-# two samples under one wording, each asked twice in three runs: a run's answers to both
-SAYS_A, SAYS_B, TORN = [[0, 0], [0, 0]], [[1, 1], [1, 1]], [[0, 1], [0, 1]]
-
-
-def confirmed(*runs: list[list[int]], single: int = 1) -> float:
-    labels = np.array(runs)
-    side, sample, repetition = np.indices(labels.shape).reshape(3, -1)
-    return confirm_churn(
-        side, sample, np.ones_like(side), repetition + 1, labels.ravel(), n_classes=3, single=single
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("runs", "p_value"),
-    [
-        ((SAYS_A, SAYS_B, SAYS_A), 0.25),  # (1 + 1 - 0)/2 in both samples: 2^-2
-        ((SAYS_A, SAYS_B, SAYS_B), 1.0),  # (1 + 0 - 1)/2 = 0: the first run alone was other
-        ((SAYS_A, SAYS_A, SAYS_A), 1.0),
-        ((TORN, TORN, TORN), 1.0),  # across 1/2, within 1: all three are -1/2, (-1/2 - 1/2 + 1/2)/2
-        ((SAYS_A, [[-1, -1], [1, 1]], SAYS_A), 0.25),  # an answer that cannot be read is a class of its own
-    ],
-)
-def test_a_run_that_differs_from_two_is_held_against_what_they_differ_by(
-    runs: tuple[list[list[int]], ...], p_value: float
-) -> None:
-    assert confirmed(*runs) == pytest.approx(p_value)
-
-
-def test_what_one_of_three_runs_lacks_is_left_out() -> None:
-    rows = [(side, sample, 1, ask, side == 1) for side in range(3) for sample in range(3) for ask in (1, 2)]
-    shared = np.array([row for row in rows if row[:2] != (2, 0)])  # the third run lacks the first sample
-    assert confirm_churn(*shared.T, n_classes=2, single=1) == pytest.approx(0.25)  # two of three samples
-    asked_once = np.array([row for row in rows if row[3] == 1])
-    assert np.isnan(confirm_churn(*asked_once.T, n_classes=2, single=1))
-    assert np.isnan(confirm_churn(*np.empty((5, 0), np.int64), n_classes=2, single=1))
-
-
-def test_which_of_the_two_others_stands_first_does_not_count() -> None:
-    rng = np.random.default_rng(3)
-    first, single, second = rng.integers(0, 3, (3, 20, 4)).tolist()
-    there = confirmed(first, single, second)
-    assert confirmed(second, single, first) == pytest.approx(there, abs=1e-12)
-    assert confirmed(single, first, second, single=0) == pytest.approx(there, abs=1e-12)

@@ -112,10 +112,10 @@ def test_smallest_detectable_difference_by_hand() -> None:
     # SE_d^2 = 2 (.01 + .18) / (50 * 10) = .00076; exchanges of 10 wordings leave 9 degrees of freedom
     error = 0.00076**0.5
     found = detectable_difference(COMPONENTS, design(50, 10), n_comparisons=8, min_effect=0.02)
-    assert nct.sf(t.ppf(1 - 0.025 / 8, 9), 9, found / error) == pytest.approx(0.944)  # so that two nights find it in .9
+    assert nct.sf(t.ppf(1 - 0.025 / 8, 9), 9, found / error) == pytest.approx(0.9)
     # where answers scatter little it is the least difference that counts
     found = detectable_difference(COMPONENTS, design(5000, 60), n_comparisons=8, min_effect=0.02)
-    assert found == pytest.approx(0.02 + norm.ppf(0.944) * (2 * 0.19 / 300_000) ** 0.5)
+    assert found == pytest.approx(0.02 + norm.ppf(0.9) * (2 * 0.19 / 300_000) ** 0.5)
 
 
 def test_the_chance_of_a_width_is_seeded_and_grows_with_the_width() -> None:

@@ -5,10 +5,6 @@ with adjusted as (
     select * from {{ ref('int_differences_adjusted') }}
 ),
 
-confirmed as (
-    select * from {{ ref('int_measures_confirmed') }}
-),
-
 paired as (
     select * from {{ ref('int_groups_paired') }}
 ),
@@ -20,9 +16,6 @@ differences as (
         paired.candidate_run_id,
         paired.audit_id,
         paired.base_model_id,
-        paired.confirming_run_id,
-        confirmed.difference as confirming_difference,
-        confirmed.p_value as confirming_p_value,
         paired.min_effect,
         case adjusted.measure
             when 'cost_usd' then paired.max_cost_increase
@@ -36,29 +29,9 @@ differences as (
                 then adjusted.difference
             else -adjusted.difference
         end as worse_by,
-        if(
-            adjusted.measure = 'label_churn' and paired.is_of_nights and confirmed.p_value is null,
-            {{ significance_level_of_nights() }},
-            {{ significance_level() }}
-        ) as level
+        adjusted.q_value <= {{ significance_level() }} and abs(adjusted.difference) >= paired.min_effect as holds
     from adjusted
     inner join paired using (comparison_id, model_id, task_id, strategy)
-    left join confirmed using (comparison_id, model_id, task_id, strategy, measure)
-),
-
--- where there is a confirming night it has to say the same, in the same direction
-held as (
-    select
-        *,
-        q_value <= level and abs(difference) >= min_effect as is_beyond_chance,
-        -- the p-value of label_churn is of one side
-        is_beyond_chance and not coalesce(
-            confirming_p_value * if(measure = 'label_churn', 2, 1) <= {{ significance_level_of_nights() }}
-            and confirming_difference * sign(difference) >= min_effect,
-            true
-        ) as is_unconfirmed,
-        is_beyond_chance and not is_unconfirmed as holds
-    from differences
 ),
 
 churned as (
@@ -71,64 +44,58 @@ churned as (
         case
             when q_value is null then null
             when holds then 'drift'
-            when is_unconfirmed then 'unconfirmed'
             else 'noise'
         end as churn_state
-    from held
+    from differences
     where measure = 'label_churn'
 ),
 
 final as (
     select
-        held.comparison_id,
-        held.base_run_id,
-        held.candidate_run_id,
-        held.audit_id,
-        held.base_model_id,
-        held.model_id,
-        held.task_id,
-        held.strategy,
-        held.measure,
-        held.base,
-        held.candidate,
-        held.difference,
-        held.difference_low,
-        held.difference_high,
-        held.p_value,
-        held.p_value_samples,
-        held.p_value_variants,
-        held.q_value,
-        held.n_tests,
-        held.standard_error,
-        held.degrees_of_freedom,
-        held.min_effect,
-        held.level,
-        held.confirming_run_id,
-        held.confirming_difference,
-        held.confirming_p_value,
-        held.n_samples,
-        held.n_variants,
-        held.n_repetitions,
-        held.reason,
+        differences.comparison_id,
+        differences.base_run_id,
+        differences.candidate_run_id,
+        differences.audit_id,
+        differences.base_model_id,
+        differences.model_id,
+        differences.task_id,
+        differences.strategy,
+        differences.measure,
+        differences.base,
+        differences.candidate,
+        differences.difference,
+        differences.difference_low,
+        differences.difference_high,
+        differences.p_value,
+        differences.p_value_samples,
+        differences.p_value_variants,
+        differences.q_value,
+        differences.n_tests,
+        differences.standard_error,
+        differences.degrees_of_freedom,
+        differences.min_effect,
+        differences.n_samples,
+        differences.n_variants,
+        differences.n_repetitions,
+        differences.reason,
         churned.churn_within_a_run,
         coalesce(churned.churn_state, 'unknown') as churn_state,
         case
-            when held.reason is not null then 'not_comparable'
-            when held.measure in ('cost_usd', 'latency_ms') and held.max_increase is null then 'not_judged'
-            when held.measure in ('cost_usd', 'latency_ms')
+            when differences.reason is not null then 'not_comparable'
+            when differences.measure in ('cost_usd', 'latency_ms') and differences.max_increase is null then 'not_judged'
+            when differences.measure in ('cost_usd', 'latency_ms')
                 then case
-                    when held.candidate > held.base * (1 + held.max_increase) then 'regressed'
-                    when held.candidate < held.base * (1 - held.max_increase) then 'improved'
+                    when differences.candidate > differences.base * (1 + differences.max_increase) then 'regressed'
+                    when differences.candidate < differences.base * (1 - differences.max_increase) then 'improved'
                     else 'within_noise'
                 end
-            when held.p_value is null then 'not_comparable'
-            when not held.holds then 'within_noise'
-            when held.measure = 'label_churn' then 'changed'
-            when held.worse_by > 0 then 'regressed'
+            when differences.p_value is null then 'not_comparable'
+            when not differences.holds then 'within_noise'
+            when differences.measure = 'label_churn' then 'changed'
+            when differences.worse_by > 0 then 'regressed'
             else 'improved'
-        end as verdict,
-        coalesce(held.is_unconfirmed, false) as is_unconfirmed
-    from held
+        end as verdict
+    from differences
     left join churned using (comparison_id, model_id, task_id, strategy)
 )
 

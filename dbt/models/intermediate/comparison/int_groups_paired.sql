@@ -70,23 +70,6 @@ candidates as (
     where comparisons.candidate_model_id is null or comparisons.candidate_model_id = scorecards.model_id
 ),
 
--- a confirming night stands in for the older side; without an older night it is from between the two, for the newer side
-confirming as (
-    select
-        comparisons.comparison_id,
-        comparisons.confirming_run_id,
-        if(
-            (nights.started_at < bases.started_at and nights.started_at < candidates.started_at)
-            = (bases.started_at < candidates.started_at),
-            0,
-            1
-        ) as confirmed_side
-    from comparisons
-    inner join runs as nights on comparisons.confirming_run_id = nights.audit_run_id
-    inner join runs as bases on comparisons.base_run_id = bases.audit_run_id
-    inner join runs as candidates on comparisons.candidate_run_id = candidates.audit_run_id
-),
-
 paired as (
     select
         comparison_id,
@@ -125,12 +108,6 @@ final as (
         comparisons.n_resamples,
         comparisons.seed,
         runs.audit_id,
-        confirming.confirming_run_id,
-        confirming.confirmed_side,
-        comparisons.base_model_id is null
-        and base_runs.audit_id = runs.audit_id
-        and base_runs.origin = 'run'
-        and runs.origin = 'run' as is_of_nights,
         candidate_scales.level,
         candidate_scales.labels,
         case
@@ -142,8 +119,6 @@ final as (
     from paired
     inner join comparisons using (comparison_id)
     inner join runs on comparisons.candidate_run_id = runs.audit_run_id
-    inner join runs as base_runs on comparisons.base_run_id = base_runs.audit_run_id
-    left join confirming using (comparison_id)
     left join scales as base_scales
         on comparisons.base_run_id = base_scales.audit_run_id and paired.task_id = base_scales.task_id
     left join scales as candidate_scales

@@ -6,12 +6,10 @@ with paired as (
 
 answers as (
     select * from {{ ref('int_answers_paired') }}
-    where side < 2
 ),
 
 scores as (
     select * from {{ ref('int_scores_paired') }}
-    where side < 2
 ),
 
 costs as (
@@ -22,7 +20,95 @@ apart as (
     select * from {{ ref('int_groups_apart') }}
 ),
 
-{{ compared_measures() }},
+labelled as (
+    select
+        answers.comparison_id,
+        answers.model_id,
+        answers.task_id,
+        answers.strategy,
+        null::varchar as scoring_method,
+        compare_answers(
+            list(answers.side),
+            list(answers.sample_index),
+            list(answers.variant),
+            list(answers.temperature),
+            list(answers.is_original::bigint),
+            list(answers.repetition),
+            list(answers.label_index),
+            list(answers.gold_index),
+            any_value(paired.labels),
+            any_value(paired.level),
+            any_value(paired.seed),
+            any_value(paired.n_resamples)
+        ) as measures
+    from answers
+    inner join paired using (comparison_id, model_id, task_id, strategy)
+    where len(paired.labels) > 0 -- an open task has none
+    group by all
+),
+
+scored as (
+    select
+        scores.comparison_id,
+        scores.model_id,
+        scores.task_id,
+        scores.strategy,
+        scores.scoring_method,
+        compare_accuracies(
+            list(scores.side),
+            list(scores.sample_index),
+            list(scores.variant),
+            list(scores.accuracy),
+            any_value(paired.seed),
+            any_value(paired.n_resamples)
+        ) as measures
+    from scores
+    inner join paired using (comparison_id, model_id, task_id, strategy)
+    group by all
+),
+
+tested as (
+    select * from labelled
+    union all
+    select * from scored
+),
+
+compared as (
+    select
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        scoring_method,
+        unnest(measures) as figures
+    from tested
+),
+
+measured as (
+    select
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        concat_ws(':', figures.measure, scoring_method) as measure,
+        figures.base,
+        figures.candidate,
+        figures.difference,
+        figures.low as difference_low,
+        figures.high as difference_high,
+        figures.p_value,
+        figures.p_value_samples,
+        figures.p_value_variants,
+        figures.standard_error,
+        figures.degrees_of_freedom,
+        figures.n_samples,
+        figures.n_variants,
+        figures.n_repetitions,
+        figures.reason
+    from compared
+    -- which is micro_f1: told once, and one test
+    where figures.measure != 'accuracy' or not list_contains({{ label_rules() }}, scoring_method)
+),
 
 final as (
     select measured.*

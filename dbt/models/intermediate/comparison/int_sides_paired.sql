@@ -1,5 +1,4 @@
--- One row per comparison, model, task, strategy and side (0 the base, 1 the candidate, 2 the night that confirms) of groups held
--- together.
+-- One row per comparison, model, task, strategy and side (0 the base, 1 the candidate) of groups held together.
 with paired as (
     select * from {{ ref('int_groups_paired') }}
     where reason is null
@@ -25,17 +24,6 @@ final as (
         candidate_run_id as audit_run_id,
         model_id as own_model_id
     from paired
-    union all
-    select
-        comparison_id,
-        model_id,
-        task_id,
-        strategy,
-        2 as side,
-        confirming_run_id as audit_run_id,
-        model_id as own_model_id
-    from paired
-    where confirming_run_id is not null
 )
 
 select * from final

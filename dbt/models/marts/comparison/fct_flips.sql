@@ -4,7 +4,6 @@
 {{ config(pre_hook='{{ delete_compared_in_this_build() }}') }}
 with answers as (
     select * from {{ ref('int_answers_paired') }}
-    where side < 2
 ),
 
 comparisons as (

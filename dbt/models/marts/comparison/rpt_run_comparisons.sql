@@ -99,12 +99,8 @@ final as (
             degrees_of_freedom,
             n_tests::integer,
             min_effect,
-            case
-                when measure != 'label_churn' then {{ significance_level() }} / 2
-                when confirming_run_id is null then level
-                else {{ significance_level() }}
-            end,
-            confirming_run_id is not null
+            -- label_churn is tested on one side
+            if(measure = 'label_churn', {{ significance_level() }}, {{ significance_level() }} / 2)
         ) as detectable_difference,
         verdict,
         case
@@ -112,7 +108,6 @@ final as (
             when verdict = 'not_comparable' then 'too little to test'
             when verdict = 'not_judged' then 'no threshold in the audit''s card'
             when cause = 'other_model' then 'two models'
-            when is_unconfirmed then 'not confirmed: it does not hold with a third night'
             when causes is not null
                 then array_to_string(
                     list_transform(causes, lambda each: {{ phrase_of_cause('each.cause') }} || ' (' || each.details || ')'), '; '
@@ -122,7 +117,6 @@ final as (
                 || case churn_state
                     when 'drift' then 'drift, since the same cells are answered otherwise than when they are asked again'
                     when 'noise' then 'noise, since the same cells differ no more than when they are asked again'
-                    when 'unconfirmed' then 'noise, or one night that was other: a third night does not tell the cells apart'
                     else 'drift or noise, which nothing here tells apart'
                 end
                 || coalesce(printf(' (%.1f %% of pairs)', 100 * noise_floor), '')
@@ -133,9 +127,6 @@ final as (
         n_samples,
         n_variants,
         n_repetitions,
-        confirming_run_id,
-        confirming_difference,
-        confirming_p_value,
         {{ measure_version() }}
     from attributed
 )
