@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from udfs.nights.churn_test import churn_test
-from udfs.nights.states import MOST_NORMAL_NIGHTS, GroupState, StreamNight, next_state
+from udfs.nights.states import GroupState, StreamNight, next_state
 from udfs.nights.window_test import Nights, WindowTest, window_test
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ class World:
         fall: by how much the accuracy of model 0 lies lower on a night, given the night; 0 where nothing changed.
         is_cached: repetitions of one night are one answer.
         jitter: with it answers are the likeliest, up to noise of this size in logits that a whole night shares.
-        shift: deviation in logits of a whole night, all models alike.
+        shift: deviation in logits by which each class of samples moves on a night, all models alike.
         n_models, n_tasks, n_samples, n_wordings, n_repetitions, n_nights: sizes.
         share_each_night: of the samples, in turns.
         missing: share of cells that are lost, at random each night.
@@ -59,11 +59,12 @@ class Answers:
     within: list[Floats] = field(default_factory=list)
     values: dict[str, list[Floats]] = field(default_factory=lambda: {"micro_f1": [], "sensitivity": []})
 
-    def ask(self, night: int, rng: np.random.Generator, shift: float) -> None:
-        """Adds a night."""
+    def ask(self, night: int, rng: np.random.Generator, shift: Floats) -> None:
+        """Adds a night; shift has a logit a class."""
         world, logits = self.world, self.logits.copy()
         fall = world.fall(night) if self.changes else 0.0
-        logits[..., 0] += shift - (_shift_for(self.logits, fall) if fall else 0.0)
+        logits[..., 0] += shift[np.arange(world.n_samples) % N_LABELS, None]
+        logits[..., 0] -= _shift_for(self.logits, fall) if fall else 0.0
         shape = (world.n_repetitions, *logits.shape)
         if world.jitter:
             noise = np.broadcast_to(world.jitter * rng.standard_normal(shape[1:]), shape)
@@ -141,7 +142,7 @@ def live(world: World, seed: int, min_effect: float = 0.01, accept: Callable[[in
     states = [GroupState() for _ in answers]
     month = Month([[] for _ in answers])
     for night in range(world.n_nights):
-        shift = world.shift * rng.standard_normal()
+        shift = world.shift * rng.standard_normal(N_LABELS)
         if accept(night):
             states = [state.accepted() for state in states]
         tests = []
@@ -206,6 +207,3 @@ def _over_cells(values: Floats, shares: Floats) -> Floats:
     means = sums / np.maximum(counts if values.ndim == 2 else counts[:, None], 1)
     is_enough = counts >= 0.9 * known.shape[1]
     return np.where(is_enough if values.ndim == 2 else is_enough[:, None], means, np.nan)
-
-
-assert MOST_NORMAL_NIGHTS
