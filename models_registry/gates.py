@@ -12,7 +12,7 @@ series is then `all` and annotation_filter `valid`, unless a condition says othe
 counts as below every one.
 
 A verdict rule is about the night against normal nights (the default, or `last_night`; of an import, against the one before), or
-about the comparison with a run: `baseline` (the one pinned under that name, else the one pinned last) or the name of a pinned one.
+about the comparison with a run: `baseline` (pinned under that name, else the one pinned last) or the name of a pinned one.
 `regressed` without a measure is of every measure but label_churn, `changed` is of label_churn alone; `accuracy` is accuracy by
 any scoring method; by `label_match` and `option_letter` it is `micro_f1`.
 """
