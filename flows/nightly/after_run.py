@@ -238,7 +238,9 @@ def _gate_problems(gate: GateResult) -> list[Problem]:
         rows = [row for row in rule.rows if row.state == rule.outcome]
         problems += [
             Problem(
-                kind=kind, summary=figures_of(row), reason=row.reason, cause=row.cause, model_id=row.model_id,
+                # why a figure moved is told with its alarm
+                kind=kind, summary=figures_of(replace(row, reason=None)),
+                reason=None if row.cause is not None else row.reason, cause=row.cause, model_id=row.model_id,
                 task_id=row.task_id, strategy=row.strategy, measure=rule.rule,
             )
             for row in rows
