@@ -12,10 +12,11 @@ from models_registry.mart_columns import compared_unit
 
 Row = Mapping[str, Any]
 WORSE = ("regressed", "changed")
+COSTS = ("cost_usd", "latency_ms")
 
 
-def problems_of(rows: Iterable[Row]) -> tuple[list[Problem], dict[Place, str]]:
-    """Returns what is worse than a baseline, in the order of the rows, and the verdict of every comparison.
+def problems_of(rows: Iterable[Row], against: Against = "baseline") -> tuple[list[Problem], dict[Place, str]]:
+    """Returns what is worse than a baseline, or dearer than on a normal night, in the order of the rows, and every verdict.
 
     Consistency raises no alarm by itself, since noise raises it and a model that is mended loses it: it is told beside
     another measure of its group that regressed. Verdicts are by place (model, task, strategy, measure, base run) as
@@ -26,7 +27,7 @@ def problems_of(rows: Iterable[Row]) -> tuple[list[Problem], dict[Place, str]]:
     for row in rows:
         verdicts[*_names(row), row["measure"], row["base_run_id"]] = row["verdict"]
         if row["verdict"] in WORSE and (row["measure"] != "consistency" or _group(row) in worse):
-            problems.append(_problem(row, row["base_run_id"], row["base_run_id"], "baseline"))
+            problems.append(_problem(row, row["base_run_id"], row["base_run_id"], against))
     return problems, verdicts
 
 
@@ -45,9 +46,19 @@ def problems_of_night(rows: Iterable[Row], alarms: Iterable[Alarm]) -> tuple[lis
         if row["verdict"] in WORSE:
             problems.append(_problem(row, row["since_run_id"], row["normal_run_id"], "normal_nights"))
     for alarm in alarms:
-        if alarm.key.is_compared and alarm.key.place not in verdicts and alarm.key.place[:4] in tonight:
+        if (
+            alarm.key.is_compared
+            and alarm.key.place not in verdicts
+            and alarm.key.place[:4] in tonight
+            and not is_cost(alarm)
+        ):
             verdicts[alarm.key.place] = "accepted"
     return problems, verdicts
+
+
+def is_cost(alarm: Alarm) -> bool:
+    """Returns whether an alarm is of what a run of answers cost, which is held against one normal night."""
+    return alarm.key.measure in COSTS
 
 
 def _problem(row: Row, base: str, normal: str | None, against: Against) -> Problem:

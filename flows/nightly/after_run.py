@@ -13,7 +13,7 @@ from typing import Literal
 from flows.alerts.alarms import Changes, Problem, open_alarms, settle
 from flows.alerts.message import Message, Night, compose
 from flows.alerts.notify import Delivery, notify, report_link
-from flows.alerts.problems import problems_of, problems_of_night
+from flows.alerts.problems import COSTS, is_cost, problems_of, problems_of_night
 from flows.audit.run_audit import RunResult
 from flows.comparison.compare import compare, pair_of
 from flows.display.encode import NOT_ENCODED, encoded_property
@@ -159,10 +159,12 @@ class AfterRun:
         warehouse, run, context, gate = self.warehouse, self.audit_run_id, self.context, self.outcome
         with context.locked(), warehouse.kept_open():
             baselines = [row for row in self.rows if self.against[row["base_run_id"]] == "baseline"]
+            dearer = [row for row in self.rows if row not in baselines and row["measure"] in COSTS]
             of_baselines, verdicts = problems_of(baselines)
+            of_costs, costs = problems_of(dearer, "normal_nights")
             of_night, told = problems_of_night(self.night, open_alarms(warehouse, context.audit_id, run))
-            problems = [*of_night, *of_baselines, *_gate_problems(gate)]
-            self.changes = settle(warehouse, context.audit_id, run, problems, verdicts | told)
+            problems = [*of_night, *of_costs, *of_baselines, *_gate_problems(gate)]
+            self.changes = settle(warehouse, context.audit_id, run, problems, verdicts | costs | told)
             (started,) = warehouse.read(sql("nightly", "started"), run=run)
         night = Night(
             audit_id=context.audit_id,
@@ -223,6 +225,9 @@ def _references(warehouse: Warehouse, audit_id: str, run: str) -> dict[str, Agai
     bases: dict[str, Against] = dict.fromkeys(pinned, "baseline")
     for row in warehouse.read(sql("nightly", "normal_nights"), run=run):
         bases.setdefault(row["audit_run_id"], "normal_night")
+    for alarm in open_alarms(warehouse, audit_id, run):
+        if is_cost(alarm) and alarm.key.base_run_id is not None:  # it stands until that run's cost is reached again
+            bases.setdefault(alarm.key.base_run_id, "normal_night")
     derived = {row["audit_run_id"] for row in warehouse.read(f"{_DERIVED} group by all")}
     return {base: reference for base, reference in bases.items() if base in derived and base != run}
 

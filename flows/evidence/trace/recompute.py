@@ -23,6 +23,7 @@ from flows.warehouse.schema import KEYS
 from models_registry.errors import UsageError
 
 TOLERANCE = 1e-9
+OF_EARLIER_NIGHTS = ("fct_nights_apart", "rpt_night_states", "rpt_night_figures", "rpt_night_verdicts", "rpt_alarms")
 OF_NIGHTS = ("noise_floor", "noise_source", "reason")  # of a comparison, which looks at earlier ones
 
 
@@ -60,6 +61,8 @@ def _why_not(trace: Trace) -> str:
         return "a figure is wanted: `<mart>.<column>.<digits>`"
     if trace.is_retired:
         return "its raw rows are retired"
+    if trace.mart in OF_EARLIER_NIGHTS:
+        return "it rests on earlier nights too, which `promptaudit rebuild` derives in their order"
     if trace.mart == "rpt_run_comparisons" and trace.column in OF_NIGHTS and trace.row["noise_source"] == "past_runs":
         return "it rests on the comparisons of earlier nights too"
     return ""

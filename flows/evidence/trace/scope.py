@@ -57,7 +57,10 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
     if mart in OF_CLASSES or (mart == "fct_sensitivity" and column == "mean_consistency"):
         parts.append("gold_label is not distinct from $gold_label")
         wanted["gold_label"] = row["gold_label"]
-    elif "sample_id" in row and mart not in COMPARED:  # a comparison is of groups: of one sample alone there is none
+    elif "sample_id" in row and mart not in (
+        *COMPARED,
+        "fct_sample_values",
+    ):  # they are of groups: of one sample there is none
         parts.append("sample_id = $sample_id")
         wanted["sample_id"] = row["sample_id"]
     if "$temperature" in " ".join(parts):

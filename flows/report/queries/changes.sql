@@ -32,7 +32,8 @@ bases as (
 
 shown as (
     select * from bases
-    where baseline is not null or not exists (from told)
+    -- beside normal nights there are pinned runs, and those whose cost an alarm is about
+    where baseline is not null or base_run_id not in (select told.normal_run_id from told)
     order by baseline is null, base_started_at desc nulls last, base_run_id asc limit $most_bases
 ),
 
@@ -61,7 +62,9 @@ compared as (
         shown.base_started_at
     from marts.rpt_run_comparisons as found
     inner join shown on found.comparison_id = shown.comparison_id
-    where coalesce(found.base_model_id, found.model_id) = found.model_id
+    where
+        coalesce(found.base_model_id, found.model_id) = found.model_id
+        and (shown.baseline is not null or not exists (from told) or found.measure in ('cost_usd', 'latency_ms'))
     union all by name
     select
         told.* exclude (n_nights_told),

@@ -1,5 +1,6 @@
 -- One row per night, model, task, strategy and measure: what is told of it, and why, as far as anything recorded says so.
--- What changed is that of the comparison with the newest normal night, where somebody made it.
+-- What changed is that of the comparison with the newest normal night, where somebody made it, and so are cost and latency, which
+-- are no figures of samples.
 {{ config(materialized='view') }}
 with figures as (
     select * from {{ ref('rpt_night_figures') }}
@@ -20,7 +21,46 @@ comparisons as (
     group by all
 ),
 
+normal as (
+    select distinct
+        audit_run_id,
+        normal_run_id
+    from figures
+    where normal_run_id is not null
+),
+
+costs as (
+    select
+        normal.audit_run_id,
+        found.audit_id,
+        found.model_id,
+        found.task_id,
+        found.strategy,
+        found.measure,
+        found.base,
+        found.candidate,
+        found.difference,
+        found.difference_low,
+        found.difference_high,
+        found.q_value,
+        found.verdict,
+        found.cause,
+        found.reason,
+        1 as n_nights_told,
+        1 as n_nights_normal,
+        found.n_samples,
+        normal.normal_run_id,
+        null::varchar as since_run_id,
+        found.measure_version
+    from normal
+    inner join {{ ref('rpt_run_comparisons') }} as found
+        on normal.normal_run_id = found.base_run_id and normal.audit_run_id = found.candidate_run_id
+    where found.measure in ('cost_usd', 'latency_ms') and found.base_model_id = found.model_id
+),
+
 final as (
+    select * from costs
+    union all by name
     select
         figures.audit_run_id,
         figures.audit_id,
