@@ -123,29 +123,6 @@ def asked(rng: np.random.Generator, shares: Floats, design: Design) -> Codes:
     return labels
 
 
-def asked_in_batches(
-    rng: np.random.Generator, shares: Floats, design: Design, batch_sd: float, batch_size: int = 50
-) -> Codes:
-    """As `asked`, where the calls of a batch share a shock of `batch_sd` logits for each class.
-
-    Calls are in the order in which a run makes them: a wording is asked of every sample before it is asked again.
-    """
-    if batch_sd == 0:
-        return asked(rng, shares, design)
-    n, q, n_classes = shares.shape
-    n_asks = np.array([design.original_asks, *[design.variant_asks] * (q - 1)])
-    batch = np.arange(n_asks.sum() * n) // batch_size
-    shocks = np.exp(batch_sd * rng.standard_normal((batch[-1] + 1, n_classes)))[batch].reshape(-1, n, n_classes)
-    labels = np.full((n, q, n_asks.max()), NOT_ASKED)
-    for v in range(q):
-        start = n_asks[:v].sum()
-        for repetition in range(n_asks[v]):
-            weight = shares[:, v] * shocks[start + repetition]
-            own = replace(design, n_variants=1, original_asks=1, variant_asks=1)
-            labels[:, v, repetition] = asked(rng, (weight / weight.sum(axis=1, keepdims=True))[:, None], own)[:, 0, 0]
-    return labels
-
-
 def columns_of(nights: Nights, base: Codes, candidate: Codes) -> Answers:
     """Both nights' labels (N, Q, asks) as columns; wordings drawn anew have codes of their own."""
     parts = []
