@@ -1,0 +1,86 @@
+"""A night against rules on verdicts: what fails, what cannot be told, what passes with a note."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.gate.check import check_run
+from flows.gate.outcome import RuleResult
+from flows.warehouse import Warehouse
+from tests.support.handmade_warehouse import TABLES, Gated
+
+MARTS = (*TABLES, "rpt_night_states", "rpt_night_verdicts", "rpt_alarms")
+NORMAL = {"n_samples": 60, "n_samples_counted": 60, "n_samples_shared": 60, "n_nights_normal": 9}
+
+
+def checked(
+    folder: Path, *told: dict[str, Any], rule: str = "no regressed", state: str = "normal", **of_state: Any
+) -> RuleResult:
+    """What a rule says of a night in this state, of which this is told; an alarm may have been accepted."""
+    made = Gated(folder, MARTS)
+    before, run = made.run("b", hours=25), made.run("a", gate=[rule])
+    made.row("rpt_audit", run)
+    accepted = of_state.pop("accepted", None)
+    made.row("rpt_night_states", run, audit_id="nightly", state=state, **(NORMAL | of_state))
+    for row in told:
+        figures = {"measure": "micro_f1", "normal_run_id": before, "n_nights_normal": 9, "difference": -0.1}
+        made.row("rpt_night_verdicts", run, **(figures | row))
+    if accepted is not None:
+        made.row("rpt_alarms", run, last_run_id=run, ended_by="accepted", reason=accepted)
+    (result,) = check_run(Warehouse(made.published()), run).rules
+    return result
+
+
+def test_an_alarm_fails_as_long_as_it_stands(tmp_path: Path) -> None:
+    result = checked(tmp_path, {"verdict": "regressed"}, {"verdict": "within_noise", "measure": "sensitivity"})
+    assert (result.outcome, result.reason) == ("failed", "1 of 2 figures is regressed, against 9 normal nights")
+    assert result.look_closer[0].startswith("promptaudit compare ")
+
+
+def test_what_is_not_beyond_chance_passes_and_is_noted(tmp_path: Path) -> None:
+    result = checked(tmp_path, {"verdict": "suspect"}, {"verdict": "within_noise", "measure": "sensitivity"})
+    assert result.outcome == "passed"
+    assert result.reason == "none of 2 figures is regressed, against 9 normal nights; 1 not yet beyond chance"
+
+
+def test_the_first_night_of_a_plan_passes(tmp_path: Path) -> None:
+    result = checked(tmp_path, {"verdict": "not_comparable"}, state="first_night", n_nights_normal=0)
+    assert result.outcome == "first_night"
+
+
+def test_one_night_to_compare_with_passes_and_says_so(tmp_path: Path) -> None:
+    told = {"verdict": "within_noise", "n_nights_normal": 1}
+    result = checked(tmp_path, told, n_nights_normal=1)
+    assert result.outcome == "passed"
+    assert result.reason.endswith("against 1 normal night; 1 night to compare with")
+
+
+def test_one_odd_night_of_two_cannot_be_told(tmp_path: Path) -> None:
+    result = checked(tmp_path, {"verdict": "unconfirmed", "n_nights_normal": 1}, state="unconfirmed", n_nights_normal=1)
+    assert result.outcome == "unmeasured"
+
+
+@pytest.mark.parametrize(
+    ("told", "outcome"), [("not_comparable", "unmeasured"), ("regressed", "failed")], ids=["quiet", "in an alarm"]
+)
+def test_a_night_of_which_too_little_was_answered(tmp_path: Path, told: str, outcome: str) -> None:
+    result = checked(tmp_path, {"verdict": told}, state="cannot_tell", n_samples_counted=40)
+    assert result.outcome == outcome
+    if outcome == "unmeasured":
+        assert result.rows[0].reason == "40 of 60 samples were answered"
+
+
+def test_an_alarm_that_a_person_accepted_passes(tmp_path: Path) -> None:
+    result = checked(tmp_path, {"verdict": "regressed"}, state="regressed", accepted="the new model stays")
+    assert result.outcome == "passed"
+    assert "1 accepted: the new model stays" in result.reason
+
+
+def test_a_rule_on_a_measure_looks_at_it_alone(tmp_path: Path) -> None:
+    told = ({"verdict": "regressed", "measure": "sensitivity"}, {"verdict": "within_noise"})
+    assert checked(tmp_path, *told, rule="no regressed on micro_f1").outcome == "passed"
+    (tmp_path / "other").mkdir()
+    assert checked(tmp_path / "other", *told, rule="no regressed on sensitivity").outcome == "failed"
