@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 import duckdb
 from pydantic import SecretStr
@@ -30,6 +30,8 @@ _AWS = {
     "key_id": "AWS_ACCESS_KEY_ID", "secret": "AWS_SECRET_ACCESS_KEY", "session_token": "AWS_SESSION_TOKEN",
     "region": "AWS_DEFAULT_REGION",
 }  # fmt: skip
+_PARTS = re.compile(r"(?P<scheme>\w+)://(?P<netloc>[^/?#]*)(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?.*", re.DOTALL)
+"""Of an address of Postgres, which may name several hosts, IPv6 ones among them: `urlsplit` takes one."""
 _ADDRESS = re.compile(r"(?P<host>\[[^\]]*\]|[^:]*)(?::(?P<port>\d*))?")
 _CLOSED: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "allow_community_extensions": "false",
@@ -70,7 +72,7 @@ class Lake:
 
     @property
     def _connection(self) -> dict[str, str]:
-        parts = urlsplit(self.catalog.get_secret_value())
+        parts = _split(self.catalog.get_secret_value())
         login, _, hosts = parts.netloc.rpartition("@")
         user, _, password = login.partition(":")
         places = [_ADDRESS.fullmatch(each) for each in hosts.split(",")]
@@ -97,9 +99,18 @@ class Lake:
         address = self.catalog.get_secret_value()
         if not self.is_on_postgres:
             return address
-        parts = urlsplit(address)
+        parts = _split(address)
+        login, _, hosts = parts.netloc.rpartition("@")
+        user = login.partition(":")[0]
         query = "&".join(each for each in parts.query.split("&") if not each.startswith("password="))
-        return parts._replace(netloc=f"{parts.username or ''}@{parts.netloc.rpartition('@')[2]}", query=query).geturl()
+        return parts._replace(netloc=f"{user}@{hosts}", query=query).geturl()
+
+
+def _split(address: str) -> SplitResult:
+    """Returns the parts of an address of Postgres."""
+    parts = _PARTS.fullmatch(address)
+    named = {"scheme": "postgresql", "netloc": "", "path": "", "query": ""} if parts is None else parts.groupdict("")
+    return SplitResult(**named, fragment="")
 
 
 def lake_of_settings() -> Lake | None:

@@ -35,6 +35,7 @@ def test_a_run_that_changed_code_has_read_keeps_its_marts(
     built: list[list[str]] = []
     monkeypatch.setattr(rebuild, "start", lambda *_: None)
     monkeypatch.setattr(rebuild, "transform", lambda warehouse, runs, part: built.append(list(runs)))  # noqa: ARG005
+    monkeypatch.setattr(rebuild, "judge_nights", lambda _, runs: list(runs))
     monkeypatch.setattr(rebuild, "publish", lambda *_: tmp_path)
     settings = Settings(warehouse=tmp_path / "audit.duckdb")
     warehouse = Warehouse(settings.warehouse)

@@ -40,8 +40,7 @@ alarmed as (
         arg_max_null(next_state, night) as next_state,
         arg_max_null(next_plan, night) as next_plan,
         max(started_at) as last_started_at,
-        arg_max_null(next_started_at, night) as next_started_at,
-        any_value(measure_version) as measure_version
+        arg_max_null(next_started_at, night) as next_started_at
     from states
     where since is not null
     group by all
@@ -97,7 +96,7 @@ final as (
         end as ended_by,
         if(ended_by is null, null, coalesce(alarmed.next_run_id, newest.newest_run_id)) as ended_run_id,
         ended.reason,
-        alarmed.measure_version
+        {{ measure_version() }}
     from alarmed
     inner join newest using (audit_id)
     left join ended using (audit_id, model_id, task_id, strategy, plan, since)

@@ -50,15 +50,14 @@ costs as (
         1 as n_nights_normal,
         found.n_samples,
         normal.normal_run_id,
-        null::varchar as since_run_id,
-        found.measure_version
+        null::varchar as since_run_id
     from normal
     inner join {{ ref('rpt_run_comparisons') }} as found
         on normal.normal_run_id = found.base_run_id and normal.audit_run_id = found.candidate_run_id
     where found.measure in ('cost_usd', 'latency_ms') and found.base_model_id = found.model_id
 ),
 
-final as (
+told as (
     select * from costs
     union all by name
     select
@@ -85,8 +84,7 @@ final as (
         figures.n_nights_normal,
         figures.n_samples,
         figures.normal_run_id,
-        figures.since_run_id,
-        figures.measure_version
+        figures.since_run_id
     from figures
     left join comparisons
         on
@@ -96,6 +94,13 @@ final as (
             and figures.task_id = comparisons.task_id
             and figures.strategy = comparisons.strategy
             and figures.measure = comparisons.measure
+),
+
+final as (
+    select
+        *,
+        {{ measure_version() }}
+    from told
 )
 
 select * from final
