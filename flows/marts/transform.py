@@ -57,7 +57,7 @@ def transform(
             built(warehouse, audit_run_ids, comparison_ids)
 
 
-def judge_nights(warehouse: Warehouse, audit_run_ids: Sequence[str], *, command: Command = "build") -> list[str]:
+def judge_nights(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str]:
     """Holds each of these nights against the nights before it, and then every later night of their audits; returns them all.
 
     A night rests on the states of those before it. A build of one run that is the newest of its audit has done so itself, and
@@ -66,7 +66,7 @@ def judge_nights(warehouse: Warehouse, audit_run_ids: Sequence[str], *, command:
     nights = [row["audit_run_id"] for row in warehouse.read(sql("marts", "nights_from"), runs=list(audit_run_ids))]
     if len(nights) > 1:
         for night in nights:
-            transform(warehouse, [night], "nights", command=command)
+            transform(warehouse, [night], "nights", command="run")
     return nights
 
 

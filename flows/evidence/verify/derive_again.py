@@ -63,7 +63,7 @@ def check_again(warehouse: Warehouse, differences: Sequence[SealDifference], kep
         try:
             transform(fresh, sorted(runs), "up_to_formats", command="run")
             transform(fresh, sorted(runs), "after_formats", command="run")
-            judge_nights(fresh, sorted(runs), command="run")
+            judge_nights(fresh, sorted(runs))
             if not gone & bases:
                 derive(fresh, compared, command="run")
         except PromptauditError:  # what cannot be derived proves nothing

@@ -51,11 +51,13 @@ def learn(manifest: Mapping[str, Any]) -> dict[str, Model]:
     A model is left out whose parents are not known.
     """
     known = dict(_kept())
-    for node in _in_order(manifest):
+    nodes = list(_in_order(manifest))
+    promised = {node["name"]: list(node["columns"]) for node in nodes if node["schema"] == "marts"}
+    for node in nodes:
         if node["name"] not in known and node.get("compiled_code"):
             parents = _parents(manifest, node)
             if all(parent in known for parent in parents):
-                known[node["name"]] = _read(node, [known[parent] for parent in parents])
+                known[node["name"]] = _read(node, [known[parent] for parent in parents], promised)
     _keep(known)
     return known
 
@@ -68,15 +70,17 @@ def raw() -> dict[str, list[str]]:
     return raw_columns(SCHEMA_SQL.read_text(encoding="utf-8"))["raw"]
 
 
-def _read(node: Mapping[str, Any], parents: list[Model]) -> Model:
+def _read(node: Mapping[str, Any], parents: list[Model], promised: Mapping[str, list[str]]) -> Model:
     from flows.lineage.columns.expressions import columns_of
 
     schema: dict[str, dict[str, list[str]]] = {"raw": raw()}
     for parent in parents:
         schema.setdefault(parent.schema, {})[parent.name] = list(parent.columns)
     own = f"{node['schema']}.{node['name']}"
-    # an incremental model may read itself: the columns it promises
+    # an incremental model may read itself, and a night the states of the nights before: the columns that they promise
     schema.setdefault(node["schema"], {}).setdefault(node["name"], list(node["columns"]))
+    for name, columns in promised.items():
+        schema.setdefault("marts", {}).setdefault(name, columns)
     return Model(node["name"], node["schema"], columns_of(node["compiled_code"], schema, own))
 
 

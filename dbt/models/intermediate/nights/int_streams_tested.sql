@@ -75,9 +75,10 @@ by_measure as (
         task_id,
         strategy,
         measure,
-        list(age) as ages,
-        list(sample_index) as samples,
-        list(figure) as figures,
+        -- in one order, so that sums come out alike whenever they are made
+        list(age order by age, sample_index) as ages,
+        list(sample_index order by age, sample_index) as samples,
+        list(figure order by age, sample_index) as figures,
         avg(figure) filter (age = 0) as tonight,
         avg(figure) filter (is_normal) as usual
     from used
@@ -135,10 +136,10 @@ by_group as (
         model_id,
         task_id,
         strategy,
-        list(age) as ages,
-        list(other_age) as other_ages,
-        list(sample_index) as samples,
-        list(apart) as figures,
+        list(age order by age, other_age, sample_index) as ages,
+        list(other_age order by age, other_age, sample_index) as other_ages,
+        list(sample_index order by age, other_age, sample_index) as samples,
+        list(apart order by age, other_age, sample_index) as figures,
         avg(apart) filter (age = 0 and other_age > 0) as tonight,
         avg(apart) filter (age > 0 and other_age > 0 and age != other_age) as usual
     from between_nights

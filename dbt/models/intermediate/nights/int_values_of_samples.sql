@@ -73,7 +73,7 @@ final as (
         strategy,
         'consistency' as measure,
         sample_index,
-        2 * share - avg(share) over (partition by audit_run_id, model_id, task_id, strategy) as figure
+        round(2 * share - avg(share) over (partition by audit_run_id, model_id, task_id, strategy), 12) as figure
     from agreeing
     union all by name
     select
