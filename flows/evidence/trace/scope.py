@@ -23,6 +23,8 @@ JUDGED = (
 RANKED = "rpt_measures_across_tasks"  # its figures are of a model, but for these, which are of all models of a line
 OF_ALL_MODELS = (None, "rank_in_row", "n_ranked", "is_best")
 COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
+OF_GROUPS = (*COMPARED, "fct_sample_values")
+"""Marts whose rows rest on a whole group: of one sample alone there is none."""
 OF_FAMILY = ("q_value", "detectable_difference", "verdict", "reason")  # these rest on every test of the comparison
 OF_ONE_VARIANT = ("n_answers", "n_invalid", "invalid_rate")  # of rpt_prompt_variants; the rest is against the others
 FITTED = ("accuracy_fitted", "accuracy_shrunk")  # of fct_variant_accuracy: beside the other variants of the group
@@ -57,10 +59,7 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
     if mart in OF_CLASSES or (mart == "fct_sensitivity" and column == "mean_consistency"):
         parts.append("gold_label is not distinct from $gold_label")
         wanted["gold_label"] = row["gold_label"]
-    elif "sample_id" in row and mart not in (
-        *COMPARED,
-        "fct_sample_values",
-    ):  # they are of groups: of one sample there is none
+    elif "sample_id" in row and mart not in OF_GROUPS:
         parts.append("sample_id = $sample_id")
         wanted["sample_id"] = row["sample_id"]
     if "$temperature" in " ".join(parts):

@@ -115,7 +115,8 @@ final as (
         planned.*,
         samples.sample_index,
         coalesce(landed.n_landed, 0) as n_landed,
-        coalesce(landed.n_wordings_landed, 0) as n_wordings_landed
+        coalesce(landed.n_landed, 0) >= 0.9 * planned.n_planned as is_counted,
+        coalesce(landed.n_wordings_landed, 0) = planned.n_wordings_planned as has_all_wordings
     from planned
     inner join samples using (audit_run_id, task_id, sample_id)
     left join landed using (audit_run_id, model_id, task_id, strategy, sample_id)

@@ -73,7 +73,7 @@ counted as (
         task_id,
         strategy,
         count(*) as n_samples,
-        count(*) filter (n_landed >= 0.9 * n_planned) as n_samples_counted
+        count(*) filter (is_counted) as n_samples_counted
     from samples
     group by all
 ),

@@ -35,8 +35,8 @@ final as (
     from found
     inner join samples using (audit_run_id, model_id, task_id, strategy, sample_index)
     where
-        samples.n_landed >= 0.9 * samples.n_planned
-        and (not found.needs_all_wordings or samples.n_wordings_landed = samples.n_wordings_planned)
+        samples.is_counted
+        and (samples.has_all_wordings or not found.needs_all_wordings)
 )
 
 select * from final

@@ -1,0 +1,30 @@
+"""The levels that SQL and the gate say again are those of the rule."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from flows.gate import night_rules
+from models_registry.mart_columns import dbt_project
+from udfs.nights import states, window_test
+
+
+@pytest.mark.parametrize(
+    ("file", "macro", "level"),
+    [
+        ("alarm_level", "alarm_level", states.ALARM_LEVEL),
+        ("alarm_level", "suspect_level", states.SUSPECT_LEVEL),
+        ("most_normal_nights", "most_normal_nights", states.MOST_NORMAL_NIGHTS),
+    ],
+)
+def test_macros_say_what_the_rule_says(file: str, macro: str, level: float) -> None:
+    text = (dbt_project() / "macros" / f"{file}.sql").read_text(encoding="utf-8")
+    found = re.search(rf"macro {macro}\(\) -%}} ([0-9.]+) {{%- endmacro", text)
+    assert found is not None
+    assert float(found[1]) == level
+
+
+def test_the_gate_knows_from_how_many_nights_the_rule_is_whole() -> None:
+    assert night_rules.FULL_RULE == window_test.FULL_RULE
