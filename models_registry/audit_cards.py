@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -83,6 +84,12 @@ class Samples(Card):
     limit: int | None = Field(None, ge=1, description="at most so many; default: all")
     seed: int = Field(42, description="seed of the hash that orders the rows")
     balanced: bool = Field(default=True, description="the same number of every gold label, as far as they reach")
+    each_night: int | None = Field(
+        None,
+        ge=10,
+        description="at most so many of them in one run, the next ones in the next: a panel that goes round, so that figures are "
+        "of more samples at the price of fewer; default: all in every run",
+    )
     by_task: dict[Name, SamplesOfTask] = Field(
         default_factory=dict, description="task id to the limit and the balance that hold for it alone"
     )
@@ -94,7 +101,16 @@ class Samples(Card):
             limit=self.limit if own.limit is None else own.limit,
             seed=self.seed,
             balanced=self.balanced if own.balanced is None else own.balanced,
+            each_night=self.each_night,
         )
+
+    def n_panels(self, n_rows: int) -> int:
+        """Returns in how many panels so many rows go round; 1 where all are asked in every run."""
+        return 1 if self.each_night is None else max(1, math.ceil(n_rows / self.each_night))
+
+    def in_one_run(self, n_rows: int) -> int:
+        """Returns how many of so many rows the largest panel has."""
+        return math.ceil(n_rows / self.n_panels(n_rows))
 
 
 class FormatLimits(Card):

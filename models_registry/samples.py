@@ -26,6 +26,7 @@ class Sample:
     fields: Mapping[str, str]
     options: tuple[str, ...] = ()  # multiple_choice
     references: tuple[str, ...] = ()  # open_ended
+    cluster: str | None = None
 
     @property
     def has_key(self) -> bool:
@@ -118,17 +119,33 @@ def limited(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
     """
     if chosen.limit is None or chosen.limit >= len(rows):
         return list(rows)
-    ranked = sorted(rows, key=lambda row: seeded_rank(chosen.seed, "sample", row.sample_id))
-    if chosen.balanced:
-        # the n-th row of every class before the (n + 1)-th of any: equal shares as far as the classes reach
-        place: dict[str | None, int] = {}
-        rounds = []
-        for row in ranked:
-            place[row.gold_label] = place.get(row.gold_label, -1) + 1
-            rounds.append(place[row.gold_label])
-        ranked = [row for _, row in sorted(zip(rounds, ranked, strict=True), key=lambda pair: pair[0])]
-    kept = {row.sample_id for row in ranked[: chosen.limit]}
+    kept = {row.sample_id for row in _ranked(rows, chosen)[: chosen.limit]}
     return [row for row in rows if row.sample_id in kept]
+
+
+def panels(rows: Sequence[Sample], chosen: Samples) -> list[list[Sample]]:
+    """Returns the rows in panels of `each_night` at most, all about as large, in the order of `rows`; one panel without it.
+
+    Each is class-balanced when asked, as far as the classes reach.
+    """
+    n = chosen.n_panels(len(rows))
+    ranked = _ranked(rows, chosen)
+    panel = {row.sample_id: place * n // len(ranked) for place, row in enumerate(ranked)}
+    return [[row for row in rows if panel[row.sample_id] == number] for number in range(n)]
+
+
+def _ranked(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
+    """The rows by their seeded hash; when asked, the n-th row of every class before the (n + 1)-th of any."""
+    ranked = sorted(rows, key=lambda row: seeded_rank(chosen.seed, "sample", row.sample_id))
+    if not chosen.balanced:
+        return ranked
+    # equal shares as far as the classes reach
+    place: dict[str | None, int] = {}
+    rounds = []
+    for row in ranked:
+        place[row.gold_label] = place.get(row.gold_label, -1) + 1
+        rounds.append(place[row.gold_label])
+    return [row for _, row in sorted(zip(rounds, ranked, strict=True), key=lambda pair: pair[0])]
 
 
 def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
@@ -145,6 +162,7 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
         data.id,
         data.input,
         data.gold_label,
+        data.cluster,
         *(data.options or ()),
         *(data.references or ()),
         *data.columns.values(),
@@ -183,7 +201,8 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
         options = _listed(data.options, row)
         _refuse_odd_options(task, row, options, gold, f"{shown} row {number}")
         references = _listed(data.references, row)
-        samples.append(Sample(sample_id, text, gold, fields, options, references))
+        cluster = None if data.cluster is None else (row[data.cluster] or "").strip() or None
+        samples.append(Sample(sample_id, text, gold, fields, options, references, cluster))
     return samples
 
 

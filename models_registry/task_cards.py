@@ -124,6 +124,11 @@ class Data(Card):
     references: Names | None = Field(
         None, description="open_ended: the columns of the right answers; one may hold a JSON list of them"
     )
+    cluster: str | None = Field(
+        None,
+        description="column of what samples have in common, a document or a user: nights are then compared over these and not "
+        "over samples, which within one are not independent",
+    )
     columns: dict[Name, Name] = Field(
         default_factory=dict, description="name that prompts and templates use to the column it stands for"
     )

@@ -189,17 +189,17 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     ),
     "window_test": (
         nights.window_test,
-        ["BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT[]", "INTEGER"],
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT[]", "BIGINT[]", "INTEGER"],
         row_type(WindowTest),
     ),
     "churn_test": (
         nights.churn_test,
-        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT[]", "INTEGER"],
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT[]", "BIGINT[]", "INTEGER"],
         row_type(WindowTest),
     ),
     "next_night_state": (
         nights.next_night_state,
-        [nights.STATE_TYPE, "BIGINT", f"{nights.STREAM_TYPE}[]", "DOUBLE"],
+        [nights.STATE_TYPE, "BIGINT", f"{nights.STREAM_TYPE}[]", "DOUBLE", "BOOLEAN"],
         nights.STATE_TYPE,
     ),
     "accepted_state": (nights.accepted_state, [nights.STATE_TYPE, "BOOLEAN"], nights.STATE_TYPE),

@@ -83,7 +83,7 @@ def ask_shard(  # noqa: PLR0913 - one shard of one run of one audit
         if design.plan_fingerprint != terms.plan_fingerprint:
             msg = f"the cards or data of audit '{audit_id}' here are not those that run {audit_run_id} is asked by"
             raise CardError(msg)
-        asking = _Shard(contact, design, terms, audit_run_id)
+        asking = _Shard(contact, design.asking(terms.sample_ids), terms, audit_run_id)
         asking.workers.run(asking.ask())
     return asking.workers.landing.n_landed
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from flows.audit.check_cards import CardCheck, check_audit
 from flows.audit.check_cards.cards import perturbed_last
@@ -17,7 +17,7 @@ from models_registry.errors import raise_all
 from models_registry.placeholders import placeholders
 from models_registry.registry import Entry, Registry
 from models_registry.rephraser_cards import OTHER_KINDS
-from models_registry.samples import ChosenSamples, Sample
+from models_registry.samples import ChosenSamples, Sample, panels
 
 # of a task card: these decide no request
 NOT_SENT = {"data", "reader", "refusal_pattern", "level", "templates", "scoring", "token_f1_threshold", "sensitive",
@@ -50,6 +50,23 @@ class Design:
         """Returns how many samples of a task are asked."""
         return len(self.samples[task_id].samples)
 
+    def asking(self, sample_ids: Mapping[str, Collection[str]]) -> Design:
+        """Returns it with these of the samples of each task, those of one run."""
+        samples = {
+            task_id: replace(
+                chosen, samples=tuple(each for each in chosen.samples if each.sample_id in sample_ids.get(task_id, ()))
+            )
+            for task_id, chosen in self.samples.items()
+        }
+        return replace(self, samples=samples)
+
+    def panel(self, number: int) -> dict[str, set[str]]:
+        """Returns by task the ids of the samples that are asked in a run, the first of number 0: panels go round."""
+        panels_of = {
+            task_id: panels(chosen.samples, self.audit.samples.of(task_id)) for task_id, chosen in self.samples.items()
+        }
+        return {task_id: {each.sample_id for each in own[number % len(own)]} for task_id, own in panels_of.items()}
+
 
 def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = None) -> Design:
     """Looks everything up that an audit names and chooses its samples.
@@ -69,7 +86,7 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         mode="json",
         include={"strategies", "rephrasing", "repetitions", "samples"},
         exclude={
-            "samples": {"by_task"},
+            "samples": {"by_task", "each_night"},
             "rephrasing": {"templates", *OTHER_KINDS},
             "repetitions": {"twice"},
         },
@@ -83,6 +100,7 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         *(as_json([name, card.canonical_json()]) for name, card in templates.items()),
         *([as_json(["twice", audit.repetitions.twice])] if audit.repetitions.twice is not None else ()),
         *([as_json(["wordings per sample", audit.design.wordings_per_sample])] if audit.design.wordings_per_sample else ()),
+        *([as_json(["each night", audit.samples.each_night])] if audit.samples.each_night else ()),
         *([as_json(["varies", varied])] if varied else ()),
         *(_translated(tasks) if audit.rephrasing is not None and "language" in audit.rephrasing.kinds else ()),
         *(as_json([name, "spare", *([row.sample_id, row.text, row.gold_label] for row in chosen.spare)])

@@ -90,13 +90,14 @@ class TaskSize:
 
 def _size_of(checked: CardCheck, name: str) -> TaskSize:
     """The samples as they are here, else as many as the card says."""
-    card, limit = checked.cards.tasks[name], checked.cards.audit.samples.of(name).limit
+    card, own = checked.cards.tasks[name], checked.cards.audit.samples.of(name)
     if name not in checked.cards.samples and card.data.rows is not None:
         some = _unseen(card, checked.cards.templates_of(card))
         examples = card.examples or dict.fromkeys(card.label_names, some.text)
-        return TaskSize(min(card.data.rows, limit or card.data.rows), (some,), ChosenSamples((some,), examples))
+        n_rows = min(card.data.rows, own.limit or card.data.rows)
+        return TaskSize(own.in_one_run(n_rows), (some,), ChosenSamples((some,), examples))
     chosen = checked.cards.samples.get(name) or choose(checked.cards, name)
-    return TaskSize(len(chosen.samples), chosen.samples[:MEASURED_SAMPLES], chosen)
+    return TaskSize(own.in_one_run(len(chosen.samples)), chosen.samples[:MEASURED_SAMPLES], chosen)
 
 
 def _unseen(card: TaskCard, templates: TemplateCard | None) -> Sample:

@@ -16,7 +16,15 @@ from flows.audit.execution import Execution, Outcome
 from flows.audit.judge import land_changed_judges
 from flows.audit.paraphrase import make_proposals
 from flows.audit.pilot import pilot_design
-from flows.audit.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
+from flows.audit.runs import (
+    Run,
+    count_runs,
+    land_changed_tasks,
+    newest_run,
+    open_run,
+    reopen_run,
+    samples_of_run,
+)
 from flows.audit.shards.land_segments import land_left
 from flows.audit.shards.placement import AskersSetting
 from flows.audit.template_variants import rewords_templates, variants_key
@@ -105,9 +113,11 @@ def run_audit(  # noqa: PLR0913 - one option each
                 is_given = prompts is not None and not rewords_templates(design)
                 are_made = is_given or (not rephrase and _are_made(warehouse, design))
                 raise_all(checked.lacking_engines if not are_made else lacking_engines(_without_rephraser(checked)))
+                design = design.asking(design.panel(count_runs(warehouse, design)))
                 audit_run_id = open_run(warehouse, design)
             else:
                 audit_run_id = run.audit_run_id
+                design = design.asking(samples_of_run(warehouse, audit_run_id))
                 is_changed = _land_changes(warehouse, audit_run_id, design, progress)
                 if run.state == "complete" and not is_changed and is_published(warehouse, audit_run_id):
                     headline = f"run {audit_run_id} of '{audit_id}' is complete and {_age(run)} old: nothing asked"

@@ -117,6 +117,26 @@ def newest_run(warehouse: Warehouse, audit_id: str) -> Run | None:
     return Run(**rows[0]) if rows else None
 
 
+def count_runs(warehouse: Warehouse, design: Design) -> int:
+    """Returns how many runs of an audit were begun that ask what its cards ask now."""
+    (row,) = warehouse.read(
+        "select count(*) as n from raw.audit_runs "
+        "where audit_id = $audit_id and origin = 'run' and plan_fingerprint = $plan_fingerprint",
+        audit_id=design.audit_id,
+        plan_fingerprint=design.plan_fingerprint,
+    )
+    return int(row["n"])
+
+
+def samples_of_run(warehouse: Warehouse, audit_run_id: str) -> dict[str, set[str]]:
+    """Returns by task the ids of the samples that a run asks."""
+    rows = warehouse.read(
+        "select task_id, list(sample_id) as sample_ids from raw.samples where audit_run_id = $audit_run_id group by all",
+        audit_run_id=audit_run_id,
+    )
+    return {row["task_id"]: set(row["sample_ids"]) for row in rows}
+
+
 @functools.cache
 def library_versions() -> dict[str, str]:
     """Returns versions of what decides a run's figures."""

@@ -29,7 +29,7 @@ def shown_rows(con: Connection, sample_id: str, task_id: str | None) -> list[Row
     cards = _cards(con) if variants else {}
     for variant in variants:
         run, task = variant["audit_run_id"], variant["task_id"]
-        empty = dict.fromkeys(("input", "options", "reference_answers", "fields"))
+        empty = dict.fromkeys(("input", "options", "reference_answers", "fields", "cluster"))
         row = {"audit_run_id": run, "task_id": task, "sample_id": sample_id, "goes_on": variant["goes_on"], **empty}
         known = rows.setdefault((run, task), row)
         known["input"] = known["input"] or _text(cards, variant, sample_id)

@@ -8,12 +8,12 @@ from typing import Any
 GONE = "[erased]"
 LEAST = 12  # characters of a text that is looked for in other rows too: what is shorter is a label as often as not
 TEXTS = {
-    "raw.samples": ("input", "options", "reference_answers", "fields"),
+    "raw.samples": ("input", "options", "reference_answers", "fields", "cluster"),
     "raw.predictions": ("completion", "reasoning", "token_logprobs", "error"),
     "raw.attempts": ("error",),
     "raw.judge_controls": ("completion",),
     "raw.verdicts": ("completion", "reason", "error"),
-    "marts.dim_samples": ("input", "options", "reference_answers", "fields"),
+    "marts.dim_samples": ("input", "options", "reference_answers", "fields", "cluster"),
     "marts.fct_predictions": ("completion", "reasoning", "error"),
     "marts.fct_verdicts": ("completion", "reason", "error"),
 }

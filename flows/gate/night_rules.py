@@ -94,6 +94,8 @@ def _unknown_row(state: Row, rule: VerdictRule) -> RuleRow:
 
 def _against(rows: Sequence[Row]) -> str:
     """Returns what figures are held against, in words: `against 3 to 17 normal nights`."""
+    if rows and all(row["is_pinned"] for row in rows):
+        return "against the pinned night"
     numbers = [row["n_nights_normal"] for row in rows if row["n_nights_normal"]]
     if not numbers:
         return "against normal nights"

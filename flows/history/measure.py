@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -13,6 +13,7 @@ from flows.history.columns import source_of
 from flows.history.nights import Nights, differs, gather_nights
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.run_names import complete_runs
+from flows.warehouse.sql import sql
 from models_registry.errors import UsageError, WarehouseError, nearest
 from models_registry.gate_columns import compared_as
 from models_registry.mart_columns import mart_columns
@@ -65,10 +66,15 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """A measure of an audit over its nights, a series for each model, task and strategy."""
+    """A measure of an audit over its nights, a series for each model, task and strategy.
+
+    alarms: how many of all alarms of the audit's nights ended in which way: recovered, accepted, false, new_plan,
+    no_longer_asked, or standing.
+    """
 
     audit_id: str
     measure: str
+    alarms: Mapping[str, int] = field(default_factory=dict)
     series: tuple[Series, ...] = field(metadata=NOT_ENCODED)
 
     @encoded_property
@@ -110,13 +116,14 @@ def history(  # noqa: PLR0913 - the command's options
         run = newest[_known("audit", audit, newest, "has a complete run")]
         source = source_of(warehouse.published.read, measure)
         gathered = gather_nights(partial(warehouse.published.read, run=run), source.figures, limit)
+        alarms = warehouse.published.read(sql("history", "alarms"), audit=audit) if gathered.is_judged else []
     figures = [row for row in gathered.figures if source.method is None or row["scoring_method"] == source.method]
     wanted = {"task": task, "model": model, "strategy": strategy}
     for name, value in wanted.items():
         if value is not None:
             figures = _only(figures, name, value)
     series = tuple(_series(gathered, figures, audit, measure))
-    return History(audit_id=audit, measure=measure, series=series)
+    return History(audit_id=audit, measure=measure, alarms={row["ended_by"]: row["n"] for row in alarms}, series=series)
 
 
 def _known(option: str, value: str, names: Iterable[str], where: str) -> str:

@@ -28,13 +28,14 @@ class Nights:
 
     `runs` has audit_run_id and started_at; `figures` the rows of the query; `verdicts` what is told of
     each night against normal nights, by model, task, strategy and measure: none of imports.
-    `before` is the night before the first.
+    `before` is the night before the first. `is_judged`: the warehouse has states of nights.
     """
 
     runs: list[Row] = field(default_factory=list)
     figures: list[Row] = field(default_factory=list)
     verdicts: list[Row] = field(default_factory=list)
     before: str | None = None
+    is_judged: bool = False
 
 
 def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
@@ -49,6 +50,7 @@ def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
         figures=ask(over(figures, nights=nights), most=limit + 1),
         verdicts=ask(verdicts, most=limit + 1) if is_judged else [],
         before=runs[0]["audit_run_id"] if len(runs) > limit else None,
+        is_judged=is_judged,
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from flows.display.figures import ABSENT, LONG, NAME, count, counted_of, cut, interval, number, usd
+from flows.display.figures import ABSENT, LONG, NAME, count, counted_of, cut, interval, number, share, usd
 from flows.history.nights import DATED, night_names
 from models_registry.mart_columns import mart_columns
 
@@ -27,6 +27,8 @@ def renderables_of(history: History) -> Iterator[RenderableType]:
     from rich.text import Text
 
     yield Text(heading(history))
+    if history.alarms:
+        yield Text(record(history.alarms))
     if not history.series:
         yield Text("no figure in these nights")
     for place, series in enumerate(history.series):
@@ -54,6 +56,14 @@ def heading(history: History) -> str:
     n = len(history.series[0].nights) if history.series else 0
     nights = f" over {n} night{'' if n == 1 else 's'}" if n else ""
     return f"{cut(history.measure, NAME)}{nights} of audit {cut(history.audit_id, NAME)}"
+
+
+def record(alarms: Mapping[str, int]) -> str:
+    """Returns how an audit's alarms ended in one line, with the share of false ones among those that ended."""
+    n, n_ended = sum(alarms.values()), sum(alarms.values()) - alarms.get("standing", 0)
+    ways = ", ".join(f"{count(number)} {way.replace('_', ' ')}" for way, number in alarms.items())
+    false = f"; {share(alarms.get('false', 0) / n_ended)} of those that ended were false" if n_ended else ""
+    return f"{count(n)} alarm{'' if n == 1 else 's'} in all nights: {ways}{false}"
 
 
 def line(history: History, series: Series) -> str:

@@ -37,7 +37,7 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     "task_labels": {"audit_run_id": TEXT, "task_id": TEXT, "label": TEXT, "label_index": WHOLE, "description": TEXT},
     "samples": {
         "audit_run_id": TEXT, "task_id": TEXT, "sample_id": TEXT, "sample_index": WHOLE, "input": TEXT,
-        "gold_label": TEXT, "options": TEXT, "reference_answers": TEXT, "fields": TEXT,
+        "gold_label": TEXT, "options": TEXT, "reference_answers": TEXT, "fields": TEXT, "cluster": TEXT,
     },
     "prompt_variants": {
         "audit_run_id": TEXT, "prompt_variant_id": TEXT, "task_id": TEXT, "strategy": TEXT,
@@ -198,6 +198,7 @@ def sample_row(
         "input": sample.text, "gold_label": sample.gold_label,
         "options": as_json(sample.options) if sample.options else None,
         "reference_answers": as_json(sample.references) if sample.references else None, "fields": as_json(fields),
+        "cluster": sample.cluster,
     }  # fmt: skip
 
 

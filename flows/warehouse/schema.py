@@ -8,7 +8,7 @@ from flows.system.files import copy_durably
 from flows.warehouse import Warehouse, now
 from models_registry.errors import WarehouseError
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;
@@ -38,6 +38,7 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     """,
     12: "alter table raw.predictions add column option_order integer[];",
     13: "",  # a table alone
+    14: "alter table raw.samples add column cluster varchar;",
 }
 OF_DUCKDB = ("main", "system", "temp")
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")

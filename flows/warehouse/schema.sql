@@ -72,7 +72,8 @@ create table if not exists raw.samples (
     gold_label varchar,
     options varchar, -- JSON list, multiple_choice
     reference_answers varchar, -- JSON list, open_ended
-    fields varchar -- JSON: the other columns a prompt used
+    fields varchar, -- JSON: the other columns a prompt used
+    cluster varchar -- what it has in common with others, a document or a user
 );
 
 create table if not exists raw.prompt_variants (

@@ -66,7 +66,9 @@ def test_an_asker_whom_nobody_lands_for_says_so(tmp_path: Path, registry: Path) 
 
 def test_an_asker_of_an_earlier_start_ends_without_a_word_to_the_lander(tmp_path: Path, registry: Path) -> None:
     folder = askers_folder(Warehouse(tmp_path / "audit.duckdb"), None).under(RUN)
-    write_message(folder, TERMS, Terms(plan_fingerprint="0", n_shards=3, model_ids=("api",), variants=()))
+    write_message(
+        folder, TERMS, Terms(plan_fingerprint="0", n_shards=3, model_ids=("api",), variants=(), sample_ids={})
+    )
     with pytest.raises(MeasureError, match="is now asked in 3 shards: this asker of 2 is of an earlier start"):
         ask_shard(settings_of(), load_registry([registry]), AUDIT, RUN, 1, 2, QUIET)
     assert folder.names() == [TERMS]
@@ -78,7 +80,8 @@ def test_an_asker_with_other_cards_asks_nothing(tmp_path: Path, registry: Path) 
     variants = paraphrase(Purse(warehouse, run, Budget(None, None)), design).variants
     folder = askers_folder(warehouse, None).under(run)
     terms = Terms(
-        plan_fingerprint=design.plan_fingerprint, n_shards=2, model_ids=("api",), variants=tuple(variants)
+        plan_fingerprint=design.plan_fingerprint, n_shards=2, model_ids=("api",), variants=tuple(variants),
+            sample_ids={task: [each.sample_id for each in own.samples] for task, own in design.samples.items()},
     )  # fmt: skip
     write_message(folder, TERMS, terms)
     write_message(folder, LANDER, LanderState(beat=1))
@@ -99,7 +102,8 @@ def test_an_asker_whose_lease_is_gone_ends_and_hands_over_what_it_has(tmp_path: 
         variants = paraphrase(Purse(warehouse, run, Budget(None, None)), design).variants
         folder = askers_folder(warehouse, None).under(run)
         terms = Terms(
-            plan_fingerprint=design.plan_fingerprint, n_shards=1, model_ids=("api",), variants=tuple(variants)
+            plan_fingerprint=design.plan_fingerprint, n_shards=1, model_ids=("api",), variants=tuple(variants),
+            sample_ids={task: [each.sample_id for each in own.samples] for task, own in design.samples.items()},
         )  # fmt: skip
         write_message(folder, TERMS, terms)
         write_message(folder, LANDER, LanderState(beat=1))

@@ -9,10 +9,14 @@ import pytest
 
 from flows.audit.design import design_audit
 from flows.audit.estimate import estimate_audit
+from flows.audit.execution import Execution
 from flows.audit.judge import asked_judges
 from flows.audit.judge_requests import Ruling, asked_again, controls_of, judge_key, rulings_of
 from flows.audit.plan import CellsInWarehouse, missing_requests, template_of
+from flows.audit.run_audit import run_audit
 from flows.audit.variants import landed_variants
+from flows.display.progress import Progress
+from flows.settings import Settings
 from flows.warehouse import Warehouse
 from models_registry.cards import JudgeCard
 from models_registry.errors import CardError, UsageError
@@ -261,6 +265,34 @@ def test_a_task_has_a_limit_of_its_own(tmp_path: Path) -> None:
     assert part.plan_fingerprint != whole.plan_fingerprint
     lines = {row["name"]: row["requests"] for row in estimate_audit(load_registry([folder]), "a")["lines"]}
     assert lines["m"] == 2  # one sample under two templates
+
+
+def test_panels_go_round_and_a_run_keeps_its_own(tmp_path: Path) -> None:
+    rows = "".join(f'{number},,Which {number}?,"[""a hen"", ""a gull""]",{"AB"[number % 2]}\n' for number in range(40))
+    folder = registry_of(tmp_path / "cards", audits=AUDIT + "  samples: {limit: 36, each_night: 12}\n")
+    (folder / "q.csv").write_text(ROWS.splitlines()[0] + "\n" + rows)
+    registry, settings = load_registry([folder]), Settings(warehouse=tmp_path / "audit.duckdb")
+    (estimated,) = (row["requests"] for row in estimate_audit(registry, "a")["lines"] if row["name"] == "m")
+    assert estimated == 2 * 12
+
+    def asked(*, new: bool) -> tuple[str, ...]:
+        seen: list[tuple[str, ...]] = []
+
+        def look(execution: Execution) -> None:
+            assert execution.design is not None
+            seen.append(tuple(each.sample_id for each in execution.design.samples["q"].samples))
+
+        run_audit(settings, registry, "a", Progress(quiet=True), execute=look, new=new, reports=False)
+        return seen[0]
+
+    first = asked(new=True)
+    assert len(first) == 12
+    assert asked(new=False) == first  # it goes on
+    second, third = asked(new=True), asked(new=True)
+    assert len({*first, *second, *third}) == 36
+    assert asked(new=True) == first
+    landed = query(settings.warehouse, "select count(*) from raw.samples group by audit_run_id")
+    assert landed == [(12,)] * 4
 
 
 def test_the_same_work_is_priced_as_another_models(tmp_path: Path) -> None:

@@ -164,5 +164,6 @@ def test_history_and_the_page_show_the_week(week: Week) -> None:
     ended = promptaudit(week.folder, "history", "micro_f1", "--model", "api", "--task", "questions")
     assert ended.code == 0, ended.err
     assert ended.out.count("regressed: ") == 4
+    assert "1 alarm in all nights: 1 new plan; 0.0 % of those that ended were false" in ended.out
     page = week.folder / "warehouse/published/reports" / f"{week.nights[3].told['audit_run_id']}.html"
     assert "normal nights" in page.read_text()

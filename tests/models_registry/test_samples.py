@@ -12,7 +12,7 @@ import pytest
 
 from models_registry.cards import Samples, TaskCard
 from models_registry.errors import DataError
-from models_registry.samples import choose_samples, load_samples
+from models_registry.samples import choose_samples, load_samples, panels
 
 
 def task(**data: Any) -> TaskCard:
@@ -142,6 +142,27 @@ def test_rows_that_are_added_disturb_few(tmp_path: Path) -> None:
     # 20 of 220 rows are new: about 50 * 20 / 220 of the chosen are, and only they displace anything
     assert len(after - before) <= 12
     assert before - after <= before
+
+
+def test_panels_part_the_chosen_rows_evenly_and_balanced(tmp_path: Path) -> None:
+    how = Samples(limit=100, each_night=30)
+    rows(200).write_csv(tmp_path / "d.csv")
+    asked = choose_samples("t", task(path="d.csv"), tmp_path, how, with_examples=False).samples
+    parts = panels(asked, how)
+    assert [len(part) for part in parts] == [25] * 4 == [how.in_one_run(100)] * 4
+    assert sorted(each.sample_id for part in parts for each in part) == sorted(each.sample_id for each in asked)
+    assert all(abs(Counter(each.gold_label for each in part)["a"] - 12.5) < 1 for part in parts)
+    assert panels(asked, Samples()) == [list(asked)]
+
+
+def test_what_samples_have_in_common_is_a_column(tmp_path: Path) -> None:
+    frame = rows(4).with_columns(pl.Series("doc", ["d1", " d1", None, ""]))
+    frame.write_csv(tmp_path / "d.csv")
+    assert [each.cluster for each in load_samples("t", task(path="d.csv", cluster="doc"), tmp_path)] == [
+        "d1", "d1", None, None,
+    ]  # fmt: skip
+    with pytest.raises(DataError, match="no column 'docs'; nearest: doc"):
+        load_samples("t", task(path="d.csv", cluster="docs"), tmp_path)
 
 
 def test_another_seed_chooses_others(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -92,10 +92,10 @@ class Answers:
         self.values["micro_f1"].append(p[:, 0])
         self.values["sensitivity"].append(np.where(np.isnan(p[:, 0]), np.nan, entropy))
 
-    def tests(self, state: GroupState, night: int) -> dict[str, WindowTest]:
-        """Returns tonight's tests, given the state of the night before."""
-        numbers = [*state.normal, *(each for each in state.good if each not in state.normal), night]
-        nights = Nights(night - np.array(numbers), np.isin(numbers, state.normal))
+    def tests(self, state: GroupState, night: int, pinned: Sequence[int] = ()) -> dict[str, WindowTest]:
+        """Returns tonight's tests, given the state of the night before and the nights that are pinned."""
+        numbers = [*sorted({*state.normal, *state.good, *pinned}), night]
+        nights = Nights(night - np.array(numbers), np.isin(numbers, state.normal), np.isin(numbers, pinned))
         if len(numbers) == 1:
             return {}
         tests = {
@@ -128,10 +128,17 @@ class Month:
         return self.first_alarm(group) is not None
 
 
-def live(world: World, seed: int, min_effect: float = 0.01, accept: Callable[[int], bool] = lambda _: False) -> Month:
+def live(
+    world: World,
+    seed: int,
+    min_effect: float = 0.01,
+    accept: Callable[[int], bool] = lambda _: False,
+    pinned: Sequence[int] = (),
+) -> Month:
     """Returns a month of nights under the nightly rule: model 0 changes in all its tasks as the world says.
 
-    `accept` says on which nights a person accepts the alarms of all groups, before that night is judged.
+    `accept` says on which nights a person accepts the alarms of all groups, before that night is judged; `pinned` are nights that
+    hold as what is normal from the one after them on.
     """
     rng = np.random.default_rng(seed)
     answers = [
@@ -148,7 +155,7 @@ def live(world: World, seed: int, min_effect: float = 0.01, accept: Callable[[in
         tests = []
         for group, state in zip(answers, states, strict=True):
             group.ask(night, rng, shift)
-            tests.append(group.tests(state, night))
+            tests.append(group.tests(state, night, [each for each in pinned if each < night]))
         q_values = adjusted([[test.p_value for test in own.values()] for own in tests])
         for place, (own, qs) in enumerate(zip(tests, q_values, strict=True)):
             streams = {

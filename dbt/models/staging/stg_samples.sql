@@ -13,7 +13,8 @@ renamed as (
         from_json(options, '["VARCHAR"]') as options,
         from_json(reference_answers, '["VARCHAR"]') as reference_answers,
         gold_label is not null or reference_answers is not null as has_key,
-        fields
+        fields,
+        cluster
     from source
 )
 

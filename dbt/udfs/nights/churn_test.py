@@ -33,7 +33,7 @@ def churn_test(
     found = {}
     for window in nights.windows():
         inside = nights.age < window
-        differences = _differences(apart, within, inside, nights.is_normal & ~inside)
+        differences = _differences(apart, within, inside, nights.before(window))
         found[window] = mean_difference(differences, n_wordings, cluster)
     return strongest(found, nights, factor_of(_between(apart, within, nights), nights), is_one_sided=True)
 

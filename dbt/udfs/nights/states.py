@@ -113,7 +113,14 @@ class GroupState:
         return GroupState(state="normal", normal=nights[-MOST_NORMAL_NIGHTS:])
 
 
-def next_state(before: GroupState, night: int, streams: Mapping[str, StreamNight], min_effect: float) -> GroupState:
+def next_state(
+    before: GroupState,
+    night: int,
+    streams: Mapping[str, StreamNight],
+    min_effect: float,
+    *,
+    is_pinned: bool = False,
+) -> GroupState:
     """Returns the state of a group after a night that could be judged.
 
     Args:
@@ -121,13 +128,16 @@ def next_state(before: GroupState, night: int, streams: Mapping[str, StreamNight
         night: tonight's number, above those of all nights before.
         streams: tonight's measures by name.
         min_effect: the least difference that matters.
+        is_pinned: whether tonight is held against a night that somebody pinned: what is normal is that person's to say, then.
 
     An alarm begins with the first night of the window that told it; no night from there on is normal. It stands until
     GOOD_NIGHTS good nights in a row, which are normal then, or until it is accepted. An improvement of NIGHTS_TO_ACCEPT nights
-    in a row accepts itself.
+    in a row accepts itself, where no night is pinned.
     """
     if before.kind is not None:
-        return _within_alarm(before, night, streams, min_effect)
+        after = _within_alarm(before, night, streams, min_effect)
+        is_lasting = after.state == "improved" and len(after.alarm_nights) >= NIGHTS_TO_ACCEPT
+        return after.accepted() if is_lasting and not is_pinned else after
     normal = (*before.normal, night)[-MOST_NORMAL_NIGHTS:]
     beyond = {name: stream for name, stream in streams.items() if stream.is_beyond(ALARM_LEVEL, min_effect)}
     if len(before.normal) < FULL_RULE:
@@ -173,8 +183,6 @@ def _within_alarm(before: GroupState, night: int, streams: Mapping[str, StreamNi
         alarm_nights=(*before.alarm_nights, night),
         good=good,
     )
-    if after.kind == "improved" and not good and len(after.alarm_nights) >= NIGHTS_TO_ACCEPT:
-        return after.accepted()
     return replace(after, state="recovering" if good else after.kind or "normal")
 
 

@@ -65,19 +65,25 @@ class Nights(NamedTuple):
 
     Attributes:
         age: how many nights ago each was, falling to 0; nights that are left out leave gaps, which no window spans.
-        is_normal: whether tonight is held against it: false of tonight, and of a good night within an alarm.
+        is_normal: whether it is a normal night: false of tonight, and of a good night within an alarm.
+        is_pinned: whether somebody pinned it; where one is, tonight is held against the pinned nights alone.
     """
 
     age: NDArray[np.int64]
     is_normal: NDArray[np.bool_]
+    is_pinned: NDArray[np.bool_]
+
+    def before(self, window: int) -> NDArray[np.bool_]:
+        """Returns the nights that a window is held against."""
+        reference = self.is_pinned if self.is_pinned.any() else self.is_normal
+        return reference & (self.age >= window)
 
     def windows(self) -> list[int]:
         """Returns the windows that can be tested; the last two nights among them where both are known."""
         windows = []
         for window in WINDOWS:
-            inside = self.age < window
-            n_before = int((self.is_normal & ~inside).sum())
-            if inside.sum() == window and n_before >= (1 if window == 1 else FEWEST_BEFORE):
+            fewest = 1 if window == 1 or self.is_pinned.any() else FEWEST_BEFORE
+            if (self.age < window).sum() == window and self.before(window).sum() >= fewest:
                 windows.append(window)
         return windows
 
@@ -114,7 +120,7 @@ def window_test(
     found = {}
     for window in nights.windows():
         inside = nights.age < window
-        differences = mean_known(values[inside]) - mean_known(values[nights.is_normal & ~inside])
+        differences = mean_known(values[inside]) - mean_known(values[nights.before(window)])
         found[window] = mean_difference(differences, n_wordings, cluster)
     return strongest(found, nights, factor_of(values, nights))
 
@@ -167,7 +173,7 @@ def strongest(
         p_value_tonight=p_tonight, difference_tonight=np.nan if tonight is None else tonight.mean,
         difference_two=np.nan if two is None else two.mean,
         error_two=np.nan if two is None else factor * two.error,
-        n_samples=chosen.n_samples, n_nights=int((nights.is_normal & (nights.age >= window)).sum()),
+        n_samples=chosen.n_samples, n_nights=int(nights.before(window).sum()),
     )  # fmt: skip
 
 

@@ -23,49 +23,73 @@ STATE_TYPE = (
 STREAM_TYPE = f"STRUCT(measure VARCHAR, test {row_type(WindowTest)}, q_value DOUBLE, worse BIGINT, raises BOOLEAN)"
 
 
-def window_test(age: Column, sample: Column, value: Column, normal_ages: Column, n_wordings: Column) -> Column:
+def window_test(
+    age: Column,
+    sample: Column,
+    cluster: Column,
+    value: Column,
+    normal_ages: Column,
+    pinned_ages: Column,
+    n_wordings: Column,
+) -> Column:
     """Returns the test of each stream of values of samples; age 0 is tonight, a NULL value is none."""
-    entries = flattened("window_test", {"age": age, "sample": sample, "value": value})
-    ages, samples, values = integers(entries.lists[0]), integers(entries.lists[1]), doubles(entries.lists[2])
+    entries = flattened("window_test", {"age": age, "sample": sample, "cluster": cluster, "value": value})
+    ages, samples, clusters = (integers(each) for each in entries.lists[:3])
+    values = doubles(entries.lists[3])
     found = []
-    scalars = zip(values_of(normal_ages), values_of(n_wordings), strict=True)
-    for group, (normal, wordings) in zip(entries.groups(), scalars, strict=True):
-        nights = _nights(ages[group], normal)
+    scalars = zip(values_of(normal_ages), values_of(pinned_ages), values_of(n_wordings), strict=True)
+    for group, (normal, pinned, wordings) in zip(entries.groups(), scalars, strict=True):
+        nights = _nights(ages[group], normal, pinned)
         code, distinct = dense_codes(samples[group])
         table = np.full((len(nights.age), len(distinct)), np.nan)
         table[_places(ages[group], nights), code] = values[group]
-        found.append(tested_windows(table, nights, wordings))
+        found.append(tested_windows(table, nights, wordings, _of_samples(clusters[group], code, len(distinct))))
     return row_structs(found, WindowTest)
 
 
 def churn_test(
-    age: Column, other_age: Column, sample: Column, apart: Column, normal_ages: Column, n_wordings: Column
+    age: Column,
+    other_age: Column,
+    sample: Column,
+    cluster: Column,
+    apart: Column,
+    normal_ages: Column,
+    pinned_ages: Column,
+    n_wordings: Column,
 ) -> Column:
     """Returns the test of each group's disagreement across nights; of a night with itself it is that within the night."""
-    entries = flattened("churn_test", {"age": age, "other_age": other_age, "sample": sample, "apart": apart})
-    ages, others, samples = (integers(each) for each in entries.lists[:3])
-    values = doubles(entries.lists[3])
+    columns = {"age": age, "other_age": other_age, "sample": sample, "cluster": cluster, "apart": apart}
+    entries = flattened("churn_test", columns)
+    ages, others, samples, clusters = (integers(each) for each in entries.lists[:4])
+    values = doubles(entries.lists[4])
     found = []
-    scalars = zip(values_of(normal_ages), values_of(n_wordings), strict=True)
-    for group, (normal, wordings) in zip(entries.groups(), scalars, strict=True):
-        nights = _nights(ages[group], normal)
+    scalars = zip(values_of(normal_ages), values_of(pinned_ages), values_of(n_wordings), strict=True)
+    for group, (normal, pinned, wordings) in zip(entries.groups(), scalars, strict=True):
+        nights = _nights(ages[group], normal, pinned)
         first, second = _places(ages[group], nights), _places(others[group], nights)
         code, distinct = dense_codes(samples[group])
-        n = len(nights.age)
-        table = np.full((n, n, len(distinct)), np.nan)
+        n, n_samples = len(nights.age), len(distinct)
+        table = np.full((n, n, n_samples), np.nan)
         table[first, second, code] = values[group]
         table[second, first, code] = values[group]
         within = table[np.arange(n), np.arange(n)].copy()
-        found.append(tested_churn(table, within, nights, wordings))
+        found.append(tested_churn(table, within, nights, wordings, _of_samples(clusters[group], code, n_samples)))
     return row_structs(found, WindowTest)
 
 
-def next_night_state(before: Column, night: Column, streams: Column, min_effect: Column) -> Column:
+def next_night_state(before: Column, night: Column, streams: Column, min_effect: Column, is_pinned: Column) -> Column:
     """Returns the state of each group after a night, from that of the night before (NULL: none) and tonight's measures."""
     states = [
-        next_state(_state(own), number, {each["measure"]: _stream(each) for each in measures or []}, effect)
-        for own, number, measures, effect in zip(
-            values_of(before), values_of(night), values_of(streams), values_of(min_effect), strict=True
+        next_state(
+            _state(own), number, {each["measure"]: _stream(each) for each in measures or []}, effect, is_pinned=pinned
+        )
+        for own, number, measures, effect, pinned in zip(
+            values_of(before),
+            values_of(night),
+            values_of(streams),
+            values_of(min_effect),
+            values_of(is_pinned),
+            strict=True,
         )
     ]
     return pa.array([_row(state) for state in states], _STATE)
@@ -93,10 +117,17 @@ _STATE = pa.struct([
 ])  # fmt: skip
 
 
-def _nights(ages: NDArray[np.int64], normal: Sequence[int] | None) -> Nights:
-    """Returns the nights of a group, the oldest first: those that are normal, a good one within an alarm, and tonight."""
-    every = np.unique(np.concatenate([ages, np.array(normal or [], np.int64), [0]]))[::-1]
-    return Nights(every, np.isin(every, normal or []))
+def _nights(ages: NDArray[np.int64], normal: Sequence[int] | None, pinned: Sequence[int] | None) -> Nights:
+    """Returns the nights of a group, the oldest first: normal and pinned ones, a good one within an alarm, and tonight."""
+    every = np.unique(np.concatenate([ages, np.array([*(normal or []), *(pinned or []), 0], np.int64)]))[::-1]
+    return Nights(every, np.isin(every, normal or []), np.isin(every, pinned or []))
+
+
+def _of_samples(clusters: NDArray[np.int64], code: NDArray[np.int64], n_samples: int) -> NDArray[np.int64]:
+    """Returns the cluster of each sample, from that of each entry."""
+    own = np.zeros(n_samples, np.int64)
+    own[code] = clusters
+    return own
 
 
 def _places(ages: NDArray[np.int64], nights: Nights) -> NDArray[np.int64]:

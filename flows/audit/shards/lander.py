@@ -80,6 +80,7 @@ class Lander:
         self._terms = Terms(
             plan_fingerprint=design.plan_fingerprint, n_shards=n_shards,
             model_ids=tuple(sorted(self.model_ids)), variants=tuple(variants),
+            sample_ids={task: [each.sample_id for each in own.samples] for task, own in design.samples.items()},
         )  # fmt: skip
         self._landing = SegmentLanding(warehouse, folder, audit_run_id, say, self._take)
         self._turn = asyncio.Lock()  # of the landing and of what stands in its leases

@@ -64,12 +64,13 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 class Terms(Message):
-    """What is asked: the plan by its fingerprint, since askers look the cards up themselves, and its prompt variants."""
+    """What is asked: the plan by its fingerprint, since askers look the cards up themselves; its wordings, and its samples."""
 
     plan_fingerprint: str
     n_shards: int = Field(ge=1)
     model_ids: tuple[str, ...]
     variants: tuple[Variant, ...]
+    sample_ids: dict[str, list[str]]
 
 
 class LanderState(Message):

@@ -27,7 +27,7 @@ def apart_and_within(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def nights(n: int) -> Nights:
     """Nights in a row, tonight last."""
-    return Nights(np.arange(n - 1, -1, -1), np.arange(n) < n - 1)
+    return Nights(np.arange(n - 1, -1, -1), np.arange(n) < n - 1, np.zeros(n, bool))
 
 
 def test_a_swap_by_hand() -> None:

@@ -52,6 +52,15 @@ def test_a_third_of_the_samples_each_night_finds_a_fall() -> None:
     assert not month.has_alarm(QUIET)
 
 
+def test_against_a_pinned_night_quiet_months_are_quiet_and_a_fall_is_found() -> None:
+    world = replace(SMALL, fall=lambda night: 0.05 * (night >= CHANGES_ON))
+    month = live(world, 1, pinned=(2,))
+    found = month.first_alarm(FALLEN)
+    assert found is not None
+    assert CHANGES_ON <= found <= CHANGES_ON + 3
+    assert not month.has_alarm(QUIET)
+
+
 def test_accepted_a_fall_is_the_new_normal() -> None:
     world = replace(SMALL, fall=lambda night: 0.1 * (night >= CHANGES_ON))
     month = live(world, 2, accept=lambda night: night == CHANGES_ON + 3)

@@ -111,6 +111,13 @@ def test_an_improvement_accepts_itself_after_a_week() -> None:
     assert states[-2].normal == tuple(range(3, 10))
 
 
+def test_against_a_pinned_night_an_improvement_stands() -> None:
+    state = lived(0, 0, 0)[-1]
+    for night in range(4, 14):
+        state = next_state(state, night, {"micro_f1": stream(0.1)}, 0.02, is_pinned=True)
+    assert state.state == "improved"
+
+
 def test_a_measure_that_is_missing_tonight_keeps_its_alarm() -> None:
     before = lived(0, 0, 0, -0.1)[-1]
     for night in (4, 5, 6):

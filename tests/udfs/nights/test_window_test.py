@@ -14,7 +14,7 @@ MANY = 10**9  # wordings, so that one flip weighs nothing
 def nights(*ages: int, normal: int | None = None) -> Nights:
     """Normal nights and tonight by how long ago they were; of `normal` only so many, the oldest, are normal."""
     is_normal = np.arange(len(ages)) < (len(ages) - 1 if normal is None else normal)
-    return Nights(np.array(ages), is_normal)
+    return Nights(np.array(ages), is_normal, np.zeros_like(is_normal))
 
 
 def drawn(n_nights: int, n_samples: int, seed: int = 1) -> np.ndarray:
@@ -50,6 +50,15 @@ def test_unanimous_samples_have_an_error_of_one_flip() -> None:
     found = window_test(values, nights(3, 2, 1, 0), 12)
     assert (found.difference, found.p_value) == (0, 1)
     assert found.standard_error == pytest.approx(1 / 12 / np.sqrt(20 * 19))
+
+
+def test_a_pinned_night_is_held_against_alone_in_every_window() -> None:
+    values, every = drawn(6, 40), nights(*range(5, -1, -1))
+    found = window_test(values, every._replace(is_pinned=every.age == 5), MANY)
+    assert found.n_nights == 1
+    assert found.difference == pytest.approx((values[6 - found.span :].mean(axis=0) - values[0]).mean())
+    # a night that is pinned is never within the window that is held against it
+    assert window_test(values[4:], nights(1, 0)._replace(is_pinned=np.array([True, False])), MANY).span == 1
 
 
 def test_a_fall_of_several_nights_is_told_by_the_window_that_spans_it() -> None:

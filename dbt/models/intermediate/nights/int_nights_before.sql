@@ -12,6 +12,10 @@ acceptances as (
     select * from {{ ref('stg_acceptances') }}
 ),
 
+baselines as (
+    select * from {{ ref('stg_baselines') }}
+),
+
 before as (
     select
         groups.audit_run_id,
@@ -37,24 +41,45 @@ before as (
         ) = 1
 ),
 
--- the last word of a person between the two nights
-ended as (
+-- what a person said last before tonight: that an alarm's nights are normal
+accepted as (
     select
-        before.audit_run_id,
-        before.model_id,
-        before.task_id,
-        before.strategy,
+        groups.audit_run_id,
+        groups.model_id,
+        groups.task_id,
+        groups.strategy,
+        max(acceptances.accepted_at) as accepted_at,
         arg_max(acceptances.is_false, acceptances.accepted_at) as is_false
-    from before
-    inner join groups using (audit_run_id, model_id, task_id, strategy)
+    from groups
     inner join acceptances
         on
             groups.audit_id = acceptances.audit_id
             and groups.model_id = coalesce(acceptances.model_id, groups.model_id)
             and groups.task_id = coalesce(acceptances.task_id, groups.task_id)
             and groups.strategy = coalesce(acceptances.strategy, groups.strategy)
-            and before.started_at <= acceptances.accepted_at
             and groups.started_at > acceptances.accepted_at
+    group by all
+),
+
+-- or that a night is what all later ones are held against
+pinned as (
+    select
+        groups.audit_run_id,
+        groups.model_id,
+        groups.task_id,
+        groups.strategy,
+        max(baselines.pinned_at) as pinned_at,
+        arg_max(nights.night, baselines.pinned_at) as night
+    from groups
+    inner join baselines
+        on groups.audit_id = baselines.audit_id and groups.started_at > baselines.pinned_at
+    inner join nights
+        on
+            baselines.audit_run_id = nights.audit_run_id
+            and groups.model_id = nights.model_id
+            and groups.task_id = nights.task_id
+            and groups.strategy = nights.strategy
+            and groups.plan = nights.plan
     group by all
 ),
 
@@ -62,10 +87,16 @@ final as (
     select
         groups.*,
         coalesce(before.night, 0) + 1 as night,
-        if(ended.is_false is null, before.memory, accepted_state(before.memory, ended.is_false)) as memory
+        if(pinned.pinned_at > coalesce(accepted.accepted_at, '-infinity'), pinned.night, null) as pinned_night,
+        if(
+            accepted.accepted_at >= before.started_at,
+            accepted_state(before.memory, accepted.is_false),
+            before.memory
+        ) as memory
     from groups
     left join before using (audit_run_id, model_id, task_id, strategy)
-    left join ended using (audit_run_id, model_id, task_id, strategy)
+    left join accepted using (audit_run_id, model_id, task_id, strategy)
+    left join pinned using (audit_run_id, model_id, task_id, strategy)
 )
 
 select * from final

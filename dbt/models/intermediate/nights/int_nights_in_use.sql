@@ -18,8 +18,10 @@ used as (
         plan,
         night as tonight,
         unnest(list_distinct(list_concat(
-            memory.normal, memory.good, list_slice(memory.alarm_nights, -{{ most_normal_nights() }}, -1)
+            list_concat(memory.normal, if(pinned_night is null, [], [pinned_night])),
+            list_concat(memory.good, list_slice(memory.alarm_nights, -{{ most_normal_nights() }}, -1))
         ))) as night,
+        pinned_night,
         memory
     from tonight
 ),
@@ -33,7 +35,10 @@ final as (
         nights.audit_run_id as other_run_id,
         used.tonight - used.night as age,
         list_contains(used.memory.normal, used.night) as is_normal,
-        list_contains(used.memory.normal, used.night) or list_contains(used.memory.good, used.night) as is_tested
+        used.night is not distinct from used.pinned_night as is_pinned,
+        if(used.pinned_night is null, list_contains(used.memory.normal, used.night), used.night = used.pinned_night)
+            as is_reference,
+        is_normal or is_pinned or list_contains(used.memory.good, used.night) as is_tested
     from used
     inner join nights
         on
@@ -52,6 +57,8 @@ final as (
         audit_run_id as other_run_id,
         0 as age,
         false as is_normal,
+        false as is_pinned,
+        false as is_reference,
         true as is_tested
     from tonight
 )

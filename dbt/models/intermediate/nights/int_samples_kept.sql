@@ -1,4 +1,4 @@
--- One row per night, earlier night, task and sample that both asked: the same id, text, options and gold label.
+-- One row per night, earlier night, task and sample that both asked: the same id, text, options and gold label; and its cluster.
 {{ config(materialized='view') }}
 with nights as (
     select distinct
@@ -8,8 +8,20 @@ with nights as (
     from {{ ref('int_nights_in_use') }}
 ),
 
+-- samples without a cluster are one each; a cluster's index is that of its first sample
 samples as (
-    select * from {{ ref('dim_samples') }}
+    select
+        audit_run_id,
+        task_id,
+        sample_id,
+        sample_index,
+        input,
+        options,
+        gold_label,
+        min(sample_index) over (
+            partition by audit_run_id, task_id, cluster, if(cluster is null, sample_id, null)
+        ) as cluster_index
+    from {{ ref('dim_samples') }}
 ),
 
 final as (
@@ -18,7 +30,8 @@ final as (
         nights.other_run_id,
         nights.task_id,
         own.sample_id,
-        own.sample_index
+        own.sample_index,
+        own.cluster_index
     from nights
     inner join samples as own
         on nights.audit_run_id = own.audit_run_id and nights.task_id = own.task_id

@@ -26,7 +26,8 @@ normal as (
         model_id,
         task_id,
         strategy,
-        list(age) filter (is_normal) as normal_ages
+        list(age) filter (is_normal) as normal_ages,
+        list(age) filter (is_pinned) as pinned_ages
     from nights
     group by all
 ),
@@ -38,9 +39,10 @@ used as (
         nights.task_id,
         nights.strategy,
         nights.age,
-        nights.is_normal,
+        nights.is_reference,
         figures.measure,
         samples.sample_index,
+        samples.cluster_index,
         figures.figure
     from nights
     inner join figures
@@ -78,9 +80,10 @@ by_measure as (
         -- in one order, so that sums come out alike whenever they are made
         list(age order by age, sample_index) as ages,
         list(sample_index order by age, sample_index) as samples,
+        list(cluster_index order by age, sample_index) as clusters,
         list(figure order by age, sample_index) as figures,
         avg(figure) filter (age = 0) as tonight,
-        avg(figure) filter (is_normal) as usual
+        avg(figure) filter (is_reference) as usual
     from used
     where measure != 'label_churn'
     group by all
@@ -95,6 +98,7 @@ between_nights as (
         first.age,
         second.age as other_age,
         samples.sample_index,
+        samples.cluster_index,
         apart.apart
     from nights as first
     inner join apart
@@ -125,6 +129,7 @@ between_nights as (
         age,
         age as other_age,
         sample_index,
+        cluster_index,
         figure as apart
     from used
     where measure = 'label_churn'
@@ -139,6 +144,7 @@ by_group as (
         list(age order by age, other_age, sample_index) as ages,
         list(other_age order by age, other_age, sample_index) as other_ages,
         list(sample_index order by age, other_age, sample_index) as samples,
+        list(cluster_index order by age, other_age, sample_index) as clusters,
         list(apart order by age, other_age, sample_index) as figures,
         avg(apart) filter (age = 0 and other_age > 0) as tonight,
         avg(apart) filter (age > 0 and other_age > 0 and age != other_age) as usual
@@ -148,9 +154,10 @@ by_group as (
 
 tested as (
     select
-        by_measure.* exclude (ages, samples, figures),
+        by_measure.* exclude (ages, samples, clusters, figures),
         window_test(
-            by_measure.ages, by_measure.samples, by_measure.figures, normal.normal_ages, groups.n_wordings::integer
+            by_measure.ages, by_measure.samples, by_measure.clusters, by_measure.figures, normal.normal_ages,
+            normal.pinned_ages, groups.n_wordings::integer
         ) as test
     from by_measure
     semi join asked_tonight using (audit_run_id, model_id, task_id, strategy, measure)
@@ -158,11 +165,11 @@ tested as (
     inner join groups using (audit_run_id, model_id, task_id, strategy)
     union all by name
     select
-        by_group.* exclude (ages, other_ages, samples, figures),
+        by_group.* exclude (ages, other_ages, samples, clusters, figures),
         'label_churn' as measure,
         churn_test(
-            by_group.ages, by_group.other_ages, by_group.samples, by_group.figures, normal.normal_ages,
-            groups.n_wordings::integer
+            by_group.ages, by_group.other_ages, by_group.samples, by_group.clusters, by_group.figures,
+            normal.normal_ages, normal.pinned_ages, groups.n_wordings::integer
         ) as test
     from by_group
     inner join normal using (audit_run_id, model_id, task_id, strategy)

@@ -3,7 +3,8 @@
 with runs as (
     select
         *,
-        coalesce((card ->> '$.audits.*.min_effect')[1]::double, {{ smallest_effect() }}) as min_effect
+        coalesce((card ->> '$.audits.*.min_effect')[1]::double, {{ smallest_effect() }}) as min_effect,
+        (card ->> '$.audits.*.samples.each_night')[1] is not null as is_rotating
     from {{ ref('stg_audit_runs') }}
     where origin = 'run' and {{ in_this_build() }}
 ),
@@ -89,6 +90,7 @@ final as (
         md5(concat_ws(chr(2), prompts.model_card, tasks.level, labels.labels, prompts.prompts)) as plan,
         prompts.n_wordings,
         runs.min_effect,
+        runs.is_rotating,
         counted.n_samples,
         counted.n_samples_counted,
         {{ measure_version() }}

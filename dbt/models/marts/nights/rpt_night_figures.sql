@@ -17,7 +17,43 @@ states as (
     where {{ in_this_build() }}
 ),
 
--- the newest normal night, and the first one of an alarm that stands or is over with tonight
+shared as (
+    select
+        audit_run_id,
+        other_run_id,
+        task_id,
+        count(*) as n_shared
+    from {{ ref('int_samples_kept') }}
+    group by all
+),
+
+night_references as (
+    select
+        used.*,
+        coalesce(shared.n_shared, 0) as n_shared,
+        max(coalesce(shared.n_shared, 0)) over (
+            partition by used.audit_run_id, used.model_id, used.task_id, used.strategy
+        ) as most_shared
+    from used
+    left join shared using (audit_run_id, other_run_id, task_id)
+    where used.is_reference
+),
+
+-- of the nights that tonight is held against the newest that asked half as many of its samples as any
+held_against as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        arg_min(other_run_id, age) as normal_run_id,
+        any_value(is_pinned) as is_pinned
+    from night_references
+    where 2 * n_shared >= most_shared
+    group by all
+),
+
+-- and the first night of an alarm that stands or is over with tonight
 named as (
     select
         states.audit_run_id,
@@ -27,12 +63,14 @@ named as (
         states.state,
         states.memory,
         coalesce(nights.memory.since, states.memory.since) as since,
-        arg_min(used.other_run_id, used.age) filter (used.is_normal) as normal_run_id,
+        held_against.normal_run_id,
+        coalesce(held_against.is_pinned, false) as is_pinned,
         any_value(used.other_run_id) filter (used.age = states.night - coalesce(nights.memory.since, states.memory.since))
             as since_run_id
     from states
     inner join nights using (audit_run_id, model_id, task_id, strategy)
     inner join used using (audit_run_id, model_id, task_id, strategy)
+    left join held_against using (audit_run_id, model_id, task_id, strategy)
     group by all
 ),
 
@@ -125,6 +163,7 @@ final as (
             when test.span > 1 then 'over ' || test.span || ' nights'
             else 'tonight'
         end || case
+            when test.n_nights > 0 and is_pinned then ', against the pinned night'
             when test.n_nights > 0
                 then ', against ' || test.n_nights || if(test.n_nights = 1, ' normal night', ' normal nights')
             else ''
@@ -137,6 +176,7 @@ final as (
         test.difference_tonight as difference_tonight,
         test.p_value_tonight as p_value_tonight,
         normal_run_id,
+        is_pinned,
         if(kind is not null or since is not null, since_run_id, null) as since_run_id,
         worse,
         {{ measure_version() }}

@@ -30,12 +30,12 @@ judged as (
         nights.*,
         coalesce(tested.streams, []) as streams,
         tested.n_samples_shared,
-        nights.n_samples_counted >= 0.8 * nights.n_samples
-        and (
-            nights.memory is null
-            or len(nights.memory.normal) = 0
-            or coalesce(tested.n_samples_shared, 0) >= 0.5 * nights.n_samples_counted
-        ) as is_known
+        nights.n_samples_counted >= 0.8 * nights.n_samples as is_answered,
+        nights.memory.since is not null as is_in_alarm,
+        -- of other samples than those before: something to hold later nights against, and nothing that is known of tonight
+        coalesce(len(nights.memory.normal), 0) > 0
+        and coalesce(tested.n_samples_shared, 0) < 0.5 * nights.n_samples_counted as is_of_others,
+        nights.is_rotating and coalesce(tested.n_samples_shared, 0) = 0 as is_of_next_panel
     from nights
     left join tested using (audit_run_id, model_id, task_id, strategy)
 ),
@@ -43,7 +43,12 @@ judged as (
 moved as (
     select
         *,
-        if(is_known, next_night_state(memory, night, streams, min_effect), memory) as memory_after
+        case
+            when not is_answered or (is_of_others and is_in_alarm) then memory
+            else next_night_state(
+                memory, night, if(is_of_others, [], streams), min_effect, pinned_night is not null
+            )
+        end as memory_after
     from judged
 ),
 
@@ -57,7 +62,11 @@ final as (
         started_at,
         plan,
         night,
-        if(is_known, memory_after.state, 'cannot_tell') as state,
+        case
+            when is_answered and not is_of_others then memory_after.state
+            when is_answered and is_of_next_panel and not is_in_alarm then 'first_night'
+            else 'cannot_tell'
+        end as state,
         coalesce(len(memory.normal), 0)::integer as n_nights_normal,
         n_samples,
         n_samples_counted,

@@ -50,6 +50,7 @@ costs as (
         1 as n_nights_normal,
         found.n_samples,
         normal.normal_run_id,
+        false as is_pinned,
         null::varchar as since_run_id
     from normal
     inner join {{ ref('rpt_run_comparisons') }} as found
@@ -84,6 +85,7 @@ told as (
         figures.n_nights_normal,
         figures.n_samples,
         figures.normal_run_id,
+        figures.is_pinned,
         figures.since_run_id
     from figures
     left join comparisons
