@@ -54,7 +54,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Something that is wrong tonight; `summary` is its figures in one line, `reason` a sentence.
+    """Something that is wrong tonight; `summary` is its figures in one line, `reason` a sentence, `moved` in the task's words.
 
     `measure` is the rule as written where the kind is gate or unmeasured; a part that is None is all of them, so a night
     that could not be measured at all has none. `base_run_id` is None unless the kind is regressed or changed.
@@ -63,6 +63,7 @@ class Problem:
     kind: Kind
     summary: str
     reason: str | None = None
+    moved: str | None = None
     cause: str | None = None
     model_id: str | None = None
     task_id: str | None = None

@@ -7,6 +7,7 @@ and all that makes a mention, a link or markup become visible escapes.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,6 +24,7 @@ T = TypeVar("T")
 TITLE = 80
 LINES = 30
 WIDTH = 220
+REASON = 440
 NAME = 60
 ID = 12  # as many characters of a run's id as tell it from any other
 
@@ -57,6 +59,7 @@ class Night:
     exit_code: int
     report: str | None = None
     seal: str | None = None  # of the run's rows and marts, as it stands when it is told
+    example: str | None = None  # of what got worse: a sample with its answers on a normal night and tonight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +119,7 @@ def compose(night: Night, changes: Changes, *, tell_success: bool = False) -> Me
     title = _title(night, kind, changes, groups, untold)
     blocks = [
         _Block([f"Audit {safe(night.audit_id)}, night of {night.started_at:%Y-%m-%d}, run {night.audit_run_id[:ID]}"]),
-        *(_compared_block(group) for group in groups),
+        *(_compared_block(group, None if place else night.example) for place, group in enumerate(groups)),
         _rules_block(changes, "gate", "The gate failed"),
         _rules_block(changes, "unmeasured", "Could not be measured"),
         _Block(
@@ -176,15 +179,18 @@ def _verb(group: Sequence[Problem]) -> str:
     return "regressed" if any(problem.kind == "regressed" for problem in group) else "changed"
 
 
-def _compared_block(group: Sequence[Problem]) -> _Block:
+def _compared_block(group: Sequence[Problem], example: str | None) -> _Block:
     nights = any(problem.against == "normal_nights" for problem in group)
     against = "normal nights" if nights else "the baseline"
     lines = [f"{_models(group)} {_verb(group)} against {against}: {_counted(len(group), 'figure')}"]
+    moved = next((safe(problem.moved, WIDTH) for problem in group if problem.moved), None)
+    lines += [] if moved is None else [f"{moved[0].upper()}{moved[1:]}"]
     why = WHY.get(group[0].cause or "", "")
     why = "" if why in (group[0].reason or "") else why  # said once
-    reason = safe(group[0].reason or "", WIDTH - len(why) - 10)
+    reason = safe(group[0].reason or "", REASON)
     if why or reason:
-        lines.append("Why: " + " – ".join(part for part in (why, reason) if part))
+        lines += textwrap.wrap("Why: " + " – ".join(part for part in (why, reason) if part), WIDTH)
+    lines += [] if example is None else textwrap.wrap(f"Example: {safe(example, REASON)}", WIDTH)
     many = len({problem.model_id for problem in group}) > 1
     rows = [f"{_place(problem.key, with_model=many)}: {safe(problem.summary, 120)}" for problem in group]
     return _Block(lines, list(dict.fromkeys(rows)))
@@ -241,7 +247,7 @@ def _fitted(blocks: Sequence[_Block], last: Sequence[str], n_lines: int) -> str:
     """Returns the blocks with as many rows each as fit the screen; a block without rows stands only if first or last."""
     shown_blocks = [block for block in blocks[1:] if block.rows]
     text: list[str] = []
-    for most in (8, 6, 5, 4, 3, 2, 1):
+    for most in (8, 6, 5, 4, 3, 2, 1, 0):
         text = list(blocks[0].lines)
         for block in shown_blocks[: most + 2]:
             text += ["", *(_cut_line(line, WIDTH) for line in block.lines)]

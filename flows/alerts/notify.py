@@ -118,14 +118,14 @@ def heartbeat(settings: Settings, exit_code: int, progress: Progress, *, took_pl
 
 
 def report_link(warehouse: Warehouse, audit_run_id: str, settings: Settings) -> str:
-    """Returns where the run's page is: under PROMPTAUDIT_REPORT_URL, which serves the published folder, else its path here."""
+    """Returns where the run's page is: under PROMPTAUDIT_REPORT_URL, which serves the published folder, else its file here."""
     return page_link(warehouse, warehouse.places.report(audit_run_id), settings)
 
 
 def page_link(warehouse: Warehouse, page: Path, settings: Settings) -> str:
-    """Returns where a page of the published folder is: under PROMPTAUDIT_REPORT_URL, which serves it, else its path here."""
+    """Returns where a page of the published folder is: under PROMPTAUDIT_REPORT_URL, which serves it, else its file here."""
     if not settings.report_url:
-        return str(page.absolute())
+        return page.absolute().as_uri()
     return f"{settings.report_url.rstrip('/')}/{quote(page.relative_to(warehouse.published.path.parent).as_posix())}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from flows.alerts.alarms import Against, Alarm, Place, Problem
 from flows.display.figures import in_unit, moved
+from flows.display.movement import by_chance, in_labels, why
 from models_registry.mart_columns import compared_unit
 
 Row = Mapping[str, Any]
@@ -63,9 +64,9 @@ def is_cost(alarm: Alarm) -> bool:
 
 def _problem(row: Row, base: str, normal: str | None, against: Against) -> Problem:
     return Problem(
-        kind=row["verdict"], summary=summary(row), reason=row["reason"], cause=row["cause"], model_id=row["model_id"],
-        task_id=row["task_id"], strategy=row["strategy"], measure=row["measure"], base_run_id=base, compare_with=normal,
-        against=against,
+        kind=row["verdict"], summary=summary(row), reason=why(row), moved=in_labels(row), cause=row["cause"],
+        model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"], measure=row["measure"],
+        base_run_id=base, compare_with=normal, against=against,
     )  # fmt: skip
 
 
@@ -78,7 +79,10 @@ def _group(row: Row) -> tuple[Any, ...]:
 
 
 def summary(row: Row) -> str:
-    """Returns a comparison's figures in one line: `0.081 → 0.143, +0.062 [+0.041, +0.083], q 0.001`; what is NULL is left out."""
+    """Returns a comparison's figures in one line: `0.081 → 0.143, +0.062 [+0.041, +0.083], by chance 1 time in 1,000`.
+
+    What is NULL is left out.
+    """
     return ", ".join(figures_of(row))
 
 
@@ -94,7 +98,7 @@ def figures_of(row: Row) -> list[str]:
     for name in ("q", "p"):
         value = row[f"{name}_value"]
         if _is_known(value):
-            parts.append(f"{name} {value:.2g}")
+            parts.append(by_chance(value))
             break
     return parts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -137,9 +138,12 @@ def check(
     from flows.gate.check_named import check_named
     from flows.gate.formats import write_junit, write_markdown
     from flows.gate.terminal import lines_of
+    from flows.report.terminal.closing import flip_in_words
 
     settings, registry = state.load()
     result = check_named(settings, registry, run)
+    if result.exit_code == 1:
+        result = replace(result, example=flip_in_words(Warehouse(settings.warehouse), result.audit_run_id))
     if junit is not None:
         write_junit(result, junit)
     if markdown is not None:

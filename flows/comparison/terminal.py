@@ -30,7 +30,8 @@ def opening_lines(comparison: RunComparison) -> list[str]:
     ]
     counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in comparison.verdicts.items())
     n_tests = sum(row["p_value"] is not None for row in comparison.measures)
-    return [*lines, f"{counts or 'nothing to compare'} ({n_tests} tests, adjusted for their number)"]
+    tests = f"{n_tests} tests; q says how often chance alone tells as much in any of them"
+    return [*lines, f"{counts or 'nothing to compare'} ({tests})"]
 
 
 def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:

@@ -52,8 +52,11 @@ def junit(result: GateResult) -> str:
         if tag is None:
             ET.SubElement(case, "system-out").text = _xml("\n".join(lines_of_rule(rule)))
         else:
-            attributes = {"type": rule.outcome, "message": _xml(cut(rule.reason, 1000))}
-            ET.SubElement(case, tag, attributes).text = _xml("\n".join(lines_of_rule(rule)))
+            moved = next((row.moved for row in rule.rows if row.moved), None)
+            message = rule.reason if moved is None else f"{moved}; {rule.reason}"
+            lines = [*lines_of_rule(rule), *([] if moved is None or result.example is None else [result.example])]
+            attributes = {"type": rule.outcome, "message": _xml(cut(message, 1000))}
+            ET.SubElement(case, tag, attributes).text = _xml("\n".join(lines))
     ET.indent(root)
     return f"<?xml version='1.0' encoding='utf-8'?>\n{ET.tostring(root, encoding='unicode')}\n"
 
@@ -63,12 +66,14 @@ def markdown(result: GateResult) -> str:
     lines = [f"### {code(result.headline)}", ""]
     if not result.rules:
         return "\n".join(lines)
-    lines += table(("", "Rule", "Outcome", "Found", "Look closer"), map(_row, result.rules))
+    told: set[object] = set()
+    lines += table(("", "Rule", "Outcome", "Found", "Look closer"), [_row(rule, told) for rule in result.rules])
+    lines += [] if result.example is None else ["", f"Example: {code(result.example)}"]
     return "\n".join([*lines, ""])
 
 
-def _row(rule: RuleResult) -> tuple[str, ...]:
-    rows, n_more = shown_rows(rule)
+def _row(rule: RuleResult, told: set[object]) -> tuple[str, ...]:
+    rows, n_more = shown_rows(rule, told)
     details = [code(rule.reason), *(code(f"{name_of(row)}: {figures_of(row)}") for row in rows)]
     if n_more:
         details.append(f"and {n_more} more")

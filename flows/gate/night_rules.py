@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from flows.display.movement import in_labels
 from flows.gate.outcome import Outcome, RuleResult, RuleRow, State
 from flows.gate.source import Source
 from flows.gate.value_rules import NAMES, NO_ROW, finite, selects
@@ -73,6 +74,8 @@ def failed_row(row: Row, state: State = "failed") -> RuleRow:
         q_value=finite(row["q_value"]),
         cause=row["cause"],
         reason=row["reason"],
+        moved=in_labels(row),
+        what_changed=row.get("what_changed"),
     )
 
 
@@ -94,7 +97,7 @@ def _unknown_row(state: Row, rule: VerdictRule) -> RuleRow:
 
 def _against(rows: Sequence[Row]) -> str:
     """Returns what figures are held against, in words: `against 3 to 17 normal nights`."""
-    if rows and all(row["is_pinned"] for row in rows):
+    if rows and all(row.get("is_pinned") for row in rows):
         return "against the pinned night"
     numbers = [row["n_nights_normal"] for row in rows if row["n_nights_normal"]]
     if not numbers:

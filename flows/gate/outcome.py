@@ -42,6 +42,8 @@ class RuleRow:
     q_value: float | None = None
     cause: str | None = None
     reason: str | None = None
+    moved: str | None = None  # in the words of the task
+    what_changed: str | None = None
     waived_until: datetime | None = None
     waived_because: str | None = None
 
@@ -75,6 +77,8 @@ class GateResult:
     rules: tuple[RuleResult, ...]
     blocked: str | None = field(default=None, metadata=NOT_ENCODED)
     """Why no rule can be held against the run, whatever rules there are."""
+    example: str | None = None
+    """A sample that is answered otherwise than on a normal night, with both answers, where a rule fails for it."""
 
     @encoded_property
     def exit_code(self) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flows.display.figures import cut, in_unit, moved, number, ranged, when
+from flows.display.movement import by_chance
 from flows.gate.outcome import MAX_NAME
 from models_registry.mart_columns import compared_unit
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 20  # of a rule; data has them all
 MAX_TEXT = 300
+MAX_REASON = 2000
 MAX_RULE = 1000
 INDENT = " " * 12
 RANKS = {"failed": 0, "unmeasured": 1, "waived": 2}
@@ -22,23 +25,41 @@ RANKS = {"failed": 0, "unmeasured": 1, "waived": 2}
 
 def lines_of(result: GateResult) -> list[str]:
     """Returns everything a terminal shows of a gate."""
-    return [result.headline, *(line for rule in result.rules for line in lines_of_rule(rule))]
+    example = [] if result.example is None else [f"{'EXAMPLE':<11} {result.example}"]
+    told: set[object] = set()
+    return [result.headline, *(line for rule in result.rules for line in lines_of_rule(rule, told)), *example]
 
 
-def lines_of_rule(rule: RuleResult) -> list[str]:
-    """Returns a rule's outcome, a line for each row behind it, and the commands to look closer."""
+def lines_of_rule(rule: RuleResult, told: set[object] | None = None) -> list[str]:
+    """Returns a rule's outcome, a line for each row behind it, and the commands to look closer; `told` see `shown_rows`."""
     lines = [f"{rule.outcome.upper().replace('_', ' '):<11} {cut(rule.rule, MAX_RULE)}: {cut(rule.reason, MAX_RULE)}"]
-    rows, n_more = shown_rows(rule)
+    rows, n_more = shown_rows(rule, told)
     lines += [f"{INDENT}{name_of(row)}: {figures_of(row)}" for row in rows]
     if n_more:
         lines.append(f"{INDENT}and {n_more} more")
     return lines + [f"{INDENT}look closer: {cut(command, 2000)}" for command in rule.look_closer]
 
 
-def shown_rows(rule: RuleResult) -> tuple[list[RuleRow], int]:
-    """Returns the rows that text has room for, those that decided the outcome first, and how many are left out."""
+def shown_rows(rule: RuleResult, told: set[object] | None = None) -> tuple[list[RuleRow], int]:
+    """Returns the rows that text has room for, those that decided the outcome first, and how many are left out.
+
+    What moved and what changed is told with the first row that has it: `told` holds what was, of earlier rules too.
+    """
     ranked = sorted(rule.rows, key=lambda row: RANKS[row.state])
-    return ranked[:MOST_ROWS], max(0, len(ranked) - MOST_ROWS)
+    told = set() if told is None else told
+    rows = []
+    for row in ranked[:MOST_ROWS]:
+        moved = (row.model_id, row.task_id, row.strategy, row.moved)
+        changed = (row.model_id, row.what_changed)
+        rows.append(
+            replace(
+                row,
+                moved=None if moved in told else row.moved,
+                what_changed=None if changed in told else row.what_changed,
+            )
+        )
+        told |= {moved, changed}
+    return rows, max(0, len(ranked) - MOST_ROWS)
 
 
 def name_of(row: RuleRow) -> str:
@@ -50,20 +71,19 @@ def name_of(row: RuleRow) -> str:
 
 def figures_of(row: RuleRow) -> str:
     """Returns a row's figure with its interval, and what is known about it, safe to print."""
-    parts = []
+    parts = [] if row.moved is None else [row.moved]
     if row.base is not None or row.candidate is not None:
         unit = compared_unit(row.measure)
         parts.append(f"{cut(row.measure, MAX_NAME)} {in_unit(row.base, unit)} -> {in_unit(row.candidate, unit)}")
         parts.append(f"difference {moved(row.figure, row.low, row.high, unit)}")
         if row.q_value is not None:
-            parts.append(f"q {number(row.q_value, 4)}")
+            parts.append(by_chance(row.q_value))
     elif row.state != "unmeasured" or row.figure is not None:
         if row.estimate in (None, row.measure):
             parts.append(f"{row.measure} {ranged(row.figure, row.low, row.high)}")
         else:
             parts += [f"{row.measure} {number(row.figure)}", f"{row.estimate} {ranged(row.value, row.low, row.high)}"]
-    if row.reason:
-        parts.append(cut(row.reason, MAX_TEXT))
+    parts += [cut(text, MAX_REASON) for text in (row.reason, row.what_changed) if text]
     if row.state == "waived":
         parts.append(f"accepted until {row.waived_until:%Y-%m-%d %H:%M} UTC: {cut(row.waived_because or '', MAX_TEXT)}")
     return "; ".join(parts)

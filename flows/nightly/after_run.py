@@ -13,7 +13,7 @@ from typing import Literal
 from flows.alerts.alarms import Changes, Problem, open_alarms, settle
 from flows.alerts.message import Message, Night, compose
 from flows.alerts.notify import Delivery, notify, report_link
-from flows.alerts.problems import COSTS, is_cost, problems_of, problems_of_night
+from flows.alerts.problems import COSTS, WORSE, is_cost, problems_of, problems_of_night
 from flows.audit.run_audit import RunResult
 from flows.comparison.compare import compare, pair_of
 from flows.display.encode import NOT_ENCODED, encoded_property
@@ -25,6 +25,7 @@ from flows.gate.terminal import figures_of
 from flows.marts.publish import publish
 from flows.nightly.tonight import record_night
 from flows.report import report
+from flows.report.terminal.closing import flip_in_words
 from flows.settings import Settings
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.sql import sql
@@ -149,10 +150,13 @@ class AfterRun:
     def gate(self) -> None:
         """Holds the rules of the audit's card against the run."""
         card = self.context.card
-        self.gate_result = check_run(
+        result = check_run(
             self.warehouse, self.audit_run_id, rules=card.gate, max_age=card.max_age,
             comparison_ids=self.comparison_ids, now=self.at,
         )  # fmt: skip
+        is_worse = result.exit_code == 1 or any(row["verdict"] in WORSE for row in self.night)
+        example = flip_in_words(self.warehouse, self.audit_run_id) if is_worse else None
+        self.gate_result = replace(result, example=example)
 
     def alert(self) -> None:
         """Settles the alarms, and tells the people of the card what is worth telling."""
@@ -173,6 +177,7 @@ class AfterRun:
             exit_code=gate.exit_code,
             report=report_link(warehouse, run, context.settings),
             seal=started["seal"],
+            example=gate.example,
         )
         self.message = compose(night, self.changes, tell_success=context.card.notify_success)
         if self.message is not None:
@@ -244,7 +249,7 @@ def _gate_problems(gate: GateResult) -> list[Problem]:
         problems += [
             Problem(
                 # why a figure moved is told with its alarm
-                kind=kind, summary=figures_of(replace(row, reason=None)),
+                kind=kind, summary=figures_of(replace(row, reason=None, moved=None, what_changed=None)),
                 reason=None if row.cause is not None else row.reason, cause=row.cause, model_id=row.model_id,
                 task_id=row.task_id, strategy=row.strategy, measure=rule.rule,
             )

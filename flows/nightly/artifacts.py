@@ -98,7 +98,7 @@ def show_artifacts(settings: Settings, result: NightResult, bar: Bar) -> None:
 
 def _show_page(bar: Bar, key: str, about: str, link: str) -> None:
     """Shows where a page is, as a link where it is served."""
-    if "://" in link:
+    if not link.startswith("file:"):
         bar.show(lambda: create_link_artifact(link, about, key=key, description=about))
     else:  # no page of a server may link to a file
         where = f"On the worker, since PROMPTAUDIT_REPORT_URL names no address:\n\n```\n{shown(link)}\n```"

@@ -11,6 +11,7 @@ from flows.alerts.message import WHY, told_together
 from flows.alerts.problems import problems_of, problems_of_night, summary
 from flows.comparison.result import NEWS
 from flows.display.figures import ABSENT, cut, when
+from flows.display.movement import in_labels, why
 from flows.gate.outcome import GateResult
 from flows.report.ask_copy import Copy
 from flows.report.queries import query
@@ -20,7 +21,7 @@ Noted = tuple[Alarm, str]
 CauseKind = Literal["regressed", "changed", "improved", "recorded", "alarm", "recovered"]
 
 NAME = 60
-REASON = 200
+REASON = 2000
 VALUE = 60
 UNTOLD = "promptaudit_changed"  # a newer version of this program is no cause where no figure moved
 RECORDED = {
@@ -120,11 +121,13 @@ def _moved(group: Sequence[Row], recovered: Collection[str]) -> Cause:
     models = list(dict.fromkeys(row["model_id"] for row in group))
     who = cut(models[0], NAME) + (f" and {len(models) - 1} more" if len(models) > 1 else "")
     places = [first[name] for name in ("model_id", "task_id", "strategy")][0 if len(models) > 1 else 1 :]
+    words = next((words for row in (first, *group) if row["verdict"] == kind and (words := in_labels(row))), None)
     where = f"{first['measure']} of {', '.join(cut(place, NAME) for place in places)}"
+    where = where if words is None else f"{words}; {where}"
     more = f", and {_counted(len(group) - 1, 'more figure')}" if len(group) > 1 else ""
-    why = cut(first["reason"] or WHY.get(first["cause"] or "", ""), REASON)
+    reason = cut(why(first) or WHY.get(first["cause"] or "", ""), REASON)
     end = "; its alarm is over" if set(models) <= set(recovered) else ""
-    sentence = f"{who} {kind}: {where}, {summary(first)}{more}{f': {why}' if why else ''}{end}."
+    sentence = f"{who} {kind}: {where}, {summary(first)}{more}{f': {reason}' if reason else ''}{end}."
     return Cause(kind="recovered" if end else kind, sentence=sentence)
 
 

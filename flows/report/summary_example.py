@@ -58,6 +58,11 @@ class Example:
     is_left_out: bool
     answers: tuple[ExampleAnswer, ExampleAnswer]
 
+    @property
+    def is_of_nights(self) -> bool:
+        """Returns whether the two answers are of two nights, and not of two wordings of one."""
+        return bool(self.answers[0].side)
+
 
 def example_of(copy: Copy, model_id: str, task_id: str, strategies: Sequence[str]) -> Example | None:
     """Returns a sample that two wordings are answered differently, of the first strategy that has one; None without any."""

@@ -37,7 +37,7 @@ def run(night: int) -> str:
 
 def drop(measure: str = "micro_f1", base: int = 3, **parts: object) -> Problem:
     given_parts = {
-        "kind": "regressed", "summary": "0.900 → 0.800, -0.100 [-0.140, -0.060], q 0.001",
+        "kind": "regressed", "summary": "0.900 → 0.800, -0.100 [-0.140, -0.060], by chance 1 time in 1,000",
         "reason": "served model m-1 → m-2", "cause": "provider_changed_the_model", "model_id": "gpt",
         "task_id": "question_type", "strategy": "simple", "measure": measure, "base_run_id": run(base),
         "compare_with": run(2),
@@ -312,11 +312,11 @@ def test_consistency_is_told_beside_another_measure_that_regressed() -> None:
 @pytest.mark.parametrize(
     ("columns", "summary"),
     [
-        ({}, "0.900 → 0.800, -0.100 [-0.140, -0.060], q 0.001"),
+        ({}, "0.900 → 0.800, -0.100 [-0.140, -0.060], by chance 1 time in 1,000"),
         (
             {"measure": "label_churn", "base": 0.021, "candidate": 0.187, "difference": 0.166, "difference_low": None,
              "difference_high": None, "q_value": None, "p_value": 0.00052},
-            "0.021 → 0.187, +0.166, p 0.00052",
+            "0.021 → 0.187, +0.166, by chance 1 time in 1,900",
         ),
         (
             {"measure": "cost_usd", "base": 1.2, "candidate": 1.8, "difference": 0.6, "difference_low": None,
@@ -490,7 +490,7 @@ def test_the_message_of_a_regression() -> None:
     assert message is not None
     assert message.kind == "regression"
     assert message.title == "nightly: gpt regressed: the provider changed the model"
-    figures = "0.900 → 0.800, -0.100 [-0.140, -0.060], q 0.001"
+    figures = "0.900 → 0.800, -0.100 [-0.140, -0.060], by chance 1 time in 1,000"
     assert message.body == "\n".join(
         [
             "Audit nightly, night of 2026-11-04, run 000000000000",

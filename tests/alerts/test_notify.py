@@ -388,6 +388,6 @@ def test_without_an_address_nothing_is_called(server: RunningWebhooks) -> None:
 def test_the_link_of_a_report(tmp_path: Path) -> None:
     warehouse = tmp_path / "w" / "audit.duckdb"
     page = tmp_path / "w" / "published" / "reports" / f"{RUN}.html"
-    assert report_link(Warehouse(warehouse), RUN, Settings()) == str(page)
+    assert report_link(Warehouse(warehouse), RUN, Settings()) == page.as_uri()
     served = Settings(report_url="https://audits.example.org/nightly/")
     assert report_link(Warehouse(warehouse), RUN, served) == f"https://audits.example.org/nightly/reports/{RUN}.html"

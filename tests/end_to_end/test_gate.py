@@ -101,7 +101,10 @@ def test_what_failed_is_in_junit_in_markdown_and_on_the_terminal(night: Night) -
     assert done.stdout.splitlines()[-1] == "code 1"
     assert "4 rules: 2 failed, 1 could not be measured, 1 passed" in done.stdout
     assert "micro_f1 0.850 [0.830, 0.870]" in done.stdout
-    assert "micro_f1 0.950 -> 0.850; difference -0.100 [-0.130, -0.070]; q 0.0010; we changed the prompt" in done.stdout
+    assert (
+        "micro_f1 0.950 -> 0.850; difference -0.100 [-0.130, -0.070]; by chance 1 time in 1,000; we changed the prompt"
+        in done.stdout
+    )
     assert f"look closer: promptaudit compare {night.base} {night.run}" in done.stdout
 
     report = JUnitXml.fromfile(str(night.folder / "gate.xml"))

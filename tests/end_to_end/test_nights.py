@@ -92,6 +92,13 @@ def test_an_alarm_is_told_once_with_its_cause_and_its_end_once(week: Week) -> No
     assert "against 3 normal nights" in raised["message"]
     assert raised["message"].count("the provider changed the model") == 1
     assert len(raised["message"].splitlines()) <= 30
+    assert "samples called" in raised["message"].lower()
+    assert "of 40 before" in raised["message"] or " before\n" in raised["message"]
+    (example,) = [line for line in raised["message"].splitlines() if line.startswith("Example: sample ")]
+    assert " before and " in example
+    assert " now; right is " in example
+    assert "file://" in raised["message"]
+    assert " q 0" not in raised["message"]
     assert "recovered" in over["title"]
 
 
@@ -126,6 +133,11 @@ def test_the_record_says_how_the_alarm_ended(week: Week) -> None:
 def test_accepting_ends_an_alarm_and_the_gate_passes(week: Week) -> None:
     folder, run = week.before_the_edit, week.nights[6].told["audit_run_id"]
     assert promptaudit(folder, "check", run).code == 1
+    worst = promptaudit(folder, "check", week.nights[3].told["audit_run_id"], "--junit", "j.xml", "--markdown", "m.md")
+    for text in (worst.out, (folder / "j.xml").read_text(), (folder / "m.md").read_text()):
+        assert "samples called" in text
+        assert " before and " in text
+    assert worst.out.count("the provider changed the model") == 1
     unknown = promptaudit(folder, "accept", run, "--reason", "the new model stays", "--model", "ap")
     assert unknown.code == 2
     assert "--model ap: none of that name" in unknown.err
@@ -164,6 +176,6 @@ def test_history_and_the_page_show_the_week(week: Week) -> None:
     ended = promptaudit(week.folder, "history", "micro_f1", "--model", "api", "--task", "questions")
     assert ended.code == 0, ended.err
     assert ended.out.count("regressed: ") == 4
-    assert "1 alarm in all nights: 1 new plan; 0.0 % of those that ended were false" in ended.out
+    assert "1 alarm in all nights: 1 new plan; 0 % of those that ended were false" in ended.out
     page = week.folder / "warehouse/published/reports" / f"{week.nights[3].told['audit_run_id']}.html"
     assert "normal nights" in page.read_text()

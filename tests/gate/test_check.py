@@ -282,7 +282,7 @@ def test_no_regressed(tmp_path: Path) -> None:
     assert result.reason == f"1 of 1 comparisons is regressed, against last night ({base})"
     assert result.look_closer == (f"promptaudit compare {base} {run}",)
     assert figures_of(result.rows[0]) == (
-        "micro_f1 0.900 -> 0.800; difference -0.100 [-0.150, -0.050]; q 0.0010; the prompt changed"
+        "micro_f1 0.900 -> 0.800; difference -0.100 [-0.150, -0.050]; by chance 1 time in 1,000; the prompt changed"
     )
     assert one(gated, run, "no regressed").n_rows == 2  # every measure but label_churn
     assert one(gated, run, "no regressed on sensitivity").outcome == "passed"

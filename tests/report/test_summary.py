@@ -128,8 +128,8 @@ def test_what_moved_together_is_one_sentence_and_the_figure_that_moved_most_is_t
     (cause,) = summary.causes
     assert cause.kind == "regressed"
     assert cause.sentence == (
-        "harbour-small regressed: sensitivity of colours, simple, 0.100 → 0.400, +0.300 [+0.050, +0.450], q 0.001, and 2 more "
-        f"figures: {REASON}."
+        "harbour-small regressed: sensitivity of colours, simple, 0.100 → 0.400, +0.300 [+0.050, +0.450], by chance "
+        f"1 time in 1,000, and 2 more figures: {REASON}."
     )
     worst = summary.worst
     assert worst is not None

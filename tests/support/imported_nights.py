@@ -121,7 +121,7 @@ def tell(warehouse: Path, runs: Sequence[str], verdicts: Sequence[Verdict], audi
             }  # fmt: skip
             compared = names | {
                 "comparison_id": f"comparison {said.night}", "base_run_id": before, "candidate_run_id": tonight,
-                "base_model_id": said.model,
+                "base_model_id": said.model, "reason": None,
             }  # fmt: skip
             for table, row in (("rpt_night_figures", figure), ("rpt_run_comparisons", compared)):
                 con.execute(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from flows.comparison.result import NEWS, VERDICTS
 from flows.display.figures import NAME, cut, number
+from flows.display.movement import why
 from flows.report.blocks.blocks import Section, by
 from flows.report.sections.columns import table
 from flows.report.sections.compared import COULD_SEE, MART, NAMES, Q, figures, gravest_first
@@ -30,7 +31,8 @@ def changes(rows: list[Row]) -> list[Section]:
         "What changed",
         "This run against normal nights, and against pinned runs, on the samples that both have. Regressed and improved are "
         "beyond chance and more than the audit's smallest effect, and stand until the figure is back; changed: the same "
-        "questions are answered otherwise than asking twice explains.",
+        "questions are answered otherwise than asking twice explains. q says how often chance alone tells as much in any of the "
+        "figures.",
     )
     told = last_comparable(rows)  # as what changed, at the page's beginning
     for own in by_base(rows):
@@ -40,7 +42,7 @@ def changes(rows: list[Row]) -> list[Section]:
         if not news:
             block.absent.append("No measure regressed, changed or improved.")
         block.notes.append(f"{counts_of(own)}.")
-        if block.findings and len({row["reason"] for row in news}) > MOST_FINDINGS:
+        if block.findings and len({why(row) for row in news}) > MOST_FINDINGS:
             block.notes.append(f"The first {MOST_FINDINGS} reasons are told; the table has every measure.")
         mart = mart_of(own[0])
         columns = (*_COLUMNS, COULD_SEE) if mart == MART else _COLUMNS
@@ -63,7 +65,7 @@ def _findings(news: list[Row]) -> list[tuple[str, str]]:
     """What is new, with why: what has one reason is told together, the gravest first."""
     by_reason: dict[str, list[Row]] = {}
     for row in news:
-        by_reason.setdefault(row["reason"] or "no reason is recorded", []).append(row)
+        by_reason.setdefault(why(row) or "no reason is recorded", []).append(row)
     findings = []
     for reason, rows in list(by_reason.items())[:MOST_FINDINGS]:
         more = f"; and {len(rows) - MOST_TOGETHER} more" if len(rows) > MOST_TOGETHER else ""

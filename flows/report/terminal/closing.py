@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from flows.report.summary import Summary
     from flows.report.summary_example import Example, ExampleAnswer
     from flows.report.summary_worst import Worst
+    from flows.warehouse import Warehouse
 
 SHORT = 60  # characters of a name or an answer
 BREAK = " \\"  # a shell reads on behind it
+MOVED = ("regressed", "changed", "improved")
+MOST_CAUSES = 2  # told; the page has all
 NAME = 11  # characters before the text, as of the lines that say where a run's files are
 
 
@@ -26,6 +29,8 @@ def first_lines(summary: Summary, width: int) -> list[str]:
 def closing_lines(summary: Summary, width: int) -> list[str]:
     """Returns the lines, none wider than `width`; a command that is too long goes on after a backslash, as a shell reads it."""
     lines = first_lines(summary, width)
+    for cause in [each for each in summary.causes if each.kind in MOVED][:MOST_CAUSES]:
+        lines += _told("changed", cause.sentence, width)
     if summary.worst is not None:
         lines += _told("worst", _worst(summary.worst), width)
     if summary.example is not None:
@@ -33,6 +38,14 @@ def closing_lines(summary: Summary, width: int) -> list[str]:
     for each in summary.unread:
         lines += [] if each.groups else _told("unread", each.sentence, width)
     return [*lines, *_typed("next", summary.next_command, width)]
+
+
+def flip_in_words(warehouse: Warehouse, audit_run_id: str) -> str | None:
+    """Returns a sample that what regressed most answers otherwise than on a normal night; None where there is none to show."""
+    from flows.report.summary import summary_of
+
+    example = summary_of(warehouse, audit_run_id).example
+    return _example(example) if example is not None and example.is_of_nights else None
 
 
 def _worst(worst: Worst) -> str:

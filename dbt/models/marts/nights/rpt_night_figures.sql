@@ -17,43 +17,15 @@ states as (
     where {{ in_this_build() }}
 ),
 
-shared as (
-    select
-        audit_run_id,
-        other_run_id,
-        task_id,
-        count(*) as n_shared
-    from {{ ref('int_samples_kept') }}
-    group by all
-),
-
-night_references as (
-    select
-        used.*,
-        coalesce(shared.n_shared, 0) as n_shared,
-        max(coalesce(shared.n_shared, 0)) over (
-            partition by used.audit_run_id, used.model_id, used.task_id, used.strategy
-        ) as most_shared
-    from used
-    left join shared using (audit_run_id, other_run_id, task_id)
-    where used.is_reference
-),
-
--- of the nights that tonight is held against the newest that asked half as many of its samples as any
 held_against as (
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        arg_min(other_run_id, age) as normal_run_id,
-        any_value(is_pinned) as is_pinned
-    from night_references
-    where 2 * n_shared >= most_shared
-    group by all
+    select * from {{ ref('int_newest_normal_nights') }}
 ),
 
--- and the first night of an alarm that stands or is over with tonight
+moved as (
+    select * from {{ ref('int_answers_moved') }}
+),
+
+-- the first night of an alarm that stands or is over with tonight
 named as (
     select
         states.audit_run_id,
@@ -118,6 +90,7 @@ judged as (
         nights.audit_id,
         nights.min_effect,
         alarmed.kind,
+        moved.* exclude (audit_run_id, model_id, task_id, strategy, measure),
         {{ worse_sign('measured.measure') }} as worse,
         case
             when alarmed.kind is not null then alarmed.kind
@@ -132,6 +105,7 @@ judged as (
     inner join nights using (audit_run_id, model_id, task_id, strategy)
     left join streams using (audit_run_id, model_id, task_id, strategy, measure)
     left join alarmed using (audit_run_id, model_id, task_id, strategy, measure)
+    left join moved using (audit_run_id, model_id, task_id, strategy, measure)
 ),
 
 final as (
@@ -142,8 +116,15 @@ final as (
         task_id,
         strategy,
         measure,
-        usual as base,
-        tonight as candidate,
+        -- a difference of tonight alone is from what is printed of tonight, one of several nights from what was usual
+        case
+            when test.span = 1 then tonight - test.difference
+            else usual
+        end as base,
+        case
+            when test.span > 1 then usual + test.difference
+            else tonight
+        end as candidate,
         test.difference as difference,
         test.low as difference_low,
         test.high as difference_high,
@@ -178,6 +159,11 @@ final as (
         normal_run_id,
         is_pinned,
         if(kind is not null or since is not null, since_run_id, null) as since_run_id,
+        moved_gold_label,
+        moved_label,
+        n_moved,
+        n_moved_before,
+        n_moved_samples,
         worse,
         {{ measure_version() }}
     from judged

@@ -46,6 +46,7 @@ costs as (
         found.verdict,
         found.cause,
         found.reason,
+        null::varchar as what_changed,
         1 as n_nights_told,
         1 as n_nights_normal,
         found.n_samples,
@@ -76,17 +77,19 @@ told as (
         figures.q_value,
         figures.verdict,
         comparisons.cause,
-        if(
-            comparisons.cause is null or comparisons.cause = 'nothing_changed',
-            figures.reason,
-            figures.reason || ': ' || comparisons.reason
-        ) as reason,
+        figures.reason,
+        if(comparisons.cause = 'nothing_changed', null, comparisons.reason) as what_changed,
         figures.n_nights_told,
         figures.n_nights_normal,
         figures.n_samples,
         figures.normal_run_id,
         figures.is_pinned,
-        figures.since_run_id
+        figures.since_run_id,
+        figures.moved_gold_label,
+        figures.moved_label,
+        figures.n_moved,
+        figures.n_moved_before,
+        figures.n_moved_samples
     from figures
     left join comparisons
         on
