@@ -3,6 +3,8 @@
     'dim_groups',
     'fct_nights_apart',
     'fct_sample_values',
+    'int_answers_moved',
+    'int_newest_normal_nights',
     'int_nights_before',
     'int_nights_in_use',
     'int_samples_kept',

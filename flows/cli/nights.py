@@ -195,7 +195,7 @@ def pin(
     name: Annotated[str, typer.Argument(help="The baseline's name; pinning it again moves it.")],
     reason: Annotated[str | None, typer.Option(help="Why it is pinned.")] = None,
 ) -> None:
-    """Pin a run as a baseline that every night is compared with."""
+    """Pin a run as a baseline: later nights of what it asked are held against it alone, until `accept` or another pin."""
     from flows.gate.accept import pin_run
     from flows.gate.terminal import lines_of_pin
 

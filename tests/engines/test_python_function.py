@@ -78,10 +78,12 @@ def test_the_prompt_is_what_is_sent_without_a_message_that_is_the_text_alone() -
 
 def test_calls_run_beside_each_other_where_the_card_says_so(tmp_path: Path) -> None:
     requests = [request_of(str(number)) for number in range(4)]
-    body = "time.sleep(0.02)\nreturn threading.current_thread().name"
-    assert open_engine(entry_of(tmp_path, body)).max_connections == 1
-    assert len({answer.completion for answer in answers(entry_of(tmp_path, body), *requests)}) == 1
-    many = entry_of(tmp_path, body, limits={"max_connections": 4})
+    name = "return threading.current_thread().name"
+    assert open_engine(entry_of(tmp_path, name)).max_connections == 1
+    assert len({answer.completion for answer in answers(entry_of(tmp_path, name), *requests)}) == 1
+    # none ends before all have begun
+    together = f"while len(calls) < 4:\n    time.sleep(0.001)\n{name}"
+    many = entry_of(tmp_path, together, limits={"max_connections": 4})
     assert len({answer.completion for answer in answers(many, *requests)}) == 4
 
 

@@ -33,14 +33,22 @@ def churn_test(
     found = {}
     for window in nights.windows():
         inside = nights.age < window
-        differences = _differences(apart, within, inside, nights.before(window))
+        known = (nights.is_normal | nights.is_pinned) & ~inside
+        differences = _differences(apart, within, inside, nights.before(window), known)
         found[window] = mean_difference(differences, n_wordings, cluster)
     return strongest(found, nights, factor_of(_between(apart, within, nights), nights), is_one_sided=True)
 
 
-def _differences(apart: Floats, within: Floats, inside: NDArray[np.bool_], before: NDArray[np.bool_]) -> Floats:
+def _differences(
+    apart: Floats,
+    within: Floats,
+    inside: NDArray[np.bool_],
+    before: NDArray[np.bool_],
+    known: NDArray[np.bool_],
+) -> Floats:
+    """Returns d of each sample; one pinned night alone says nothing of how nights differ, so the normal ones say it."""
     across = mean_known(apart[np.ix_(inside, before)].reshape(-1, apart.shape[2]))
-    of_before, of_window = _mean_apart(apart[np.ix_(before, before)]), _mean_apart(apart[np.ix_(inside, inside)])
+    of_before, of_window = _mean_apart(apart[np.ix_(known, known)]), _mean_apart(apart[np.ix_(inside, inside)])
     single = across - of_before - (mean_known(within[inside]) - mean_known(within[before])) / 2
     return np.where(np.isnan(of_window), single, across - of_before / 2 - of_window / 2)
 

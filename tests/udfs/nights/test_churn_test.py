@@ -39,6 +39,16 @@ def test_a_swap_by_hand() -> None:
     assert found.p_value < 1e-9
 
 
+def test_against_one_pinned_night_the_normal_ones_say_how_nights_differ() -> None:
+    labels = np.random.default_rng(6).integers(0, LABELS, (6, 40, 3, 2))
+    every = nights(6)
+    found = churn_test(*apart_and_within(labels), every._replace(is_pinned=every.age == 4), 3)
+    assert found.n_nights == 1
+    assert abs(found.difference) < 0.1
+    labels[5] = (labels[1] + 1) % LABELS
+    assert churn_test(*apart_and_within(labels), every._replace(is_pinned=every.age == 4), 3).p_value < 1e-9
+
+
 def test_nothing_moved_is_no_churn() -> None:
     found = churn_test(*apart_and_within(np.zeros((4, 12, 2, 2), int)), nights(4), 2)
     assert (found.difference, found.p_value) == (0, 1)

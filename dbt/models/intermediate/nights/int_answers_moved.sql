@@ -1,6 +1,6 @@
--- One row per night, model, task, strategy and measure: in how many samples tonight differs from the newest normal night, in words
--- that the task has. The label that most more samples of a gold label have as their commonest answer; without one the samples that
--- are wrong in most of their answers; of label_churn those with another commonest answer.
+-- One row per night, model, task, strategy and measure: in how many samples tonight differs from the newest normal night, in
+-- words that the task has. The label that most more samples of a gold label have as their commonest answer; without one the
+-- samples that are wrong in most of their answers; of label_churn those with another commonest answer.
 {{ config(materialized='view') }}
 with nights as (
     select * from {{ ref('int_newest_normal_nights') }}
@@ -67,6 +67,30 @@ golds as (
     group by all
 ),
 
+said as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        gold_label,
+        label,
+        true as is_tonight
+    from paired
+    where gold_label is not null
+    union all
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        gold_label,
+        label_before as label,
+        false as is_tonight
+    from paired
+    where gold_label is not null
+),
+
 counted as (
     select
         audit_run_id,
@@ -77,20 +101,8 @@ counted as (
         label,
         count(*) filter (is_tonight) as n_tonight,
         count(*) filter (not is_tonight) as n_before
-    from (
-        select
-            * exclude (label, label_before),
-            label,
-            true as is_tonight
-        from paired
-        union all by name
-        select
-            * exclude (label, label_before),
-            label_before as label,
-            false as is_tonight
-        from paired
-    ) as said
-    where gold_label is not null and label is distinct from gold_label
+    from said
+    where label is distinct from gold_label
     group by all
 ),
 

@@ -35,10 +35,14 @@ final as (
         nights.audit_run_id as other_run_id,
         used.tonight - used.night as age,
         list_contains(used.memory.normal, used.night) as is_normal,
-        used.night is not distinct from used.pinned_night as is_pinned,
+        coalesce(used.night = used.pinned_night, false) as is_pinned,
         if(used.pinned_night is null, list_contains(used.memory.normal, used.night), used.night = used.pinned_night)
             as is_reference,
-        is_normal or is_pinned or list_contains(used.memory.good, used.night) as is_tested
+        (
+            list_contains(used.memory.normal, used.night)
+            or list_contains(used.memory.good, used.night)
+            or coalesce(used.night = used.pinned_night, false)
+        ) as is_tested
     from used
     inner join nights
         on

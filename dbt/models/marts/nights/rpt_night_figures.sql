@@ -118,7 +118,7 @@ final as (
         measure,
         -- a difference of tonight alone is from what is printed of tonight, one of several nights from what was usual
         case
-            when test.span = 1 then tonight - test.difference
+            when test.span = 1 and test.difference is not null then tonight - test.difference
             else usual
         end as base,
         case
