@@ -49,6 +49,7 @@ from tests.udfs.one_night_worlds import (
     true_consistency,
     true_shares,
 )
+from tests.udfs.rate_worlds import RATE_WORLDS, RATES, bounded_rate
 from udfs.comparison import Compared
 from udfs.measures.sensitivity import sensitivity_interval
 from udfs.stability.prompt_stability import prompt_stability
@@ -243,6 +244,18 @@ def test_pss_low_at_95(kind: str) -> None:
         n_between += rows[-1].pss_low <= alpha <= rows[-1].pss_high
     print(f"\n{kind}: pss_low <= .95 in {n_below / N_PAIRS:.3f}, between the bounds in {n_between / N_PAIRS:.3f}")
     assert may_be_at_least(n_below, N_PAIRS, 0.95)
+
+
+@pytest.mark.parametrize("name", RATE_WORLDS)
+@pytest.mark.parametrize(("n", "q"), [(100, 12), (40, 8), (300, 12)])
+def test_bounds_of_a_rate_of_few(n: int, q: int, name: str, workers: Workers) -> None:
+    for rate in RATES:
+        nights = workers.each(partial(bounded_rate, world=RATE_WORLDS[name], n=n, q=q, rate=rate), N_PAIRS)
+        n_under, n_over = sum(night.high < rate for night in nights), sum(night.low > rate for night in nights)
+        width = np.mean([night.high - night.low for night in nights])
+        print(f"\n{name} {n} x {q}, {rate}: under the truth {n_under / N_PAIRS:.3f}, over it {n_over / N_PAIRS:.3f}, {width:.4f}")
+        assert may_be_at_most(n_under, N_PAIRS, 0.05)
+        assert may_be_at_most(n_over, N_PAIRS, 0.05)
 
 
 def covers(bounds: np.ndarray, truth: np.ndarray | float) -> float:

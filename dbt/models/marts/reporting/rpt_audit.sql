@@ -207,15 +207,11 @@ final as (
         sensitivities.output_uncertainty,
         sensitivities.posix,
         counted.invalid_rate,
-        -- the rate is of answers, its interval of variants that weigh equally: the width moves to where the rate is
-        case
-            when measured.invalid_rate.low is not null
-                then greatest(0, counted.invalid_rate - measured.invalid_rate.mean + measured.invalid_rate.low)
-        end as invalid_rate_low,
-        case
-            when measured.invalid_rate.high is not null
-                then least(1, counted.invalid_rate - measured.invalid_rate.mean + measured.invalid_rate.high)
-        end as invalid_rate_high,
+        -- the rate is of answers, its interval of variants that weigh equally: the bounds move to where the rate is
+        {{ moved_on_the_logit('measured.invalid_rate.low', 'measured.invalid_rate.mean', 'counted.invalid_rate', 'least') }}
+            as invalid_rate_low,
+        {{ moved_on_the_logit('measured.invalid_rate.high', 'measured.invalid_rate.mean', 'counted.invalid_rate', 'greatest') }}
+            as invalid_rate_high,
         {%- for measure in ['sensitivity', 'consistency', 'micro_f1', 'invalid_rate'] %}
             {%- for counted_as in ['na', 'modal'] %}
                 bounded.{{ measure }}_if_missing_{{ counted_as }},
