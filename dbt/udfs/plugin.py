@@ -30,7 +30,7 @@ from udfs.sql import comparison, designs, measures, nights, pairs, raters, readi
 from udfs.sql.columns import Column, doubles_struct, row_type
 from udfs.sql.retired import RETIRED_RUNS
 from udfs.stability.prompt_stability import StabilityRow
-from udfs.templates.rankings import RankingConsistency
+from udfs.templates.rankings import CorrectedRanking, RankingConsistency
 from udfs.templates.rule_against_judge import RuleAgainstJudge
 from udfs.templates.spread import Spread
 from udfs.two_way import TwoWayMean
@@ -163,6 +163,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         templates.ranking_consistency,
         ["BIGINT[]", "BIGINT[]", "DOUBLE[]"],
         doubles_struct(RankingConsistency._fields),
+    ),
+    "corrected_ranking": (
+        templates.corrected_ranking,
+        [*["BIGINT[]"] * 3, "DOUBLE[]", "BIGINT"],
+        doubles_struct(CorrectedRanking._fields),
     ),
     "rater_agreement": (
         raters.rater_agreement,

@@ -49,6 +49,7 @@ from tests.udfs.one_night_worlds import (
     true_consistency,
     true_shares,
 )
+from tests.udfs.ranking_worlds import ranked_night
 from tests.udfs.rate_worlds import RATE_WORLDS, RATES, bounded_rate
 from udfs.comparison import Compared
 from udfs.measures.sensitivity import sensitivity_interval
@@ -253,9 +254,37 @@ def test_bounds_of_a_rate_of_few(n: int, q: int, name: str, workers: Workers) ->
         nights = workers.each(partial(bounded_rate, world=RATE_WORLDS[name], n=n, q=q, rate=rate), N_PAIRS)
         n_under, n_over = sum(night.high < rate for night in nights), sum(night.low > rate for night in nights)
         width = np.mean([night.high - night.low for night in nights])
-        print(f"\n{name} {n} x {q}, {rate}: under the truth {n_under / N_PAIRS:.3f}, over it {n_over / N_PAIRS:.3f}, {width:.4f}")
+        print(
+            f"\n{name} {n} x {q}, {rate}: under the truth {n_under / N_PAIRS:.3f}, over it {n_over / N_PAIRS:.3f}, {width:.4f}"
+        )
         assert may_be_at_most(n_under, N_PAIRS, 0.05)
         assert may_be_at_most(n_over, N_PAIRS, 0.05)
+
+
+RANKINGS = {
+    "alike": {}, "nearly": {"interaction": 0.1}, "mixed": {"interaction": 0.3}, "wide": {"gap": 0.5},
+    "wide and mixed": {"gap": 0.5, "interaction": 0.3}, "none": {"gap": 0.0, "interaction": 0.3},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+@pytest.mark.parametrize("n", [50, 200, 1000])
+def test_rankings_without_luck(n: int, name: str, workers: Workers) -> None:
+    n_nights = max(1, N_PAIRS // 5)
+    nights = workers.each(partial(ranked_night, n=n, **RANKINGS[name]), n_nights)
+    told = [night for night in nights if not np.isnan(night.found.corrected)]
+    truth, plain = (np.mean([getattr(night, of) for night in nights]) for of in ("truth", "plain"))
+    print(
+        f"\n{name}, {n} questions, {n_nights} nights: truth {truth:.3f}, plain {plain:.3f}, told {len(told) / n_nights:.2f}"
+    )
+    if len(told) >= n_nights / 10:
+        n_held = sum(night.found.low <= night.truth <= night.found.high for night in told)
+        figures = [night.found.corrected for night in told]
+        width = np.mean([night.found.high - night.found.low for night in told])
+        print(
+            f"corrected {np.mean(figures):.3f} (sd {np.std(figures):.3f}), held {n_held / len(told):.3f}, width {width:.2f}"
+        )
+        assert may_be_at_least(n_held, len(told), 0.85)
 
 
 def covers(bounds: np.ndarray, truth: np.ndarray | float) -> float:
