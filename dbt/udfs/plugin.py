@@ -12,6 +12,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 from udfs import COMPARISON_IDS, RUN_IDS
 from udfs.comparison import Compared
 from udfs.designs.curve import CurvePoint
+from udfs.measures.breaking_wordings import BrokenWording
 from udfs.measures.by_wordings import ByWordings
 from udfs.measures.consistency import Consistency
 from udfs.measures.consistency_rate import ConsistencyRate
@@ -50,6 +51,16 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         measures.sensitivity_interval,
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "INTEGER"],
         doubles_struct(SensitivityInterval._fields),
+    ),
+    "answer_families": (
+        measures.answer_families,
+        [*["BIGINT[]"] * 4, "DOUBLE[]"],
+        "STRUCT(variant BIGINT, family BIGINT, n_effective DOUBLE)[]",
+    ),
+    "breaking_wordings": (
+        measures.breaking_wordings,
+        ["BIGINT[]", "BIGINT[]", "DOUBLE[]"],
+        f"{row_type(BrokenWording)}[]",
     ),
     "wording_families": (measures.wording_families, ["VARCHAR[]"], "BIGINT[]"),
     "consistency_rate": (

@@ -115,7 +115,7 @@ def variation_effects(
 
 
 def _least(kinds: Sequence[Kind]) -> Kind | None:
-    """The kind of least disagreement, where repetitions differ by hardly any of it; None elsewhere and of fewer than two kinds."""
+    """The kind of least disagreement, where repetitions hardly ever differ; None elsewhere and of fewer than two kinds."""
     measured = [kind for kind in kinds if mean(kind.disagreements) >= 0 and not np.isnan(kind.noise)]
     if len(measured) < 2:
         return None
