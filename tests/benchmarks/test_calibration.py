@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, false_discovery_control
 
+from tests.udfs.breaking_worlds import broken, right_and_wrong
 from tests.udfs.comparison_worlds import (
     MODEL,
     NOTHING_CHANGED,
@@ -44,9 +45,11 @@ from tests.udfs.one_night_worlds import (
     SHARES,
     WORLDS,
     golds,
+    joined_night,
     night_of_consistency,
     night_of_shares,
     true_consistency,
+    true_sensitivity,
     true_shares,
 )
 from tests.udfs.ranking_worlds import ranked_night
@@ -285,6 +288,48 @@ def test_rankings_without_luck(n: int, name: str, workers: Workers) -> None:
             f"corrected {np.mean(figures):.3f} (sd {np.std(figures):.3f}), held {n_held / len(told):.3f}, width {width:.2f}"
         )
         assert may_be_at_least(n_held, len(told), 0.85)
+
+
+@pytest.mark.parametrize(("n", "q"), [(300, 12), (100, 12), (60, 8)])
+@pytest.mark.parametrize("name", ["families", "usual", "uneven", "lexical", "noise"])
+def test_sensitivity_with_families_that_no_text_shows(name: str, n: int, q: int, workers: Workers) -> None:
+    world, n_nights = WORLDS[name], max(1, N_PAIRS // 5)
+    truth = true_sensitivity(world)
+    nights = workers.each(partial(joined_night, world=world, n=n, q=q), n_nights)
+    held, alone = (
+        np.mean([own.low <= truth <= own.high for night in nights for own in [getattr(night, name)]])
+        for name in ("joined", "alone")
+    )
+    effective, n_joined = (
+        np.mean([night.n_effective for night in nights]),
+        sum(night.n_families < q for night in nights),
+    )
+    print(
+        f"\n{name} {n} x {q}, {n_nights} nights: truth {truth:.3f} held {held:.3f}, without families {alone:.3f}; "
+        f"{effective:.1f} unlike wordings, joined in {n_joined / n_nights:.2f}"
+    )
+    assert may_be_at_least(round(held * n_nights), n_nights, 0.85)
+    if name in ("usual", "noise"):
+        assert may_be_at_most(n_joined, n_nights, 0.02)
+
+
+@pytest.mark.parametrize("wordings", [0.0, 0.3, 0.6, 1.0])
+@pytest.mark.parametrize(("n", "q"), [(60, 12), (100, 12), (100, 30), (100, 6), (40, 8)])
+def test_wordings_that_break_are_found(n: int, q: int, wordings: float) -> None:
+    drawn = {"n": n, "q": q, "wordings": wordings}
+    found = {
+        n_broken: [broken(right_and_wrong(seed, n_broken=n_broken, **drawn)) for seed in range(250)]
+        for n_broken in (0, 1, 2)
+    }
+    rates = [np.mean([own[:k] == list(range(k)) for own in found[k]]) for k in (1, 2)]
+    n_false = sum(bool(own) for own in found[0])
+    print(
+        f"\n{n} x {q}, deviation of wordings {wordings}: one found in {rates[0]:.3f}, two in {rates[1]:.3f},"
+        f" false {n_false / 250:.3f}"
+    )
+    assert may_be_at_most(n_false, 250, 0.05)
+    if q >= 12 and n >= 100 and wordings <= 0.3:
+        assert rates[0] == 1
 
 
 def covers(bounds: np.ndarray, truth: np.ndarray | float) -> float:
