@@ -48,12 +48,12 @@ def _shrunk(of: Traced) -> Printed:
 _COLUMNS = (
     STRATEGY, Column("Variant", lambda of: _variant(of.row["variant"])),
     words("Instruction", "wording"),
+    beside(_ANSWERS, Column("", lambda of: "breaks" if of.row.get("is_breaking") else "")),
     beside(_SCORES, Column("Accuracy", lambda of: of.number(_accuracy(of.row)), is_figure=True)),
     beside(_SCORES, Column("On other samples", _shrunk, is_figure=True)),
     beside(_SCORES, counted("Answers scored", "n_scored")),
     beside(_ANSWERS, figure("Invalid rate", "invalid_rate", Traced.percent)),
     beside(_ANSWERS, figure("Differs from the others", "disagreement")),
-    beside(_ANSWERS, Column("", lambda of: "breaks" if of.row.get("is_breaking") else "")),
 )  # fmt: skip
 
 
