@@ -112,7 +112,8 @@ def two_way_interval(
         wordings cannot be told from samples.
 
     Of rates of .002, .01 and .05 at 100 x 12, 40 x 8 and 300 x 12 the upper bound lies under the truth in 0 to .03 of cases
-    and .065 at 300 x 12 and .05 where errors go with wordings alone, the lower one above it in .01 to .04; mean -+ t standard errors end under the truth in .06 to .20 of them.
+    and .065 at 300 x 12 and .05 where errors go with wordings alone, the lower one above it in .01 to
+    .04; mean -+ t standard errors end under the truth in .06 to .20 of them.
     """
     if len(value) == 0:
         return TwoWayMean(np.nan, np.nan, np.nan, np.nan)
