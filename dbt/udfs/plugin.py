@@ -12,6 +12,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 from udfs import COMPARISON_IDS, RUN_IDS
 from udfs.comparison import Compared
 from udfs.designs.curve import CurvePoint
+from udfs.measures.breaking_wordings import BrokenWording
 from udfs.measures.by_wordings import ByWordings
 from udfs.measures.consistency import Consistency
 from udfs.measures.consistency_rate import ConsistencyRate
@@ -30,7 +31,7 @@ from udfs.sql import comparison, designs, measures, nights, pairs, raters, readi
 from udfs.sql.columns import Column, doubles_struct, row_type
 from udfs.sql.retired import RETIRED_RUNS
 from udfs.stability.prompt_stability import StabilityRow
-from udfs.templates.rankings import RankingConsistency
+from udfs.templates.rankings import CorrectedRanking, RankingConsistency
 from udfs.templates.rule_against_judge import RuleAgainstJudge
 from udfs.templates.spread import Spread
 from udfs.two_way import TwoWayMean
@@ -50,6 +51,16 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         measures.sensitivity_interval,
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "INTEGER"],
         doubles_struct(SensitivityInterval._fields),
+    ),
+    "answer_families": (
+        measures.answer_families,
+        [*["BIGINT[]"] * 4, "DOUBLE[]"],
+        "STRUCT(variant BIGINT, family BIGINT, n_effective DOUBLE)[]",
+    ),
+    "breaking_wordings": (
+        measures.breaking_wordings,
+        ["BIGINT[]", "BIGINT[]", "DOUBLE[]"],
+        f"{row_type(BrokenWording)}[]",
     ),
     "wording_families": (measures.wording_families, ["VARCHAR[]"], "BIGINT[]"),
     "consistency_rate": (
@@ -163,6 +174,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         templates.ranking_consistency,
         ["BIGINT[]", "BIGINT[]", "DOUBLE[]"],
         doubles_struct(RankingConsistency._fields),
+    ),
+    "corrected_ranking": (
+        templates.corrected_ranking,
+        [*["BIGINT[]"] * 3, "DOUBLE[]", "BIGINT"],
+        doubles_struct(CorrectedRanking._fields),
     ),
     "rater_agreement": (
         raters.rater_agreement,

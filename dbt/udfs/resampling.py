@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import expit, logit, stdtrit
 
 TAIL = 0.025
 """Probability outside each end of an interval."""
@@ -116,6 +116,44 @@ def two_part_half_width(of_samples: float, of_wordings: float, samples_free: flo
     if not total > 0:
         return total
     return t_quantile(satterthwaite(of_samples, of_wordings, samples_free, wordings_free)) * float(np.sqrt(total))
+
+
+def logit_interval(rate: float, variance: float, degrees_of_freedom: float) -> Interval:
+    """Returns the bounds of a rate from a t interval on its logit, ln(p / (1 - p)) -+ t se / (p (1 - p)).
+
+    Near 0 and 1 a rate is skewed, so that rate -+ t se leaves [0, 1] on one side and ends too early on the other.
+
+    Args:
+        rate: p, in [0, 1].
+        variance: of the rate, >= 0.
+        degrees_of_freedom: of the variance.
+
+    Returns:
+        Strictly inside (0, 1) for a rate that is; [0, 0] and [1, 1] for 0 and 1, whose logit is infinite: such a rate needs
+        the bound of an added sample. NaN where the variance is undefined or has no degree of freedom.
+    """
+    half = t_quantile(degrees_of_freedom) * np.sqrt(variance)
+    if np.isnan(half):
+        return UNDEFINED
+    if not 0 < rate < 1:
+        return Interval(rate, rate)
+    return Interval(*(float(expit(logit(rate) + sign * half / (rate * (1 - rate)))) for sign in (-1, 1)))
+
+
+def moved_on_the_logit(bound: float, rate: float, to: float) -> float:
+    """Returns where a bound of one rate lies for another one, both as far from it on the logit.
+
+    Args:
+        bound: in [0, 1].
+        rate: that the bound is of, in [0, 1].
+        to: in [0, 1].
+
+    Returns:
+        In [0, 1]. The bound as it is where a rate is 0 or 1, of which nothing is a distance.
+    """
+    if bound in (0, 1) or not (0 < rate < 1 and 0 < to < 1):
+        return bound
+    return float(expit(logit(bound) + logit(to) - logit(rate)))
 
 
 def generator(seed: int, purpose: int) -> np.random.Generator:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.codes import dense_codes
-from udfs.resampling import TAIL, satterthwaite, t_quantile
+from udfs.resampling import UNDEFINED, Interval, logit_interval, satterthwaite
 from udfs.two_way_fit import two_way_fit
 
 
@@ -99,27 +99,54 @@ def two_way_interval(
         is_incomplete: whether samples were asked under some of the variants each, so that means are those of the fit.
 
     Returns:
-        `mean`; `std` over variants with ddof 0; `low`, `high`: mean -+ t sqrt(V_samples + V_variants - V_both) with the degrees
-        of freedom of `TwoWayVariance`, with one variant or family mean -+ t_{N-1} sqrt(V_samples), clipped to [0, 1]. Where
-        every value is 0 (or 1) the jackknife sees no spread and the exact Clopper-Pearson bound for 0 (or N) of N samples
-        stands instead. Bounds are otherwise NaN with fewer than two samples; all NaN without values.
+        `mean`; `std` over variants with ddof 0; `low`, `high`: `logit_interval` of the mean and V_samples + V_variants - V_both
+        with the degrees of freedom of `TwoWayVariance`; with one variant or family of V_samples with N - 1. The bounds hold
+        those of the same data with one added sample too, half of whose answers count under every variant: the jackknife
+        sees no spread where every value is 0 (or 1), and too little where few are not. Of N zeros this gives what
+        Clopper and Pearson do but for .003 from 20 samples up. Bounds are NaN with fewer than two samples, unless all
+        values are 0 or all 1; all NaN without values.
 
         Where the grid is incomplete, mean and std are those of the fit, and V_samples = s_i^2 / N + MS_e / n with s_i^2 of
         `TwoWayFit.sample_variance`, MS_e its residual mean square and n its cells. V_samples + V_variants - V_both is then
         s_i^2 / N + s_q^2 / Q + d / (N q), as designs are planned; of a full grid it is what it is without. Bounds are NaN where
         wordings cannot be told from samples.
+
+    Of rates of .002, .01 and .05 at 100 x 12, 40 x 8 and 300 x 12 the upper bound lies under the truth in 0 to .03 of cases
+    and .065 at 300 x 12 and .05 where errors go with wordings alone, the lower one above it in .01 to
+    .04; mean -+ t standard errors end under the truth in .06 to .20 of them.
     """
     if len(value) == 0:
         return TwoWayMean(np.nan, np.nan, np.nan, np.nan)
-    n_samples = int(sample.max()) + 1
-    if not value.any():
-        return TwoWayMean(0.0, 0.0, 0.0, 1 - TAIL ** (1 / n_samples))
-    if (value == 1).all():
-        return TwoWayMean(1.0, 0.0, TAIL ** (1 / n_samples), 1.0)
-    n_variants = int(variant.max()) + 1
-    mean, std, of_samples = (_fitted if is_incomplete else _plain)(sample, variant, value)
-    if np.isnan(of_samples):
+    mean, std, _ = (_fitted if is_incomplete else _plain)(sample, variant, value)
+    plain = _bounds(sample, variant, value, family, is_incomplete=is_incomplete)
+    if np.isnan(plain.low) and 0 < mean < 1:
         return TwoWayMean(mean, std, np.nan, np.nan)
+    variants, first = np.unique(variant, return_index=True)
+    added = _bounds(
+        np.append(sample, np.full(len(variants), sample.max() + 1)),
+        np.append(variant, variants),
+        np.append(value, np.full(len(variants), 0.5)),
+        None if family is None else np.append(family, family[first]),
+        is_incomplete=is_incomplete,
+    )
+    # without any spread the data themselves bound nothing
+    ends = Interval(mean, mean) if np.isnan(plain.low) else plain
+    return TwoWayMean(mean, std, min(ends.low, added.low), max(ends.high, added.high))
+
+
+def _bounds(
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    value: NDArray[np.float64],
+    family: NDArray[np.int64] | None,
+    *,
+    is_incomplete: bool,
+) -> Interval:
+    """The bounds of the data as they are."""
+    mean, _, of_samples = (_fitted if is_incomplete else _plain)(sample, variant, value)
+    if np.isnan(of_samples):
+        return UNDEFINED
+    n_samples, n_variants = int(sample.max()) + 1, int(variant.max()) + 1
     variance, n_free = of_samples, float(n_samples - 1)
     weight = None
     if family is not None:
@@ -128,8 +155,7 @@ def two_way_interval(
     if variant.max() > 0:
         parts = two_way_variance(sample, variant, value, weight)
         variance, n_free = parts.total(of_samples), parts.degrees_of_freedom(of_samples, n_samples)
-    half = t_quantile(n_free) * float(np.sqrt(variance))
-    return TwoWayMean(mean, std, max(0.0, mean - half), min(1.0, mean + half))
+    return logit_interval(mean, variance, n_free)
 
 
 def _plain(

@@ -9,7 +9,7 @@ import numpy as np
 
 from flows.diagnosis.material import Unit
 from flows.display.encode import encoded_property
-from udfs.resampling import t_quantile
+from udfs.two_way import two_way_interval
 
 LEAST_RATE = 0.05
 FEWEST_SAMPLES = 3
@@ -47,15 +47,14 @@ def find_confusions(units: Sequence[Unit]) -> list[Confusion]:
                 if answer == gold:
                     continue
                 share, n = shares[:, answer], len(shares)
-                half = t_quantile(n - 1) * float(np.sqrt(share.var(ddof=1) / n)) if n > 1 else np.nan
-                rate = float(share.mean())
-                bounds = (None, None) if np.isnan(half) else (max(0.0, rate - half), min(1.0, rate + half))
+                own = two_way_interval(np.arange(n), np.zeros(n, np.int64), share)
+                bounds = (None, None) if n == 1 or np.isnan(own.low) else (own.low, own.high)
                 confusions.append(
                     Confusion(
                         **unit.names,
                         gold_label=str(unit.labels[gold]),
                         said=unit.labels[answer],
-                        rate=rate,
+                        rate=own.mean,
                         low=bounds[0],
                         high=bounds[1],
                         n_samples=n,

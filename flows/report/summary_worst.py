@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from flows.display.figures import cut, in_unit, moved, ranged_in
+from flows.display.figures import cut, in_unit, moved, number, ranged_in
 from flows.report.ask_copy import Copy
 from flows.report.queries import query
 from flows.report.summary_example import Wording, wording_of
@@ -21,12 +21,18 @@ UNSCALED = {"cost_usd", "latency_ms"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstWording:
-    """The wording of the worst group that is right least often, or else whose labels differ most from the others'."""
+    """The wording of the worst group that breaks, or is right least often, or else whose labels differ most from the others'."""
 
     wording: Wording
-    label: str  # accuracy, difference from the others
+    label: str  # accuracy, difference from the others; working rate of one that breaks
     figure: float
     of_original: float | None
+    of_others: float | None = None  # the working rate of the others, where it breaks
+
+    @property
+    def breaks(self) -> str:
+        """Returns how it breaks in words, empty where it does not: `breaks: 0.120 against 0.810`."""
+        return "" if self.of_others is None else f"breaks: {number(self.figure)} against {number(self.of_others)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +172,14 @@ def _wording_of(copy: Copy, worst: Worst) -> WorstWording | None:
     rows = copy.if_there(query("worst_wordings"), model=worst.model_id, task=worst.task_id, strategy=worst.strategy)
     if len(rows) < 2:  # noqa: PLR2004 - one wording is no worse than another
         return None
+    if rows[0]["is_breaking"]:
+        return WorstWording(
+            wording=wording_of(copy, rows[0]),
+            label="working rate",
+            figure=rows[0]["working_rate"],
+            of_original=None,
+            of_others=rows[0]["working_rate_of_others"],
+        )
     first, original = rows[0], next((row for row in rows if row["is_original"]), None)
     for name, label in (("accuracy", "accuracy"), ("disagreement", "difference from the others")):
         if first[name] is not None:

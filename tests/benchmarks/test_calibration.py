@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, false_discovery_control
 
+from tests.udfs.breaking_worlds import broken, right_and_wrong
 from tests.udfs.comparison_worlds import (
     MODEL,
     NOTHING_CHANGED,
@@ -44,11 +45,15 @@ from tests.udfs.one_night_worlds import (
     SHARES,
     WORLDS,
     golds,
+    joined_night,
     night_of_consistency,
     night_of_shares,
     true_consistency,
+    true_sensitivity,
     true_shares,
 )
+from tests.udfs.ranking_worlds import ranked_night
+from tests.udfs.rate_worlds import RATE_WORLDS, RATES, bounded_rate
 from udfs.comparison import Compared
 from udfs.measures.sensitivity import sensitivity_interval
 from udfs.stability.prompt_stability import prompt_stability
@@ -243,6 +248,88 @@ def test_pss_low_at_95(kind: str) -> None:
         n_between += rows[-1].pss_low <= alpha <= rows[-1].pss_high
     print(f"\n{kind}: pss_low <= .95 in {n_below / N_PAIRS:.3f}, between the bounds in {n_between / N_PAIRS:.3f}")
     assert may_be_at_least(n_below, N_PAIRS, 0.95)
+
+
+@pytest.mark.parametrize("name", RATE_WORLDS)
+@pytest.mark.parametrize(("n", "q"), [(100, 12), (40, 8), (300, 12)])
+def test_bounds_of_a_rate_of_few(n: int, q: int, name: str, workers: Workers) -> None:
+    for rate in RATES:
+        nights = workers.each(partial(bounded_rate, world=RATE_WORLDS[name], n=n, q=q, rate=rate), N_PAIRS)
+        n_under, n_over = sum(night.high < rate for night in nights), sum(night.low > rate for night in nights)
+        width = np.mean([night.high - night.low for night in nights])
+        print(
+            f"\n{name} {n} x {q}, {rate}: under the truth {n_under / N_PAIRS:.3f}, over it {n_over / N_PAIRS:.3f}, {width:.4f}"
+        )
+        assert may_be_at_most(n_under, N_PAIRS, 0.05)
+        assert may_be_at_most(n_over, N_PAIRS, 0.05)
+
+
+RANKINGS = {
+    "alike": {}, "nearly": {"interaction": 0.1}, "mixed": {"interaction": 0.3}, "wide": {"gap": 0.5},
+    "wide and mixed": {"gap": 0.5, "interaction": 0.3}, "none": {"gap": 0.0, "interaction": 0.3},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+@pytest.mark.parametrize("n", [50, 200, 1000])
+def test_rankings_without_luck(n: int, name: str, workers: Workers) -> None:
+    n_nights = max(1, N_PAIRS // 5)
+    nights = workers.each(partial(ranked_night, n=n, **RANKINGS[name]), n_nights)
+    told = [night for night in nights if not np.isnan(night.found.corrected)]
+    truth, plain = (np.mean([getattr(night, of) for night in nights]) for of in ("truth", "plain"))
+    print(
+        f"\n{name}, {n} questions, {n_nights} nights: truth {truth:.3f}, plain {plain:.3f}, told {len(told) / n_nights:.2f}"
+    )
+    if len(told) >= n_nights / 10:
+        n_held = sum(night.found.low <= night.truth <= night.found.high for night in told)
+        figures = [night.found.corrected for night in told]
+        width = np.mean([night.found.high - night.found.low for night in told])
+        print(
+            f"corrected {np.mean(figures):.3f} (sd {np.std(figures):.3f}), held {n_held / len(told):.3f}, width {width:.2f}"
+        )
+        assert may_be_at_least(n_held, len(told), 0.85)
+
+
+@pytest.mark.parametrize(("n", "q"), [(300, 12), (100, 12), (60, 8)])
+@pytest.mark.parametrize("name", ["families", "usual", "uneven", "lexical", "noise"])
+def test_sensitivity_with_families_that_no_text_shows(name: str, n: int, q: int, workers: Workers) -> None:
+    world, n_nights = WORLDS[name], max(1, N_PAIRS // 5)
+    truth = true_sensitivity(world)
+    nights = workers.each(partial(joined_night, world=world, n=n, q=q), n_nights)
+    held, alone = (
+        np.mean([own.low <= truth <= own.high for night in nights for own in [getattr(night, name)]])
+        for name in ("joined", "alone")
+    )
+    effective, n_joined = (
+        np.mean([night.n_effective for night in nights]),
+        sum(night.n_families < q for night in nights),
+    )
+    print(
+        f"\n{name} {n} x {q}, {n_nights} nights: truth {truth:.3f} held {held:.3f}, without families {alone:.3f}; "
+        f"{effective:.1f} unlike wordings, joined in {n_joined / n_nights:.2f}"
+    )
+    assert may_be_at_least(round(held * n_nights), n_nights, 0.85)
+    if name in ("usual", "noise"):
+        assert may_be_at_most(n_joined, n_nights, 0.02)
+
+
+@pytest.mark.parametrize("wordings", [0.0, 0.3, 0.6, 1.0])
+@pytest.mark.parametrize(("n", "q"), [(60, 12), (100, 12), (100, 30), (100, 6), (40, 8)])
+def test_wordings_that_break_are_found(n: int, q: int, wordings: float) -> None:
+    drawn = {"n": n, "q": q, "wordings": wordings}
+    found = {
+        n_broken: [broken(right_and_wrong(seed, n_broken=n_broken, **drawn)) for seed in range(250)]
+        for n_broken in (0, 1, 2)
+    }
+    rates = [np.mean([own[:k] == list(range(k)) for own in found[k]]) for k in (1, 2)]
+    n_false = sum(bool(own) for own in found[0])
+    print(
+        f"\n{n} x {q}, deviation of wordings {wordings}: one found in {rates[0]:.3f}, two in {rates[1]:.3f},"
+        f" false {n_false / 250:.3f}"
+    )
+    assert may_be_at_most(n_false, 250, 0.05)
+    if q >= 12 and n >= 100 and wordings <= 0.3:
+        assert rates[0] == 1
 
 
 def covers(bounds: np.ndarray, truth: np.ndarray | float) -> float:

@@ -75,3 +75,18 @@ def test_kinds_of_unequal_numbers_of_variants(n_samples: int, n_variants: tuple[
     print(f"\nuneven {uneven}, {n_samples} x {n_variants}: alike {alike}, the first alone {first}")
     assert alike.named.sum() <= 0.06
     assert first.named[1:].sum() <= 0.01
+
+
+@pytest.mark.parametrize("n_variants", [4, 8, (3, 8, 5, 5)])
+@pytest.mark.parametrize("n_samples", [60, 300])
+@pytest.mark.parametrize("temperature", [0.3, 0.7, 1])
+def test_answers_that_a_provider_keeps(temperature: float, n_samples: int, n_variants: int | tuple[int, ...]) -> None:
+    of = {"temperature": temperature, "is_kept": True}
+    nothing = rates(World(strengths=(0, 0, 0, 0), **of), n_samples, n_variants, N_RUNS)
+    first = rates(World(strengths=(1.5, 0, 0, 0), **of), n_samples, n_variants, N_RUNS)
+    print(
+        f"\n{temperature}, {n_samples} x {n_variants}: nothing moves, told {nothing.told.round(3)};"
+        f" the first, told {first.told.round(3)}, named {first.named.round(3)}"
+    )
+    assert nothing.told.sum() <= 0.05
+    assert first.told[1:].sum() <= 0.05

@@ -12,9 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tests.udfs.comparison_worlds import MODEL, Codes, Design, Effects, Floats, Model, asked, shares_of
+from udfs.measures.answer_families import answer_families
 from udfs.measures.consistency import consistency
 from udfs.measures.consistency_wordings import consistency_wordings
 from udfs.measures.disagreement import disagreement_shares
+from udfs.measures.families import shares_of_families
+from udfs.measures.sensitivity import SensitivityInterval, sensitivity_interval
 
 N_LABELS = 5
 SHARES = ("wording", "noise", "item")
@@ -191,3 +194,36 @@ def night_of_shares(seed: int, *, world: OneNight, design: Design) -> Sequence[B
     n_answers = counts[sample, variant, label].astype(float)
     own = disagreement_shares(sample, variant, variant // world.family, label, n_answers)
     return [Bounds(*(getattr(own, f"{share}_share_{end}") for end in Bounds._fields)) for share in SHARES]
+
+
+class JoinedNight(NamedTuple):
+    """Intervals of sensitivity with each wording a unit of its own and with families by answers, and how many these are."""
+
+    alone: SensitivityInterval
+    joined: SensitivityInterval
+    n_families: int
+    n_effective: float
+
+
+def joined_night(seed: int, *, world: OneNight, n: int, q: int) -> JoinedNight:
+    """Returns a night's intervals of sensitivity, its wordings having no text in common."""
+    rng = np.random.default_rng([seed, 5])
+    counts = counted(rng, world.probabilities(rng, golds("even", n), world.wordings(rng, q))).astype(np.float64)
+    sample, wording, label = np.nonzero(counts)
+    found = answer_families(sample, wording, wording, label, counts[sample, wording, label])
+    share = (counts / counts.sum(axis=2, keepdims=True))[sample, wording, label]
+    alone, joined = (
+        sensitivity_interval(*shares_of_families(sample, wording, unit[wording], label, share), counts.shape[2])
+        for unit in (np.arange(q), np.unique(found.family, return_inverse=True)[1])
+    )
+    return JoinedNight(alone, joined, len(np.unique(found.family)), found.n_effective)
+
+
+def true_sensitivity(world: OneNight, n_samples: int = 200, n_wordings: int = 600, n_nights: int = 8) -> float:
+    """Returns the mean sensitivity of samples under very many wordings."""
+    found = []
+    for seed in range(n_nights):
+        rng = np.random.default_rng([seed, 77])
+        p_tau = world.probabilities(rng, golds("even", n_samples), world.wordings(rng, n_wordings)).mean(axis=1)
+        found.append(-(p_tau * np.log(np.maximum(p_tau, 1e-300))).sum(axis=1).mean() / np.log(p_tau.shape[1]))
+    return float(np.mean(found))

@@ -9,6 +9,8 @@ from udfs.resampling import (
     bearing_samples,
     chunks,
     generator,
+    logit_interval,
+    moved_on_the_logit,
     n_effective,
     percentile_interval,
     resampled_units,
@@ -81,3 +83,23 @@ def test_a_variance_of_two_parts() -> None:
     assert two_part_half_width(3.0, 0.0, 30, 3) == pytest.approx(np.sqrt(3) * t_quantile(30))
     assert two_part_half_width(0.0, 0.0, 30, 3) == 0
     assert np.isnan(two_part_half_width(3.0, np.nan, 30, 3))
+
+
+def test_a_rate_is_bounded_on_its_logit() -> None:
+    # .2 with a standard error of .04: ln(.2 / .8) -+ 1.984 .04 / .16
+    low, high = logit_interval(0.2, 0.04**2, 100)
+    odds = 0.25 * np.exp(t_quantile(100) * 0.25)
+    assert high == pytest.approx(odds / (1 + odds))
+    assert 0.2 - low < high - 0.2
+    assert logit_interval(0.8, 0.04**2, 100) == pytest.approx((1 - high, 1 - low))
+    assert logit_interval(0.0, 0.0, 5) == (0, 0)
+    assert np.isnan(logit_interval(0.2, np.nan, 5)).all()
+    assert np.isnan(logit_interval(0.2, 0.1, 0)).all()
+
+
+def test_a_bound_moves_with_its_rate() -> None:
+    # odds of 1/9 and 1/3 lie as far apart as odds of 1/3 and 1
+    assert moved_on_the_logit(0.25, 0.1, 0.25) == pytest.approx(0.5)
+    assert moved_on_the_logit(0.3, 0.2, 0.2) == pytest.approx(0.3)
+    for bound, rate, to in [(0.0, 0.1, 0.2), (0.1, 0.0, 0.2), (0.4, 0.1, 1.0)]:
+        assert moved_on_the_logit(bound, rate, to) == bound

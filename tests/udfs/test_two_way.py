@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t
+from scipy.special import expit, logit
+from scipy.stats import binom, t
 
 from tests.udfs.designs.worlds import World, dealt
+from tests.udfs.rate_worlds import RATE_WORLDS, bounded_rate
 from udfs.designs.variance_components import linear_components
 from udfs.two_way import two_way_interval, two_way_variance
 
@@ -31,23 +33,55 @@ def test_interval_by_hand() -> None:
     question, template = np.indices(QUESTIONS.shape).reshape(2, -1)
     got = two_way_interval(question, template, QUESTIONS.ravel())
     samples = np.var([2 / 3, 1 / 3, 1, 1 / 3], ddof=1) / 4
-    half = t.ppf(0.975, 2) * np.sqrt(max(samples + 0.25 / 9 - 1 / 54, samples))
-    assert got.mean == pytest.approx(1.75 / 3)
+    p = 1.75 / 3
+    variance = samples + 0.25 / 9 - 1 / 54
+    free = variance**2 / (samples**2 / 3 + (0.25 / 9) ** 2 / 2)
+    half = t.ppf(0.975, free) * np.sqrt(variance) / (p * (1 - p))
+    assert got.mean == pytest.approx(p)
     assert got.std == pytest.approx(np.std([0.75, 0.75, 0.25]))
-    assert (got.low, got.high) == pytest.approx((max(0, got.mean - half), min(1, got.mean + half)))
+    # a fifth question, half of whose answers are right, makes this interval narrower: it stays as it is
+    assert (got.low, got.high) == pytest.approx((expit(logit(p) - half), expit(logit(p) + half)))
 
 
 def test_one_template_leaves_the_questions() -> None:
     value = np.array([1.0, 0, 1, 1])
     got = two_way_interval(np.arange(4), np.zeros(4, np.int64), value)
-    assert got.low == pytest.approx(max(0, 0.75 - t.ppf(0.975, 3) * np.std(value, ddof=1) / 2))
+    half = t.ppf(0.975, 3) * np.std(value, ddof=1) / 2 / (0.75 * 0.25)
+    assert got.low == pytest.approx(expit(logit(0.75) - half))
 
 
-def test_nothing_wrong_is_bounded_exactly() -> None:
-    question, template = np.indices((20, 3)).reshape(2, -1)
-    # Clopper-Pearson for 20 of 20: (alpha / 2)^(1 / n)
-    assert two_way_interval(question, template, np.ones(60)).low == pytest.approx(0.025 ** (1 / 20))
-    assert two_way_interval(question, template, np.zeros(60)).high == pytest.approx(1 - 0.025 ** (1 / 20))
+@pytest.mark.parametrize("is_incomplete", [False, True])
+@pytest.mark.parametrize("n", [20, 100, 500])
+def test_nothing_wrong_is_bounded_as_exactly_as_need_be(n: int, is_incomplete: bool) -> None:
+    """One added question that is half right does what Clopper and Pearson do, (alpha / 2)^(1 / n) for n of n."""
+    question, template = np.indices((n, 3)).reshape(2, -1)
+    right = two_way_interval(question, template, np.ones(3 * n), is_incomplete=is_incomplete)
+    wrong = two_way_interval(question, template, np.zeros(3 * n), is_incomplete=is_incomplete)
+    assert right.low == pytest.approx(0.025 ** (1 / n), abs=0.003)
+    assert (right.mean, right.high) == (1, 1)
+    assert wrong == pytest.approx((0, 0, 0, 1 - right.low))
+
+
+def test_bounds_of_few_stay_inside_and_hold_those_of_an_added_question() -> None:
+    question, template = np.indices((40, 8)).reshape(2, -1)
+    value = np.zeros(320)
+    value[5] = 1
+    got = two_way_interval(question, template, value)
+    added = two_way_interval(
+        np.append(question, np.full(8, 40)), np.append(template, np.arange(8)), np.append(value, np.full(8, 0.5))
+    )
+    assert 0 < got.low < got.mean < got.high <= added.high < 1
+    # of one question that has all there is the standard error is the rate, and e^2 times the rate .023: too low an end
+    assert got.high > 3 * 0.023
+
+
+@pytest.mark.slow
+def test_the_upper_bound_of_a_rate_of_few_lies_over_the_truth() -> None:
+    """Of 2,000 such nights it lies under the truth in none; mean + t standard errors does in .20 of them."""
+    nights = [bounded_rate(seed, world=RATE_WORLDS["heavy"], n=100, q=12, rate=0.01) for seed in range(120)]
+    assert sum(night.high < 0.01 for night in nights) <= binom.isf(1e-4, 120, 0.025)
+    assert sum(night.low > 0.01 for night in nights) <= binom.isf(1e-4, 120, 0.04)
+    assert min(night.low for night in nights) >= 0
 
 
 def test_a_template_missing_where_questions_are_easy_is_not_taken_for_bad() -> None:
@@ -94,7 +128,8 @@ def test_interval_of_an_incomplete_grid_is_that_of_the_planned_variance() -> Non
     by_samples, by_wordings = found.samples / n + of_cells, found.wording_means / n_wordings
     free = variance**2 / (by_samples**2 / (n - 1) + by_wordings**2 / (n_wordings - 1))
     got = two_way_interval(sample, wording, value, is_incomplete=True)
-    assert got.high - got.low == pytest.approx(2 * t.ppf(0.975, free) * np.sqrt(variance))
+    half = t.ppf(0.975, free) * np.sqrt(variance) / (found.mean * (1 - found.mean))
+    assert logit(got.high) - logit(got.low) == pytest.approx(2 * half)
     assert got.mean == pytest.approx(found.mean)
 
 
@@ -145,7 +180,8 @@ def test_wordings_that_are_never_compared_leave_an_incomplete_grid_without_bound
 
 def test_edges_of_an_incomplete_grid_are_those_of_a_full_one() -> None:
     sample, wording = dealt(20, 5, 2)
-    assert two_way_interval(sample, wording, np.ones(40), is_incomplete=True).low == pytest.approx(0.025 ** (1 / 20))
+    right = two_way_interval(sample, wording, np.ones(40), is_incomplete=True)
+    assert right.low == pytest.approx(0.025 ** (1 / 20), abs=0.003)
     one = two_way_interval(np.zeros(2, np.int64), np.arange(2), np.array([0.0, 1.0]), is_incomplete=True)
     assert (one.mean, np.isnan(one.low)) == (0.5, True)
     empty = np.empty(0, np.int64)

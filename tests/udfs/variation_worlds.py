@@ -24,6 +24,7 @@ class World:
         n_labels: labels without N/A.
         lean: what is added to the logit of the first label.
         temperature: of the answers; 0 gives the likeliest label.
+        is_kept: whether the provider keeps answers: the second ask of a cell is answered like the first.
     """
 
     strengths: Sequence[float]
@@ -33,6 +34,7 @@ class World:
     n_labels: int = 3
     lean: float = 0.0
     temperature: float = 0.0
+    is_kept: bool = False
 
     def run(self, rng: np.random.Generator, n_samples: int, n_variants: int | Sequence[int]) -> list[VariationEffect]:
         """Returns what two asks of a one-at-a-time design give, of n_variants a kind, the original among them."""
@@ -68,7 +70,8 @@ class World:
         """How often each label was given in two asks, N/A the last."""
         if self.temperature:
             weights = np.exp((logits - logits.max(axis=2, keepdims=True)) / self.temperature)
-            counts = rng.multinomial(2, weights / weights.sum(axis=2, keepdims=True)).astype(np.float64)
+            n_drawn = 1 if self.is_kept else 2
+            counts = 2 / n_drawn * rng.multinomial(n_drawn, weights / weights.sum(axis=2, keepdims=True))
         else:
             counts = 2.0 * np.eye(self.n_labels)[logits.argmax(axis=2)]
         counts = np.concatenate([counts, np.zeros((*counts.shape[:2], 1))], axis=2)

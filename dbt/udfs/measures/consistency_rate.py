@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from udfs.codes import dense_codes
 from udfs.measures.families import shares_of_families
-from udfs.resampling import t_quantile
+from udfs.resampling import logit_interval, moved_on_the_logit
 from udfs.two_way import two_way_variance
 
 
@@ -32,12 +32,12 @@ def consistency_rate(
 
     A sample's rate is A = sum over labels of ((sum over variants of p)^2 - sum over variants of p^2) / (Q(Q - 1)): the
     chance that an answer under one wording and an answer under another have the same label. The bounds are for other
-    samples and other wordings: rate -+ t_{Q-1} sqrt(V_samples + V_variants - V_both), as in `sensitivity_interval` below 12
-    variants, with the jackknife pseudo-values Q A - (Q - 1) A^(-v). Since samples that all have the same rate have no spread,
-    the lower bound is never above that of the same data with one added sample on which the wordings are split evenly
-    between two labels, and the upper bound never below that with one added sample on which they agree. Variants of one
-    family count as one, with their mean shares: the bounds are those of the rate between families, moved to where the rate
-    is.
+    samples and other wordings: `logit_interval` of V_samples + V_variants - V_both with Q - 1 degrees of freedom, as in
+    `sensitivity_interval` below 12 variants, with the jackknife pseudo-values
+    Q A - (Q - 1) A^(-v). Since samples that all have the same rate have no spread, the lower bound is never above that of the
+    same data with one added sample on which the wordings are split evenly between two labels, and the upper bound never below
+    that with one added sample on which they agree. Variants of one family count as one, with their mean shares: the bounds are
+    those of the rate between families, moved on the logit to where the rate is.
 
     Args:
         sample: shape (n,), dense codes.
@@ -48,7 +48,7 @@ def consistency_rate(
             label) stands at most once, and a variant's shares sum to 1.
 
     Returns:
-        In [0, 1], the bounds clipped to it. All NaN without a sample of two variants; bounds NaN for Q < 3 or N < 2.
+        In [0, 1], as are the bounds. All NaN without a sample of two variants; bounds NaN for Q < 3 or N < 2.
 
     Source:
         The pairwise agreement of Elazar et al. 2021 ("consistency"), as an unbiased estimate for repeated answers.
@@ -68,14 +68,15 @@ def consistency_rate(
         )
         for labels in (variants % 2, np.zeros_like(variants))
     )
-    low, high = (rate - plain.rate + bound for bound in (min(plain.low, split.low), max(plain.high, unanimous.high)))
-    return ConsistencyRate(rate, max(0.0, low), min(1.0, high))
+    bounds = min(plain.low, split.low), max(plain.high, unanimous.high)
+    low, high = (moved_on_the_logit(bound, plain.rate, rate) for bound in bounds)
+    return ConsistencyRate(rate, min(rate, low), max(rate, high))
 
 
 def _two_way(
     sample: NDArray[np.int64], variant: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
 ) -> ConsistencyRate:
-    """The rate with its interval as it is, not clipped."""
+    """The rate with its interval, as the data have it."""
     if len(p) == 0:
         return ConsistencyRate(np.nan, np.nan, np.nan)
     asked, asked_keys = dense_codes(sample * (int(variant.max()) + 1) + variant)
@@ -101,5 +102,5 @@ def _two_way(
     rows, _ = dense_codes(asked_sample[kept])
     columns, _ = dense_codes(asked_variant[kept])
     v_samples = float(by_sample[is_defined].var(ddof=1)) / n_samples
-    half = t_quantile(most - 1) * float(np.sqrt(two_way_variance(rows, columns, pseudo[kept]).total(v_samples)))
-    return ConsistencyRate(rate, rate - half, rate + half)
+    variance = two_way_variance(rows, columns, pseudo[kept]).total(v_samples)
+    return ConsistencyRate(rate, *logit_interval(rate, variance, most - 1))

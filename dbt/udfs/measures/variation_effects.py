@@ -14,6 +14,11 @@ from udfs.resampling import TAIL
 
 LARGEST, MOVES, NOT_TOLD, NOT_MEASURED = "moves_most", "moves", "not_told", "not_measured"
 
+REPETITIONS, VARIANTS = "repetitions", "variants"
+
+HARDLY = 0.1
+"""Noise below this part of the least disagreement of any kind is that of answers that were kept, not asked again."""
+
 
 @dataclass(frozen=True)
 class VariationEffect:
@@ -28,6 +33,7 @@ class VariationEffect:
     effect_high: float
     effect_share: float
     verdict: str
+    noise_from: str
 
 
 def variation_effects(
@@ -54,6 +60,12 @@ def variation_effects(
         stands_for: shape (n,), as of `disagreement_shares`.
         variations: the kinds, each with its variants.
 
+    A provider that keeps the answers to prompts it has seen answers a repetition like the first, and every change of a prompt
+    then seems to move what is chance alone. So where repetitions hardly ever differ, by less than HARDLY of the least
+    disagreement of any kind, noise is taken between prompts: it is the disagreement of the kind that has the least.
+    `effect` is what the disagreement exceeds that by, for as many variants as the kind of fewer has, and of the kind itself
+    undefined: that it moves answers too cannot be seen then. A single kind has none to compare with, and is taken as it is.
+
     Returns:
         One row a kind. `effect_low`, `effect_high`: effect -+ t sqrt(V_samples + V_variants - V_both) of `two_way_variance`,
         over the pseudo-values Q E_i - (Q - 1) E_i^(-u) of sample i without unit u, or of the distances of pairs of units
@@ -65,10 +77,15 @@ def variation_effects(
         `noise`, `effect` and what is made of it are NaN unless some sample has two variants that were asked twice.
         `verdict`: moves_most where the effect is told from zero and from that of every other kind, on the same samples, at
         5 % over the number of kinds and for the smaller number of variants; moves where it is told from zero; not_told;
-        not_measured without bounds. One without an effect is told from by nothing.
+        not_measured without bounds. One without an effect is told from by nothing. Of noise between prompts the effects are
+        differences of two kinds, told from zero at 5 % over the number of pairs of kinds.
+        `noise_from`: repetitions or variants, by where the noise was taken.
     """
     table = AnswersByVariant.of(sample, variant, label, n_answers, stands_for)
     kinds = [Kind.of(table, variation) for variation in variations]
+    least = _least(kinds)
+    if least is not None:
+        return _between(kinds, least, variations)
     tail = TAIL / max(1, len(kinds))
     moves = [kind.bounds(tail)[0] > 0 for kind in kinds]
     total = sum(kind.effect for kind, is_told in zip(kinds, moves, strict=True) if is_told)
@@ -91,6 +108,47 @@ def variation_effects(
                 effect_high=high,
                 effect_share=kind.effect / total if moves[place] else np.nan,
                 verdict=verdict,
+                noise_from=REPETITIONS,
+            )
+        )
+    return rows
+
+
+def _least(kinds: Sequence[Kind]) -> Kind | None:
+    """The kind of least disagreement, where repetitions hardly ever differ; None elsewhere and of fewer than two kinds."""
+    measured = [kind for kind in kinds if mean(kind.disagreements) >= 0 and not np.isnan(kind.noise)]
+    if len(measured) < 2:
+        return None
+    # the one of most variants of those that disagree alike: it knows best
+    least = min(measured, key=lambda kind: (mean(kind.disagreements), -kind.n_units))
+    is_kept = max(kind.noise for kind in measured) < HARDLY * mean(least.disagreements)
+    return least if is_kept else None
+
+
+def _between(kinds: Sequence[Kind], least: Kind, variations: Sequence[Variation]) -> list[VariationEffect]:
+    """The effects beyond the kind of least disagreement."""
+    tail = TAIL / (len(kinds) * (len(kinds) - 1) / 2)
+    beyond = [(np.nan,) * 3 if kind is least else kind.beyond(least, TAIL) for kind in kinds]
+    moves = [kind is not least and kind.exceeds(least, tail) for kind in kinds]
+    total = sum(effect for (effect, *_), is_told in zip(beyond, moves, strict=True) if is_told)
+    rows = []
+    for kind, variation, (effect, low, high), is_told in zip(kinds, variations, beyond, moves, strict=True):
+        is_largest = is_told and all(kind.exceeds(other, tail) for other in kinds if other is not kind)
+        verdict = NOT_MEASURED if np.isnan(low) else NOT_TOLD
+        if is_told:
+            verdict = LARGEST if is_largest else MOVES
+        rows.append(
+            VariationEffect(
+                kind=variation.kind,
+                n_samples=int((~np.isnan(kind.disagreements)).sum()),
+                disagreement=mean(kind.disagreements),
+                noise=mean(least.disagreements),
+                effect=effect,
+                effect_low=low,
+                effect_high=high,
+                effect_share=effect / total if is_told else np.nan,
+                verdict=verdict,
+                noise_from=VARIANTS,
             )
         )
     return rows

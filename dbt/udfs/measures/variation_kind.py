@@ -13,7 +13,7 @@ from udfs.measures.answers_by_variant import AnswersByVariant
 from udfs.measures.variation_spread import (
     Spread,
     bounds_of,
-    is_above_zero,
+    bounds_of_difference,
     larger,
     variance_of_table,
     variance_over,
@@ -140,20 +140,26 @@ class Kind:
                     bounds.append(bounds_of(np.append(effects, added), variance, tail))
         return min(low for low, _ in bounds), max(high for _, high in bounds)
 
-    def exceeds(self, other: Kind, tail: float) -> bool:
-        """Returns whether the effect is told from a smaller one of another kind, on the samples that have both.
+    def beyond(self, other: Kind, tail: float) -> tuple[float, float, float]:
+        """Returns how much larger the effect is than that of another kind, on the samples that have both, with its bounds.
 
         Two units are further from each other than from the original, so that the effect grows with their number: both are
         of the smaller number of units. The units of a kind that has a single one are taken to be as uneven as this kind's.
+        NaN below two samples.
         """
         n_units = min(self.n_units, other.n_units)
         own, its = self._at(n_units), other._at(n_units)
         difference = own - its
         difference = difference[~np.isnan(difference)]
         if len(difference) < 2:
-            return False
+            return np.nan, np.nan, np.nan
         variances = (self._variance_at(n_units), other._variance_at(n_units) or other._as_uneven_as(self))
-        return is_above_zero(difference, [part for part in variances if part is not None], tail)
+        parts = [part for part in variances if part is not None]
+        return float(difference.mean()), *bounds_of_difference(difference, parts, tail)
+
+    def exceeds(self, other: Kind, tail: float) -> bool:
+        """Returns whether the effect is told from a smaller one of another kind, with a probability of `tail` by chance."""
+        return self.beyond(other, tail)[1] > 0
 
     def _at(self, n_units: int) -> NDArray[np.float64]:
         """The effects that so many of its units would have had in expectation, shape (N,).

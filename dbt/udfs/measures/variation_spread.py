@@ -69,8 +69,10 @@ def bounds_of(effects: NDArray[np.float64], variance: TwoWayVariance, tail: floa
     return effect - half, effect + up
 
 
-def is_above_zero(difference: NDArray[np.float64], variances: Sequence[TwoWayVariance], tail: float) -> bool:
-    """Returns whether a difference of effects is told from zero, of samples that have both and over the kinds' variances."""
+def bounds_of_difference(
+    difference: NDArray[np.float64], variances: Sequence[TwoWayVariance], tail: float
+) -> tuple[float, float]:
+    """Returns mean -+ t standard errors of a difference of effects, of samples that have both and over the kinds' variances."""
     of_samples = float(difference.var(ddof=1)) / len(difference)
     of_variants = sum(part.variants for part in variances)
     total = max(of_samples + of_variants - sum(part.both for part in variances), of_samples, of_variants)
@@ -79,8 +81,8 @@ def is_above_zero(difference: NDArray[np.float64], variances: Sequence[TwoWayVar
         min(samples_free, variants_free),
         satterthwaite(of_samples, of_variants, samples_free, variants_free, total),
     )
-    free = min(free, MOST_FREE * variants_free)
-    return bool(difference.mean() > t_quantile(free, tail) * np.sqrt(total))
+    half = t_quantile(min(free, MOST_FREE * variants_free), tail) * float(np.sqrt(total))
+    return float(difference.mean()) - half, float(difference.mean()) + half
 
 
 def variance_over(

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from udfs import resampling, two_way
 from udfs.codes import dense_codes
+from udfs.measures import breaking_wordings as breaking
 from udfs.measures import by_wordings, consistency, entropy, families, sensitivity, wording_accuracies
+from udfs.measures.answer_families import answer_families as of_answers
 from udfs.measures.consistency_rate import ConsistencyRate, consistency_rate
 from udfs.measures.consistency_wordings import consistency_wordings
 from udfs.measures.disagreement import DisagreementShares, disagreement_shares
@@ -71,6 +73,52 @@ def wording_families(texts: Column) -> Column:
     """Returns the family of each text of each list, in order; a NULL text is a family of its own."""
     lists = [families.wording_families(own or []) for own in values_of(texts)]
     return list_array(lists, pa.array(np.concatenate([np.empty(0, np.int64), *lists])))
+
+
+def answer_families(sample: Column, variant: Column, family: Column, label: Column, n_answers: Column) -> Column:
+    """Returns the family of each wording of each group by text and answers, and the effective number of wordings.
+
+    A NULL label is the class N/A. Wordings and families bear their own codes.
+    """
+    columns = {"sample": sample, "variant": variant, "family": family, "label": label, "n_answers": n_answers}
+    entries = flattened("answer_families", columns)
+    samples, variants, by_text, labels = (integers(array) for array in entries.lists[:4])
+    kept, is_label = all_present([*entries.lists[:3], entries.lists[4]]), present(entries.lists[3])
+    counts = doubles(entries.lists[4])
+    named, found, effective = [], [], []
+    for group in entries.groups():
+        own = kept[group]
+        variant_code, names = dense_codes(variants[group][own])
+        result = of_answers(
+            dense_codes(samples[group][own])[0],
+            variant_code,
+            by_text[group][own],
+            dense_codes(labels[group][own], is_label[group][own])[0],
+            counts[group][own],
+        )
+        named.append(names)
+        found.append(result.family)
+        effective.append(np.full(len(names), result.n_effective))
+    rows = pa.StructArray.from_arrays(
+        [
+            *(pa.array(np.concatenate([np.empty(0, np.int64), *codes])) for codes in (named, found)),
+            null_for_nan(np.concatenate([np.empty(0), *effective])),
+        ],
+        ["variant", "family", "n_effective"],
+    )
+    return list_array(named, rows)
+
+
+def breaking_wordings(sample: Column, variant: Column, value: Column) -> Column:
+    """Returns how often each wording of each group works and whether it breaks; wordings bear their own codes."""
+    tables = []
+    for samples, variants, values in present_groups(
+        "breaking_wordings", {"sample": sample, "variant": variant, "value": value}
+    ):
+        own, names = dense_codes(variants)
+        rows = breaking.breaking_wordings(dense_codes(samples)[0], own, values)
+        tables.append([row._replace(variant=code) for row, code in zip(rows, names.tolist(), strict=True)])
+    return row_lists(tables, breaking.BrokenWording)
 
 
 def posix(loglikelihoods: Column) -> Column:

@@ -54,3 +54,15 @@ def ranking_consistency(variant: Column, model: Column, accuracy: Column) -> Col
         for variants, models, accuracies in groups
     ]
     return structs(rows, rankings.RankingConsistency._fields)
+
+
+def corrected_ranking(sample: Column, variant: Column, model: Column, value: Column, seed: Column) -> Column:
+    """Returns how alike each group's variants rank the models without luck, as structs of `CorrectedRanking`."""
+    groups = present_groups("corrected_ranking", {"sample": sample, "variant": variant, "model": model, "value": value})
+    rows = [
+        rankings.corrected_ranking(
+            dense_codes(samples)[0], dense_codes(variants)[0], dense_codes(models)[0], values, own_seed or 0
+        )
+        for (samples, variants, models, values), own_seed in zip(groups, values_of(seed), strict=True)
+    ]
+    return structs(rows, rankings.CorrectedRanking._fields)

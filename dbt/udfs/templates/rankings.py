@@ -7,9 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.resampling import generator, jackknife_variance, t_quantile
+
 MIN_MODELS = 3
 """Fewest models whose ranking is more than one comparison."""
 
+_PURPOSE = 6
+_SPLITS = 50  # random halvings of the questions
+_GROUPS = 20  # of questions, left out one at a time
+_FEWEST_QUESTIONS = 20
 _DECIMALS = 12  # 7/10 and the mean of seven ones and three zeros, or 1 - .3, may differ in the last bit
 
 
@@ -57,9 +63,7 @@ def ranking_consistency(
     if n_models < MIN_MODELS or n_variants < 2:
         return RankingConsistency(np.nan, np.nan, 0, 0, n_models, n_variants)
 
-    from scipy.stats import rankdata  # a second to import, and every build would
-
-    rank = rankdata(table, axis=1) - (n_models + 1) / 2
+    rank = _centred_ranks(table)
     length = np.sqrt(np.square(rank).sum(axis=1))
     scaled = rank[length > 0] / length[length > 0, None]  # half ranks are exact: a constant template has length 0
     n_all, n_pairs = n_variants * (n_variants - 1) // 2, len(scaled) * (len(scaled) - 1) // 2
@@ -74,3 +78,110 @@ def ranking_consistency(
         n_models=n_models,
         n_variants=n_variants,
     )
+
+
+class CorrectedRanking(NamedTuple):
+    """The mean rank correlation without the luck of the questions, and its bounds; NaN where undefined."""
+
+    corrected: float
+    low: float
+    high: float
+
+
+def corrected_ranking(
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    model: NDArray[np.int64],
+    value: NDArray[np.float64],
+    seed: int,
+) -> CorrectedRanking:
+    """Returns how alike templates would rank the models if luck of the questions had no part in their accuracies.
+
+    Models rank differently under two templates by luck alone where their accuracies are near each other: of templates
+    without any effect on six models the mean Spearman is .22, .60 and .88 at 50, 200 and 1,000 questions. In random halves of
+    the questions the luck of one half is not that of the other: the mean correlation of two templates over opposite
+    halves, divided by that of a template with itself, is without it (Spearman's correction for attenuation).
+
+    Args:
+        sample: shape (n,), dense codes of the questions.
+        variant: shape (n,), dense codes of the templates.
+        model: shape (n,), dense codes.
+        value: shape (n,), in [0, 1], one per (sample, variant, model), repetitions averaged. Missing cells are left out.
+        seed: of the 50 halvings.
+
+    Returns:
+        `corrected`: the ratio of the means over halvings, clipped to [-1, 1], of the templates that have a value of each model;
+        `low`, `high`: the ratio -+ t standard errors, clipped as well, by the jackknife over 20 groups of questions: for
+        other questions, these templates and these models.
+        All NaN below three models, two templates or 20 questions, and where the correlation of a template with itself is not
+        told from 0: then the models cannot be told apart, and there is no ranking to agree on.
+
+    A ranking in which one model is far from the others counts that distance in full: where the others' order is not
+    known within a template either, the corrected figure is too high (.77 and .66 for a truth of .49 at 50 and 200 questions).
+
+    Source:
+        Spearman 1904 for the correction; Quenouille 1956 for the jackknife by groups.
+    """
+    undefined = CorrectedRanking(np.nan, np.nan, np.nan)
+    if len(value) == 0:
+        return undefined
+    n, n_variants, n_models = (int(codes.max()) + 1 for codes in (sample, variant, model))
+    has = np.zeros((n_variants, n_models), np.bool_)
+    has[variant, model] = True
+    whole = np.flatnonzero(has.all(axis=1))
+    if n < _FEWEST_QUESTIONS or n_models < MIN_MODELS or len(whole) < 2:
+        return undefined
+    values, counts = np.zeros((2, n, n_variants, n_models))
+    values[sample, variant, model] = value
+    counts[sample, variant, model] = 1
+    cells = np.stack([values[:, whole], counts[:, whole]], axis=1).reshape(n, -1)
+    drawn = generator(seed, _PURPOSE)
+    is_first = drawn.permuted(np.tile(np.arange(n) < n // 2, (_SPLITS, 1)), axis=1).astype(np.float64)
+    group = drawn.permutation(n) % _GROUPS
+    # sums of each half within each group of questions, so that leaving a group out is a subtraction
+    sums = np.stack([is_first[:, group == each] @ cells[group == each] for each in range(_GROUPS)])
+    every = np.stack([cells[group == each].sum(axis=0) for each in range(_GROUPS)])
+    shape = _SPLITS, 2, len(whole), n_models
+    first, all_first, both = sums, sums.sum(axis=0), every.sum(axis=0)
+    between, within = _opposite_halves(all_first.reshape(shape), (both - all_first).reshape(shape))
+    without = np.array(
+        [
+            _opposite_halves(own.reshape(shape), (both - every[each] - own).reshape(shape))
+            for each in range(_GROUPS)
+            for own in [all_first - first[each]]
+        ]
+    )
+    quantile = t_quantile(_GROUPS - 1)
+    if not within - quantile * np.sqrt(jackknife_variance(without[:, 1])) > 0:
+        return undefined
+    ratio = between / within
+    half = quantile * float(np.sqrt(jackknife_variance(without[:, 0] / without[:, 1])))
+    return CorrectedRanking(*np.clip([ratio, ratio - half, ratio + half], -1, 1).tolist())
+
+
+def _opposite_halves(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[float, float]:
+    """The mean correlation over opposite halves of two templates, and of a template with itself; NaN where there is none.
+
+    first, second: shape (n_splits, 2, n_variants, n_models), the sums of the values of each half, and their numbers.
+    """
+    scaled, is_ranked = [], []
+    for half in (first, second):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            accuracy = np.round(half[:, 0] / half[:, 1], _DECIMALS)
+        rank = _centred_ranks(np.nan_to_num(accuracy))
+        length = np.sqrt(np.square(rank).sum(axis=2, keepdims=True))
+        own = ~np.isnan(accuracy).any(axis=2) & (length[:, :, 0] > 0)
+        scaled.append(np.where(own[:, :, None], rank / np.where(length > 0, length, 1), 0.0))
+        is_ranked.append(own)
+    n_within = (is_ranked[0] & is_ranked[1]).sum()
+    n_between = (is_ranked[0].sum(axis=1) * is_ranked[1].sum(axis=1)).sum() - n_within
+    within = (scaled[0] * scaled[1]).sum()
+    between = (scaled[0].sum(axis=1) * scaled[1].sum(axis=1)).sum() - within
+    return between / n_between if n_between else np.nan, within / n_within if n_within else np.nan
+
+
+def _centred_ranks(accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks over the last axis, ties by their average, less their mean."""
+    from scipy.stats import rankdata  # a second to import, and every build would
+
+    return np.asarray(rankdata(accuracy, axis=-1) - (accuracy.shape[-1] + 1) / 2, np.float64)

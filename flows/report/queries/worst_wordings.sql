@@ -1,5 +1,5 @@
 -- The wordings of one model, task and strategy: how often each was right by one scoring method, how far its labels differ from
--- those of the other wordings.
+-- those of the other wordings, and whether it breaks; one that does first.
 with scores as (
     select
         prompt_variant_id,
@@ -21,7 +21,10 @@ select
     to_json(variants) ->> 'variation' as variation, -- a copy of an earlier version has none
     left(variants.instruction, $long) as instruction,
     scores.accuracy,
-    answers.disagreement
+    answers.disagreement,
+    coalesce((to_json(answers) ->> 'is_breaking')::boolean, false) as is_breaking,
+    (to_json(answers) ->> 'working_rate')::double as working_rate,
+    (to_json(answers) ->> 'working_rate_of_others')::double as working_rate_of_others
 from marts.dim_prompt_variants as variants
 inner join marts.rpt_prompt_variants as answers
     on
@@ -31,4 +34,4 @@ left join scores on variants.prompt_variant_id = scores.prompt_variant_id and sc
 where
     variants.audit_run_id = $run and variants.task_id = $task and variants.strategy = $strategy
     and not coalesce(list_contains(variants.quarantined_for, $model), false)
-order by scores.accuracy asc nulls last, answers.disagreement desc nulls last, variants.prompt_variant_id asc
+order by is_breaking desc, scores.accuracy asc nulls last, answers.disagreement desc nulls last, variants.prompt_variant_id asc

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from flows.display.figures import ABSENT, cut
-from flows.report.blocks.blocks import Section, by, keyed
+from collections.abc import Sequence
+
+from flows.display.figures import ABSENT, cut, number
+from flows.report.blocks.blocks import Section, Table, by, keyed
 from flows.report.blocks.cells import Printed, Traced
 from flows.report.gather import ReportData
 from flows.report.gather_judging import LABELS, is_rule
@@ -11,6 +13,7 @@ from flows.report.sections.columns import (
     STRATEGY,
     Column,
     beside,
+    bounds,
     counted,
     figure,
     table,
@@ -24,6 +27,7 @@ from flows.warehouse import Row
 
 MOST_MODELS = 6  # tables a task
 WORST = 6
+MOST_BREAKING = 6
 _SCORES, _ANSWERS = "fct_variant_accuracy", "rpt_prompt_variants"
 
 
@@ -44,6 +48,7 @@ def _shrunk(of: Traced) -> Printed:
 _COLUMNS = (
     STRATEGY, Column("Variant", lambda of: _variant(of.row["variant"])),
     words("Instruction", "wording"),
+    beside(_ANSWERS, Column("", lambda of: "breaks" if of.row.get("is_breaking") else "")),
     beside(_SCORES, Column("Accuracy", lambda of: of.number(_accuracy(of.row)), is_figure=True)),
     beside(_SCORES, Column("On other samples", _shrunk, is_figure=True)),
     beside(_SCORES, counted("Answers scored", "n_scored")),
@@ -55,6 +60,16 @@ _COLUMNS = (
 _QUANTILES = (
     words("Model", "model_id"), STRATEGY, figure("Worst 5 % of wordings", "micro_f1_worst_5"),
     figure("Median", "micro_f1_median"), figure("Best 5 %", "micro_f1_best_5"),
+    figure("Right under all", "accuracy_under_all"), bounds("accuracy_under_all"),
+    figure("Right under any", "accuracy_under_any"), bounds("accuracy_under_any"),
+    figure("Unlike wordings", "n_wordings_effective"),
+)  # fmt: skip
+
+_UNBROKEN = (
+    words("Model", "model_id"), STRATEGY, counted("Prompts that break", "n_variants_breaking"),
+    figure("micro-F1", "micro_f1"), figure("without them", "micro_f1_unbroken"), bounds("micro_f1_unbroken"),
+    figure("Corrected sensitivity", "sensitivity_corrected"), figure("without them", "sensitivity_corrected_unbroken"),
+    bounds("sensitivity_corrected_unbroken"),
 )  # fmt: skip
 
 
@@ -84,13 +99,36 @@ def wordings(data: ReportData, room: Room) -> Section:
                 block.tables.append(table(caption, _COLUMNS, rows[:WORST], is_open=True))
             if len(rows) > WORST or place:
                 block.tables.append(table(f"All prompts under {cut(model, 60)}", _COLUMNS, rows, most=room.n_rows))
-        if known := [row for row in scored if row.get("micro_f1_median") is not None]:
-            block.tables.append(table("Right under wordings like these", _QUANTILES, known, "rpt_audit"))
+        block.findings += [_breaking(row) for model in shown for row in models[model] if _breaks(row)][:MOST_BREAKING]
+        block.tables += _of_groups(scored)
         if len(shown) > MOST_MODELS:
             block.notes.append(f"The prompts under the first {MOST_MODELS} of {len(shown)} models.")
         if older := why_older(data):
             block.notes.append(older)
     return section
+
+
+def _of_groups(scored: Sequence[Row]) -> list[Table]:
+    """What wordings like these do, and the figures without those that break."""
+    tables = []
+    if known := [row for row in scored if row.get("micro_f1_median") is not None]:
+        tables.append(table("Right under wordings like these", _QUANTILES, known, "rpt_audit"))
+    if broken := [row for row in scored if row.get("n_variants_breaking")]:
+        tables.append(table("With and without prompts that break", _UNBROKEN, broken, "rpt_audit", is_open=True))
+    return tables
+
+
+def _breaks(row: Row) -> bool:
+    return bool(row[_ANSWERS] is not None and row[_ANSWERS].get("is_breaking"))
+
+
+def _breaking(row: Row) -> tuple[str, str]:
+    """Which wording breaks, by how much, and of what."""
+    rate, of_others = (number(row[_ANSWERS][name]) for name in ("working_rate", "working_rate_of_others"))
+    return (
+        f"Wording {_variant(row['variant'])} breaks: {rate} against {of_others}",
+        f"{row['model_id']}, {row['strategy']}",
+    )
 
 
 def _asked(data: ReportData) -> list[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flows.display.figures import number
 from flows.report.blocks.blocks import Section, by
 from flows.report.gather import ReportData
-from flows.report.sections.columns import Column, counted, figure, judge_errors, table, words
+from flows.report.sections.columns import Column, bounds, counted, figure, judge_errors, table, words
 from flows.warehouse import Row
 
 LEAST_MODELS = 3
@@ -17,12 +17,15 @@ def rankings(data: ReportData) -> Section:
         "rankings",
         "Rankings of models",
         "Spearman correlation of the models' accuracies under two templates, as the mean over all pairs of templates. "
-        "1: whichever template, the models rank the same. A pair is undefined where all models are alike under one of the two.",
+        "1: whichever template, the models rank the same. A pair is undefined where all models are alike under one of the two. "
+        "Luck of the questions alone has models of like accuracy rank differently; the figure without luck takes that away, and "
+        "its interval is for other questions. It is missing where the models cannot be told apart under any one template.",
     )
     columns = (
         words("Scored by", "scoring_method"), words("Model set", "model_set"), judge_errors(data.judging),
         counted("Models", "n_models"), counted("Templates", "n_variants"),
         _correlation("Mean Spearman", "mean_spearman", "n_pairs"),
+        figure("Without luck", "mean_spearman_corrected"), bounds("mean_spearman_corrected"),
         figure("Textbook formula", "mean_spearman_textbook"), counted("Pairs", "n_pairs"),
         counted("Undefined pairs", "n_undefined_pairs"),
         _correlation("Scored answers alone", "mean_spearman_scored", "n_pairs_scored"), counted("Pairs", "n_pairs_scored"),

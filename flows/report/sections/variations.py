@@ -26,6 +26,10 @@ SAYS = {
     "not_told": "not told from repeating",
     "not_measured": "not measured",
 }
+KEPT = (
+    "Repetitions hardly ever differ, as where a provider keeps its answers: noise is the disagreement of the kind that has the "
+    "least, and an effect what another kind has beyond that."
+)
 NO_NOISE = "Without two asks of a variant it is not known what repeating a prompt gives, so no kind has an effect."
 
 
@@ -81,6 +85,8 @@ def variations(data: ReportData, room: Room) -> Section:
             room.draw(block, charts_of_models(measured, task_id, "effect", draw))
         else:
             block.absent.append(NO_NOISE)
+        if any(row["noise_from"] == "variants" for row in own):
+            block.absent.append(KEPT)
         has_posix = any(row["posix"] is not None for row in own)
         columns = (*_COLUMNS, _POSIX) if has_posix else _COLUMNS
         block.tables.append(table("Measures by kind of variation", columns, own, MART, n_heads=3, most=room.n_rows))

@@ -53,6 +53,8 @@ def _worst(worst: Worst) -> str:
     if worst.wording is None:
         return sentence
     wording = worst.wording
+    if wording.breaks:
+        return f"{sentence}; {wording.wording.name} {wording.breaks}"
     beside = "" if wording.of_original is None else f", {number(wording.of_original)} with the original wording"
     return f"{sentence}; its worst prompt is {wording.wording.name}: {wording.label} {number(wording.figure)}{beside}"
 

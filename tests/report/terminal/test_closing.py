@@ -46,3 +46,13 @@ def test_a_command_is_parted_between_its_words_alone(ordinary: Reported) -> None
         "next       promptaudit diagnose abc --model \\",
         f"             '{'a model ' * 5}' --task t",
     ]
+
+
+def test_a_wording_that_breaks_is_named_with_what_the_others_do(ordinary: Reported) -> None:
+    summary = summary_of(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
+    assert summary.worst is not None
+    assert summary.worst.wording is not None
+    named = summary.worst.wording.wording.name
+    broken = dataclasses.replace(summary.worst.wording, figure=0.12, of_original=None, of_others=0.81)
+    lines = closing_lines(dataclasses.replace(summary, worst=dataclasses.replace(summary.worst, wording=broken)), 80)
+    assert f"; {named} breaks: 0.120 against 0.810" in " ".join(" ".join(lines).split())

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 from scipy.stats import t
 
 from udfs.measures.consistency_rate import ConsistencyRate, consistency_rate
@@ -30,7 +31,11 @@ def interval_by_loops(shares: Shares) -> tuple[float, float]:
     samples, variants = by_sample.var(ddof=1) / n, pseudo.mean(axis=0).var(ddof=1) / q
     both = (residual**2).sum() / ((n - 1) * (q - 1)) / (n * q)
     half = t.ppf(0.975, q - 1) * np.sqrt(max(samples + variants - both, samples, variants))
-    return by_sample.mean() - half, by_sample.mean() + half
+    rate = by_sample.mean()
+    if not 0 < rate < 1:
+        return rate, rate
+    half /= rate * (1 - rate)
+    return float(expit(logit(rate) - half)), float(expit(logit(rate) + half))
 
 
 def rate_of(shares: Shares) -> ConsistencyRate:
@@ -81,7 +86,8 @@ def test_agreement_without_exception_is_not_certain() -> None:
     own = rate_of(np.eye(2)[np.zeros((40, 12), int)])
     assert own.rate == own.high == 1
     # one added sample, six wordings against six: 5/11; 2.201 times its effect on the mean of 41
-    assert own.low == pytest.approx(1 - 6 / 11 / 41 - 2.200985 * 6 / 11 / 41, abs=1e-5)
+    p = 1 - 6 / 11 / 41
+    assert own.low == pytest.approx(expit(logit(p) - 2.200985 * (1 - p) / (p * (1 - p))), abs=1e-5)
 
 
 def test_samples_of_fewer_wordings_count_with_those_they_have() -> None:

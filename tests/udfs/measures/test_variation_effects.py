@@ -199,3 +199,34 @@ def test_the_kind_that_moves_alone_is_named(place: int) -> None:
     assert found.named[place] >= 0.9
     assert found.named.sum() == found.named[place]
     assert found.covered.min() >= 0.9
+
+
+def test_answers_that_are_kept_have_their_noise_between_prompts() -> None:
+    """Of 100 runs in which nothing moves a kind was told in one; by the noise of repetitions in .98 of them."""
+    kept = {"temperature": 0.7, "is_kept": True}
+    nothing = rates(World(strengths=(0, 0, 0, 0), **kept), 60, 4, 40)
+    assert nothing.told.sum() <= 0.1
+    first = rates(World(strengths=(1.5, 0, 0), **kept), 200, 8, 15)
+    assert first.named[0] >= 0.9
+    assert first.told[1:].sum() <= 0.1
+
+
+def test_noise_between_prompts_is_the_least_disagreement() -> None:
+    # of four samples the wording has another answer on one, the format on two, and no repetition ever differs
+    cells: dict[Cell, Sequence[int]] = {
+        (sample, variant): [int(sample < moved)] * 2
+        for sample in range(4)
+        for variant, moved in enumerate((0, 1, 1, 2, 2))
+    }
+    wording = kind((0, 0, 0), (1, 0, 1), (2, 0, 2))
+    form = kind((0, 0, 0), (3, 0, 1), (4, 0, 2), code=1)
+    least, more = effects(cells, wording, form)
+    # of three pairs the two with the original differ: 2/3 on one sample of four, and on two
+    assert (least.disagreement, more.disagreement) == pytest.approx((1 / 6, 1 / 3))
+    assert (least.noise, more.noise, more.effect) == pytest.approx((1 / 6, 1 / 6, 1 / 6))
+    assert np.isnan(least.effect)
+    assert {least.noise_from, more.noise_from} == {"variants"}
+    # where a kind moves nothing at all, there is nothing that chance could have moved
+    unmoved = kind((0, 0, 0), (5, 0, 1), code=2)
+    of_three = effects({**cells, **{(sample, 5): [0, 0] for sample in range(4)}}, wording, form, unmoved)
+    assert {row.noise_from for row in of_three} == {"repetitions"}

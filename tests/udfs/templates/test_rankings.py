@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import ConstantInputWarning, rankdata, spearmanr
 
-from udfs.templates.rankings import RankingConsistency, ranking_consistency
+from tests.udfs.ranking_worlds import ranked_night
+from udfs.templates.rankings import CorrectedRanking, RankingConsistency, corrected_ranking, ranking_consistency
 from udfs.templates.spread import spread
 
 GROUND_TRUTH = Path(__file__).parents[3].parent / "shared" / "ground_truth"
@@ -101,6 +102,49 @@ def test_edges() -> None:
     assert np.isnan(constant.mean_spearman)
     assert constant.mean_spearman_textbook == 1
     assert constant[2:4] == (0, 3)
+
+
+def corrected_of(answers: Table, seed: int = 1) -> CorrectedRanking:
+    """Of questions x templates x models."""
+    question, template, model = np.nonzero(~np.isnan(answers))
+    return corrected_ranking(question, template, model, answers[question, template, model], seed)
+
+
+def test_models_far_apart_rank_alike_without_doubt() -> None:
+    # accuracies of .1, .5 and .9 under both templates, on any half of 100 questions
+    answers = np.broadcast_to(np.arange(100)[:, None, None] % 10 < np.array([1, 5, 9]), (100, 2, 3)).astype(float)
+    assert corrected_of(answers) == (1, 1, 1)
+    opposite = answers.copy()
+    opposite[:, 1] = answers[:, 1, ::-1]
+    assert corrected_of(opposite) == (-1, -1, -1)
+
+
+def test_a_template_without_a_model_and_cells_that_are_missing() -> None:
+    rng = np.random.default_rng(4)
+    answers = (rng.random((200, 4, 4)) < np.array([0.2, 0.4, 0.6, 0.8])).astype(float)
+    answers[:, 3, 2] = np.nan
+    assert corrected_of(answers) == pytest.approx(corrected_of(answers[:, :3]))
+    answers[:30, 0, 0] = np.nan
+    assert corrected_of(answers).corrected > 0.9
+
+
+def test_ranking_without_luck_is_undefined_where_nothing_ranks() -> None:
+    answers = np.random.default_rng(0).integers(0, 2, (100, 4, 4)).astype(float)
+    for few in (answers[:, :, :2], answers[:, :1], answers[:19], answers, np.ones((50, 3, 3)), answers[:0]):
+        assert np.isnan(corrected_of(few)).all()
+
+
+@pytest.mark.parametrize("interaction", [0.0, 0.3])
+def test_luck_of_the_questions_has_no_part_in_the_corrected_ranking(interaction: float) -> None:
+    """Six models, 12 templates, 200 questions: the plain figure is .60 for a truth of 1."""
+    nights = [ranked_night(seed, n=200, interaction=interaction) for seed in range(12)]
+    told = [night for night in nights if not np.isnan(night.found.corrected)]
+    assert len(told) >= 6
+    assert np.mean([night.plain for night in nights]) < (0.7 if interaction == 0 else 0.5)
+    # .93 for 1 (clipped there) and .31 for .26 in 200 nights, sd .1 and .14
+    off = np.mean([night.found.corrected - night.truth for night in told])
+    assert abs(off) < 0.15
+    assert sum(night.found.low <= night.truth <= night.found.high for night in told) >= 0.75 * len(told)
 
 
 @pytest.mark.skipif(not EXPECTED, reason=f"reference data are not at {GROUND_TRUTH}")

@@ -9,6 +9,11 @@ wordings as (
     where {{ in_this_build() }}
 ),
 
+families as (
+    select * from {{ ref('int_answer_families') }}
+    where {{ in_this_build() }}
+),
+
 variants as (
     select * from {{ ref('int_variants_measured') }}
     where not is_quarantined and {{ in_this_build() }}
@@ -29,7 +34,7 @@ final as (
         predictions.strategy,
         predictions.prompt_variant_id,
         wordings.wording_index,
-        wordings.family_index,
+        coalesce(families.family_index, wordings.family_index) as family_index,
         predictions.sample_id,
         predictions.sample_index,
         predictions.repetition,
@@ -44,6 +49,7 @@ final as (
     from predictions
     inner join wordings using (audit_run_id, prompt_variant_id)
     inner join variants using (audit_run_id, model_id, prompt_variant_id)
+    left join families using (audit_run_id, model_id, prompt_variant_id)
     inner join tasks
         on predictions.audit_run_id = tasks.audit_run_id and predictions.task_id = tasks.task_id
 )

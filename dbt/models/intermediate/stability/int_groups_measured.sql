@@ -29,6 +29,16 @@ by_gold as (
     where {{ in_this_build() }}
 ),
 
+working as (
+    select * from {{ ref('int_wordings_working') }}
+    where {{ in_this_build() }}
+),
+
+samples_right as (
+    select * from {{ ref('int_samples_right') }}
+    where {{ in_this_build() }}
+),
+
 averaged as (
     select * from {{ ref('int_cells_averaged') }}
     where {{ in_this_build() }}
@@ -65,6 +75,68 @@ sensitivities as (
     inner join classes using (audit_run_id, task_id)
     inner join grids using (audit_run_id, task_id, strategy)
     where not grids.is_incomplete
+    group by all
+),
+
+-- of groups of which some variant breaks, the same without it
+broken as (
+    select distinct
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy
+    from working
+    where is_breaking
+),
+
+unbroken as (
+    select
+        labels_counted.*,
+        count(distinct labels_counted.prompt_variant_id) over (
+            partition by
+                labels_counted.audit_run_id,
+                labels_counted.model_id,
+                labels_counted.task_id,
+                labels_counted.strategy,
+                labels_counted.sample_index,
+                labels_counted.family_index
+        ) as n_variants_of_family
+    from labels_counted
+    semi join broken using (audit_run_id, model_id, task_id, strategy)
+    inner join working using (audit_run_id, model_id, task_id, strategy, prompt_variant_id)
+    inner join grids using (audit_run_id, task_id, strategy)
+    where not working.is_breaking and not grids.is_incomplete
+),
+
+unbroken_families as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_index,
+        family_index,
+        label_index,
+        sum(p_variant) / any_value(n_variants_of_family) as p_family
+    from unbroken
+    group by all
+),
+
+sensitivities_unbroken as (
+    select
+        unbroken_families.audit_run_id,
+        unbroken_families.model_id,
+        unbroken_families.task_id,
+        unbroken_families.strategy,
+        sensitivity_interval(
+            list(unbroken_families.sample_index),
+            list(unbroken_families.family_index),
+            list(unbroken_families.label_index),
+            list(unbroken_families.p_family),
+            any_value(classes.n_classes)
+        ) as sensitivity_unbroken
+    from unbroken_families
+    inner join classes using (audit_run_id, task_id)
     group by all
 ),
 
@@ -171,6 +243,45 @@ accuracies as (
     group by all
 ),
 
+accuracies_unbroken as (
+    select
+        cells_with_gold.audit_run_id,
+        cells_with_gold.model_id,
+        cells_with_gold.task_id,
+        cells_with_gold.strategy,
+        two_way_interval(
+            list(cells_with_gold.sample_index),
+            list(cells_with_gold.variant),
+            list(cells_with_gold.family_index),
+            list(cells_with_gold.accuracy),
+            any_value(cells_with_gold.is_incomplete)
+        ) as micro_f1_unbroken
+    from cells_with_gold
+    semi join broken using (audit_run_id, model_id, task_id, strategy)
+    inner join working using (audit_run_id, model_id, task_id, strategy, prompt_variant_id)
+    where not working.is_breaking
+    group by all
+),
+
+-- of samples under these wordings: a single one to `two_way_interval`, which is for other samples alone then
+shares_right as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        two_way_interval(
+            list(sample_index), list(0::bigint), list(0::bigint), list(is_right_under_all::integer::double), false
+        ) as under_all,
+        two_way_interval(
+            list(sample_index), list(0::bigint), list(0::bigint), list(is_right_under_any::integer::double), false
+        ) as under_any,
+        count(is_right_under_all) as n_under_all,
+        count(is_right_under_any) as n_under_any
+    from samples_right
+    group by all
+),
+
 cells as (
     select
         averaged.*,
@@ -203,13 +314,22 @@ final as (
         consistencies.consistency,
         consistencies_over_wordings.consistency_wordings,
         accuracies.micro_f1,
-        accuracies.micro_f1_over_wordings
+        accuracies.micro_f1_over_wordings,
+        accuracies_unbroken.micro_f1_unbroken,
+        sensitivities_unbroken.sensitivity_unbroken,
+        shares_right.under_all,
+        shares_right.under_any,
+        shares_right.n_under_all,
+        shares_right.n_under_any
     from invalids
     left join sensitivities using (audit_run_id, model_id, task_id, strategy)
     left join consistency_rates using (audit_run_id, model_id, task_id, strategy)
     left join consistencies using (audit_run_id, model_id, task_id, strategy)
     left join consistencies_over_wordings using (audit_run_id, model_id, task_id, strategy)
     left join accuracies using (audit_run_id, model_id, task_id, strategy)
+    left join accuracies_unbroken using (audit_run_id, model_id, task_id, strategy)
+    left join sensitivities_unbroken using (audit_run_id, model_id, task_id, strategy)
+    left join shares_right using (audit_run_id, model_id, task_id, strategy)
 )
 
 select * from final

@@ -122,6 +122,7 @@ final as (
         measured.effect.n_samples as n_samples,
         measured.effect.disagreement as disagreement,
         measured.effect.noise as noise,
+        measured.effect.noise_from as noise_from,
         measured.effect.effect as effect,
         measured.effect.effect_low as effect_low,
         measured.effect.effect_high as effect_high,

@@ -1,7 +1,17 @@
 -- One row per run, task, scoring method and set of models: how alike the templates of the task rank the models.
-with accuracies as (
+with runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+accuracies as (
     select * from {{ ref('fct_variant_accuracy') }}
     where {{ in_this_build() }}
+),
+
+averaged as (
+    select * from {{ ref('int_scores_averaged') }}
+    where accuracy is not null and {{ in_this_build() }}
 ),
 
 sets as (
@@ -36,6 +46,39 @@ measured as (
     group by all
 ),
 
+by_question as (
+    select
+        averaged.audit_run_id,
+        averaged.task_id,
+        averaged.scoring_method,
+        sets.model_set,
+        averaged.sample_index,
+        dense_rank() over (partition by averaged.audit_run_id, averaged.task_id order by averaged.prompt_variant_id)
+            as variant,
+        dense_rank() over (partition by averaged.audit_run_id order by averaged.model_id) as model,
+        averaged.accuracy
+    from averaged
+    inner join sets using (audit_run_id, model_id)
+),
+
+without_luck as (
+    select
+        by_question.audit_run_id,
+        by_question.task_id,
+        by_question.scoring_method,
+        by_question.model_set,
+        corrected_ranking(
+            list(by_question.sample_index),
+            list(by_question.variant),
+            list(by_question.model),
+            list(by_question.accuracy),
+            any_value(runs.seed)
+        ) as ranking
+    from by_question
+    inner join runs using (audit_run_id)
+    group by all
+),
+
 final as (
     select
         audit_run_id,
@@ -44,6 +87,9 @@ final as (
         model_set,
         by_accuracy.mean_spearman as mean_spearman,
         by_accuracy.mean_spearman_textbook as mean_spearman_textbook,
+        without_luck.ranking.corrected as mean_spearman_corrected,
+        without_luck.ranking.low as mean_spearman_corrected_low,
+        without_luck.ranking.high as mean_spearman_corrected_high,
         by_accuracy.n_pairs::integer as n_pairs,
         by_accuracy.n_undefined_pairs::integer as n_undefined_pairs,
         by_accuracy.n_models::integer as n_models,
@@ -53,6 +99,7 @@ final as (
         by_scored.n_pairs::integer as n_pairs_scored,
         {{ measure_version() }}
     from measured
+    left join without_luck using (audit_run_id, task_id, scoring_method, model_set)
 )
 
 select * from final

@@ -59,6 +59,16 @@ shares as (
     where {{ in_this_build() }}
 ),
 
+working as (
+    select * from {{ ref('int_wordings_working') }}
+    where {{ in_this_build() }}
+),
+
+families as (
+    select * from {{ ref('int_answer_families') }}
+    where {{ in_this_build() }}
+),
+
 bounded as (
     select * from {{ ref('int_missing_bounded') }}
     where {{ in_this_build() }}
@@ -86,6 +96,8 @@ counted as (
         count(distinct formats.prompt_variant_id) as n_variants,
         count(distinct formats.prompt_variant_id) filter (measured_variants.is_quarantined) as n_variants_quarantined,
         count(distinct wordings.family_index) filter (not measured_variants.is_quarantined) as n_wording_families,
+        any_value(families.n_wordings_effective) as n_wordings_effective,
+        count(distinct working.prompt_variant_id) filter (working.is_breaking) as n_variants_breaking,
         max(variants.n_repetitions)::integer as n_repetitions,
         sum(formats.n_planned) as n_planned,
         sum(formats.n_landed) as n_landed,
@@ -97,6 +109,8 @@ counted as (
     inner join measured_variants using (audit_run_id, model_id, prompt_variant_id)
     inner join variants using (audit_run_id, prompt_variant_id)
     inner join wordings using (audit_run_id, prompt_variant_id)
+    left join families using (audit_run_id, model_id, prompt_variant_id)
+    left join working using (audit_run_id, model_id, prompt_variant_id)
     group by all
 ),
 
@@ -156,6 +170,8 @@ final as (
         designs.wordings_per_sample,
         counted.n_variants_quarantined,
         counted.n_wording_families,
+        counted.n_wordings_effective,
+        counted.n_variants_breaking,
         counted.n_repetitions,
         counted.n_planned::bigint as n_planned,
         counted.n_landed::bigint as n_landed,
@@ -167,6 +183,9 @@ final as (
         measured.sensitivity.corrected as sensitivity_corrected,
         measured.sensitivity.low as sensitivity_corrected_low,
         measured.sensitivity.high as sensitivity_corrected_high,
+        measured.sensitivity_unbroken.corrected as sensitivity_corrected_unbroken,
+        measured.sensitivity_unbroken.low as sensitivity_corrected_unbroken_low,
+        measured.sensitivity_unbroken.high as sensitivity_corrected_unbroken_high,
         measured.consistency_rate.rate as consistency_rate,
         measured.consistency_rate.low as consistency_rate_low,
         measured.consistency_rate.high as consistency_rate_high,
@@ -183,6 +202,17 @@ final as (
         measured.micro_f1_over_wordings.worst_5 as micro_f1_worst_5,
         measured.micro_f1_over_wordings.median as micro_f1_median,
         measured.micro_f1_over_wordings.best_5 as micro_f1_best_5,
+        measured.micro_f1_unbroken.mean as micro_f1_unbroken,
+        measured.micro_f1_unbroken.low as micro_f1_unbroken_low,
+        measured.micro_f1_unbroken.high as micro_f1_unbroken_high,
+        measured.under_all.mean as accuracy_under_all,
+        measured.under_all.low as accuracy_under_all_low,
+        measured.under_all.high as accuracy_under_all_high,
+        measured.n_under_all as n_samples_under_all,
+        measured.under_any.mean as accuracy_under_any,
+        measured.under_any.low as accuracy_under_any_low,
+        measured.under_any.high as accuracy_under_any_high,
+        measured.n_under_any as n_samples_under_any,
         stability.pss_intra,
         stability.pss_intra_low,
         stability.pss_intra_high,
@@ -207,15 +237,11 @@ final as (
         sensitivities.output_uncertainty,
         sensitivities.posix,
         counted.invalid_rate,
-        -- the rate is of answers, its interval of variants that weigh equally: the width moves to where the rate is
-        case
-            when measured.invalid_rate.low is not null
-                then greatest(0, counted.invalid_rate - measured.invalid_rate.mean + measured.invalid_rate.low)
-        end as invalid_rate_low,
-        case
-            when measured.invalid_rate.high is not null
-                then least(1, counted.invalid_rate - measured.invalid_rate.mean + measured.invalid_rate.high)
-        end as invalid_rate_high,
+        -- the rate is of answers, its interval of variants that weigh equally: the bounds move to where the rate is
+        {{ moved_on_the_logit('measured.invalid_rate.low', 'measured.invalid_rate.mean', 'counted.invalid_rate', 'least') }}
+            as invalid_rate_low,
+        {{ moved_on_the_logit('measured.invalid_rate.high', 'measured.invalid_rate.mean', 'counted.invalid_rate', 'greatest') }}
+            as invalid_rate_high,
         {%- for measure in ['sensitivity', 'consistency', 'micro_f1', 'invalid_rate'] %}
             {%- for counted_as in ['na', 'modal'] %}
                 bounded.{{ measure }}_if_missing_{{ counted_as }},

@@ -196,6 +196,7 @@ final as (
         likelihoods.posix,
         effects.disagreement,
         effects.noise,
+        effects.noise_from,
         effects.effect,
         effects.effect_low,
         effects.effect_high,

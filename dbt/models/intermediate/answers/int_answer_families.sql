@@ -1,0 +1,81 @@
+-- One row per run, model and prompt variant that takes part: the family of its wording by text and answers, and how many unlike
+-- wordings those of its task and strategy tell as much as.
+with predictions as (
+    select * from {{ ref('int_predictions_labelled') }}
+    where answer_status != 'error' and {{ in_this_build() }}
+),
+
+wordings as (
+    select * from {{ ref('int_wordings_numbered') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('int_variants_measured') }}
+    where not is_quarantined and {{ in_this_build() }}
+),
+
+-- an open task has no labels, so no answers that go together
+tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where kind is distinct from 'open_ended' and {{ in_this_build() }}
+),
+
+counted as (
+    select
+        predictions.audit_run_id,
+        predictions.model_id,
+        predictions.task_id,
+        predictions.strategy,
+        wordings.wording_index,
+        wordings.family_index,
+        predictions.sample_index,
+        predictions.label_index,
+        count(*)::double as n_answers
+    from predictions
+    inner join wordings using (audit_run_id, prompt_variant_id)
+    inner join variants using (audit_run_id, model_id, prompt_variant_id)
+    inner join tasks
+        on predictions.audit_run_id = tasks.audit_run_id and predictions.task_id = tasks.task_id
+    group by all
+),
+
+families as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        unnest(
+            answer_families(
+                list(sample_index), list(wording_index), list(family_index), list(label_index), list(n_answers)
+            )
+        ) as wording
+    from counted
+    group by all
+),
+
+final as (
+    select
+        families.audit_run_id,
+        families.model_id,
+        families.task_id,
+        families.strategy,
+        wordings.prompt_variant_id,
+        families.wording.family as family_index,
+        round(families.wording.n_effective, 9) as n_wordings_effective
+    from families
+    inner join wordings
+        on
+            families.audit_run_id = wordings.audit_run_id
+            and families.task_id = wordings.task_id
+            and families.strategy = wordings.strategy
+            and families.wording.variant = wordings.wording_index
+    inner join variants
+        on
+            families.audit_run_id = variants.audit_run_id
+            and families.model_id = variants.model_id
+            and wordings.prompt_variant_id = variants.prompt_variant_id
+)
+
+select * from final

@@ -1,0 +1,60 @@
+-- One row per run, model, task, strategy and sample with a gold label that was asked under all wordings: whether it is right in
+-- all of its asks, and in any. NULL where that hangs on an ask without an answer: a wrong one settles the first, a right one
+-- the second.
+with cells as (
+    select * from {{ ref('int_cells_averaged') }}
+    where accuracy is not null and {{ in_this_build() }}
+),
+
+completed as (
+    select * from {{ ref('int_labels_completed') }}
+    where counted_as = 'na' and {{ in_this_build() }}
+),
+
+grids as (
+    select * from {{ ref('int_grids') }}
+    where not is_incomplete and {{ in_this_build() }}
+),
+
+planned as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_index,
+        sum(n_answers) as n_asks
+    from completed
+    group by all
+),
+
+samples as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_index,
+        min(accuracy) = 1 as is_never_wrong,
+        max(accuracy) > 0 as is_ever_right,
+        sum(n_asks) as n_answers
+    from cells
+    group by all
+),
+
+final as (
+    select
+        samples.audit_run_id,
+        samples.model_id,
+        samples.task_id,
+        samples.strategy,
+        samples.sample_index,
+        coalesce(planned.n_asks > samples.n_answers, false) as is_lacking,
+        if(samples.is_never_wrong and is_lacking, null, samples.is_never_wrong) as is_right_under_all,
+        if(not samples.is_ever_right and is_lacking, null, samples.is_ever_right) as is_right_under_any
+    from samples
+    inner join grids using (audit_run_id, task_id, strategy)
+    left join planned using (audit_run_id, model_id, task_id, strategy, sample_index)
+)
+
+select * from final
