@@ -1,0 +1,44 @@
+"""Groups answers by what rules and judges say of them: sheets are drawn within these groups, for which rulings then stand."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+JUDGES_DISAGREE, RULE_AND_JUDGE, RULES_DISAGREE = "judges disagree", "rule and judge disagree", "rules disagree"
+UNSCORED, RIGHT, WRONG = "rule unscored", "all say right", "all say wrong"
+GROUPS = (RULE_AND_JUDGE, JUDGES_DISAGREE, RULES_DISAGREE, UNSCORED, RIGHT, WRONG)
+
+
+def verdict_groups(
+    rule_right: NDArray[np.bool_],
+    rule_wrong: NDArray[np.bool_],
+    judge_right: NDArray[np.bool_],
+    judge_wrong: NDArray[np.bool_],
+    is_unscored: NDArray[np.bool_],
+) -> list[str]:
+    """Returns the group of each answer, one of GROUPS.
+
+    Judges who differ among themselves come first, then judges of one mind against a rule.
+
+    Args:
+        rule_right: shape (n,), whether any rule holds the answer to be right.
+        rule_wrong: shape (n,), whether any holds it to be wrong.
+        judge_right: shape (n,), whether any judge passes it.
+        judge_wrong: shape (n,), whether any does not.
+        is_unscored: shape (n,), whether a rule could not score it, or there is none.
+    """
+    is_judged, is_ruled = judge_right | judge_wrong, rule_right | rule_wrong
+    is_right, is_wrong = rule_right | judge_right, rule_wrong | judge_wrong
+    groups = np.select(
+        [
+            judge_right & judge_wrong,
+            is_right & is_wrong & is_judged,
+            is_right & is_wrong,
+            ~is_ruled & (is_unscored | ~is_judged),
+            is_right,
+        ],
+        [JUDGES_DISAGREE, RULE_AND_JUDGE, RULES_DISAGREE, UNSCORED, RIGHT],
+        WRONG,
+    )
+    return [str(group) for group in groups]
