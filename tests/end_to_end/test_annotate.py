@@ -269,6 +269,12 @@ def test_the_same_again_does_nothing(audited: tuple[Path, Ended]) -> None:
         (("--sheet", "sheet.csv"), "sheet.csv is there already and may hold rulings; --force writes over it"),
         (("--sheet", "new.csv", "--task", "general"), "nearest: general_knowledge"),
         (("--sheet", "new.csv", "--answers", "0"), "--answers"),
+        (
+            ("--sheet", "new.csv", "--answers", "5", "--width", ".1"),
+            "--answers and --width choose in two ways: give one of them",
+        ),
+        (("--sheet", "new.csv", "--width", ".001"), "or more can be reached"),
+        (("--sheet", "new.csv", "--width", ".5"), "answers that people ruled on are enough; nothing is left to write"),
         (("--take", "filled.csv", "--annotator", "ann"), "a column 'annotator' already"),
         (("--take", "sheet.csv"), "--annotator is missing"),
         (("--take", "nowhere.csv", "--annotator", "ann"), "nowhere.csv: no such file"),

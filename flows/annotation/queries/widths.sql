@@ -1,0 +1,51 @@
+-- one row per task, model and judge: its accuracy, the variance of that over samples, and what rulings of people have shown of it
+with by_sample as (
+    select
+        scores.task_id,
+        scores.model_id,
+        scores.scoring_method as judge,
+        scores.sample_id,
+        avg(coalesce(scores.is_correct, false)::integer) as accuracy
+    from marts.fct_scores as scores
+    inner join marts.fct_predictions as predictions using (audit_run_id, prediction_id)
+    inner join marts.dim_samples as samples
+        on
+            scores.audit_run_id = samples.audit_run_id
+            and scores.task_id = samples.task_id
+            and scores.sample_id = samples.sample_id
+    where
+        scores.audit_run_id = $run
+        and list_contains($tasks, scores.task_id)
+        and starts_with(scores.scoring_method, 'judge:')
+        and not coalesce(scores.unscored_kind in ('no_answer', 'not_judged', 'judge_failed'), false)
+        and not predictions.is_quarantined
+        and samples.has_key
+    group by all
+),
+
+by_judge as (
+    select
+        task_id,
+        model_id,
+        judge,
+        avg(accuracy) as accuracy,
+        var_samp(accuracy) / count(*) as variance
+    from by_sample
+    group by all
+)
+
+select
+    by_judge.*,
+    spreads.n_ruled,
+    greatest(
+        spreads.accuracy_rectified - spreads.accuracy_rectified_low,
+        spreads.accuracy_rectified_high - spreads.accuracy_rectified
+    ) as half_width
+from by_judge
+left join marts.fct_scoring_sensitivity as spreads
+    on
+        spreads.audit_run_id = $run
+        and by_judge.task_id = spreads.task_id
+        and by_judge.model_id = spreads.model_id
+        and by_judge.judge = spreads.scoring_method
+order by by_judge.task_id, by_judge.model_id, by_judge.judge
