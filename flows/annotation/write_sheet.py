@@ -104,7 +104,7 @@ def write_sheet(  # noqa: PLR0913 - one option each
 def _for_width(answers: Sequence[Answer], judged: Sequence[Rectifiable], width: float, seed: int) -> Iterator[str]:
     """The items of each task that are still to be ruled on; raises UsageError where no rulings are enough, or none is judged."""
     if not judged:
-        msg = f"--width {width:g}: no judge ruled on answers to ten samples or more, so nothing is rectified; --answers takes a number"
+        msg = f"--width {width:g}: no judge ruled on ten samples or more, so nothing is rectified; --answers takes a number"
         raise UsageError(msg)
     for task_id, of_task in _by_task(answers, judged):
         own = [answer for answer in answers if answer.stratum.task_id == task_id]

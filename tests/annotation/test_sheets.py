@@ -277,7 +277,7 @@ def test_a_width_writes_what_it_needs(tmp_path: Path) -> None:
 
 
 def test_without_a_judge_there_is_no_width(unchanged: Settings, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--width 0\.1: no judge ruled on answers to ten samples or more"):
+    with pytest.raises(UsageError, match=r"--width 0\.1: no judge ruled on ten samples or more"):
         write_sheet(unchanged, None, tmp_path / "sheet.csv", width=0.1)
     assert write_sheet(unchanged, None, tmp_path / "sheet.csv").promises == ()
 

@@ -163,7 +163,7 @@ def accuracy(data: ReportData, room: Room) -> Section:
                      **{f"{end}_wording": _worded(variants.get(row["prompt_variant_id"])) for end, row in ends.items()}}
                 )  # fmt: skip
         block.tables.append(table("Accuracy over variants", _ACCURACY, lines, n_heads=3))
-        if rectified := [row for row in rows_of[task_id] if row["accuracy_rectified"] is not None]:
+        if rectified := [row for row in rows_of[task_id] if row.get("accuracy_rectified") is not None]:
             rows = [{**row, "worded": _worded(variants.get(row["prompt_variant_id"]))} for row in rectified]
             caption = "Accuracy that people would give, by variant"
             block.tables.append(table(caption, _RECTIFIED, rows, "fct_variant_accuracy", n_heads=3, most=room.n_rows))

@@ -51,7 +51,7 @@ def scoring(data: ReportData) -> Section:
         own = compared.get(task_id, [])
         block.findings = findings(own)
         unverified = {row["judge"] for row in own if row["judge_state"] != VERIFIED}
-        unverified |= {row["scoring_method"] for row in rows if row["judge_state"] not in (None, VERIFIED)}
+        unverified |= {row["scoring_method"] for row in rows if row.get("judge_state") not in (None, VERIFIED)}
         if len(section.blocks) <= MOST_DRAWN_TASKS:
             _draw(block, rows, errors, unverified)
         else:
@@ -61,7 +61,7 @@ def scoring(data: ReportData) -> Section:
             block.notes.append(
                 f"The first {MOST_COMPARED} of {len(own):,} comparisons; the table marts.rpt_rule_against_judge has the rest."
             )
-        shown = (*columns, *rectified) if any(row["n_ruled"] for row in rows) else columns
+        shown = (*columns, *rectified) if any(row.get("n_ruled") for row in rows) else columns
         block.tables.append(table("Spread of accuracy over templates", shown, rows, MART))
     return section
 
