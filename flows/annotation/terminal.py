@@ -22,11 +22,12 @@ def lines_of_sheet(sheet: Sheet) -> list[str]:
 
 def _promised(promise: Promise) -> str:
     who = visible(f"{promise.task_id}: {promise.model_id} by {promise.judge}")
-    least = f"at best {number(promise.least_half_width)}, with all answers ruled on"
+    least = f"about {number(promise.least_half_width)} with all answers ruled on"
     if math.isinf(promise.half_width):
         return f"  {who}: these are too few to rectify its accuracy ({least})"
-    known = "" if promise.is_known else " or less, even if the judge told nothing"
-    return f"  {who}: accuracy_rectified within {number(promise.half_width)}{known}, once these are ruled on ({least})"
+    most = "" if promise.half_width_most <= promise.half_width else f", {number(promise.half_width_most)} at most"
+    within = f"accuracy_rectified is known within about {number(promise.half_width)}{most}"
+    return f"  {who}: once these are ruled on, {within} ({least})"
 
 
 def lines_of_taken(taken: TakenSheet) -> list[str]:

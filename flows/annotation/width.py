@@ -14,23 +14,28 @@ from udfs.templates.prediction_powered import LEAST_RULED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rectifiable:
-    """The judged accuracy of a model on a task, and what is known of the errors of the judge."""
+    """The judged accuracy of a model on a task, and what is known of the errors of the judge.
+
+    `of_samples` is the variance of the accuracy if people had ruled on all answers, `of_samples_most` the most that it can be;
+    `of_a_ruling` is the variance that rulings on some leave beside it, times their number.
+    """
 
     task_id: str
     model_id: str
     judge: str
     n_answers: int
-    of_samples: float  # variance of the accuracy if people had ruled on all answers
-    of_a_ruling: float  # variance that one ruling would leave, over the number of rulings
-    is_known: bool  # from rulings; else as if the verdicts told nothing
+    of_samples: float
+    of_samples_most: float
+    of_a_ruling: float
 
-    def half_width(self, n_ruled: int) -> float:
+    def half_width(self, n_ruled: int, *, at_most: bool = False) -> float:
         """Returns half the width of the 95 % interval with n answers ruled on; infinite below LEAST_RULED."""
         n = min(n_ruled, self.n_answers)
         if n < LEAST_RULED:
             return math.inf
+        of_samples = self.of_samples_most if at_most else self.of_samples
         left = self.of_a_ruling * (1 / n - 1 / self.n_answers)
-        return t_quantile(max(1, n - 1)) * math.sqrt(self.of_samples + left)
+        return t_quantile(n - 1) * math.sqrt(of_samples + left)
 
     def least_rulings(self, half_width: float) -> int | None:
         """Returns the least number of answers ruled on that reaches a half-width; None where all do not."""
@@ -45,21 +50,23 @@ class Rectifiable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """The half-width of the widest interval of a task once a sheet is filled in, and the least that all rulings would give."""
+    """The half-width of the widest interval of a task once a sheet is filled in, the most it can be, and that of all rulings."""
 
     task_id: str
     model_id: str
     judge: str
     half_width: float
+    half_width_most: float
     least_half_width: float
-    is_known: bool
 
 
 def rectifiable(rows: Iterable[Row], answers: Sequence[Answer]) -> list[Rectifiable]:
     """Returns what is known of rows of `widths.sql` whose model answered LEAST_RULED samples or more, with the run's answers.
 
-    Without rulings a ruling is worth what it is without a judge: the variance p (1 - p) of a share p. With rulings it is what
-    they left: the squared half-width over t^2, less the part of the samples, times their number.
+    Without rulings the variance over samples is that of the judged accuracies, which a judge that errs at random makes smaller
+    than it is, and a ruling is worth what it is without a judge: the variance p (1 - p) of a share p. At most the answers to
+    a sample are all right or all wrong: p (1 - p) over the samples. With rulings the first is what pairs of ruled answers to one sample
+    share, and the second what rulings left: the squared half-width over t^2, less the first, times their number.
     """
     found = []
     for row in rows:
@@ -70,19 +77,28 @@ def rectifiable(rows: Iterable[Row], answers: Sequence[Answer]) -> list[Rectifia
 
 
 def _rectifiable(row: Row, n_answers: int) -> Rectifiable:
-    of_samples, of_a_ruling, n = row["variance"], row["accuracy"] * (1 - row["accuracy"]), row["n_ruled"] or 0
-    is_known = row["half_width"] is not None and LEAST_RULED <= n < n_answers
-    if is_known:
-        found = (row["half_width"] / t_quantile(n - 1)) ** 2 - of_samples
-        of_a_ruling = max(found / (1 / n - 1 / n_answers), 1 / n)  # one error in n may have been missed
+    right, n = row["accuracy"], row["n_ruled"] or 0
+    of_samples, most, of_a_ruling = row["variance"], right * (1 - right) / row["n_samples"], right * (1 - right)
+    if row["half_width"] is not None and n >= LEAST_RULED:
+        left = (row["half_width"] / t_quantile(n - 1)) ** 2
+        if n >= n_answers:
+            of_samples = left
+        elif row["share_both_right"] is not None:
+            shared = (row["share_both_right"] - row["share_right"] ** 2) / row["n_samples"]
+            of_samples = max(of_samples, shared)
+        of_samples = most = min(of_samples, left)
+        if n < n_answers:
+            of_a_ruling = max(
+                (left - of_samples) / (1 / n - 1 / n_answers), 1 / n
+            )  # an error in n may have been missed
     return Rectifiable(
         task_id=row["task_id"],
         model_id=row["model_id"],
         judge=row["judge"],
         n_answers=n_answers,
         of_samples=of_samples,
+        of_samples_most=max(most, of_samples),
         of_a_ruling=of_a_ruling,
-        is_known=is_known,
     )
 
 
@@ -106,18 +122,19 @@ def promise(judged: Sequence[Rectifiable], answers: Sequence[Answer], items: Col
     """Returns the widest interval of a task once people have ruled on these items too; None without a judge."""
     ruled = [answer for answer in answers if answer.is_ruled or answer.item in items]
     found = [
-        (each.half_width(sum(_is_of(answer, each.task_id, each.model_id) for answer in ruled)), place)
+        (each.half_width(n), each.half_width(n, at_most=True), place)
         for place, each in enumerate(judged)
+        for n in [sum(_is_of(answer, each.task_id, each.model_id) for answer in ruled)]
     ]
     if not found:
         return None
-    half_width, place = max(found)
+    half_width, most, place = max(found)
     widest = judged[place]
     return Promise(
         task_id=widest.task_id,
         model_id=widest.model_id,
         judge=widest.judge,
         half_width=half_width,
+        half_width_most=most,
         least_half_width=widest.half_width(widest.n_answers),
-        is_known=widest.is_known,
     )

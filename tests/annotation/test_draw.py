@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 
 from flows.annotation.draw import Answer, Stratum, allocate, answers_of, draw, of_questions
-from udfs.raters.verdict_groups import JUDGES_DISAGREE, RIGHT, RULE_AND_JUDGE, WRONG
+from udfs.raters.verdict_groups import JUDGE_RIGHT, JUDGES_DISAGREE, RIGHT, WRONG
 
-PASSES = {RIGHT: 1.0, WRONG: 0.0, RULE_AND_JUDGE: 1.0, JUDGES_DISAGREE: 0.5}
+PASSES = {RIGHT: 1.0, WRONG: 0.0, JUDGE_RIGHT: 1.0, JUDGES_DISAGREE: 0.5}
 
 
 def stratum(group: str, is_in_format: bool = True, task: str = "t") -> Stratum:
@@ -52,13 +52,13 @@ def test_a_format_takes_by_its_answers_and_by_how_open_they_are() -> None:
 
 
 def test_a_sheet_holds_no_more_than_there_is() -> None:
-    of = answers((stratum(RULE_AND_JUDGE), 1), (stratum(WRONG), 2))
-    assert drawn(of, 100) == {stratum(RULE_AND_JUDGE): 1, stratum(WRONG): 2}
+    of = answers((stratum(JUDGE_RIGHT), 1), (stratum(WRONG), 2))
+    assert drawn(of, 100) == {stratum(JUDGE_RIGHT): 1, stratum(WRONG): 2}
     assert draw(of, 0, 42) == []
 
 
 def test_the_draw_is_the_same_every_time_and_another_with_another_seed() -> None:
-    of = answers((stratum(RULE_AND_JUDGE), 50), (stratum(RIGHT), 50))
+    of = answers((stratum(JUDGE_RIGHT), 50), (stratum(RIGHT), 50))
     assert draw(of, 20, 42) == draw(of[::-1], 20, 42)
     assert set(draw(of, 20, 42)) != set(draw(of, 20, 43))
 
@@ -108,9 +108,9 @@ def test_what_people_ruled_on_counts_and_is_not_asked_again() -> None:
 
 
 def test_the_order_tells_nothing_of_the_strata() -> None:
-    of = answers((stratum(RULE_AND_JUDGE), 20), (stratum(RIGHT), 1000))
+    of = answers((stratum(JUDGE_RIGHT), 20), (stratum(RIGHT), 1000))
     by_item = {answer.item: answer.stratum for answer in of}
-    places = [place for place, item in enumerate(draw(of, 40, 42)) if by_item[item] == stratum(RULE_AND_JUDGE)]
+    places = [place for place, item in enumerate(draw(of, 40, 42)) if by_item[item] == stratum(JUDGE_RIGHT)]
     # the mean place of 20 drawn from 0..39: 19.5, with a standard error of sqrt(20 x 41 / 12 / 20) = 1.85
     assert len(places) == 20
     assert abs(sum(places) / 20 - 19.5) < 3 * 1.85
@@ -140,7 +140,7 @@ def test_rows_become_answers() -> None:
     by_rule = row | {"judge_wrong": False}
     of = answers_of([row, row | {"judge_right": True}, by_rule])
     assert [answer.stratum.name for answer in of] == [
-        "rule and judge disagree, out of format", "judges disagree, out of format", "all say right, out of format",
+        "judge says wrong, rule does not, out of format", "judges disagree, out of format", "all say right, out of format",
     ]  # fmt: skip
     # without a judge it is the rule that passes an answer
     assert [answer.passes for answer in of] == [0, 0.5, 1]

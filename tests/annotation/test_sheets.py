@@ -215,7 +215,7 @@ def test_a_row_is_a_distinct_answer_that_can_be_ruled_on(unchanged: Settings, tm
     lines = lines_of_sheet(written)
     assert lines[0].endswith(f"sheet.csv: 4 of the 4 distinct answers of run {RUN}")
     assert lines[1:] == [
-        "  1 of 1  rule and judge disagree, in format", "  1 of 1  rule unscored, in format",
+        "  1 of 1  judge says wrong, rule does not, in format", "  1 of 1  unscored, in format",
         "  1 of 1  all say right, in format", "  1 of 1  all say wrong, in format",
     ]  # fmt: skip
     assert encoded(written)["strata"][f"{WRONG}, in format"] == {"n_rows": 1, "n_answers": 1}
@@ -261,12 +261,12 @@ def test_a_width_writes_what_it_needs(tmp_path: Path) -> None:
     publish(Warehouse(settings.warehouse))
     written = write_sheet(settings, None, tmp_path / "sheet.csv", width=0.3)
     (promised,) = written.promises
-    assert (promised.task_id, promised.model_id, promised.judge, promised.is_known) == ("t", "m", "judge:j", False)
+    assert (promised.task_id, promised.model_id, promised.judge) == ("t", "m", "judge:j")
     assert 10 <= written.n_rows == len(read(tmp_path / "sheet.csv")) < 20
     assert promised.least_half_width < promised.half_width <= 0.3
     assert lines_of_sheet(written)[1] == (
-        f"  t: m by judge:j: accuracy_rectified within {promised.half_width:.3f} or less, even if the judge told nothing, once "
-        f"these are ruled on (at best {promised.least_half_width:.3f}, with all answers ruled on)"
+        "  t: m by judge:j: once these are ruled on, accuracy_rectified is known within about "
+        f"{promised.half_width:.3f} (about {promised.least_half_width:.3f} with all answers ruled on)"
     )
     with pytest.raises(
         UsageError, match=r"--width 0\.1: with all 20 answers of m to t ruled on, its samples alone leave 0\.2"

@@ -17,8 +17,8 @@ from udfs.templates.prediction_powered import rectified_accuracy
 
 def row(**changes: Any) -> dict[str, Any]:
     """A row of widths.sql: accuracy .6 of 200 samples, on which nobody ruled."""
-    own = {"task_id": "t", "model_id": "m", "judge": "judge:j", "accuracy": 0.6, "variance": 0.0004}
-    return own | {"n_ruled": 0, "half_width": None} | changes
+    own = {"task_id": "t", "model_id": "m", "judge": "judge:j", "accuracy": 0.6, "variance": 0.0004, "n_samples": 200}
+    return own | {"n_ruled": 0, "half_width": None, "share_right": None, "share_both_right": None} | changes
 
 
 def answers(n: int, models: tuple[str, ...] = ("m",), *, ruled: int = 0) -> list[Answer]:
@@ -39,11 +39,13 @@ def test_few_samples_are_never_rectified() -> None:
 
 def test_without_rulings_the_judge_tells_nothing() -> None:
     judged = of_row(row(), answers(2400))
-    assert (judged.n_answers, judged.is_known) == (2400, False)
+    assert judged.n_answers == 2400
     # 1.9842 sqrt(.0004 + .24 (1/100 - 1/2400))
     assert judged.half_width(100) == pytest.approx(1.98422 * math.sqrt(0.0004 + 0.24 * (1 / 100 - 1 / 2400)), rel=1e-4)
     assert judged.half_width(5000) == judged.half_width(2400) == pytest.approx(1.961 * 0.02, rel=1e-3)
     assert judged.half_width(9) == math.inf
+    # all answers to a sample may be alike, which a judge that errs at random does not show
+    assert judged.half_width(2400, at_most=True) == pytest.approx(1.961 * math.sqrt(0.24 / 200), rel=1e-3)
 
 
 def test_the_least_rulings_reach_the_width_and_one_less_does_not() -> None:
@@ -58,9 +60,12 @@ def test_the_least_rulings_reach_the_width_and_one_less_does_not() -> None:
 def test_rulings_show_how_much_a_ruling_tells() -> None:
     half_width = 1.98422 * math.sqrt(0.0004 + 0.06 * (1 / 100 - 1 / 2400))
     judged = of_row(row(n_ruled=100, half_width=half_width), answers(2400, ruled=100))
-    assert judged.is_known
     assert judged.of_a_ruling == pytest.approx(0.06, rel=1e-3)
     assert judged.half_width(100) == pytest.approx(half_width)
+    assert judged.half_width(200, at_most=True) == judged.half_width(200)
+    # of answers of which .6 are right, two to one sample are both right in .5: a variance of .14 over samples
+    alike = row(n_ruled=100, half_width=half_width, share_right=0.6, share_both_right=0.5)
+    assert of_row(alike, answers(2400)).of_samples == pytest.approx(0.14 / 200)
     # no error in 100 rulings is no proof that there is none
     assert of_row(row(n_ruled=100, half_width=0.03), answers(2400)).of_a_ruling == pytest.approx(1 / 100)
 

@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-JUDGES_DISAGREE, RULE_AND_JUDGE, RULES_DISAGREE = "judges disagree", "rule and judge disagree", "rules disagree"
-UNSCORED, RIGHT, WRONG = "rule unscored", "all say right", "all say wrong"
-GROUPS = (RULE_AND_JUDGE, JUDGES_DISAGREE, RULES_DISAGREE, UNSCORED, RIGHT, WRONG)
+JUDGES_DISAGREE, RULES_DISAGREE = "judges disagree", "rules disagree"
+JUDGE_RIGHT, JUDGE_WRONG = "judge says right, rule does not", "judge says wrong, rule does not"
+UNSCORED_RIGHT, UNSCORED_WRONG, UNSCORED = (
+    "rule unscored, judge says right",
+    "rule unscored, judge says wrong",
+    "unscored",
+)
+RIGHT, WRONG = "all say right", "all say wrong"
+GROUPS = (
+    JUDGE_RIGHT, JUDGE_WRONG, JUDGES_DISAGREE, RULES_DISAGREE, UNSCORED_RIGHT, UNSCORED_WRONG, UNSCORED, RIGHT, WRONG,
+)  # fmt: skip
 
 
 def verdict_groups(
@@ -19,7 +27,7 @@ def verdict_groups(
 ) -> list[str]:
     """Returns the group of each answer, one of GROUPS.
 
-    Judges who differ among themselves come first, then judges of one mind against a rule.
+    Judges who differ among themselves come first, then judges of one mind against a rule, each way apart.
 
     Args:
         rule_right: shape (n,), whether any rule holds the answer to be right.
@@ -29,16 +37,21 @@ def verdict_groups(
         is_unscored: shape (n,), whether a rule could not score it, or there is none.
     """
     is_judged, is_ruled = judge_right | judge_wrong, rule_right | rule_wrong
-    is_right, is_wrong = rule_right | judge_right, rule_wrong | judge_wrong
+    is_unread = ~is_ruled & (is_unscored | ~is_judged)
     groups = np.select(
         [
             judge_right & judge_wrong,
-            is_right & is_wrong & is_judged,
-            is_right & is_wrong,
-            ~is_ruled & (is_unscored | ~is_judged),
-            is_right,
+            judge_right & rule_wrong,
+            judge_wrong & rule_right,
+            rule_right & rule_wrong,
+            is_unread & judge_right,
+            is_unread & judge_wrong,
+            is_unread,
+            rule_right | judge_right,
         ],
-        [JUDGES_DISAGREE, RULE_AND_JUDGE, RULES_DISAGREE, UNSCORED, RIGHT],
+        [
+            JUDGES_DISAGREE, JUDGE_RIGHT, JUDGE_WRONG, RULES_DISAGREE, UNSCORED_RIGHT, UNSCORED_WRONG, UNSCORED, RIGHT,
+        ],
         WRONG,
-    )
+    )  # fmt: skip
     return [str(group) for group in groups]

@@ -7,11 +7,14 @@ import pytest
 
 from udfs.raters.verdict_groups import (
     GROUPS,
+    JUDGE_RIGHT,
+    JUDGE_WRONG,
     JUDGES_DISAGREE,
     RIGHT,
-    RULE_AND_JUDGE,
     RULES_DISAGREE,
     UNSCORED,
+    UNSCORED_RIGHT,
+    UNSCORED_WRONG,
     WRONG,
     verdict_groups,
 )
@@ -20,12 +23,13 @@ from udfs.raters.verdict_groups import (
 @pytest.mark.parametrize(
     ("rules", "judges", "is_unscored", "group"),
     [
-        ([True], [False], False, RULE_AND_JUDGE),
-        ([True, False], [True], False, RULE_AND_JUDGE),
+        ([True], [False], False, JUDGE_WRONG),
+        ([True, False], [True], False, JUDGE_RIGHT),
         ([True], [True, False], False, JUDGES_DISAGREE),
         ([], [True, False], True, JUDGES_DISAGREE),
         ([True, False], [], False, RULES_DISAGREE),
-        ([], [True], True, UNSCORED),
+        ([], [True], True, UNSCORED_RIGHT),
+        ([], [False], True, UNSCORED_WRONG),
         ([], [], True, UNSCORED),
         ([], [], False, UNSCORED),  # a share of words without a threshold rules nothing
         ([], [True], False, RIGHT),  # and leaves the ruling to the judges
