@@ -121,14 +121,21 @@ def draw(answers: Sequence[Answer], n: int, seed: int, *, more: bool = False) ->
         answers: those of a run.
         n: how many people will have ruled on.
         seed: of the draw.
-        more: whether those that people ruled on are left out, and count as drawn.
+        more: whether those that people ruled on are left out, and count as drawn: the strata that lack most are filled.
     """
+    ruled = {answer.item for answer in answers if more and answer.is_ruled}
+    wanted = allocate(answers, n)
+    if more:
+        known = Counter(answer.stratum for answer in answers if answer.is_ruled)
+        lacking = {
+            stratum: n_wanted - known[stratum] for stratum, n_wanted in wanted.items() if n_wanted > known[stratum]
+        }
+        n_more = min(max(0, n - len(ruled)), sum(lacking.values()))
+        wanted = _rounded(_filled(lacking, lacking, n_more), lacking, n_more)
     drawn = []
-    for stratum, n_wanted in allocate(answers, n).items():
-        own = [answer for answer in answers if answer.stratum == stratum]
-        ruled = {answer.item for answer in own if more and answer.is_ruled}
-        places = [item for _, _, item in sorted(_places(own, seed)) if item not in ruled]
-        drawn += places[: max(0, n_wanted - len(ruled))]
+    for stratum, n_wanted in wanted.items():
+        places = sorted(_places([answer for answer in answers if answer.stratum == stratum], seed))
+        drawn += [item for _, _, item in places if item not in ruled][:n_wanted]
     return shuffled(drawn, seed)
 
 

@@ -63,10 +63,11 @@ class Promise:
 def rectifiable(rows: Iterable[Row], answers: Sequence[Answer]) -> list[Rectifiable]:
     """Returns what is known of rows of `widths.sql` whose model answered LEAST_RULED samples or more, with the run's answers.
 
-    Without rulings the variance over samples is that of the judged accuracies, which a judge that errs at random makes smaller
-    than it is, and a ruling is worth what it is without a judge: the variance p (1 - p) of a share p. At most the answers to
-    a sample are all right or all wrong: p (1 - p) over the samples. With rulings the first is what pairs of ruled answers to one sample
-    share, and the second what rulings left: the squared half-width over t^2, less the first, times their number.
+    Without rulings the variance over samples is that of the judged accuracies, which a judge that errs at random makes
+    smaller than it is, and a ruling is worth what it is without a judge: the variance p (1 - p) of a share p. At most the
+    answers to a sample are all right or all wrong: p (1 - p) over the samples. With rulings the first is what pairs of
+    ruled answers to one sample share, and the second what rulings left: the squared half-width over t^2, less the first,
+    times their number.
     """
     found = []
     for row in rows:
