@@ -1,12 +1,17 @@
 -- Accuracy over templates, mean and standard deviation (ddof 1), under the rule and under each judge in each audit's newest run:
--- a row a task, scoring method and model, with how alike the templates rank all models. Audits of one benchmark each make the
--- same rows as one audit of all.
+-- a row a task, scoring method and model, with what people would say of a judge's answers where they ruled on some
+-- (accuracy_rectified), and how alike the templates rank all models. Audits of one benchmark each make the same rows as one audit
+-- of all.
 with newest as (
     select
         audit_run_id,
         audit_id
     from {{ ref('dim_nights') }}
     where is_newest
+),
+
+spreads as (
+    select * from {{ ref('fct_scoring_sensitivity') }}
 ),
 
 rankings as (
@@ -24,6 +29,10 @@ select
     found.accuracy_std_corrected,
     found.accuracy_std_corrected_low,
     found.accuracy_std_corrected_high,
+    spreads.accuracy_rectified,
+    spreads.accuracy_rectified_low,
+    spreads.accuracy_rectified_high,
+    spreads.n_ruled,
     found.rule,
     found.mean_difference,
     found.std_difference,
@@ -38,6 +47,7 @@ select
     newest.audit_id
 from {{ ref('rpt_scoring_across_tasks') }} as found
 inner join newest using (audit_run_id)
+left join spreads using (audit_run_id, task_id, scoring_method, model_id)
 left join rankings using (audit_run_id, task_id, scoring_method)
 where found.accuracy_mean is not null
 order by

@@ -31,6 +31,7 @@ from udfs.sql import comparison, designs, measures, nights, pairs, raters, readi
 from udfs.sql.columns import Column, doubles_struct, row_type
 from udfs.sql.retired import RETIRED_RUNS
 from udfs.stability.prompt_stability import StabilityRow
+from udfs.templates.prediction_powered import RectifiedAccuracy
 from udfs.templates.rankings import CorrectedRanking, RankingConsistency
 from udfs.templates.rule_against_judge import RuleAgainstJudge
 from udfs.templates.spread import Spread
@@ -165,9 +166,14 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         ["BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT", "INTEGER", "BOOLEAN"],
         doubles_struct(Spread._fields),
     ),
+    "rectified_accuracy": (
+        templates.rectified_accuracy,
+        [*["BIGINT[]"] * 2, *["DOUBLE[]"] * 5, "BIGINT", "INTEGER"],
+        doubles_struct(RectifiedAccuracy._fields),
+    ),
     "rule_against_judge": (
         templates.spread_of_rule_and_judge,
-        [*["BIGINT[]"] * 2, *["DOUBLE[]"] * 3, "DOUBLE", "BIGINT", "INTEGER"],
+        [*["BIGINT[]"] * 2, *["DOUBLE[]"] * 6, "BIGINT", "INTEGER"],
         doubles_struct(RuleAgainstJudge._fields),
     ),
     "ranking_consistency": (
@@ -185,7 +191,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         ["BIGINT[]", "BIGINT[]", "BIGINT[]"],
         doubles_struct(Agreement._fields),
     ),
-    "youden_index": (raters.youden_index, ["BOOLEAN[]", "BOOLEAN[]", "DOUBLE[]"], "DOUBLE"),
+    "verdict_group": (raters.verdict_group, ["BOOLEAN"] * 5, "VARCHAR"),
     # two runs
     "compare_answers": (
         comparison.compare_answers,

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import math
+
 from flows.annotation.take_sheet import TakenSheet
+from flows.annotation.width import Promise
 from flows.annotation.write_sheet import Sheet
 from flows.display.figures import number
 from flows.display.progress import visible
 
 
 def lines_of_sheet(sheet: Sheet) -> list[str]:
-    """Returns the lines about a sheet that was written, one a stratum after the first."""
+    """Returns the lines about a sheet that was written: its rows, what they will tell of each task, and its strata."""
     head = f"{sheet.path}: {sheet.n_rows} of the {sheet.n_answers} distinct answers of run {sheet.audit_run_id}"
-    return [head, *(f"  {each.n_rows} of {each.n_answers}  {name}" for name, each in sheet.strata.items())]
+    if sheet.n_ruled:
+        head += f", {sheet.n_ruled} of which people ruled on"
+    strata = [f"  {each.n_rows} of {each.n_answers}  {name}" for name, each in sheet.strata.items()]
+    return [head, *map(_promised, sheet.promises), *strata]
+
+
+def _promised(promise: Promise) -> str:
+    who = visible(f"{promise.task_id}: {promise.model_id} by {promise.judge}")
+    least = f"about {number(promise.least_half_width)} with all answers ruled on"
+    if math.isinf(promise.half_width):
+        return f"  {who}: these are too few to rectify its accuracy ({least})"
+    most = "" if promise.half_width_most <= promise.half_width else f", {number(promise.half_width_most)} at most"
+    within = f"accuracy_rectified is known within about {number(promise.half_width)}{most}"
+    return f"  {who}: once these are ruled on, {within} ({least})"
 
 
 def lines_of_taken(taken: TakenSheet) -> list[str]:

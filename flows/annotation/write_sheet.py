@@ -1,32 +1,32 @@
-"""Writes a sheet for people to rule on answers: sampled by disagreement, blinded, safe to open in a spreadsheet."""
+"""Writes a sheet for people to rule on answers: drawn by strata, blinded, safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flows.annotation.draw import Answer, answers_of, draw, of_questions, shuffled
+from flows.annotation.width import Promise, Rectifiable, promise, rectifiable, rulings_of_task
 from flows.display.spreadsheet import CsvRows, cell_of
 from flows.settings import Settings
-from flows.system.keys import content_id
 from flows.warehouse import Warehouse
 from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
+from udfs.raters.verdict_groups import GROUPS
 
 COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_match", "reason")
-JUDGES_DISAGREE, RULE_AND_JUDGE, RULES_DISAGREE = "judges disagree", "rule and judge disagree", "rules disagree"
-UNSCORED, RIGHT, WRONG = "rule unscored", "all say right", "all say wrong"
-STRATA = (RULE_AND_JUDGE, JUDGES_DISAGREE, RULES_DISAGREE, UNSCORED, RIGHT, WRONG)  # in the order they are filled from
 TASKS = "select task_id from marts.dim_tasks where audit_run_id = $run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stratum:
-    """The number of a stratum's distinct answers in a run, and of those that stand in the sheet."""
+class StratumCounts:
+    """The number of a stratum's distinct answers in a run, and of those that stand in the sheet: an answer's chance to do so."""
 
     n_rows: int
     n_answers: int
@@ -40,23 +40,26 @@ class Sheet:
     path: Path
     n_rows: int
     n_answers: int
-    strata: Mapping[str, Stratum]
+    n_ruled: int
+    strata: Mapping[str, StratumCounts]
+    promises: tuple[Promise, ...]
 
 
 def write_sheet(  # noqa: PLR0913 - one option each
-    settings: Settings, run: str | None, path: Path, *, n: int = 100, questions: int | None = None, seed: int = 42,
-    task: str | None = None, force: bool = False,
+    settings: Settings, run: str | None, path: Path, *, n: int = 100, questions: int | None = None,
+    width: float | None = None, seed: int = 42, task: str | None = None, force: bool = False,
 ) -> Sheet:  # fmt: skip
-    """Writes n distinct answers of a published run (the newest) for people to rule on, equally many of every stratum.
+    """Writes n distinct answers of a published run (the newest) for people to rule on, drawn by strata (`draw`).
 
-    With `questions` it writes every distinct answer to so many questions of each task instead, under whichever template it
-    was given: Hua et al. (2025) had people rule on fifty.
+    With `width` it writes as many as are still needed for rectified accuracies to be known within so much, both ways, for every
+    model and judge of each task, and leaves out what people ruled on. With `questions` it writes every distinct answer to so
+    many questions of each task instead, under whichever template it was given: Hua et al. (2025) had people rule on fifty.
 
     Nothing in it tells model, template, rule or judge; `item` is a hash. Blank and quarantined answers and samples
     without a key are left out. The same run, n or questions, seed and task give the same bytes. Cells that a spreadsheet
     would take for a formula begin with an apostrophe, control characters are written out, of a longer text than a cell
-    holds the middle is left out. Raises UsageError for a file that is there (unless `force`), that is no .csv, or an
-    unknown task.
+    holds the middle is left out. Raises UsageError for a file that is there (unless `force`), that is no .csv, an unknown
+    task, and a width that no rulings reach or that those there are reach already.
     """
     if path.suffix.lower() != ".csv":
         msg = f"--sheet {path}: a .csv file is written"
@@ -72,72 +75,70 @@ def write_sheet(  # noqa: PLR0913 - one option each
         msg = f"--task {task}: run {audit_run_id} has no such task{nearest(task, tasks)}"
         raise UsageError(msg)
     chosen = tasks if task is None else [task]
-    answers = published.read(sql("annotation", "answers"), run=audit_run_id, tasks=chosen)
+    answers = answers_of(published.read(sql("annotation", "answers"), run=audit_run_id, tasks=chosen))
     if not answers:
         msg = f"run {audit_run_id} has no answer to rule on: all are blank, quarantined or of samples without a key"
         raise DataError(msg)
-    strata = {row["item"]: stratum_of(row["rules"] or (), row["judges"] or (), row["is_unscored"]) for row in answers}
-    items = choose(strata, n, seed) if questions is None else of_questions(answers, questions, seed)
+    judged = rectifiable(published.read(sql("annotation", "widths"), run=audit_run_id, tasks=chosen), answers)
+    if width is not None:
+        items = shuffled(list(_for_width(answers, judged, width, seed)), seed)
+        if not items:
+            n_ruled = sum(answer.is_ruled for answer in answers)
+            msg = f"--width {width:g}: the {n_ruled} answers that people ruled on are enough; nothing is left to write"
+            raise UsageError(msg)
+    else:
+        items = draw(answers, n, seed) if questions is None else of_questions(answers, questions, seed)
     texts = {row["item"]: row for row in published.read(sql("annotation", "texts"), run=audit_run_id, items=items)}
     _write(path, [sheet_row(texts[item]) for item in items], force=force)
-    n_answers, n_rows = Counter(strata.values()), Counter(strata[item] for item in items)
-    counts = {name: Stratum(n_rows=n_rows[name], n_answers=n_answers[name]) for name in STRATA if n_answers[name]}
-    return Sheet(audit_run_id=audit_run_id, path=path, n_rows=len(items), n_answers=len(answers), strata=counts)
+    return Sheet(
+        audit_run_id=audit_run_id,
+        path=path,
+        n_rows=len(items),
+        n_answers=len(answers),
+        n_ruled=sum(answer.is_ruled for answer in answers),
+        strata=_counts(answers, set(items)),
+        promises=tuple(_promises(answers, judged, set(items))),
+    )
 
 
-def stratum_of(rules: Iterable[bool], judges: Iterable[bool], is_unscored: bool) -> str:  # noqa: FBT001
-    """Returns the stratum of an answer by the verdicts of rules and of judges on it, and whether a rule could not score it.
-
-    Judges who differ among themselves come first, then judges of one mind against a rule.
-    """
-    by_rules, by_judges = set(rules), set(judges)
-    if len(by_judges) > 1:
-        return JUDGES_DISAGREE
-    if len(by_rules | by_judges) > 1:
-        return RULE_AND_JUDGE if by_judges else RULES_DISAGREE
-    if not by_rules and (is_unscored or not by_judges):
-        return UNSCORED
-    return RIGHT if True in by_rules | by_judges else WRONG
-
-
-def choose(strata: Mapping[str, str], n: int, seed: int) -> list[str]:
-    """Returns n items of a mapping of item to stratum, or all: equally many a stratum, shuffled.
-
-    What does not divide evenly, and what a stratum lacks, is taken from the others in the order of STRATA. Within a
-    stratum the smallest seeded hashes are taken, so that further answers disturb few; another hash shuffles.
-    """
-    ranked = {name: sorted(item for item in strata if strata[item] == name) for name in STRATA}
-    ranked = {
-        name: sorted(items, key=lambda item: _rank("take", seed, item)) for name, items in ranked.items() if items
-    }
-    share, over = divmod(n, len(ranked))
-    taken = {name: items[: share + (place < over)] for place, (name, items) in enumerate(ranked.items())}
-    lacking = n - sum(len(items) for items in taken.values())
-    for name, items in ranked.items():
-        more = items[len(taken[name]) :][:lacking]
-        taken[name] += more
-        lacking -= len(more)
-    return sorted((item for items in taken.values() for item in items), key=lambda item: _rank("shuffle", seed, item))
+def _for_width(answers: Sequence[Answer], judged: Sequence[Rectifiable], width: float, seed: int) -> Iterator[str]:
+    """The items of each task that are still to be ruled on; raises UsageError where no rulings are enough, or none is judged."""
+    if not judged:
+        msg = f"--width {width:g}: no judge ruled on ten samples or more, so nothing is rectified; --answers takes a number"
+        raise UsageError(msg)
+    for task_id, of_task in _by_task(answers, judged):
+        own = [answer for answer in answers if answer.stratum.task_id == task_id]
+        n = rulings_of_task(of_task, own, width)
+        if n is None:
+            widest = max(of_task, key=lambda each: each.half_width(each.n_answers))
+            least = math.ceil(widest.half_width(widest.n_answers) * 1000) / 1000
+            msg = (
+                f"--width {width:g}: with all {widest.n_answers} answers of {widest.model_id} to {task_id} ruled on, its samples "
+                f"alone leave {least:.3f}; --width {least:.3f} or more can be reached"
+            )
+            raise UsageError(msg)
+        yield from draw(own, n, seed, more=True)
 
 
-def of_questions(answers: Sequence[Mapping[str, Any]], n: int, seed: int) -> list[str]:
-    """Returns the items of every answer to n questions of each task, or to all, shuffled; rows of `answers.sql`.
-
-    The questions are those with the smallest seeded hashes, so that a larger n keeps those of a smaller one.
-    """
-    asked: dict[str, set[str]] = {}
-    for row in answers:
-        asked.setdefault(row["task_id"], set()).add(row["sample_id"])
-    chosen: set[tuple[str, str]] = set()
-    for task_id, samples in asked.items():
-        ranks = {sample_id: _rank("question", seed, f"{task_id} {sample_id}") for sample_id in samples}
-        chosen |= {(task_id, sample_id) for sample_id in sorted(ranks, key=ranks.__getitem__)[:n]}
-    items = [row["item"] for row in answers if (row["task_id"], row["sample_id"]) in chosen]
-    return sorted(items, key=lambda item: _rank("shuffle", seed, item))
+def _promises(answers: Sequence[Answer], judged: Sequence[Rectifiable], items: Collection[str]) -> Iterator[Promise]:
+    for task_id, of_task in _by_task(answers, judged):
+        own = [answer for answer in answers if answer.stratum.task_id == task_id]
+        if (found := promise(of_task, own, items)) is not None:
+            yield found
 
 
-def _rank(what: str, seed: int, item: str) -> str:
-    return content_id("annotate", what, str(seed), item)
+def _by_task(answers: Sequence[Answer], judged: Sequence[Rectifiable]) -> Iterator[tuple[str, list[Rectifiable]]]:
+    for task_id in dict.fromkeys(answer.stratum.task_id for answer in answers):
+        if of_task := [each for each in judged if each.task_id == task_id]:
+            yield task_id, of_task
+
+
+def _counts(answers: Sequence[Answer], items: Collection[str]) -> dict[str, StratumCounts]:
+    """Counts by the strata's words, tasks together."""
+    named = sorted(answers, key=lambda answer: (GROUPS.index(answer.stratum.group), not answer.stratum.is_in_format))
+    n_answers = Counter(answer.stratum.name for answer in named)
+    n_rows = Counter(answer.stratum.name for answer in named if answer.item in items)
+    return {name: StratumCounts(n_rows=n_rows[name], n_answers=n) for name, n in n_answers.items()}
 
 
 def sheet_row(text: Mapping[str, Any]) -> dict[str, str]:

@@ -198,6 +198,15 @@ def annotate(
             min=1, envvar="PROMPTAUDIT_QUESTIONS", help="--sheet: all answers to so many questions of a task instead."
         ),
     ] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001,
+            max=0.5,
+            envvar="PROMPTAUDIT_WIDTH",
+            help="--sheet: as many answers as rectified accuracies need to be known within so much, both ways.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="--sheet: seed of the sample.")] = 42,
     task: Annotated[
         str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="--sheet: answers to one task; default: to all.")
@@ -213,13 +222,15 @@ def annotate(
     from flows.annotation.write_sheet import write_sheet
 
     settings = state.settings()
-    if answers is not None and questions is not None:
-        msg = "--answers and --questions choose in two ways: give one of them"
+    given = {"--answers": answers, "--questions": questions, "--width": width}
+    if len(ways := [name for name, value in given.items() if value is not None]) > 1:
+        msg = f"{' and '.join(ways)} choose in {'two' if len(ways) == 2 else 'three'} ways: give one of them"  # noqa: PLR2004
         raise UsageError(msg)
     if sheet is not None and take is None:
         written = write_sheet(
-            settings, audit_run_id, sheet, n=answers or 100, questions=questions, seed=seed, task=task, force=force
-        )
+            settings, audit_run_id, sheet, n=answers or 100, questions=questions, width=width, seed=seed, task=task,
+            force=force,
+        )  # fmt: skip
         show(written, "\n".join(lines_of_sheet(written)))
     elif take is not None and sheet is None:
         taken = take_sheet(settings, audit_run_id, take, annotator, state.progress())

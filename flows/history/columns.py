@@ -14,6 +14,7 @@ SCORING = "marts.fct_scoring_sensitivity"
 # of each scoring method: the measure's name before the colon, its columns
 BY_METHOD = {
     "accuracy": ("accuracy_mean", "null", "null"),
+    "accuracy_rectified": ("accuracy_rectified", "accuracy_rectified_low", "accuracy_rectified_high"),
     "accuracy_std": ("accuracy_std_corrected", "accuracy_std_corrected_low", "accuracy_std_corrected_high"),
 }
 COUNTS = ("n_samples", "n_samples_planned", "n_variants", "n_variants_quarantined", "n_repetitions", "measure_version")

@@ -1,10 +1,9 @@
-"""Sheets tell nothing but the answer, are drawn by strata and the same every time; bad rulings land nothing at all."""
+"""Sheets tell nothing but the answer and are the same every time; bad rulings land nothing at all."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,108 +13,20 @@ import pytest
 
 from flows.annotation.take_sheet import read_rulings, take_sheet
 from flows.annotation.terminal import lines_of_sheet, lines_of_taken
-from flows.annotation.write_sheet import (
-    COLUMNS,
-    JUDGES_DISAGREE,
-    RIGHT,
-    RULE_AND_JUDGE,
-    RULES_DISAGREE,
-    UNSCORED,
-    WRONG,
-    Stratum,
-    cell_of,
-    choose,
-    of_questions,
-    sheet_row,
-    stratum_of,
-    write_sheet,
-)
+from flows.annotation.write_sheet import COLUMNS, sheet_row, write_sheet
 from flows.display.encode import encoded
 from flows.display.progress import Progress
+from flows.display.spreadsheet import cell_of
 from flows.marts.publish import publish
 from flows.settings import Settings
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
 from flows.warehouse.sql import sql
 from models_registry.errors import DataError, PromptauditError, UsageError
+from udfs.raters.verdict_groups import WRONG
 
 RUN, OTHER_RUN = "a" * 32, "b" * 32
 QUIET = Progress(quiet=True)
-
-
-# ---------------------------------------------------------------- strata
-@pytest.mark.parametrize(
-    ("rules", "judges", "is_unscored", "stratum"),
-    [
-        ([True], [False], False, RULE_AND_JUDGE),
-        ([True, False], [True], False, RULE_AND_JUDGE),
-        ([True], [True, False], False, JUDGES_DISAGREE),
-        ([], [True, False], True, JUDGES_DISAGREE),
-        ([True, False], [], False, RULES_DISAGREE),
-        ([], [True], True, UNSCORED),
-        ([], [], True, UNSCORED),
-        ([], [], False, UNSCORED),  # a share of words without a threshold rules nothing
-        ([], [True], False, RIGHT),  # and leaves the ruling to the judges
-        ([True], [], False, RIGHT),
-        ([True], [True], True, RIGHT),  # one rule of two could not score it
-        ([False], [False], False, WRONG),
-        ([False], [], False, WRONG),
-    ],
-)
-def test_strata(rules: list[bool], judges: list[bool], is_unscored: bool, stratum: str) -> None:
-    assert stratum_of(rules, judges, is_unscored) == stratum
-
-
-def strata(**counts: int) -> dict[str, str]:
-    names = {"both": RULE_AND_JUDGE, "judges": JUDGES_DISAGREE, "right": RIGHT, "wrong": WRONG}
-    return {f"{name}-{place}": names[name] for name, count in counts.items() for place in range(count)}
-
-
-def drawn(of: dict[str, str], n: int, seed: int = 42) -> Counter[str]:
-    return Counter(of[item] for item in choose(of, n, seed))
-
-
-def test_every_stratum_gives_as_many() -> None:
-    # 12 among three strata that are there: 4 each
-    assert drawn(strata(both=50, right=50, wrong=50), 12) == {RULE_AND_JUDGE: 4, RIGHT: 4, WRONG: 4}
-
-
-def test_what_does_not_divide_goes_to_the_first() -> None:
-    # 11 = 3 × 3 + 2
-    assert drawn(strata(both=50, right=50, wrong=50), 11) == {RULE_AND_JUDGE: 4, RIGHT: 4, WRONG: 3}
-
-
-def test_what_a_stratum_lacks_comes_from_the_others_in_order() -> None:
-    # shares of 5; one disagreement is there, so 4 are lacking: 2 from the judges, who have 7, then 2 of those all say right
-    assert drawn(strata(both=1, judges=7, right=50, wrong=50), 20) == {
-        RULE_AND_JUDGE: 1,
-        JUDGES_DISAGREE: 7,
-        RIGHT: 7,
-        WRONG: 5,
-    }
-
-
-def test_a_sheet_holds_no_more_than_there_is() -> None:
-    assert drawn(strata(both=1, wrong=2), 100) == {RULE_AND_JUDGE: 1, WRONG: 2}
-
-
-def test_the_draw_is_the_same_every_time_and_another_with_another_seed() -> None:
-    of = strata(both=50, right=50)
-    assert choose(of, 20, 42) == choose(dict(reversed(of.items())), 20, 42)
-    assert set(choose(of, 20, 42)) != set(choose(of, 20, 43))
-
-
-def test_more_answers_disturb_few() -> None:
-    few, many = strata(right=200), strata(right=202)
-    assert len(set(choose(few, 50, 42)) - set(choose(many, 50, 42))) <= 2
-
-
-def test_the_order_tells_nothing_of_the_strata() -> None:
-    # by the hash that took them, items of the stratum of 1,000 would stand before those of the stratum of 20, all of them
-    of = strata(both=20, right=1000)
-    places = [place for place, item in enumerate(choose(of, 40, 42)) if of[item] == RULE_AND_JUDGE]
-    # the mean place of 20 drawn from 0..39: 19.5, with a standard error of sqrt(20 × 41 / 12 / 20) = 1.85
-    assert abs(sum(places) / 20 - 19.5) < 3 * 1.85
 
 
 # ---------------------------------------------------------------- a row
@@ -241,7 +152,12 @@ def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]],
                     as answer_status, trim(completion) as label, completion = 'quarantined' as is_quarantined
                 from raw.predictions;
             create table marts.fct_scores (
-                audit_run_id varchar, prediction_id varchar, scoring_method varchar, is_correct boolean, score_state varchar
+                audit_run_id varchar, prediction_id varchar, scoring_method varchar, is_correct boolean, score_state varchar,
+                unscored_kind varchar, task_id varchar, model_id varchar, sample_id varchar
+            );
+            create table marts.fct_scoring_sensitivity (
+                audit_run_id varchar, task_id varchar, model_id varchar, scoring_method varchar, n_ruled integer,
+                accuracy_rectified double, accuracy_rectified_low double, accuracy_rectified_high double
             );
             create table marts.fct_verdicts as select audit_run_id, verdict_id from raw.verdicts;
             create table marts.fct_judge_agreement (
@@ -252,7 +168,9 @@ def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]],
         for method, ruled in scores.items():
             for name, is_correct in ruled.items():
                 row = [RUN, prediction(name), method.replace("judge_", "judge:"), is_correct, "scored"]
-                con.execute("insert into marts.fct_scores values (?, ?, ?, ?, ?)", row)
+                of = "select ?, prediction_id, ?, ?, ?, null, task_id, model_id, sample_id from raw.predictions"
+                where = "where audit_run_id = ? and prediction_id = ?"
+                con.execute(f"insert into marts.fct_scores {of} {where}", [RUN, *row[2:], *row[:2]])
     publish(Warehouse(warehouse))
     return Settings(warehouse=warehouse)
 
@@ -294,12 +212,13 @@ def test_a_row_is_a_distinct_answer_that_can_be_ruled_on(unchanged: Settings, tm
     assert {row["item"] for row in rows} == ITEMS
     assert {row["item"]: row["options"] for row in rows}[prediction("2")] == "1. red\n2. green"
     # 3 right by both, 6 wrong by both, 2 right by the rule alone, 7 scored by nobody
-    assert written.strata == dict.fromkeys((RULE_AND_JUDGE, UNSCORED, RIGHT, WRONG), Stratum(n_rows=1, n_answers=1))
-    assert lines_of_sheet(written)[0].endswith(f"sheet.csv: 4 of the 4 distinct answers of run {RUN}")
-    assert lines_of_sheet(written)[1:] == [
-        "  1 of 1  rule and judge disagree", "  1 of 1  rule unscored", "  1 of 1  all say right", "  1 of 1  all say wrong",
+    lines = lines_of_sheet(written)
+    assert lines[0].endswith(f"sheet.csv: 4 of the 4 distinct answers of run {RUN}")
+    assert lines[1:] == [
+        "  1 of 1  judge says wrong, rule does not, in format", "  1 of 1  unscored, in format",
+        "  1 of 1  all say right, in format", "  1 of 1  all say wrong, in format",
     ]  # fmt: skip
-    assert encoded(written)["strata"][WRONG] == {"n_rows": 1, "n_answers": 1}
+    assert encoded(written)["strata"][f"{WRONG}, in format"] == {"n_rows": 1, "n_answers": 1}
 
 
 def test_one_answer_under_another_order_of_options_is_another(tmp_path: Path) -> None:
@@ -332,19 +251,35 @@ def test_the_same_seed_writes_the_same_sheet(unchanged: Settings, tmp_path: Path
     assert len(read(first)) == 3
 
 
-def test_all_answers_to_some_questions_are_ruled_on() -> None:
-    answers = [
-        {"task_id": task, "sample_id": sample, "item": f"{task}{sample}{number}"}
-        for task in ("t", "u")
-        for sample in ("1", "2", "3")
-        for number in range(4)
-    ]
-    two, three = of_questions(answers, 2, 42), of_questions(answers, 3, 42)
-    assert Counter(item[0] for item in two) == {"t": 8, "u": 8}
-    assert len({item[:2] for item in two}) == 4
-    assert set(two) < set(three)
-    assert sorted(three) == sorted(row["item"] for row in answers)
-    assert of_questions(answers, 3, 7) != three
+def test_a_width_writes_what_it_needs(tmp_path: Path) -> None:
+    said = [(str(place), f"sample {place}", "v1", "A" if place % 3 else "B") for place in range(10, 30)]
+    judge = {name: name != "12" and completion == "A" for name, _, _, completion in said}
+    settings = warehouse_of(tmp_path, said, judge_j=judge)
+    with duckdb.connect(str(settings.warehouse)) as con:
+        for table in ("raw.predictions", "marts.fct_predictions", "marts.fct_scores"):
+            con.execute(f"update {table} set model_id = 'm'")
+    publish(Warehouse(settings.warehouse))
+    written = write_sheet(settings, None, tmp_path / "sheet.csv", width=0.3)
+    (promised,) = written.promises
+    assert (promised.task_id, promised.model_id, promised.judge) == ("t", "m", "judge:j")
+    assert 10 <= written.n_rows == len(read(tmp_path / "sheet.csv")) < 20
+    assert promised.least_half_width < promised.half_width <= 0.3
+    assert lines_of_sheet(written)[1] == (
+        "  t: m by judge:j: once these are ruled on, accuracy_rectified is known within about "
+        f"{promised.half_width:.3f} (about {promised.least_half_width:.3f} with all answers ruled on)"
+    )
+    with pytest.raises(
+        UsageError, match=r"--width 0\.1: with all 20 answers of m to t ruled on, its samples alone leave 0\.2"
+    ):
+        write_sheet(settings, None, tmp_path / "narrow.csv", width=0.1)
+    few = write_sheet(settings, None, tmp_path / "few.csv", n=5)
+    assert "these are too few to rectify its accuracy" in lines_of_sheet(few)[1]
+
+
+def test_without_a_judge_there_is_no_width(unchanged: Settings, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--width 0\.1: no judge ruled on ten samples or more"):
+        write_sheet(unchanged, None, tmp_path / "sheet.csv", width=0.1)
+    assert write_sheet(unchanged, None, tmp_path / "sheet.csv").promises == ()
 
 
 def test_a_sheet_of_questions_has_every_answer_to_them(unchanged: Settings, tmp_path: Path) -> None:

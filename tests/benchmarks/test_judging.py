@@ -104,8 +104,9 @@ def test_rule_against_judge_against_a_loop_over_resamples() -> None:
     sample, variant = np.indices(rule.shape).reshape(2, -1)
 
     def ours() -> tuple[float, float, float]:
+        unknown = np.full(rule.size, np.nan)
         figure = rule_against_judge(
-            sample, variant, rule.ravel(), judge.ravel(), np.full(rule.size, np.nan), 0.8, 1, N_RESAMPLES
+            sample, variant, rule.ravel(), judge.ravel(), unknown, unknown, unknown, unknown, 1, N_RESAMPLES
         )
         return figure.share_removed, figure.share_removed_low, figure.share_removed_high
 

@@ -30,6 +30,7 @@ from tests.support.shell import Ended, promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the run is derived three times
 
+N_SAMPLES = 12
 N_VARIANTS = 12  # templates that ship for multiple choice
 HOSTILE = (
     "=cmd|' /K calc'!Z0", "+1+1", "-2", "@SUM(1+1)", "\t=1", 'said "yes",\nthen "no"\r\n,,', "nul\x00 and \x1b[2J",
@@ -46,7 +47,7 @@ CARDS = {
     "judges/j.yml": "j:\n  model: erring\n",
     "audits/a.yml": (
         "a:\n  tasks: [general_knowledge]\n  models: [speaker, hostile]\n  judges: [j]\n"
-        "  repetitions: {original: 1, variants: 1}\n  samples: {limit: 8, balanced: false}\n  resamples: 20\n"
+        "  repetitions: {original: 1, variants: 1}\n  samples: {limit: 12, balanced: false}\n  resamples: 20\n"
         "  format: {max_invalid_rate_at_first: 1}\n"
     ),
 }
@@ -191,67 +192,47 @@ def test_people_are_a_scoring_method(audited: tuple[Path, Ended]) -> None:
         item: (None, "tie") if item in ties else (right, None) for item, (right, _) in ruled.items()
     }
     spreads = sql(folder, "select * from marts.fct_scoring_sensitivity where scoring_method = 'people'")
-    assert {(row["n_samples"], row["n_variants"]) for row in spreads} == {(8, N_VARIANTS)}
+    assert {(row["n_samples"], row["n_variants"]) for row in spreads} == {(N_SAMPLES, N_VARIANTS)}
     # the ties are some sample's under some template: those samples are not scored under all
-    assert all(0 <= row["n_samples_scored_everywhere"] <= 8 for row in spreads)
+    assert all(0 <= row["n_samples_scored_everywhere"] <= N_SAMPLES for row in spreads)
     assert not sql(folder, "select 1 from marts.rpt_rule_against_judge where rule = 'people'")
     figure = row_id("fct_scoring_sensitivity", spreads[0])
     traced = trace(Warehouse(folder / "warehouse/audit.duckdb"), figure, with_lineage=False)
     assert {row["judge_id"] for row in traced.raw["verdicts"]} >= {"person:ann", "person:bob"}
 
 
-def test_the_judge_is_verified(audited: tuple[Path, Ended]) -> None:
+def test_the_judges_accuracy_is_rectified(audited: tuple[Path, Ended]) -> None:
     folder, _ = audited
-    said = {
-        row["item"]: row
-        for row in sql(
-            folder,
-            "with answers as (select min(prediction_id) as item, count(*) as n from marts.fct_predictions "
-            "inner join marts.dim_prompt_variants using (audit_run_id, prompt_variant_id) "
-            "group by sample_id, reader, completion) "
-            "select item, any_value(n) as n, string_agg(concat_ws(' ', scoring_method, is_correct, score_state), ',' "
-            "order by scoring_method) as pattern from answers inner join marts.fct_scores on prediction_id = item "
-            "where scoring_method != 'people' group by item",
-        )
-    }
-    rows = [(row["item"], *ruled) for row, ruled in zip(read(folder / "sheet.csv"), judged(folder), strict=True)]
+    sheet = read(folder / "sheet.csv")
     # where ann and bob contradict each other nobody knows: these 5 rows say nothing of the judge
-    known = [row for row in rows if row[3] >= RULED_BY_BOB or row[3] % WRONG_OF_BOB != 0]
-
-    statuses = sql(folder, "select prediction_id, answer_status = 'valid' as is_valid from marts.fct_predictions")
-    is_valid = {row["prediction_id"]: row["is_valid"] for row in statuses}
-
-    def weight(item: str, among: set[str]) -> float:
-        """The predictions that an answer stands for: its own, and its share of those of its kind that nobody knows."""
-        alike = [other for other in among if said[other]["pattern"] == said[item]["pattern"]]
-        asked = [other for other, *_ in known if other in alike]
-        return float(said[item]["n"] * sum(said[o]["n"] for o in alike) / sum(said[o]["n"] for o in asked))
-
-    def share_of_matches(is_right: bool, among: set[str]) -> float | None:
-        heavy = [(weight(item, among), judge) for item, ann, judge, _ in known if ann == is_right and item in among]
-        return sum(w for w, judge in heavy if judge) / sum(w for w, _ in heavy) if heavy else None
-
-    def index(among: set[str]) -> float | None:
-        passed, let_through = (share_of_matches(is_right, among) for is_right in (True, False))
-        return None if passed is None or let_through is None else passed - let_through
-
-    everything = {item for item, *_ in rows}
-    in_format = {item for item in everything if is_valid[item]}
-    formats = (in_format, everything - in_format)
-    least = min(
-        sum(ann == right and item in own for item, ann, *_ in known) for own in formats for right in (True, False)
+    known = {row["item"] for place, row in enumerate(sheet) if place >= RULED_BY_BOB or place % WRONG_OF_BOB != 0}
+    by_ann = {row["item"]: is_right(row) for row in sheet}
+    answers = sql(
+        folder,
+        "select model_id, prompt_variant_id, min(prediction_id) over (partition by sample_id, reader, completion) as item "
+        "from marts.fct_predictions inner join marts.dim_prompt_variants using (audit_run_id, prompt_variant_id)",
     )
+
+    def checked(row: dict[str, Any], own: list[dict[str, Any]]) -> None:
+        assert row["n_ruled"] == len({answer["item"] for answer in own} & known)
+        says = sum(by_ann[answer["item"]] for answer in own) / len(own)
+        assert row["accuracy_rectified"] == pytest.approx(says, abs=0.06)  # all but five answers are ruled on
+        assert row["accuracy_rectified_low"] <= says <= row["accuracy_rectified_high"]
+
+    for row in sql(folder, "select * from marts.fct_scoring_sensitivity where scoring_method = 'judge:j'"):
+        checked(row, [answer for answer in answers if answer["model_id"] == row["model_id"]])
+        assert row["judge_state"] == "verified"
+    for row in sql(folder, "select * from marts.fct_variant_accuracy where scoring_method = 'judge:j'"):
+        wanted = row["model_id"], row["prompt_variant_id"]
+        checked(row, [each for each in answers if (each["model_id"], each["prompt_variant_id"]) == wanted])
+    others = sql(
+        folder,
+        "select distinct n_ruled, accuracy_rectified from marts.fct_variant_accuracy where scoring_method != 'judge:j'",
+    )
+    assert others == [{"n_ruled": None, "accuracy_rectified": None}]
     for row in sql(folder, "select * from marts.rpt_rule_against_judge"):
-        n_right = sum(ann for _, ann, _, _ in known)
-        assert (row["n_ruled_right"], row["n_ruled_by_people"]) == (n_right, len(known))
-        is_verified = min(n_right, len(known) - n_right) >= 10
-        assert row["judge_state"] == ("verified" if is_verified else "judge_unverified")
-        assert row["youden_index"] == pytest.approx(index(everything))
-        found = [row["youden_index_in_format"], row["youden_index_out_of_format"]]
-        assert found == [pytest.approx(index(own)) for own in formats]
-        by_format = is_verified and least >= 10 and min(found) > 0
-        by = "index_by_format" if by_format else "one_index" if is_verified else None
-        assert row["rectified_by"] == (None if row["spread_judge_rectified"] is None else by)
+        assert row["judge_state"] == "verified"
+        assert 0 <= row["spread_judge_rectified_low"] <= row["spread_judge_rectified_high"]
 
 
 def test_it_says_what_landed(audited: tuple[Path, Ended]) -> None:
@@ -277,7 +258,7 @@ def test_the_same_again_does_nothing(audited: tuple[Path, Ended]) -> None:
     sheet = (folder / "sheet.csv").read_bytes()
     again = promptaudit(folder, "annotate", "--sheet", "again.csv", "--answers", "1000")
     assert (folder / "again.csv").read_bytes() == sheet
-    assert "rule and judge disagree" in again.out
+    assert "judge says right, rule does not" in again.out
 
 
 @pytest.mark.parametrize(
@@ -288,6 +269,12 @@ def test_the_same_again_does_nothing(audited: tuple[Path, Ended]) -> None:
         (("--sheet", "sheet.csv"), "sheet.csv is there already and may hold rulings; --force writes over it"),
         (("--sheet", "new.csv", "--task", "general"), "nearest: general_knowledge"),
         (("--sheet", "new.csv", "--answers", "0"), "--answers"),
+        (
+            ("--sheet", "new.csv", "--answers", "5", "--width", ".1"),
+            "--answers and --width choose in two ways: give one of them",
+        ),
+        (("--sheet", "new.csv", "--width", ".001"), "or more can be reached"),
+        (("--sheet", "new.csv", "--width", ".5"), "answers that people ruled on are enough; nothing is left to write"),
         (("--take", "filled.csv", "--annotator", "ann"), "a column 'annotator' already"),
         (("--take", "sheet.csv"), "--annotator is missing"),
         (("--take", "nowhere.csv", "--annotator", "ann"), "nowhere.csv: no such file"),

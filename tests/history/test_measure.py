@@ -76,6 +76,7 @@ def test_accuracy_is_followed_by_scoring_method(week: tuple[Path, list[str]]) ->
     warehouse, _ = week
     for measure, columns in {
         "accuracy:label_match": "accuracy_mean, null, null",
+        "accuracy_rectified:label_match": "accuracy_rectified, accuracy_rectified_low, accuracy_rectified_high",
         "accuracy_std:label_match": "accuracy_std_corrected, accuracy_std_corrected_low, accuracy_std_corrected_high",
     }.items():
         rows = rows_of(history(Warehouse(warehouse), measure, model="harbour-small"))

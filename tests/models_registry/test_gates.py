@@ -59,6 +59,8 @@ def value_rule(text: str) -> ValueRule:
         ("n_samples >= 100", "rpt_audit", "n_samples", ()),
         ("n_samples_planned >= 100", "rpt_audit", "n_samples_planned", ()),
         ("sensitivity_if_missing_na <= 0.2", "rpt_audit", "sensitivity_if_missing_na", ()),
+        ('accuracy_rectified_low >= 0.8 at scoring_method = "judge:j"', "fct_scoring_sensitivity", "accuracy_rectified_low", ()),
+        ("n_ruled >= 60", "fct_scoring_sensitivity", "n_ruled", ()),
         ("n_samples >= 100 at scoring_method = math_equal", "fct_scoring_sensitivity", "n_samples", ()),
     ],
 )  # fmt: skip
@@ -256,6 +258,7 @@ OF_TABLE = {
         "audit_id", "base_model_id", "base_run_id", "candidate_run_id", "comparison_id", "measure", "reason", "verdict",
         "measure_version",
     },
+    "fct_scoring_sensitivity": {"audit_run_id", "judge_state", "measure_version"},
 }  # fmt: skip
 
 

@@ -66,7 +66,8 @@ def test_rule_against_judge_prints_the_marts_figures(judged: Reported) -> None:
         for name in ("spread_rule", "spread_judge", "difference"):
             assert interval(row[f"{name}_low"], row[f"{name}_high"]) in text, name
         assert row["share_removed"] is None or share(row["share_removed"]) in text
-        assert row["youden_index"] is None or f"Youden index {number(row['youden_index'])} on " in text
+        rectified = interval(row["accuracy_rectified_low"], row["accuracy_rectified_high"])
+        assert f"rectified: accuracy {number(row['accuracy_rectified'])} {rectified}" in text or not rectified
         assert row["judge_state"].removeprefix("judge_") in text
     removed = [row["share_removed"] is None for row in rows]
     assert any(removed)

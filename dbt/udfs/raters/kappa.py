@@ -1,4 +1,4 @@
-"""Measures the agreement of raters beyond chance: Cohen's kappa of two, Fleiss' kappa of several, a judge's Youden index."""
+"""Measures the agreement of raters beyond chance: Cohen's kappa of two and Fleiss' kappa of several."""
 
 from __future__ import annotations
 
@@ -116,27 +116,3 @@ def agreement(item: NDArray[np.int64], rater: NDArray[np.int64], rating: NDArray
         perfect_agreement_rate=float((counts.max(axis=1) == n_raters).mean()),
         n_rated=n_rated,
     )
-
-
-def youden_index(
-    is_match: NDArray[np.bool_], is_right: NDArray[np.bool_], weight: NDArray[np.float64] | None = None
-) -> float:
-    """Returns a judge's sensitivity + specificity - 1 against people: the factor by which its errors shrink differences.
-
-    Args:
-        is_match: shape (n,), the judge's verdict on each answer.
-        is_right: shape (n,), the people's.
-        weight: shape (n,), positive: how many answers each stands for, where they were not drawn evenly. None: one each.
-
-    Returns:
-        1 for a judge without error, 0 for one that does not look at the answer, negative for one that passes wrong
-        answers more often than right ones. NaN where people called no answer right, or none wrong.
-
-    Source:
-        Youden 1950.
-    """
-    if not is_right.any() or is_right.all():
-        return np.nan
-    weights = np.ones(len(is_match)) if weight is None else weight
-    sensitivity, false_alarms = (np.average(is_match[those], weights=weights[those]) for those in (is_right, ~is_right))
-    return float(sensitivity - false_alarms)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from udfs.codes import dense_codes
-from udfs.raters import kappa
-from udfs.sql.columns import Column, null_for_nan, present_groups, structs
+from udfs.raters import kappa, verdict_groups
+from udfs.sql.columns import Column, integers, present_groups, structs
 
 
 def rater_agreement(item: Column, rater: Column, rating: Column) -> Column:
@@ -14,7 +16,10 @@ def rater_agreement(item: Column, rater: Column, rating: Column) -> Column:
     return structs(rows, kappa.Agreement._fields)
 
 
-def youden_index(is_match: Column, is_right: Column, weight: Column) -> Column:
-    """Returns sensitivity + specificity - 1 of each group's rulings, in [-1, 1], each ruling with its weight."""
-    groups = present_groups("youden_index", {"is_match": is_match, "is_right": is_right, "weight": weight})
-    return null_for_nan([kappa.youden_index(*group) for group in groups])
+def verdict_group(
+    rule_right: Column, rule_wrong: Column, judge_right: Column, judge_wrong: Column, is_unscored: Column
+) -> Column:
+    """Returns the group of each answer by what rules and judges say of it; NULL is false."""
+    columns = rule_right, rule_wrong, judge_right, judge_wrong, is_unscored
+    flags = (integers(column.cast("int64")).astype(bool) for column in columns)
+    return pa.array(verdict_groups.verdict_groups(*flags), pa.string())

@@ -1,10 +1,10 @@
-"""Lets SQL call the measures over the templates of a task: spread, rule against judge, rankings."""
+"""Lets SQL call the measures over the templates of a task: spread, rectified accuracy, rule against judge, rankings."""
 
 from __future__ import annotations
 
 from udfs.codes import dense_codes
-from udfs.sql.columns import Column, doubles, draws, present_groups, structs, values_of
-from udfs.templates import rankings, rule_against_judge, spread
+from udfs.sql.columns import Column, draws, present_groups, structs, values_of
+from udfs.templates import prediction_powered, rankings, rule_against_judge, spread
 
 
 def scoring_spread(
@@ -20,28 +20,60 @@ def scoring_spread(
     return structs(rows, spread.Spread._fields)
 
 
+def rectified_accuracy(
+    sample: Column,
+    variant: Column,
+    judged: Column,
+    rulable: Column,
+    weight: Column,
+    ruled_judged: Column,
+    ruled_right: Column,
+    seed: Column,
+    n_resamples: Column,
+) -> Column:
+    """Returns the accuracy of each group that people would give, as structs of `RectifiedAccuracy`."""
+    columns = {
+        "sample": sample, "variant": variant, "judged": judged, "rulable": rulable, "weight": weight,
+        "ruled_judged": ruled_judged, "ruled_right": ruled_right,
+    }  # fmt: skip
+    groups = present_groups("rectified_accuracy", columns)
+    rows = [
+        prediction_powered.rectified_accuracy(samples, variants, passed, can_be, heavy, both, by_people, *drawn)
+        for (samples, variants, passed, can_be, heavy, both, by_people), drawn in zip(
+            groups, draws(seed, n_resamples), strict=True
+        )
+    ]
+    return structs(rows, prediction_powered.RectifiedAccuracy._fields)
+
+
 def spread_of_rule_and_judge(
     sample: Column,
     variant: Column,
     rule: Column,
     judge: Column,
-    rectified: Column,
-    youden: Column,
+    rulable: Column,
+    weight: Column,
+    ruled_judged: Column,
+    ruled_right: Column,
     seed: Column,
     n_resamples: Column,
 ) -> Column:
     """Returns the spreads of each group under a rule and a judge as structs of `RuleAgainstJudge`, on the cells both have.
 
-    `rectified` is NaN, not NULL, where it is unknown: an entry with a NULL in any list is left out.
+    What people ruled is NaN, not NULL, where nobody ruled: an entry with a NULL in any list is left out.
     """
-    columns = {"sample": sample, "variant": variant, "rule": rule, "judge": judge, "rectified": rectified}
+    columns = {
+        "sample": sample, "variant": variant, "rule": rule, "judge": judge, "rulable": rulable, "weight": weight,
+        "ruled_judged": ruled_judged, "ruled_right": ruled_right,
+    }  # fmt: skip
     groups = present_groups("rule_against_judge", columns)
-    scalars = zip(doubles(youden).tolist(), draws(seed, n_resamples), strict=True)
     rows = [
         rule_against_judge.rule_against_judge(
-            dense_codes(samples)[0], dense_codes(variants)[0], by_rule, by_judge, by_kind, index, *drawn
+            samples, variants, by_rule, by_judge, can_be, heavy, both, by_people, *drawn
         )
-        for (samples, variants, by_rule, by_judge, by_kind), (index, drawn) in zip(groups, scalars, strict=True)
+        for (samples, variants, by_rule, by_judge, can_be, heavy, both, by_people), drawn in zip(
+            groups, draws(seed, n_resamples), strict=True
+        )
     ]
     return structs(rows, rule_against_judge.RuleAgainstJudge._fields)
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from udfs.codes import dense_codes
 from udfs.resampling import percentile_interval
+from udfs.templates.prediction_powered import Rulings, estimate, has_spread, rectified_variances
 from udfs.templates.spread import bootstrap_variances, complete_table, corrected_variance, root, variant_means
 
 
@@ -65,27 +66,28 @@ def rule_against_judge(
     variant: NDArray[np.int64],
     rule: NDArray[np.float64],
     judge: NDArray[np.float64],
-    rectified: NDArray[np.float64],
-    youden: float,
+    rulable: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    ruled_judged: NDArray[np.float64],
+    ruled_right: NDArray[np.float64],
     seed: int,
     n_resamples: int,
 ) -> RuleAgainstJudge:
     """Returns the spread over templates under a rule, under a judge, and the share of it that the judge removes.
 
-    A judge that errs at random removes spread too, 20 % of any when it is wrong in 10 % of cases. Where people have
-    ruled, the rectified figures take that back: by the judge's error rates on each kind of answer where they are known
-    apart, else by one Youden index, which takes the judge to err alike under all templates.
+    A judge that errs at random removes spread too, 20 % of any when it is wrong in 10 % of cases, and one whose errors go with
+    format, length or template makes spread. Where people ruled on answers under every template, the rectified figures are the
+    spread of what people would say (`prediction_powered`).
 
     Args:
         sample: shape (n,), codes.
         variant: shape (n,), codes of the templates.
         rule: shape (n,), in [0, 1], one per (sample, variant), the mean over repetitions; NaN is missing.
         judge: shape (n,), the same of the judge. Cells that either lacks are left out.
-        rectified: shape (n,), of each cell the judge's value less what its errors make of it: the mean over repetitions
-            of (verdict - false positive rate) / (true positive rate - false positive rate), with the rates of the
-            answer's kind; not in [0, 1]. NaN where they are not known apart: it is used where all cells have it.
-        youden: sensitivity + specificity - 1 of the judge against people (`kappa.youden_index`), NaN if unknown. Used
-            where `rectified` is not. Both are taken as known: the bounds leave out how uncertain they are themselves.
+        rulable: shape (n,), as of `prediction_powered.rectified_accuracy`; NaN where nobody ruled on the task.
+        weight: shape (n,), likewise.
+        ruled_judged: shape (n,), likewise.
+        ruled_right: shape (n,), likewise.
         seed: of the bootstrap.
         n_resamples: B; 0 leaves bounds and shares undefined.
 
@@ -96,56 +98,52 @@ def rule_against_judge(
         percentiles over B resamples of samples, the same draws for both. A share is NaN unless the lower bound of the
         rule's corrected variance is above 0, so that there is a spread to remove; resamples without one (2.5 % at most)
         are left out of its bounds. `std_rule`, `std_judge`: raw, ddof 1, over all cells that both have.
-        `spread_judge_rectified`: corrected standard deviation of `rectified`, with its own residuals taken off and the
-        same draws, or spread_judge / youden; difference and share with it in the judge's place. NaN without `rectified`
-        unless youden > 0.
+        `spread_judge_rectified`: standard deviation over templates of their rectified accuracies, without what errors of rulings
+        and samples add, with the same draws; difference and share with it in the judge's place. Its bounds hold the error of the
+        rulings. NaN unless people ruled on LEAST_RULED samples under each template.
         All but the raw figures are NaN below two templates or two such samples, so on every incomplete grid, and these
         below two templates. A judge whose
         verdict on no sample differs between templates has a spread of 0 in every resample, and the share is 1 with
         bounds [1, 1].
-
-    A judge that passes 95 % of right answers and 30 points fewer of malformed ones, 200 samples x 12 templates, from none to
-    60 % malformed, true share 1: share removed .70 as it is, .63 by one index, .94 by the rates of each kind (.88 where
-    they are from 60 rulings a kind).
 
     Coverage of the bounds, nominal 95 %, at 50 to 400 samples x 12 templates: difference .90 to .996, shares of 0, .2, .5
     and 1 .905 to 1.0, the wide ones where the rule's spread is barely shown.
     """
     both = ~(np.isnan(rule) | np.isnan(judge))
     sample, variant = dense_codes(sample[both])[0], dense_codes(variant[both])[0]
-    values = [rule[both], judge[both]]
-    is_by_kind = not np.isnan(rectified[both]).any()
-    if is_by_kind:
-        values.append(rectified[both])
+    cells = [column[both] for column in (rule, judge, rulable, weight, ruled_judged, ruled_right)]
     n_variants = int(variant.max()) + 1 if len(variant) else 0
     std_rule = std_judge = np.nan
     n_samples = 0
-    spreads = [np.full(1, np.nan)] * len(values)
+    by_rule = by_judge = by_people = np.full(1, np.nan)
     has_share = False
     if n_variants > 1:
-        std_rule, std_judge = (float(variant_means(variant, value).std(ddof=1)) for value in values[:2])
-        tables = [complete_table(sample, variant, value) for value in values]
+        std_rule, std_judge = (float(variant_means(variant, value).std(ddof=1)) for value in cells[:2])
+        tables = [complete_table(sample, variant, value) for value in cells[:2]]
         n_samples = len(tables[0])
     if n_samples > 1:
         drawn = bootstrap_variances(tables, seed, n_resamples)
         has_share = bool(percentile_interval(drawn[0])[0] > 0)
-        spreads = [
+        by_rule, by_judge = (
             root(np.append(corrected_variance(table), resampled))
             for table, resampled in zip(tables, drawn, strict=True)
-        ]
-    by_rule, by_judge = spreads[:2]
+        )
+    if n_samples > 1 and not np.isnan(cells[2]).any():
+        ruled = [complete_table(sample, variant, value) for value in cells[2:]]
+        rulings = Rulings(np.ones(tables[1].shape), tables[1], *ruled)
+        if has_spread(rulings):
+            corrected, resampled = rectified_variances(rulings, estimate(rulings), seed, n_resamples)
+            by_people = root(np.append(corrected, resampled))
     plain = _compare(by_rule, by_judge, has_share=has_share)
-    by_one = by_judge / youden if youden > 0 else np.full(len(by_judge), np.nan)
-    by_rectified = spreads[2] if is_by_kind else by_one
-    beside = _compare(by_rule, by_rectified, has_share=has_share)
-    rectified_low, rectified_high = percentile_interval(by_rectified[1:]).tolist()
+    beside = _compare(by_rule, by_people, has_share=has_share)
+    rectified_low, rectified_high = percentile_interval(by_people[1:]).tolist()
     return RuleAgainstJudge(
         spread_rule=float(by_rule[0]),
         spread_judge=float(by_judge[0]),
         **plain._asdict(),
         std_rule=std_rule,
         std_judge=std_judge,
-        spread_judge_rectified=float(by_rectified[0]),
+        spread_judge_rectified=float(by_people[0]),
         spread_judge_rectified_low=rectified_low,
         spread_judge_rectified_high=rectified_high,
         difference_rectified=beside.difference,

@@ -12,7 +12,9 @@ from udfs.resampling import percentile_interval, resampled_units
 from udfs.templates.gaps import SampleParts
 from udfs.two_way_fit import two_way_fit
 
-_PURPOSE = 5
+PURPOSE = 5
+"""Of the resamples of samples, which all figures over templates share."""
+
 _MATRICES = 4  # of Q x Q that a resample of a table with gaps needs
 _ROUNDING = 1e-15  # of a variance of shares; a true one of this size is a spread of 3e-8
 
@@ -78,10 +80,11 @@ def corrected_variances(
     means = weight.T @ own / n
     variance = np.einsum("bv,bv->b", means, means) / (q - 1)  # own sums to 0 over templates, so do the means
     mean_square = (np.einsum("iv,iv->i", own, own) @ weight / (q - 1) - n * variance) / (n - 1)
-    return _without_rounding(variance - n_corrections * mean_square / n)
+    return without_rounding(variance - n_corrections * mean_square / n)
 
 
-def _without_rounding(variance: NDArray[np.float64]) -> NDArray[np.float64]:
+def without_rounding(variance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns variances of shares with 0 in the place of what is rounding."""
     return np.where(np.abs(variance) <= _ROUNDING, 0.0, variance)
 
 
@@ -106,7 +109,7 @@ def bootstrap_variances(
     n, q = tables[0].shape
     drawn = [
         np.array([corrected_variances(table, weight, 2) for table in tables])
-        for weight in resampled_units(seed, _PURPOSE, [n], n_resamples, n + q)
+        for weight in resampled_units(seed, PURPOSE, [n], n_resamples, n + q)
     ]
     return list(np.concatenate([np.empty((len(tables), 0)), *drawn], axis=1))
 
@@ -126,8 +129,8 @@ def bootstrap_fitted_variances(parts: SampleParts, seed: int, n_resamples: int) 
     """
     n, q = parts.deviations.shape
     drawn = [
-        _without_rounding(parts.corrected_variances(weight, 2))
-        for weight in resampled_units(seed, _PURPOSE, [n], n_resamples, n + _MATRICES * q**2)
+        without_rounding(parts.corrected_variances(weight, 2))
+        for weight in resampled_units(seed, PURPOSE, [n], n_resamples, n + _MATRICES * q**2)
     ]
     return np.concatenate([np.empty(0), *drawn])
 
@@ -231,6 +234,6 @@ def _fitted(
     accuracy, n_samples = fit.mean + fit.effects, int((np.bincount(sample) > 1).sum())
     if len(accuracy) < 2 or not fit.is_determined:
         return _OfTable(accuracy, np.nan, np.empty(0), n_samples)
-    corrected = float(_without_rounding(np.array(fit.effect_variance)))
+    corrected = float(without_rounding(np.array(fit.effect_variance)))
     resampled = bootstrap_fitted_variances(SampleParts.of(sample, variant, value), seed, n_resamples)
     return _OfTable(accuracy, corrected, resampled, n_samples)

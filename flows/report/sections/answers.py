@@ -127,6 +127,12 @@ _ACCURACY = (
     words("Most accurate wording", "most_wording"),
 )  # fmt: skip
 
+_RECTIFIED = (
+    MODEL, STRATEGY, words("Judge", "scoring_method"), words("Wording", "worded"), figure("Judged accuracy", "accuracy"),
+    figure("Rectified accuracy", "accuracy_rectified"), bounds("accuracy_rectified"),
+    counted("Ruled by people", "n_ruled"),
+)  # fmt: skip
+
 
 def accuracy(data: ReportData, room: Room) -> Section:
     """Returns how often each variant's answers are right."""
@@ -157,6 +163,10 @@ def accuracy(data: ReportData, room: Room) -> Section:
                      **{f"{end}_wording": _worded(variants.get(row["prompt_variant_id"])) for end, row in ends.items()}}
                 )  # fmt: skip
         block.tables.append(table("Accuracy over variants", _ACCURACY, lines, n_heads=3))
+        if rectified := [row for row in rows_of[task_id] if row.get("accuracy_rectified") is not None]:
+            rows = [{**row, "worded": _worded(variants.get(row["prompt_variant_id"]))} for row in rectified]
+            caption = "Accuracy that people would give, by variant"
+            block.tables.append(table(caption, _RECTIFIED, rows, "fct_variant_accuracy", n_heads=3, most=room.n_rows))
         if older := why_older(data):
             block.notes.append(older)
     return section

@@ -70,16 +70,17 @@ SCORING = (
     Measure(
         "judge_unverified",
         "A judge that errs at random blurs differences between templates too: wrong on a tenth of all answers, it removes a "
-        "fifth of any spread. Only rulings of people show how often it errs; until there are some, the share removed is at "
-        "best an upper guess.",
+        "fifth of any spread. Only rulings of people show how often it errs; until there are enough (`annotate --sheet`), the "
+        "share removed is at best an upper guess.",
         HERE,
     ),
     Measure(
         "Rectified",
-        "The judge's spread without its own errors, where people ruled on the same answers: each verdict less the share of "
-        "wrong answers it calls right, over its Youden index (share of right answers it calls right, plus share of wrong ones "
-        "it calls wrong, less 1), both apart for answers in and out of format. Where people ruled on too few of either, the "
-        "spread divided by one index, which takes the judge to err alike under all templates.",
+        "What people would say of all answers, from the judge's verdicts on all and the rulings of people on some: the mean "
+        "verdict plus the mean difference between people and judge on the answers that both ruled on, each weighed by the "
+        "answers it stands for, and the verdicts by how much they tell (prediction-powered inference). However the judge "
+        "errs, its errors cancel, and the interval holds what is uncertain about them. It needs rulings on ten samples, and "
+        "for the spread on ten under each template.",
         HERE,
     ),
     Measure(

@@ -26,7 +26,6 @@ FINDINGS: dict[Finding, str] = {
 }
 MOST_NAMED = 8  # of those with the same finding
 VERIFIED = "verified"
-BY_FORMAT = "index_by_format"
 HALF = 0.5  # of the spread: above it "most"
 _NEEDED = ("spread_rule", "spread_rule_low", "spread_judge", "spread_judge_low", "difference_low", "difference_high")
 
@@ -51,11 +50,9 @@ def compared(row: Row) -> Compared | None:
         return None
     is_rectified = row["judge_state"] == VERIFIED and row["difference_rectified_low"] is not None
     end = "_rectified" if is_rectified else ""
-    low = row.get(f"spread_judge{end}_low")
     return Compared(
         spread_judge=row[f"spread_judge{end}"],
-        # an earlier version divided by one index: whether 0 is in is the same
-        spread_judge_low=row["spread_judge_low"] if low is None else low,
+        spread_judge_low=row[f"spread_judge{end}_low"],
         difference_low=row[f"difference{end}_low"],
         difference_high=row[f"difference{end}_high"],
         share=row[f"share_removed{end}"],
@@ -152,29 +149,14 @@ def conclusion(row: Row) -> str:
 
 def vouched(row: Row) -> str:
     """Returns how far a judge's own errors are known."""
-    youden, ruled = row["youden_index"], row["n_ruled_by_people"] or 0
-    answers = f"{count(ruled)} answers that people ruled on"
-    if is_told_apart(row):
-        in_format, out_of_format = (number(row[f"youden_index_{which}_format"]) for which in ("in", "out_of"))
-        return (
-            f"Its own errors are taken out by its Youden indices of {in_format} on answers in format and {out_of_format} on "
-            f"others, from {answers}, taken as known."
-        )
+    ruled = row["n_ruled"] or 0
+    answers = f"{count(ruled)} answer{'s' if ruled != 1 else ''} that people ruled on"
     if row["judge_state"] == VERIFIED:
-        return f"Its own errors are taken out by one Youden index of {number(youden)} on {answers}, taken as known."
-    if youden is not None and youden > 0:
-        return f"The judge is unverified: {answers} are too few of right and of wrong ones."
-    if youden is not None:
-        return f"The judge is unverified: on {answers} it does no better than chance."
+        return f"Its own errors are taken out by {answers}, and the intervals hold what is uncertain about them."
     if ruled:
-        return f"The judge is unverified: the {answers} are all right or all wrong."
+        return f"The judge is unverified: {answers} are too few under some template."
     unknown = "" if errors_on_controls(row) is not None else ", and no controls show how often it errs"
     return f"The judge is unverified: nobody has ruled beside it{unknown}."
-
-
-def is_told_apart(row: Row) -> bool:
-    """Returns whether a judge's errors are taken out apart for answers in and out of format; not so in earlier versions."""
-    return row.get("rectified_by") == BY_FORMAT
 
 
 def why_unmeasured(row: Row) -> str:

@@ -13,7 +13,7 @@ from flows.report.gather import ReportData
 from flows.report.gather_judging import is_judge, is_rule
 from flows.report.sections.columns import MODEL, bounds, counted, figure, judge_errors, table, words
 from flows.report.sections.room import point
-from flows.report.sections.rule_against_judge import VERIFIED, conclusion, findings, is_told_apart, why_no_share
+from flows.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
 from flows.warehouse import Row
 from flows.warehouse.figure_names import row_id
 
@@ -42,13 +42,18 @@ def scoring(data: ReportData) -> Section:
         figure("Scored answers alone: mean", "accuracy_scored_mean"), figure("std (ddof 1)", "accuracy_scored_std_sample"),
         figure("Corrected std", "accuracy_scored_std_corrected"), bounds("accuracy_scored_std_corrected"),
     )  # fmt: skip
+    rectified = (
+        figure("Rectified mean", "accuracy_rectified"), bounds("accuracy_rectified"), counted("Ruled by people", "n_ruled"),
+        figure("Rectified std", "accuracy_std_rectified"), bounds("accuracy_std_rectified"),
+    )  # fmt: skip
     for task_id, rows in by(judging.spreads, "task_id").items():
         block = section.add(task_id)
         own = compared.get(task_id, [])
         block.findings = findings(own)
-        states = {row["judge"]: row["judge_state"] for row in own}
+        unverified = {row["judge"] for row in own if row["judge_state"] != VERIFIED}
+        unverified |= {row["scoring_method"] for row in rows if row.get("judge_state") not in (None, VERIFIED)}
         if len(section.blocks) <= MOST_DRAWN_TASKS:
-            _draw(block, rows, errors, states)
+            _draw(block, rows, errors, unverified)
         else:
             block.notes.append(f"Charts are drawn of the first {MOST_DRAWN_TASKS} tasks; the figures below hold all.")
         block.comparisons = [_comparison(row, errors) for row in own[:MOST_COMPARED]]
@@ -56,7 +61,8 @@ def scoring(data: ReportData) -> Section:
             block.notes.append(
                 f"The first {MOST_COMPARED} of {len(own):,} comparisons; the table marts.rpt_rule_against_judge has the rest."
             )
-        block.tables.append(table("Spread of accuracy over templates", columns, rows, MART))
+        shown = (*columns, *rectified) if any(row.get("n_ruled") for row in rows) else columns
+        block.tables.append(table("Spread of accuracy over templates", shown, rows, MART))
     return section
 
 
@@ -68,14 +74,14 @@ def drawn_methods(methods: Sequence[str]) -> list[str]:
     return rules[:n_rules] + judges[: room - n_rules]
 
 
-def _draw(block: Block, rows: list[Row], errors: dict[tuple[str, str], str], states: dict[str, str]) -> None:
+def _draw(block: Block, rows: list[Row], errors: dict[tuple[str, str], str], unverified: set[str]) -> None:
     everything = list(dict.fromkeys(row["scoring_method"] for row in sorted(rows, key=_judges_last)))
     methods = drawn_methods(everything)
     models = list(dict.fromkeys(row["model_id"] for row in rows))
     shown = models[: panels.MOST_BARS]
     own = [row for row in rows if row["scoring_method"] in methods and row["model_id"] in shown]
     block.legend = tuple(
-        (colour, _legend(block.task_id, method, errors, states))
+        (colour, _legend(block.task_id, method, errors, unverified))
         for colour, method in zip(panels.SERIES, methods, strict=False)
     )
     if len(methods) < len(everything) or len(shown) < len(models):
@@ -117,12 +123,12 @@ def _around(mean: float | None, std: float | None) -> Row:
     return {"low": max(0.0, mean - std), "high": min(1.0, mean + std)}
 
 
-def _legend(task_id: str, method: str, errors: dict[tuple[str, str], str], states: dict[str, str]) -> str:
+def _legend(task_id: str, method: str, errors: dict[tuple[str, str], str], unverified: set[str]) -> str:
     name = cut(method, 60)
     if not is_judge(method):
         return name
-    unverified = "" if states.get(method) == VERIFIED else ", judge_unverified"
-    return f"{name}{unverified}; wrong on controls: {errors.get((task_id, method), 'none shown')}"
+    state = ", judge_unverified" if method in unverified else ""
+    return f"{name}{state}; wrong on controls: {errors.get((task_id, method), 'none shown')}"
 
 
 def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
@@ -140,23 +146,11 @@ def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
         removed = Figure(of.cell("share_removed", ABSENT), why_no_share(row))
     is_verified = row["judge_state"] == VERIFIED
     vouching: list[Printed] = [f"wrong on controls: {errors.get((row['task_id'], row['judge']), 'none shown')}"]
-    if row["youden_index"] is not None or row["n_ruled_by_people"]:
-        ruled = of.count("n_ruled_by_people")
-        vouching.append(("Youden index ", of.number("youden_index"), " on ", ruled, " answers that people ruled on"))
-    if is_told_apart(row):
-        indices = (
-            of.number("youden_index_in_format"),
-            " in format, ",
-            of.number("youden_index_out_of_format"),
-            " out of it",
-        )
-        vouching.append(("rectified by the Youden index of each format: ", *indices))
-    elif row["spread_judge_rectified"] is not None:
-        vouching.append("rectified by one Youden index")
-    if row["spread_judge_rectified"] is not None:
-        end = "spread_judge_rectified"
-        bounds = parts(of.bounds(end)) if f"{end}_low" in row else ()  # not in a copy of an earlier version
-        vouching.append(("rectified: corrected spread ", of.number(end), " ", *bounds))
+    if row["n_ruled"]:
+        vouching.append((of.count("n_ruled"), " answers that people ruled on"))
+    for name, words_of in (("accuracy_rectified", "accuracy"), ("spread_judge_rectified", "corrected spread")):
+        if row[name] is not None:
+            vouching.append((f"rectified: {words_of} ", of.number(name), " ", *parts(of.bounds(name))))
     if row["share_removed_rectified"] is not None:
         bounds = parts(of.bounds("share_removed_rectified", "share"))
         vouching.append(("rectified: share removed ", of.share("share_removed_rectified"), " ", *bounds))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from flows.display.figures import ABSENT, NAME, count, cut, interval, number, percent, share, share_interval
 from flows.report.blocks.blocks import by
-from flows.report.sections.rule_against_judge import VERIFIED, findings, is_told_apart
+from flows.report.sections.rule_against_judge import VERIFIED, findings
 from flows.report.terminal.tables import Line, tables
 from flows.warehouse import Row
 
@@ -45,6 +45,11 @@ def cells(row: Row) -> tuple[str, ...]:
         std = row[f"accuracy_std_{who}"]
         return number(row[f"accuracy_{who}"]) + ("" if std is None else f" ± {number(std)}")
 
+    judged = accuracy("judge")
+    if row["accuracy_rectified"] is not None:
+        around = interval(row["accuracy_rectified_low"], row["accuracy_rectified_high"])
+        judged = f"{judged} rectified {number(row['accuracy_rectified'])} {around}"
+
     def spread(who: str) -> str:
         name = f"spread_{who}"
         return f"{number(row[name])} {interval(row[f'{name}_low'], row[f'{name}_high'])}".rstrip()
@@ -56,7 +61,7 @@ def cells(row: Row) -> tuple[str, ...]:
         removed.append("unverified")
     elif row["share_removed_rectified"] is not None:
         removed.append(f"rectified {share(row['share_removed_rectified'])}")
-    return accuracy("rule"), accuracy("judge"), spread("rule"), spread("judge"), " ".join(removed).rstrip()
+    return accuracy("rule"), judged, spread("rule"), spread("judge"), " ".join(removed).rstrip()
 
 
 def vouching(row: Row) -> str:
@@ -69,8 +74,4 @@ def vouching(row: Row) -> str:
     line = f"{cut(row['judge'], NAME)}: wrong on controls: {', '.join(rates) or 'none shown'}"
     if row["judge_state"] != VERIFIED:
         return f"{line}; judge_unverified: its own errors may remove spread too"
-    line = f"{line}; Youden index {number(row['youden_index'])} on {count(row['n_ruled_by_people'])} answers of people"
-    if is_told_apart(row):
-        in_format, out_of_format = (number(row[f"youden_index_{which}_format"]) for which in ("in", "out_of"))
-        return f"{line}, {in_format} in format and {out_of_format} out of it: rectified by each"
-    return line
+    return f"{line}; {count(row['n_ruled'])} answers that people ruled on take its own errors out"

@@ -30,7 +30,7 @@ def row(**changes: Any) -> dict[str, Any]:
         "share_removed": 0.95, "share_removed_low": 0.9, "share_removed_high": 1.0,
         "spread_judge_rectified": None, "difference_rectified": None, "difference_rectified_low": None,
         "difference_rectified_high": None, "share_removed_rectified": None, "share_removed_rectified_low": None,
-        "share_removed_rectified_high": None, "youden_index": None, "n_ruled_by_people": 0,
+        "share_removed_rectified_high": None, "spread_judge_rectified_low": None, "accuracy_rectified": None, "n_ruled": 0,
         "judge_state": "judge_unverified", "error_rate_right": 0.0, "error_rate_wrong": 0.05,
         "error_rate_blank": None, "error_rate_injected": None,
     } | changes  # fmt: skip
@@ -52,7 +52,7 @@ def world(seed: int, phrasing: float, effect: float, judge_errs: float = 0.0) ->
     judge = (is_right ^ (rng.random(shape) < judge_errs)).astype(float).ravel()
     samples, variants = (np.asarray(codes.ravel(), np.int64) for codes in np.indices(shape))
     unknown = np.full(rule.shape, np.nan)
-    compared = rule_against_judge(samples, variants, rule, judge, unknown, np.nan, 1, N_RESAMPLES)._asdict()
+    compared = rule_against_judge(samples, variants, rule, judge, *[unknown] * 4, 1, N_RESAMPLES)._asdict()
     intervals = {}
     for name, value in (("rule", rule), ("judge", judge)):
         found = spread(samples, variants, value, 1, N_RESAMPLES)
@@ -130,12 +130,12 @@ def test_a_finding_follows_the_intervals(changes: dict[str, Any], expected: str)
 
 
 def test_a_verified_judge_is_read_by_its_rectified_figures() -> None:
-    # Youden .5: a spread of .1 is .2 rectified, as large as the rule's
+    # people see twice the judge's spread, as large as the rule's
     rectified = {
-        "judge_state": "verified", "youden_index": 0.5, "n_ruled_by_people": 60, "spread_judge": 0.1, "spread_judge_low": 0.05,
-        "spread_judge_rectified": 0.2, "difference_rectified": 0.0, "difference_rectified_low": -0.1,
-        "difference_rectified_high": 0.1, "share_removed_rectified": 0.0, "share_removed_rectified_low": -0.5,
-        "share_removed_rectified_high": 0.4,
+        "judge_state": "verified", "n_ruled": 600, "spread_judge": 0.1, "spread_judge_low": 0.05,
+        "spread_judge_rectified": 0.2, "spread_judge_rectified_low": 0.1, "difference_rectified": 0.0,
+        "difference_rectified_low": -0.1, "difference_rectified_high": 0.1, "share_removed_rectified": 0.0,
+        "share_removed_rectified_low": -0.5, "share_removed_rectified_high": 0.4,
     }  # fmt: skip
     assert finding(row(**rectified)) == "stays"
     assert "0.200 under the judge" in conclusion(row(**rectified))
@@ -143,38 +143,30 @@ def test_a_verified_judge_is_read_by_its_rectified_figures() -> None:
                "share_removed_rectified_high": 0.9}  # fmt: skip
     assert finding(row(**removed)) == "most"  # what controls say gives way to what people say
     assert conclusion(row(**removed)).endswith(
-        "by one Youden index of 0.500 on 60 answers that people ruled on, taken as known."
+        "Its own errors are taken out by 600 answers that people ruled on, and the intervals hold what is uncertain about them."
     )
 
 
-def test_a_judge_whose_errors_are_told_apart_by_format() -> None:
-    apart = {
-        "judge_state": "verified", "rectified_by": "index_by_format", "youden_index": 0.7, "youden_index_in_format": 0.9,
-        "youden_index_out_of_format": 0.6, "n_ruled_by_people": 80, "spread_judge": 0.06, "spread_judge_low": 0.04,
+def test_a_judge_whose_errors_make_a_spread() -> None:
+    rectified = {
+        "judge_state": "verified", "n_ruled": 800, "spread_judge": 0.06, "spread_judge_low": 0.04,
         "spread_judge_rectified": 0.01, "spread_judge_rectified_low": 0.0, "spread_judge_rectified_high": 0.03,
         "difference_rectified_low": 0.1, "difference_rectified_high": 0.2, "share_removed_rectified": 0.95,
         "share_removed_rectified_low": 0.8, "share_removed_rectified_high": 1.0,
     }  # fmt: skip
-    assert finding(row(**apart)) == "most"
-    assert conclusion(row(**apart)).endswith(
-        "by its Youden indices of 0.900 on answers in format and 0.600 on others, from 80 answers that people ruled on, "
-        "taken as known."
-    )
+    assert finding(row(**rectified)) == "most"
     # the spread that its harshness makes is none of the answers'
     none = {"spread_rule_low": 0.0, "difference_rectified_low": -0.01}
-    assert finding(row(**apart | none)) == "none"
-    assert finding(row(**apart | none | {"spread_judge_rectified_low": 0.01})) == "only_judge"
-    assert "0.900 in format and 0.600 out of it" in vouching(row(**apart))
-    assert "in format" not in vouching(row(**apart | {"rectified_by": "one_index"}))
+    assert finding(row(**rectified | none)) == "none"
+    assert finding(row(**rectified | none | {"spread_judge_rectified_low": 0.01})) == "only_judge"
+    assert vouching(row(**rectified)).endswith("; 800 answers that people ruled on take its own errors out")
 
 
 def test_what_vouches_for_a_judge_is_said() -> None:
     assert (
-        vouched(row(n_ruled_by_people=9))
-        == "The judge is unverified: the 9 answers that people ruled on are all right or all wrong."
+        vouched(row(n_ruled=9))
+        == "The judge is unverified: 9 answers that people ruled on are too few under some template."
     )
-    assert "too few of right and of wrong ones" in vouched(row(n_ruled_by_people=9, youden_index=0.4))
-    assert "no better than chance" in vouched(row(n_ruled_by_people=9, youden_index=-0.1))
     assert vouched(row(error_rate_wrong=None)).endswith("no controls show how often it errs.")
     assert errors_on_controls(row(error_rate_right=0.7, error_rate_wrong=0.7)) == 1
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from statsmodels.stats import inter_rater  # type: ignore[import-untyped]
 
 from tests.support.plain_krippendorff import krippendorff_alpha
-from udfs.raters.kappa import Agreement, agreement, cohen_kappa, fleiss_kappa, youden_index
+from udfs.raters.kappa import Agreement, agreement, cohen_kappa, fleiss_kappa
 
 Ratings = NDArray[np.int64]
 
@@ -154,23 +154,3 @@ def test_perfect_agreement_and_none() -> None:
     # two raters who always differ, each half and half
     opposite = np.stack([np.arange(10) % 2, 1 - np.arange(10) % 2], axis=1)
     assert agreement_of(opposite)[:2] == pytest.approx((-1, -1))
-
-
-def test_youden_index_by_hand() -> None:
-    is_right = np.repeat([True, False], [10, 5])
-    # passes 9 of 10 right answers and 1 of 5 wrong ones: .9 + .8 - 1
-    is_match = np.repeat([True, False, True, False], [9, 1, 1, 4])
-    assert youden_index(is_match, is_right) == pytest.approx(0.7)
-    assert youden_index(is_right, is_right) == 1
-    assert youden_index(~is_right, is_right) == -1
-    assert youden_index(np.ones(15, bool), is_right) == 0
-    assert np.isnan(youden_index(is_match, np.ones(15, bool)))
-    assert np.isnan(youden_index(is_match, np.zeros(15, bool)))
-    assert np.isnan(youden_index(np.empty(0, bool), np.empty(0, bool)))
-
-
-def test_a_ruling_weighs_what_it_stands_for() -> None:
-    # right: 1 of 2 found, but that one stands for 3 of 4; wrong: 1 of 2 passed, standing for 1 of 5
-    is_match, is_right = np.array([1, 0, 1, 0], bool), np.array([1, 1, 0, 0], bool)
-    assert youden_index(is_match, is_right, np.array([3.0, 1, 1, 4])) == pytest.approx(3 / 4 - 1 / 5)
-    assert youden_index(is_match, is_right, np.full(4, 2.5)) == youden_index(is_match, is_right) == 0

@@ -92,6 +92,6 @@ def test_bounds_hold_the_true_deviation(sigma: float) -> None:
 
 def test_rule_against_judge_is_undefined_where_no_sample_has_every_template() -> None:
     sample, template, value = asked(answers(np.random.default_rng(1), 30, 6, 0.1), 3)
-    figure = rule_against_judge(sample, template, value, 1 - value, np.full(len(value), np.nan), 0.8, 1, 50)
+    figure = rule_against_judge(sample, template, value, 1 - value, *[np.full(len(value), np.nan)] * 4, 1, 50)
     assert figure.n_samples == 0
     assert np.isnan([figure.spread_rule, figure.difference, figure.share_removed, figure.share_removed_low]).all()

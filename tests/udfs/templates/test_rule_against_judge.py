@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from tests.udfs.templates.ruled_worlds import Table, accuracies_of, ruled_world
+from udfs.templates.prediction_powered import rectified_accuracy
 from udfs.templates.rule_against_judge import RuleAgainstJudge, rule_against_judge
 from udfs.templates.spread import spread
 
-Table = NDArray[np.float64]
-
 
 def compared(
-    rule: Table, judge: Table, youden: float = np.nan, n_resamples: int = 400, rectified: Table | None = None
+    rule: Table, judge: Table, n_resamples: int = 400, weight: Table | None = None, right: Table | None = None
 ) -> RuleAgainstJudge:
-    """Of two tables of questions x templates."""
+    """Of two tables of questions x templates, and of how many answers people's rulings stand for."""
     sample, variant = np.indices(rule.shape).reshape(2, -1)
-    by_kind = np.full(rule.shape, np.nan) if rectified is None else rectified
-    return rule_against_judge(sample, variant, rule.ravel(), judge.ravel(), by_kind.ravel(), youden, 7, n_resamples)
+    unknown = np.full(rule.shape, np.nan)
+    ruled = [unknown] * 4
+    if weight is not None and right is not None:
+        ruled = [np.ones(rule.shape), weight, weight * judge, weight * right]
+    return rule_against_judge(
+        sample, variant, rule.ravel(), judge.ravel(), *(each.ravel() for each in ruled), 7, n_resamples
+    )
 
 
 def right(rng: np.random.Generator, n: int, accuracies: Table) -> Table:
@@ -81,16 +85,17 @@ def test_templates_without_effect() -> None:
     assert np.mean([figure.difference_low <= 0 <= figure.difference_high for figure in got]) >= 0.95
 
 
-def test_a_judge_that_errs_at_random_removes_spread_and_its_youden_index_gives_it_back() -> None:
+def test_a_judge_that_errs_at_random_removes_spread_and_people_give_it_back() -> None:
     rng = np.random.default_rng(4)
     rule = right(rng, 1500, np.linspace(0.2, 0.8, 12))
     wrong = rng.random(rule.shape) < 0.1
+    weight = (rng.random(rule.shape) < 0.3).astype(float)
     # right with probability a, the answer passes with .9 a + .1 (1 - a) = .1 + .8 a: a deviation shrinks to .8 of it
-    got = compared(rule, np.where(wrong, 1 - rule, rule), youden=0.9 + 0.9 - 1)
+    got = compared(rule, np.where(wrong, 1 - rule, rule), 400, weight, rule)
     assert got.share_removed == pytest.approx(0.2, abs=0.04)
     assert got.share_removed_low > 0.1
-    assert got.spread_judge_rectified == got.spread_judge / 0.8
-    assert got.share_removed_rectified == pytest.approx(1 - (1 - got.share_removed) / 0.8)
+    assert got.share_removed_rectified == pytest.approx(0, abs=0.06)
+    assert got.share_removed_rectified == 1 - got.spread_judge_rectified / got.spread_rule
     assert got.share_removed_rectified_low < 0 < got.share_removed_rectified_high
     assert got.difference_rectified_low < 0 < got.difference_rectified_high
 
@@ -107,7 +112,7 @@ def test_each_side_is_its_own_spread() -> None:
     rng = np.random.default_rng(6)
     rule, judge = right(rng, 60, np.linspace(0.3, 0.9, 6)), right(rng, 60, np.linspace(0.4, 0.8, 6))
     sample, variant = np.indices(rule.shape).reshape(2, -1)
-    got = compared(rule, judge, 0.5, 100)
+    got = compared(rule, judge, 100)
     by_rule, by_judge = (spread(sample, variant, table.ravel(), 7, 100) for table in (rule, judge))
     assert (got.spread_rule, got.std_rule) == (by_rule.std_corrected, by_rule.std_sample)
     assert (got.spread_judge, got.std_judge) == (by_judge.std_corrected, by_judge.std_sample)
@@ -128,10 +133,10 @@ def test_cells_that_either_lacks_are_left_out() -> None:
     rule, judge = right(rng, 40, np.linspace(0.2, 0.9, 5)), right(rng, 40, np.linspace(0.4, 0.8, 5))
     gappy_rule, gappy_judge = rule.copy(), judge.copy()
     gappy_rule[0, 1] = gappy_judge[1, 2] = np.nan
-    got, complete = compared(gappy_rule, gappy_judge, 0.8), compared(rule[2:], judge[2:], 0.8)
+    got, complete = compared(gappy_rule, gappy_judge), compared(rule[2:], judge[2:])
     assert got.n_samples == 38
     assert got[:8] == complete[:8]
-    assert got[10:] == complete[10:]
+    assert got[20:] == complete[20:]
     both = ~np.isnan(gappy_rule + gappy_judge)
     assert got.std_rule == pytest.approx(np.std([rule[both[:, v], v].mean() for v in range(5)], ddof=1))
     # a template that the judge never saw is none of theirs
@@ -139,16 +144,8 @@ def test_cells_that_either_lacks_are_left_out() -> None:
     assert compared(rule, unseen) == pytest.approx(compared(rule[:, :4], judge[:, :4]), nan_ok=True)
 
 
-@pytest.mark.parametrize("youden", [np.nan, 0.0, -0.2])
-def test_no_rectified_figures_without_a_judge_better_than_chance(youden: float) -> None:
-    rule = right(np.random.default_rng(9), 50, np.linspace(0.2, 0.9, 6))
-    got = compared(rule, rule, youden, 50)
-    assert np.isnan(got[10:19]).all()
-    assert got.share_removed == 0
-
-
-def judged_by_format(rng: np.random.Generator, harshness: float, n: int = 200) -> tuple[Table, Table, Table, float]:
-    """Rule, judge, the judge rectified by format, and its one Youden index, of a model that no template changes.
+def judged_by_format(rng: np.random.Generator, harshness: float, n: int = 200) -> tuple[Table, Table, Table]:
+    """Rule, judge and truth of a model that no template changes.
 
     From none to 60 % of its answers are malformed, by template: the rule reads none of these. The judge passes 95 % of right
     answers and 5 % of wrong ones, of malformed right ones less by the harshness.
@@ -157,38 +154,36 @@ def judged_by_format(rng: np.random.Generator, harshness: float, n: int = 200) -
     is_malformed = rng.random((n, 12)) < np.linspace(0, 0.6, 12)
     passes = np.where(is_malformed, 0.95 - harshness, 0.95)
     judge = np.asarray(rng.random((n, 12)) < np.where(is_right, passes, 0.05), np.float64)
-    rule = np.asarray(is_right & ~is_malformed, np.float64)
-    return rule, judge, (judge - 0.05) / (passes - 0.05), float(judge[is_right].mean() - judge[~is_right].mean())
+    return np.asarray(is_right & ~is_malformed, np.float64), judge, is_right.astype(float)
 
 
-@pytest.mark.parametrize(("harshness", "raw", "by_one", "by_format"), [(0.3, 0.7, 0.63, 0.94), (0.0, 0.97, 0.97, 0.97)])
-def test_a_judge_harsher_on_malformed_answers(harshness: float, raw: float, by_one: float, by_format: float) -> None:
+@pytest.mark.parametrize(("harshness", "raw", "rectified"), [(0.3, 0.7, 0.95), (0.0, 0.97, 0.95)])
+def test_a_judge_harsher_on_malformed_answers(harshness: float, raw: float, rectified: float) -> None:
     rng = np.random.default_rng(11)
-    shares = []
-    for _ in range(40):
-        rule, judge, rectified, youden = judged_by_format(rng, harshness)
-        one, apart = compared(rule, judge, youden, 40), compared(rule, judge, youden, 40, rectified)
-        shares.append((one.share_removed, one.share_removed_rectified, apart.share_removed_rectified))
-        assert apart.share_removed == one.share_removed
-    assert np.mean(shares, axis=0) == pytest.approx([raw, by_one, by_format], abs=0.04)
+    shares, bounds = [], []
+    for _ in range(20):
+        rule, judge, truth = judged_by_format(rng, harshness)
+        weight = (rng.permuted(np.tile(np.arange(200)[:, None], 12), axis=0) < 83) * (200 / 83)
+        got = compared(rule, judge, 100, weight, truth)
+        shares.append((got.share_removed, got.share_removed_rectified))
+        bounds.append(got.share_removed_rectified_high)
+        assert got[:10] == pytest.approx(compared(rule, judge, 100)[:10])
+    assert np.mean(shares, axis=0) == pytest.approx([raw, rectified], abs=0.05)
+    assert np.mean(np.array(bounds) >= 1 - 1e-9) >= 0.9  # the truth
 
 
-def test_the_rectified_spread_is_that_of_the_rectified_table() -> None:
-    rule, judge, rectified, youden = judged_by_format(np.random.default_rng(12), 0.3)
-    got = compared(rule, judge, youden, 200, rectified)
-    sample, variant = np.indices(rule.shape).reshape(2, -1)
-    own = spread(sample, variant, rectified.ravel(), 7, 200)
-    assert got.spread_judge_rectified == own.std_corrected
-    assert (got.spread_judge_rectified_low, got.spread_judge_rectified_high) == pytest.approx(
-        (own.std_corrected_low, own.std_corrected_high), abs=0.002
+def test_the_rectified_spread_is_that_of_rectified_accuracies() -> None:
+    world = ruled_world(5, "format", accuracies_of(0), 0, 40)
+    rule = np.random.default_rng(13).permuted(world.right, axis=0)
+    got = compared(rule, world.judged, 100, world.weight, world.right)
+    own = rectified_accuracy(*world.columns(), 7, 100)
+    assert (got.spread_judge_rectified, got.spread_judge_rectified_low, got.spread_judge_rectified_high) == (
+        pytest.approx(own[4:7], abs=1e-3)  # percentiles of variances there, of spreads here
     )
     assert got.difference_rectified == got.spread_rule - got.spread_judge_rectified
-    # with equal rates for both kinds it is the division by their index
-    even = compared(rule, judge, 0.8, 200, (judge - 0.1) / 0.8)
-    assert even[10:19] == pytest.approx(compared(rule, judge, 0.8, 200)[10:19])
-    # a cell without it leaves the one index
-    rectified[0, 0] = np.nan
-    assert compared(rule, judge, youden, 200, rectified) == compared(rule, judge, youden, 200)
+    # nobody ruled under the last template
+    world.weight[:, -1] = 0
+    assert np.isnan(compared(rule, world.judged, 100, world.weight, world.right)[10:19]).all()
 
 
 def test_edges() -> None:
@@ -196,7 +191,7 @@ def test_edges() -> None:
     undrawn = compared(rule, rule, n_resamples=0)
     assert undrawn.difference == 0
     assert np.isnan([undrawn.difference_low, undrawn.share_removed]).all()
-    one_sample, one_template = compared(rule[:1], rule[:1], 0.8), compared(rule[:, :1], rule[:, :1], 0.8)
+    one_sample, one_template = compared(rule[:1], rule[:1]), compared(rule[:, :1], rule[:, :1])
     assert np.isnan([*one_sample[:8], *one_sample[10:19]]).all()
     assert one_sample.std_rule >= 0
     assert np.isnan(one_template[:19]).all()

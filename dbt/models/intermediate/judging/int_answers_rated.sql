@@ -25,10 +25,9 @@ ruled as (
     select
         audit_run_id,
         task_id,
-        md5(concat_ws(chr(0), sample_id, coalesce(reader, ''), completion_md5)) as answer,
+        {{ answer_key('sample_id', 'reader', 'completion_md5') }} as answer,
         rater,
-        is_match,
-        true as is_scored
+        is_match
     from verdicts
 ),
 
@@ -37,16 +36,12 @@ by_rule as (
     select
         scores.audit_run_id,
         scores.task_id,
-        md5(concat_ws(
-            chr(0),
-            scores.sample_id,
-            coalesce({{ options_as_shown('variants.reader', 'labelled.option_order') }}, ''),
-            labelled.completion_md5
-        )) as answer,
+        {{ answer_key(
+            'scores.sample_id', options_as_shown('variants.reader', 'labelled.option_order'), 'labelled.completion_md5'
+        ) }} as answer,
         scores.scoring_method as rater,
         -- what a rule cannot read it does not count as right
-        coalesce(arg_min(scores.is_correct, scores.prediction_id), false) as is_match,
-        arg_min(scores.score_state, scores.prediction_id) = 'scored' as is_scored
+        coalesce(arg_min(scores.is_correct, scores.prediction_id), false) as is_match
     from scores
     inner join labelled using (audit_run_id, prediction_id)
     inner join variants

@@ -1,14 +1,14 @@
--- One row per run, model, prompt variant, sample and judge whose error rates are told apart by format: the mean over repetitions
--- of (verdict - false positive rate) / (true positive rate - false positive rate), with the rates of the answer's format.
--- It is about the answers of int_scores_averaged. An empty answer, which no judge is asked about, is wrong for certain.
+-- One row per run, model, prompt variant, sample and judge of a task on which people ruled: what the judge says of the answers of
+-- the cell, and what people say of those that they ruled on.
+-- The answers are those of int_scores_averaged. An empty answer, about which nobody is asked, is wrong for certain.
 with scored as (
     select * from {{ ref('fct_scores') }}
-    where {{ in_this_build() }}
+    where starts_with(scoring_method, 'judge:') and {{ in_this_build() }}
 ),
 
-judged as (
-    select * from {{ ref('int_judges_verified') }}
-    where rectified_by = 'index_by_format' and {{ in_this_build() }}
+ruled as (
+    select * from {{ ref('int_answers_ruled') }}
+    where {{ in_this_build() }}
 ),
 
 labelled as (
@@ -16,12 +16,22 @@ labelled as (
     where {{ in_this_build() }}
 ),
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where has_key and {{ in_this_build() }}
+measured as (
+    select * from {{ ref('int_variants_measured') }}
+    where not is_quarantined and {{ in_this_build() }}
 ),
 
-ruled as (
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where {{ in_this_build() }}
+),
+
+samples as (
+    select * from {{ ref('stg_samples') }}
+    where {{ in_this_build() }}
+),
+
+answers as (
     select
         scored.audit_run_id,
         scored.model_id,
@@ -29,43 +39,50 @@ ruled as (
         scored.prompt_variant_id,
         scored.scoring_method as judge,
         samples.sample_index,
-        labelled.answer_status,
-        {%- for rate in ['true_positive_rate', 'false_positive_rate'] %}
-            if(labelled.answer_status = 'valid', judged.{{ rate }}_in_format, judged.{{ rate }}_out_of_format) as {{ rate }},
-        {%- endfor %}
-        coalesce(scored.is_correct::integer, 0) as verdict
+        labelled.answer_status != 'empty' as is_rulable,
+        coalesce(scored.is_correct, false)::integer as judged,
+        {{ answer_key(
+            'labelled.sample_id', options_as_shown('variants.reader', 'labelled.option_order'), 'labelled.completion_md5'
+        ) }} as answer
     from scored
-    inner join judged
-        on
-            scored.audit_run_id = judged.audit_run_id
-            and scored.task_id = judged.task_id
-            and scored.scoring_method = judged.judge
+    inner join measured using (audit_run_id, model_id, prompt_variant_id)
     inner join labelled
         on scored.audit_run_id = labelled.audit_run_id and scored.prediction_id = labelled.prediction_id
+    inner join variants
+        on scored.audit_run_id = variants.audit_run_id and scored.prompt_variant_id = variants.prompt_variant_id
     inner join samples
         on
             scored.audit_run_id = samples.audit_run_id
             and scored.task_id = samples.task_id
             and scored.sample_id = samples.sample_id
-    where not {{ is_missing_score('scored.unscored_kind') }}
+    semi join ruled
+        on scored.audit_run_id = ruled.audit_run_id and scored.task_id = ruled.task_id
+    where
+        not {{ is_missing_score('scored.unscored_kind') }}
+        and (samples.has_key or scored.score_state = 'scored')
 ),
 
 final as (
     select
-        audit_run_id,
-        model_id,
-        task_id,
-        prompt_variant_id,
-        judge,
-        sample_index,
-        avg(
-            if(
-                answer_status = 'empty',
-                0,
-                (verdict - false_positive_rate) / (true_positive_rate - false_positive_rate)
-            )
-        ) as accuracy_rectified
-    from ruled
+        answers.audit_run_id,
+        answers.model_id,
+        answers.task_id,
+        answers.prompt_variant_id,
+        answers.judge,
+        answers.sample_index,
+        avg(answers.judged) as judged,
+        avg(answers.is_rulable::integer) as rulable,
+        sum(coalesce(ruled.weight, 0)) / count(*) as weight,
+        sum(coalesce(ruled.weight, 0) * answers.judged) / count(*) as ruled_judged,
+        sum(if(ruled.is_right, ruled.weight, 0)) / count(*) as ruled_right,
+        list(distinct answers.answer) filter (ruled.answer is not null) as answers_ruled
+    from answers
+    left join ruled
+        on
+            answers.audit_run_id = ruled.audit_run_id
+            and answers.task_id = ruled.task_id
+            and answers.answer = ruled.answer
+            and answers.is_rulable
     group by all
 )
 

@@ -1,10 +1,38 @@
 -- One row per run, model, task, strategy, prompt variant and scoring method: how often its answers are right.
 -- An unscored answer counts as not right in accuracy and not at all in accuracy_scored; what is missing, in neither.
 -- Samples weigh equally whatever their repetitions; where it is not known what is right they count nowhere, so it is NULL.
+-- By a judge it is rectified by what people ruled on of the same prompt variant.
 -- Under the method people the samples are those whose every answer people ruled on; the others are not counted at all.
 with averaged as (
     select * from {{ ref('int_scores_averaged') }}
     where {{ in_this_build() }}
+),
+
+ruled as (
+    select * from {{ ref('int_scores_rectified') }}
+    where {{ in_this_build() }}
+),
+
+rectified as (
+    select
+        audit_run_id,
+        model_id,
+        prompt_variant_id,
+        judge,
+        rectified_accuracy(
+            list(sample_index),
+            list(0),
+            list(judged),
+            list(rulable),
+            list(weight),
+            list(ruled_judged),
+            list(ruled_right),
+            null,
+            null
+        ) as own,
+        len(list_distinct(flatten(list(answers_ruled)))) as n_ruled
+    from ruled
+    group by all
 ),
 
 cells as (
@@ -83,12 +111,22 @@ final as (
         counted.accuracy_scored,
         by_variant.accuracy_fitted,
         by_variant.accuracy_shrunk,
+        rectified.own.accuracy as accuracy_rectified,
+        rectified.own.accuracy_low as accuracy_rectified_low,
+        rectified.own.accuracy_high as accuracy_rectified_high,
+        if(starts_with(counted.scoring_method, 'judge:'), coalesce(rectified.n_ruled, 0), null)::integer as n_ruled,
         counted.n_scored,
         counted.n_unscored,
         counted.n_missing,
         {{ measure_version() }}
     from counted
     left join by_variant using (audit_run_id, model_id, prompt_variant_id, scoring_method)
+    left join rectified
+        on
+            counted.audit_run_id = rectified.audit_run_id
+            and counted.model_id = rectified.model_id
+            and counted.prompt_variant_id = rectified.prompt_variant_id
+            and counted.scoring_method = rectified.judge
 )
 
 select * from final

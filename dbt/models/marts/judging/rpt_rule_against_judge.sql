@@ -1,6 +1,6 @@
 -- One row per run, model, task, rule and judge: the spread of accuracy over templates under each, and what the judge removes.
--- A judge that errs removes spread of itself: where people ruled enough, its error rates take that back (rectified), apart for
--- answers in and out of format where they ruled enough on both, else in one Youden index.
+-- A judge that errs removes spread of itself, or adds some: where people ruled enough, the rectified columns have the spread of
+-- what people would say in its place.
 with averaged as (
     select * from {{ ref('int_scores_averaged') }}
     where {{ in_this_build() }}
@@ -8,11 +8,6 @@ with averaged as (
 
 runs as (
     select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
-
-judged as (
-    select * from {{ ref('int_judges_verified') }}
     where {{ in_this_build() }}
 ),
 
@@ -46,21 +41,15 @@ measured as (
         rules.task_id,
         rules.scoring_method as rule,
         judges.scoring_method as judge,
-        any_value(judged.youden_index) as youden_index,
-        any_value(judged.n_ruled_right) as n_ruled_right,
-        any_value(judged.n_ruled_wrong) as n_ruled_wrong,
-        any_value(judged.youden_index_in_format) as youden_index_in_format,
-        any_value(judged.youden_index_out_of_format) as youden_index_out_of_format,
-        any_value(judged.rectified_by) as rectified_by,
-        coalesce(any_value(judged.judge_state), 'judge_unverified') as judge_state,
         {%- for accuracy in ['accuracy', 'accuracy_scored'] %}
             rule_against_judge(
                 list(rules.sample_index),
                 list(rules.variant),
                 list(rules.{{ accuracy }}),
                 list(judges.{{ accuracy }}),
-                list({{ "coalesce(rectified.accuracy_rectified, 'nan')" if accuracy == 'accuracy' else "'nan'::double" }}),
-                any_value(if(judged.judge_state = 'verified', judged.youden_index, null)),
+                {%- for ruled in ['rulable', 'weight', 'ruled_judged', 'ruled_right'] %}
+                    list({{ "coalesce(rectified." ~ ruled ~ ", 'nan')" if accuracy == 'accuracy' else "'nan'::double" }}),
+                {%- endfor %}
                 any_value(runs.seed),
                 any_value(runs.n_resamples)
             ) as by_{{ accuracy }},
@@ -77,11 +66,6 @@ measured as (
             and judges.is_judge
     inner join runs
         on rules.audit_run_id = runs.audit_run_id
-    left join judged
-        on
-            rules.audit_run_id = judged.audit_run_id
-            and rules.task_id = judged.task_id
-            and judges.scoring_method = judged.judge
     left join rectified
         on
             judges.audit_run_id = rectified.audit_run_id
@@ -147,14 +131,11 @@ final as (
                     as {{ figure }}_scored{{ ending }},
             {%- endfor %}
         {%- endfor %}
-        if(measured.by_accuracy.spread_judge_rectified is null, null, measured.rectified_by) as rectified_by,
-        measured.youden_index,
-        measured.youden_index_in_format,
-        measured.youden_index_out_of_format,
-        coalesce(measured.n_ruled_right, 0)::integer as n_ruled_right,
-        coalesce(measured.n_ruled_wrong, 0)::integer as n_ruled_wrong,
-        coalesce(measured.n_ruled_right + measured.n_ruled_wrong, 0)::integer as n_ruled_by_people,
-        measured.judge_state,
+        by_judge.accuracy_rectified,
+        by_judge.accuracy_rectified_low,
+        by_judge.accuracy_rectified_high,
+        by_judge.n_ruled,
+        if(measured.by_accuracy.spread_judge_rectified is null, 'judge_unverified', 'verified') as judge_state,
         error_rates.error_rate_right,
         error_rates.error_rate_wrong,
         error_rates.error_rate_blank,

@@ -1,0 +1,105 @@
+-- One row per run, task and answer that people ruled on: what they said, and how many answers it stands for.
+-- Sheets are drawn evenly within the groups of answers that verdict_group makes in and out of format, and some groups are drawn
+-- more than others: a ruling stands for as many answers as its group has to each ruling in it. Rulings that no sheet asked for
+-- are taken as drawn so.
+with rated as (
+    select * from {{ ref('int_answers_rated') }}
+    where kind = 'people' and {{ in_this_build() }}
+),
+
+labelled as (
+    select * from {{ ref('int_predictions_labelled') }}
+    where {{ in_this_build() }}
+),
+
+measured as (
+    select * from {{ ref('int_variants_measured') }}
+    where not is_quarantined and {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where {{ in_this_build() }}
+),
+
+samples as (
+    select * from {{ ref('stg_samples') }}
+    where has_key and {{ in_this_build() }}
+),
+
+scores as (
+    select
+        *,
+        {{ kind_of_rater('scoring_method') }} as kind
+    from {{ ref('fct_scores') }}
+    where {{ in_this_build() }}
+),
+
+answers as (
+    select
+        labelled.audit_run_id,
+        labelled.task_id,
+        {{ answer_key(
+            'labelled.sample_id', options_as_shown('variants.reader', 'labelled.option_order'), 'labelled.completion_md5'
+        ) }} as answer,
+        min(labelled.prediction_id) as prediction_id,
+        bool_or(labelled.answer_status = 'valid') as is_in_format
+    from labelled
+    inner join measured using (audit_run_id, model_id, prompt_variant_id)
+    inner join variants
+        on
+            labelled.audit_run_id = variants.audit_run_id
+            and labelled.prompt_variant_id = variants.prompt_variant_id
+    semi join samples
+        on
+            labelled.audit_run_id = samples.audit_run_id
+            and labelled.task_id = samples.task_id
+            and labelled.sample_id = samples.sample_id
+    semi join rated
+        on labelled.audit_run_id = rated.audit_run_id and labelled.task_id = rated.task_id
+    where labelled.answer_status not in ('error', 'empty')
+    group by all
+),
+
+grouped as (
+    select
+        answers.audit_run_id,
+        answers.task_id,
+        answers.answer,
+        answers.is_in_format,
+        verdict_group(
+            bool_or(scores.kind = 'rule' and scores.is_correct),
+            bool_or(scores.kind = 'rule' and not scores.is_correct),
+            bool_or(scores.kind = 'judge' and scores.is_correct),
+            bool_or(scores.kind = 'judge' and not scores.is_correct),
+            coalesce(bool_or(scores.score_state = 'unscored') filter (scores.kind = 'rule'), true)
+        ) as verdict_group
+    from answers
+    left join scores
+        on answers.audit_run_id = scores.audit_run_id and answers.prediction_id = scores.prediction_id
+    group by answers.audit_run_id, answers.task_id, answers.answer, answers.is_in_format
+),
+
+weighed as (
+    select
+        grouped.audit_run_id,
+        grouped.task_id,
+        grouped.answer,
+        grouped.is_in_format,
+        grouped.verdict_group,
+        rated.is_match as is_right,
+        (count(*) over in_group / count(rated.is_match) over in_group)::double as weight
+    from grouped
+    left join rated using (audit_run_id, task_id, answer)
+    window
+        in_group as (
+            partition by grouped.audit_run_id, grouped.task_id, grouped.is_in_format, grouped.verdict_group
+        )
+),
+
+final as (
+    select * from weighed
+    where is_right is not null
+)
+
+select * from final
