@@ -3,6 +3,7 @@
     'dim_groups',
     'fct_nights_apart',
     'fct_sample_values',
+    'int_judge_groups',
     'int_nights_before',
     'int_nights_in_use',
     'int_samples_kept',

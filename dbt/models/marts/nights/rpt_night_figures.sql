@@ -17,6 +17,10 @@ states as (
     where {{ in_this_build() }}
 ),
 
+judges_moved as (
+    select * from {{ ref('int_judges_moved') }}
+),
+
 -- the newest normal night, and the first one of an alarm that stands or is over with tonight
 named as (
     select
@@ -80,9 +84,11 @@ judged as (
         nights.audit_id,
         nights.min_effect,
         alarmed.kind,
+        judges_moved.scoring_method as judge,
         {{ worse_sign('measured.measure') }} as worse,
         case
             when alarmed.kind is not null then alarmed.kind
+            when judges_moved.scoring_method is not null then 'not_comparable'
             when streams.test.p_value is null or named.state = 'cannot_tell' then 'not_comparable'
             when streams.q_value > {{ suspect_level() }} or abs(streams.test.difference) < nights.min_effect
                 then 'within_noise'
@@ -94,6 +100,11 @@ judged as (
     inner join nights using (audit_run_id, model_id, task_id, strategy)
     left join streams using (audit_run_id, model_id, task_id, strategy, measure)
     left join alarmed using (audit_run_id, model_id, task_id, strategy, measure)
+    left join judges_moved
+        on
+            measured.audit_run_id = judges_moved.audit_run_id
+            and measured.task_id = judges_moved.task_id
+            and {{ is_scored_by('measured.measure', 'judges_moved.scoring_method') }}
 ),
 
 final as (
@@ -117,6 +128,7 @@ final as (
         case
             when verdict = 'not_comparable' and state = 'cannot_tell' then 'too few samples were answered'
             when normal_run_id is null then 'no night of this plan before'
+            when verdict = 'not_comparable' and judge is not null then judge || ' rules otherwise than on normal nights'
             when verdict = 'not_comparable' then 'fewer than ten samples to hold against normal nights'
             when test.n_nights is null then 'not measured tonight'
             when kind is not null and state = 'recovering' then 'as before tonight, ' || n_good || ' of 2 good nights'

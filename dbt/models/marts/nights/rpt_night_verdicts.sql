@@ -21,6 +21,28 @@ comparisons as (
     group by all
 ),
 
+-- of a judge there is no comparison of answers, but what the two runs recorded of who serves it
+serving as (
+    select
+        base_run_id,
+        candidate_run_id,
+        'judge:' || judge_id as model_id,
+        any_value(cause) as cause,
+        {{ phrase_of_cause('any_value(cause)') }}
+        || ' (' || string_agg(distinct what || ' ' || base || ' -> ' || candidate, ', ' order by what || ' ' || base || ' -> ' || candidate) || ')'
+            as reason
+    from {{ ref('rpt_run_changes') }}
+    where judge_id is not null
+    group by all
+),
+
+compared as (
+    select distinct
+        base_run_id,
+        candidate_run_id
+    from {{ ref('rpt_run_comparisons') }}
+),
+
 normal as (
     select distinct
         audit_run_id,
@@ -74,11 +96,15 @@ told as (
         figures.difference_high,
         figures.q_value,
         figures.verdict,
-        comparisons.cause,
+        coalesce(
+            comparisons.cause,
+            serving.cause,
+            if({{ is_judge('figures.model_id', 'figures.strategy') }} and compared.base_run_id is not null, 'nothing_changed', null)
+        ) as cause,
         if(
-            comparisons.cause is null or comparisons.cause = 'nothing_changed',
+            coalesce(comparisons.cause, serving.cause, 'nothing_changed') = 'nothing_changed',
             figures.reason,
-            figures.reason || ': ' || comparisons.reason
+            figures.reason || ': ' || coalesce(comparisons.reason, serving.reason)
         ) as reason,
         figures.n_nights_told,
         figures.n_nights_normal,
@@ -94,6 +120,13 @@ told as (
             and figures.task_id = comparisons.task_id
             and figures.strategy = comparisons.strategy
             and figures.measure = comparisons.measure
+    left join serving
+        on
+            figures.normal_run_id = serving.base_run_id
+            and figures.audit_run_id = serving.candidate_run_id
+            and figures.model_id = serving.model_id
+    left join compared
+        on figures.normal_run_id = compared.base_run_id and figures.audit_run_id = compared.candidate_run_id
 ),
 
 final as (
