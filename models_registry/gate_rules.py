@@ -98,7 +98,7 @@ class VerdictRule:
 
 @dataclass(frozen=True, slots=True)
 class DriftRule:
-    """A judge, `judge:<card>`, of which no alarm may stand in a night, of either sign; conditions are on its task and the cause."""
+    """A judge, `judge:<card>`, of which no alarm may stand in a night, of either sign; conditions are on task and cause."""
 
     judge: str
     conditions: tuple[Condition, ...]

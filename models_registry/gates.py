@@ -16,8 +16,8 @@ counts as below every one.
 A verdict rule is about the night against normal nights (the default, or `last_night`; of an import, against the one before), or
 about the comparison with a run: `baseline` (pinned under that name, else the one pinned last) or the name of a pinned one.
 `regressed` without a measure is of every measure but label_churn, `changed` is of label_churn alone; `accuracy` is accuracy by
-any scoring method; by `label_match` and `option_letter` it is `micro_f1`. What a judge is on a night is of no such rule: `no drift
-of judge:x` fails while an alarm of that judge stands, whether it turned harsh or mild.
+any scoring method; by `label_match` and `option_letter` it is `micro_f1`. None of them is about a judge: `no drift of judge:x`
+fails while an alarm of that judge stands, whether it turned harsh or mild.
 """
 
 from __future__ import annotations
@@ -72,7 +72,15 @@ QUOTED: /"[^"\x00-\x1f\x7f]+"/
 """
 LONGEST = 1000
 OF_DRIFT = ("task_id", "cause")
-_KEYWORDS = {"_NO": "no", "_DRIFT": "drift", "_OF": "of", "_ON": "on", "_AGAINST": "against", "_AT": "at", "_AND": "and"}
+_KEYWORDS = {
+    "_NO": "no",
+    "_DRIFT": "drift",
+    "_OF": "of",
+    "_ON": "on",
+    "_AGAINST": "against",
+    "_AT": "at",
+    "_AND": "and",
+}
 _WANTED = {
     **{token: f"'{word}'" for token, word in _KEYWORDS.items()},
     "LIMIT": "one of <= < >= >",

@@ -37,7 +37,7 @@ OF_RUBRICS: tuple[str, ...] = get_args(OfRubrics)
 
 
 class Controls(Card):
-    """The numbers, a task and kind, of answers with a known verdict that are hidden among those a judge rules on, on every night."""
+    """The numbers, a task and kind, of answers with a known verdict that are hidden among those of every run."""
 
     right: int = Field(8, ge=0, le=1000, description="the reference itself")
     wrong: int = Field(8, ge=0, le=1000, description="another option, or the reference of another sample")
@@ -50,7 +50,10 @@ class Controls(Card):
         16, ge=0, le=1000, description="an anchor: another option, label or sample's reference in the same sentences"
     )
     ruled: int = Field(
-        40, ge=0, le=1000, description="an anchor: an answer of an earlier night that people ruled on, the most of a task"
+        40,
+        ge=0,
+        le=1000,
+        description="an anchor: an answer of an earlier night that people ruled on, the most of a task",
     )
 
 

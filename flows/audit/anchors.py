@@ -41,11 +41,10 @@ FRAMES = (
 SHORT = 6  # words
 ROUNDS = 4  # times that a sample may be taken where there are few
 _ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split()
-_HUNDRED = 100
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS = ("zero", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 
 
 def anchors_of(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[Control]:
@@ -76,8 +75,8 @@ def right_in_words(task: TaskCard, sample: Sample, place: int) -> str:
 def wrong_in_words(task: TaskCard, sample: Sample, others: Sequence[Sample], place: int) -> str | None:
     """Returns what is likely and wrong, said in the same ways: another option or label, or what is right for another sample.
 
-    Another sample's reference is of the same sort where there is one (a number, a name of as many words), and shares no word with what is right. None where
-    there is none.
+    Another sample's reference is of the same sort where there is one (a number, a name of as many words), and shares no word
+    with what is right. None where there is none.
     """
     if sample.gold_label is not None:
         count = len(sample.options) or len(task.label_names)

@@ -356,6 +356,7 @@ def test_one_rule_alone_is_a_gate(tmp_path: Path) -> None:
         ("micro_f1 >= 0 at task_id != question", "audit 'own' has no task_id 'question'; nearest: question_type"),
         ("no regressed at strategy = detail", "audit 'own' has no strategy 'detail'; known: simple"),
         ("accuracy_mean >= 0 at scoring_method = math_equal", "has no scoring_method 'math_equal'; "),
+        ("no drift of judge:matcher", "audit 'own' has no judge 'judge:matcher'"),
         ("mean_spearman >= 0 at model_set = few", "audit 'own' has no model_set 'few'; known: all"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A provider on loopback of a model that answers short facts and of a judge that rules on them, which may be swapped behind its name."""
+"""A provider on loopback of a model that answers short facts, and of a judge of them that may be swapped behind its name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class JudgingProvider:
         """What the judge replies."""
         mark = re.findall(r"^===== [0-9a-f]{16} =====$", prompt, re.MULTILINE)[0]
         said = prompt.split(mark)[-2].strip().casefold()
-        listed = prompt.split("Reference answers:\n")[1].split("\n\n")[0]
+        listed = prompt.split("Reference answers:\n")[1].split("\n\n", maxsplit=1)[0]
         references = [line.removeprefix("- ").casefold() for line in listed.splitlines()]
         words = f" {re.sub(r'[^a-z0-9]+', ' ', said)} "
         named = [each for each in references if f" {re.sub(r'[^a-z0-9]+', ' ', each).strip()} " in words]

@@ -183,7 +183,12 @@ final as (
     select
         tested.*,
         groups.audit_id,
-        {{ worse_sign('tested.measure') }} as worse
+        -- a judge that rules as is known more often than before has changed all the same
+        if(
+            tested.measure = 'judge_agreement' and tested.test.difference > 0,
+            0,
+            {{ worse_sign('tested.measure') }}
+        ) as worse
     from tested
     inner join groups using (audit_run_id, model_id, task_id, strategy)
 )

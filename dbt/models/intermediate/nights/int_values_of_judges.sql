@@ -1,6 +1,6 @@
 -- One row per run, judge, task, measure and anchor or answer: how the judge ruled on it.
--- An answer that is given again word for word on another night, to the same question with the same key, is ruled on again: a judge
--- that rules otherwise then has changed, whatever became of the model. Its hash stands in the place of a sample.
+-- An answer that is given again word for word on another night, to the same question with the same key, is ruled on again: a
+-- judge that rules otherwise then has changed, whatever became of the model. Its hash stands in the place of a sample.
 {{ config(materialized='view') }}
 with anchors as (
     select * from {{ ref('fct_judge_anchors') }}

@@ -110,13 +110,15 @@ attributed as (
         end as noise_source,
         case
             when measures.model_id != measures.base_model_id then 'other_model'
-            when measures.measure like 'accuracy%' then case
-                when
-                    judged_otherwise.is_of_judge
-                    and len(list_filter(own_causes, lambda each: each.judge is not null)) > 0
-                    then 'provider_changed_the_judge'
-                else coalesce(own_causes[1].cause, 'nothing_changed')
-            end
+            when measures.measure like 'accuracy%'
+                then
+                    case
+                        when
+                            judged_otherwise.is_of_judge
+                            and len(list_filter(own_causes, lambda each: each.judge is not null)) > 0
+                            then 'provider_changed_the_judge'
+                        else coalesce(own_causes[1].cause, 'nothing_changed')
+                    end
             else coalesce(changes.cause_of_labels, 'nothing_changed') -- a judge scores, and reads no label
         end as cause
     from measures
@@ -161,20 +163,22 @@ final as (
             when verdict = 'not_judged' then 'no threshold in the audit''s card'
             when cause = 'other_model' then 'two models'
             when is_of_judge
-                then 'the judge rules otherwise on ' || n_ruled_otherwise || ' of ' || n_same || ' answers that both runs gave'
-                || if(
-                    len(own_causes) > 0,
-                    ': ' || array_to_string(
-                        list_transform(
-                            own_causes, lambda each: {{ phrase_of_cause('each.cause') }} || ' (' || each.details || ')'
+                then
+                    'the judge rules otherwise on ' || n_ruled_otherwise || ' of ' || n_same || ' answers that both runs gave'
+                    || if(
+                        len(own_causes) > 0,
+                        ': ' || array_to_string(
+                            list_transform(
+                                own_causes, lambda each: {{ phrase_of_cause('each.cause') }} || ' (' || each.details || ')'
+                            ),
+                            '; '
                         ),
-                        '; '
-                    ),
-                    ', and nothing that was recorded changed'
-                )
+                        ', and nothing that was recorded changed'
+                    )
             when len(own_causes) > 0
                 then array_to_string(
-                    list_transform(own_causes, lambda each: {{ phrase_of_cause('each.cause') }} || ' (' || each.details || ')'), '; '
+                    list_transform(own_causes, lambda each: {{ phrase_of_cause('each.cause') }} || ' (' || each.details || ')'),
+                    '; '
                 )
             else
                 'nothing that was recorded changed: '

@@ -29,10 +29,19 @@ serving as (
         'judge:' || judge_id as model_id,
         any_value(cause) as cause,
         {{ phrase_of_cause('any_value(cause)') }}
-        || ' (' || string_agg(distinct what || ' ' || base || ' -> ' || candidate, ', ' order by what || ' ' || base || ' -> ' || candidate) || ')'
-            as reason
-    from {{ ref('rpt_run_changes') }}
-    where judge_id is not null
+        || ' (' || string_agg(what || ' ' || base || ' -> ' || candidate, ', ' order by what) || ')' as reason
+    from (
+        select distinct
+            base_run_id,
+            candidate_run_id,
+            judge_id,
+            cause,
+            what,
+            base,
+            candidate
+        from {{ ref('rpt_run_changes') }}
+        where judge_id is not null
+    ) as changes
     group by all
 ),
 
@@ -46,6 +55,9 @@ compared as (
 normal as (
     select distinct
         audit_run_id,
+        model_id,
+        task_id,
+        strategy,
         normal_run_id
     from figures
     where normal_run_id is not null
@@ -75,7 +87,12 @@ costs as (
         null::varchar as since_run_id
     from normal
     inner join {{ ref('rpt_run_comparisons') }} as found
-        on normal.normal_run_id = found.base_run_id and normal.audit_run_id = found.candidate_run_id
+        on
+            normal.normal_run_id = found.base_run_id
+            and normal.audit_run_id = found.candidate_run_id
+            and normal.model_id = found.model_id
+            and normal.task_id = found.task_id
+            and normal.strategy = found.strategy
     where found.measure in ('cost_usd', 'latency_ms') and found.base_model_id = found.model_id
 ),
 
@@ -99,7 +116,11 @@ told as (
         coalesce(
             comparisons.cause,
             serving.cause,
-            if({{ is_judge('figures.model_id', 'figures.strategy') }} and compared.base_run_id is not null, 'nothing_changed', null)
+            if(
+                {{ is_judge('figures.model_id', 'figures.strategy') }} and compared.base_run_id is not null,
+                'nothing_changed',
+                null
+            )
         ) as cause,
         if(
             coalesce(comparisons.cause, serving.cause, 'nothing_changed') = 'nothing_changed',
