@@ -44,10 +44,10 @@ class Controls(Card):
     blank: int = Field(4, ge=0, le=1000, description="nothing but white space")
     injected: int = Field(8, ge=0, le=1000, description="a wrong answer that tells the judge to rule it right")
     right_in_words: int = Field(
-        16, ge=0, le=1000, description="an anchor: the reference in a sentence, as models say it; ruled on every night"
+        24, ge=0, le=1000, description="an anchor: the reference in a sentence, as models say it; ruled on every night"
     )
     wrong_in_words: int = Field(
-        16, ge=0, le=1000, description="an anchor: another option, label or sample's reference in the same sentences"
+        24, ge=0, le=1000, description="an anchor: another option, label or sample's reference in the same sentences"
     )
     ruled: int = Field(
         40,

@@ -92,8 +92,9 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
 
 def test_the_models_gate_stays_green_and_the_message_is_about_the_judge(week: Week) -> None:
     assert [night.code for night in week.nights] == [0] * 5, [night.err + night.out for night in week.nights]
-    assert week.n_messages == [0, 0, 0, 1, 1]
-    (told,) = (request.json() for request in week.webhooks.of("/ok/told"))
+    assert week.n_messages == [0, 0, 0, 1, 2]
+    told, over = (request.json() for request in week.webhooks.of("/ok/told"))
+    assert "recovered: judge:rater" in over["title"]
     assert told["title"].startswith("facts: judge:rater regressed: the judge's provider changed the judge")
     assert f"judge_served_model {OLD} -> {NEW}" in told["message"]
     assert "accuracy" not in told["message"]
@@ -135,13 +136,13 @@ def test_anchors_are_ruled_on_every_night(week: Week) -> None:
     by_night: dict[str, dict[str, tuple[int, int]]] = {}
     for row in anchors:
         by_night.setdefault(row["audit_run_id"], {})[row["kind"]] = row["n"], row["difference"]
-    assert by_night[week.runs[0]] == {"right_in_words": (16, 0), "wrong_in_words": (16, 0)}
-    assert by_night[week.runs[3]] == {"right_in_words": (16, -16), "wrong_in_words": (16, 0)}
+    assert by_night[week.runs[0]] == {"right_in_words": (24, 0), "wrong_in_words": (24, 0)}
+    assert by_night[week.runs[3]] == {"right_in_words": (24, -24), "wrong_in_words": (24, 0)}
     verdicts = sql(week.folder, "select audit_run_id, count(*) as n from raw.verdicts where is_settled group by all")
     assert len({row["n"] for row in verdicts}) == 1  # each night anew, and equally many
     (mart,) = sql(week.folder, f"select * from marts.rpt_judge_anchors where audit_run_id = '{week.runs[3]}'")
-    interval = binomtest(16, 32).proportion_ci(method="wilson")
-    assert (mart["judge_agreement"], mart["n_too_harsh"], mart["n_too_mild"]) == (0.5, 16, 0)
+    interval = binomtest(24, 48).proportion_ci(method="wilson")
+    assert (mart["judge_agreement"], mart["n_too_harsh"], mart["n_too_mild"]) == (0.5, 24, 0)
     assert mart["judge_agreement_low"] == pytest.approx(interval.low, abs=1e-4)
     assert mart["judge_agreement_high"] == pytest.approx(interval.high, abs=1e-4)
 

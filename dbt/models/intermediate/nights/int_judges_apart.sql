@@ -1,6 +1,5 @@
 -- One row per night, task, judge and earlier night on which the judge ruled otherwise than it does by now: what it scored then
 -- says nothing of a model. Another judge's card, a night of an alarm, and what came before an alarm that somebody accepted.
-{{ config(materialized='view') }}
 with nights as (
     select * from {{ ref('int_nights_before') }}
     where {{ is_judge() }}
