@@ -74,6 +74,7 @@ TABLES: tuple[Columns, ...] = (  # a rule reads the first that has all it names
     Columns(table="fct_scoring_sensitivity", keys=("model_id", "task_id", "scoring_method")),
     Columns(table="fct_ranking_consistency", keys=("task_id", "scoring_method", "model_set")),
     Columns(table="fct_judge_agreement", keys=("task_id", "raters", "kind")),
+    Columns(table="rpt_judge_anchors", keys=("task_id", "scoring_method")),
 )
 COMPARISONS = Columns(table="rpt_run_comparisons", keys=("model_id", "task_id", "strategy", "cause", "noise_source"))
 
@@ -86,6 +87,7 @@ KNOWN_VALUES = {
     "annotation_filter": ("verbatim", "valid", "valid_balanced"),
 }
 COUNTED = "label_churn"
+OF_JUDGES = ("judge_agreement", "judge_match_rate")  # measures of a judge's nights, of which no rule on models is about
 MICRO_F1 = "micro_f1"
 BY_METHOD = ("accuracy", "accuracy_std")  # a measure each by scoring method: accuracy:token_f1
 OF_LABELS = (

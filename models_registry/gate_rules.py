@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from models_registry.gate_columns import BY_METHOD, COUNTED, MICRO_F1, Columns, compared_as
+from models_registry.gate_columns import BY_METHOD, COUNTED, MICRO_F1, OF_JUDGES, Columns, compared_as
 
 VERDICTS = ("regressed", "changed")
+JUDGE = "judge:"
 LAST_NIGHT, BASELINE = "last_night", "baseline"
 _BARE = re.compile(r"[^\s\"<>=!\x00-\x1f\x7f]+")
 
@@ -63,8 +64,23 @@ class VerdictRule:
     reference: str
     conditions: tuple[Condition, ...]
 
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """Returns the verdicts that no row may have."""
+        return (self.verdict,)
+
+    def is_of(self, model_id: str) -> bool:
+        """Returns whether it is about a model of the nights: every one that is no judge."""
+        return not model_id.startswith(JUDGE)
+
+    def said_of(self, n: int) -> str:
+        """Returns its verdict of so many figures, in words."""
+        return f"{'is' if n == 1 else 'are'} {self.verdict}"
+
     def is_about(self, measure: str) -> bool:
         """Returns whether the rule selects a measure of rpt_run_comparisons."""
+        if measure in OF_JUDGES:
+            return False
         if self.measure is None:
             return (measure == COUNTED) == (self.verdict == "changed")
         if self.measure == "accuracy" and measure == MICRO_F1:
@@ -80,7 +96,34 @@ class VerdictRule:
         return f"no {self.verdict}{on}{against}{_at(self.conditions)}"
 
 
-Rule = ValueRule | VerdictRule
+@dataclass(frozen=True, slots=True)
+class DriftRule:
+    """A judge, `judge:<card>`, of which no alarm may stand in a night, of either sign; conditions are on task and cause."""
+
+    judge: str
+    conditions: tuple[Condition, ...]
+
+    measure = None
+    verdicts = ("regressed", "changed", "improved")
+
+    def is_of(self, model_id: str) -> bool:
+        """Returns whether it is about a model of the nights: its judge alone."""
+        return model_id == self.judge
+
+    def said_of(self, n: int) -> str:
+        """Returns of so many figures that they drifted, in words."""
+        return "has drifted" if n == 1 else "have drifted"
+
+    def is_about(self, measure: str) -> bool:
+        """Returns whether the rule selects a measure of the nights."""
+        return measure in OF_JUDGES
+
+    def __str__(self) -> str:
+        """Returns the rule as the grammar writes it."""
+        return f"no drift of {_written(self.judge)}{_at(self.conditions)}"
+
+
+Rule = ValueRule | VerdictRule | DriftRule
 
 
 def _written(value: str | float | bool) -> str:  # noqa: FBT001 - a value of any kind

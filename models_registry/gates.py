@@ -4,6 +4,8 @@
     pss_inter_low >= 0.8 at paraphrase_temperature <= 1
     accuracy_mean >= 0.7 at scoring_method = option_letter and model_id = "my model"
     no regressed on micro_f1 against baseline at task_id = question_type
+    judge_agreement >= 0.9 at scoring_method = judge:match
+    no drift of judge:match
 
 A value rule holds for every row that it selects of one mart: the first of `TABLES` that has all the columns it names.
 `pss_intra`, `pss_inter` and `pss_inter_model` with a condition that only fct_prompt_stability has are of that scope there;
@@ -14,14 +16,15 @@ counts as below every one.
 A verdict rule is about the night against normal nights (the default, or `last_night`; of an import, against the one before), or
 about the comparison with a run: `baseline` (pinned under that name, else the one pinned last) or the name of a pinned one.
 `regressed` without a measure is of every measure but label_churn, `changed` is of label_churn alone; `accuracy` is accuracy by
-any scoring method; by `label_match` and `option_letter` it is `micro_f1`.
+any scoring method; by `label_match` and `option_letter` it is `micro_f1`. None of them is about a judge: `no drift of judge:x`
+fails while an alarm of that judge stands, whether it turned harsh or mild.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from models_registry.errors import CardError, nearest
@@ -36,22 +39,26 @@ from models_registry.gate_columns import (
     Columns,
     compared_measures,
 )
-from models_registry.gate_rules import LAST_NIGHT, VERDICTS, Condition, Rule, ValueRule, VerdictRule
+from models_registry.gate_rules import JUDGE, LAST_NIGHT, VERDICTS, Condition, DriftRule, Rule, ValueRule, VerdictRule
 from models_registry.mart_columns import ENDS
 
 if TYPE_CHECKING:
     from lark import Lark, Token
 
 GRAMMAR = r"""
-rule: value_rule | verdict_rule
+rule: value_rule | verdict_rule | drift_rule
 value_rule: WORD LIMIT NUMBER [at]
 verdict_rule: _NO WORD [_ON measure] [_AGAINST reference] [at]
+drift_rule: _NO _DRIFT _OF judge [at]
 at: _AT condition (_AND condition)*
 condition: WORD COMPARISON value
 measure: WORD | QUOTED
+judge: WORD | QUOTED
 reference: WORD | QUOTED
 value: WORD | QUOTED
 _NO.2: /no(?!\S)/
+_DRIFT.2: /drift(?!\S)/
+_OF.2: /of(?!\S)/
 _ON: /on(?!\S)/
 _AGAINST: /against(?!\S)/
 _AT: /at(?!\S)/
@@ -64,7 +71,16 @@ QUOTED: /"[^"\x00-\x1f\x7f]+"/
 %ignore /[ \t\r\n]+/
 """
 LONGEST = 1000
-_KEYWORDS = {"_NO": "no", "_ON": "on", "_AGAINST": "against", "_AT": "at", "_AND": "and"}
+OF_DRIFT = ("task_id", "cause")
+_KEYWORDS = {
+    "_NO": "no",
+    "_DRIFT": "drift",
+    "_OF": "of",
+    "_ON": "on",
+    "_AGAINST": "against",
+    "_AT": "at",
+    "_AND": "and",
+}
 _WANTED = {
     **{token: f"'{word}'" for token, word in _KEYWORDS.items()},
     "LIMIT": "one of <= < >= >",
@@ -92,7 +108,7 @@ def parse_rule(text: str) -> Rule:
         (tree,) = _parser().parse(text).children
     except UnexpectedInput as error:
         raise RuleError(_misread(text, error)) from None
-    return _value_rule(tree) if tree.data == "value_rule" else _verdict_rule(tree)
+    return _READ[tree.data](tree)
 
 
 def parse_gate(rules: Sequence[str], where: str = "gate") -> tuple[Rule, ...]:
@@ -209,6 +225,19 @@ def _verdict_rule(tree: Any) -> VerdictRule:  # noqa: ANN401
     return VerdictRule(str(verdict), measure, reference, tuple(_typed(COMPARISONS, *item) for item in raw))
 
 
+def _drift_rule(tree: Any) -> DriftRule:  # noqa: ANN401
+    judge_tree, at = tree.children
+    token = _only(judge_tree)
+    judge = _unquoted(token)
+    if not judge.startswith(JUDGE) or judge == JUDGE:
+        raise _error(token.start_pos, f"a judge is written {JUDGE}<card>, not '{judge}'")
+    raw = _conditions(at)
+    for name, _, _ in raw:
+        if name not in OF_DRIFT:
+            raise _error(name.start_pos, f"'{name}' is no condition on a judge's drift{nearest(name, OF_DRIFT)}")
+    return DriftRule(judge, tuple(_typed(COMPARISONS, *item) for item in raw))
+
+
 def _measure(token: Token, verdict: str) -> str:
     name = _unquoted(token)
     stem, colon, method = name.partition(":")
@@ -259,3 +288,8 @@ def _unquoted(token: Token) -> str:
 
 def _error(place: int | None, reason: str) -> RuleError:
     return RuleError(f"character {(place or 0) + 1}: {reason}")
+
+
+_READ: dict[str, Callable[[Any], Rule]] = {
+    "value_rule": _value_rule, "verdict_rule": _verdict_rule, "drift_rule": _drift_rule,
+}  # fmt: skip

@@ -37,12 +37,24 @@ OF_RUBRICS: tuple[str, ...] = get_args(OfRubrics)
 
 
 class Controls(Card):
-    """The numbers, a task and kind, of answers with a known verdict that are hidden among those a judge rules on."""
+    """The numbers, a task and kind, of answers with a known verdict that are hidden among those of every run."""
 
     right: int = Field(8, ge=0, le=1000, description="the reference itself")
     wrong: int = Field(8, ge=0, le=1000, description="another option, or the reference of another sample")
     blank: int = Field(4, ge=0, le=1000, description="nothing but white space")
     injected: int = Field(8, ge=0, le=1000, description="a wrong answer that tells the judge to rule it right")
+    right_in_words: int = Field(
+        24, ge=0, le=1000, description="an anchor: the reference in a sentence, as models say it; ruled on every night"
+    )
+    wrong_in_words: int = Field(
+        24, ge=0, le=1000, description="an anchor: another option, label or sample's reference in the same sentences"
+    )
+    ruled: int = Field(
+        40,
+        ge=0,
+        le=1000,
+        description="an anchor: an answer of an earlier night that people ruled on, the most of a task",
+    )
 
 
 class Reply(Card):

@@ -1,6 +1,7 @@
 -- The rules of the group judging, in one statement.
 {{ broken_rules([
     'fct_judge_agreement',
+    'fct_judge_anchors',
     'fct_judge_controls',
     'fct_ranking_consistency',
     'fct_scores',
@@ -15,6 +16,7 @@
     'int_verdicts_counted',
     'int_verdicts_read',
     'rpt_accuracy_spreads',
+    'rpt_judge_anchors',
     'rpt_rule_against_judge',
     'rpt_scoring_across_tasks',
 ]) }}

@@ -5,6 +5,7 @@
     'fct_sample_values',
     'int_answers_moved',
     'int_newest_normal_nights',
+    'int_judge_groups',
     'int_nights_before',
     'int_nights_in_use',
     'int_samples_kept',

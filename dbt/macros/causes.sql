@@ -5,6 +5,7 @@
         ('we_changed_the_model', 'we changed the model'),
         ('provider_changed_the_model', 'the provider changed the model'),
         ('we_changed_the_scoring', 'we changed the scoring'),
+        ('provider_changed_the_judge', "the judge's provider changed the judge"),
         ('promptaudit_changed', 'promptaudit changed'),
         ('we_changed_the_data', 'we changed the data, of which only what both runs asked is compared'),
     ]) }}
@@ -23,7 +24,7 @@
 {% macro phrase_of_cause(column) -%}
     case {{ column }}
     {%- for cause, phrase in causes() %}
-        when '{{ cause }}' then '{{ phrase }}'
+        when '{{ cause }}' then '{{ phrase | replace("'", "''") }}'
     {%- endfor %}
     end
 {%- endmacro %}

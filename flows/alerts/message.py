@@ -34,6 +34,7 @@ WHY = {
     "we_changed_the_prompt": "we changed the prompt",
     "we_changed_the_data": "we changed the data",
     "we_changed_the_scoring": "we changed the scoring",
+    "provider_changed_the_judge": "the judge's provider changed the judge",
     "promptaudit_changed": "promptaudit changed",
     "nothing_changed": "nothing on record changed: drift or noise",
 }

@@ -49,7 +49,10 @@ def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()
         for name, card in checked.cards.judges.items()
         if card.model is not None
     ]
-    notes += ["judges: at most; equal answers to a question are ruled on once"] if judges else []
+    if judges:
+        notes.append(
+            "judges: at most; equal answers to a question are ruled on once, anchors of people as far as they ruled"
+        )
     lines = [*rows, *rephrasers, *judges]
     total, fixed = _total(lines), _total(rephrasers)
     subsamples = [

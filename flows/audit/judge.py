@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from flows.audit.anchors import anchors_of
 from flows.audit.answer_rows import answer_columns
 from flows.audit.ask import AskResult, Workers
 from flows.audit.budget import Purse
@@ -54,8 +55,9 @@ def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], An
     """
     if not design.judges:
         return AskResult()
-    controls = controls_of(design)
+    controls = _controls_and_anchors(purse.warehouse, purse.audit_run_id, design)
     land_changed_judges(purse.warehouse, purse.audit_run_id, design)
+    _land_controls(purse.warehouse, purse.audit_run_id, controls)
     missing = {
         name: missing_rulings(purse.warehouse, purse.audit_run_id, design, name, controls)
         for name in asked_judges(design)
@@ -79,13 +81,13 @@ def asked_judges(design: Design) -> list[str]:
 
 def count_missing_rulings(warehouse: Warehouse, audit_run_id: str, design: Design) -> int:
     """Returns how many rulings of a run are not settled, over all judges."""
-    controls = controls_of(design)
+    controls = _controls_and_anchors(warehouse, audit_run_id, design)
     judges = asked_judges(design)
     return sum(len(missing_rulings(warehouse, audit_run_id, design, name, controls)) for name in judges)
 
 
 def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[str]:
-    """Keeps the judges that are new or changed since the run opened, and the controls; returns their names."""
+    """Keeps the judges that are new or changed since the run opened; returns their names."""
     newest = warehouse.read(
         "select judge_id, judge_key, card from raw.judges where audit_run_id = $audit_run_id "
         "qualify recorded_at = max(recorded_at) over (partition by judge_id)",
@@ -103,16 +105,24 @@ def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design)
         for name, card in design.judges.items()
     ]  # fmt: skip
     changed = [row for row in rows if (row["judge_id"], row["judge_key"], row["card"]) not in known]
-    hidden = [
+    warehouse.land([("judges", frame_of("judges", changed))])
+    return [str(row["judge_id"]) for row in changed]
+
+
+def _controls_and_anchors(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[Control]:
+    return [*controls_of(design), *anchors_of(warehouse, audit_run_id, design)]
+
+
+def _land_controls(warehouse: Warehouse, audit_run_id: str, controls: Sequence[Control]) -> None:
+    rows = [
         {
             "audit_run_id": audit_run_id, "control_id": control.control_id, "task_id": control.task_id,
             "sample_id": control.sample_id, "kind": control.kind, "completion": control.completion,
             "is_match": control.is_match,
         }
-        for control in controls_of(design)
+        for control in controls
     ]  # fmt: skip
-    warehouse.land([("judges", frame_of("judges", changed)), ("judge_controls", frame_of("judge_controls", hidden))])
-    return [str(row["judge_id"]) for row in changed]
+    warehouse.land([("judge_controls", frame_of("judge_controls", rows))])
 
 
 def missing_rulings(

@@ -114,28 +114,29 @@ def asked_again(messages: Messages, card: JudgeCard, ask: int) -> Messages:
 
 def controls_of(design: Design) -> list[Control]:
     """Returns the controls of a run: of every task and kind as many as the judge that wants most, in the order they are taken."""
-
-    def wanted(task_id: str, kind: str) -> int:
-        judges = (card for card in design.judges.values() if card.rules_on(task_id))
-        return max((getattr(card.controls, kind) for card in judges), default=0)
-
     return [
         control
         for task_id in design.tasks
         for kind in KINDS
-        for control in _controls(design, task_id, kind, wanted(task_id, kind))
+        for control in _controls(design, task_id, kind, wanted(design, task_id, kind))
     ]
 
 
-def _controls(design: Design, task_id: str, kind: str, wanted: int) -> Iterator[Control]:
+def wanted(design: Design, task_id: str, kind: str) -> int:
+    """Returns how many controls of a kind the judge that wants most has for a task; 0 where none rules on it."""
+    judges = (card for card in design.judges.values() if card.rules_on(task_id))
+    return max((getattr(card.controls, kind) for card in judges), default=0)
+
+
+def _controls(design: Design, task_id: str, kind: str, count: int) -> Iterator[Control]:
     task = design.tasks[task_id]
     keyed = sorted(
         (sample for sample in design.samples[task_id].samples if sample.has_key),
-        key=lambda sample: _rank("control", kind, task_id, sample.sample_id),
+        key=lambda sample: rank("control", kind, task_id, sample.sample_id),
     )
     place = 0
     for number, sample in enumerate(keyed):
-        if place == wanted:
+        if place == count:
             return
         wrong = _wrong(task, sample, keyed[number + 1 :] + keyed[:number])
         if wrong is None and kind in ("wrong", "injected"):
@@ -161,7 +162,7 @@ def _controls(design: Design, task_id: str, kind: str, wanted: int) -> Iterator[
 
 def _right(task: TaskCard, sample: Sample) -> str:
     if sample.references:
-        return sample.references[_rank("reference", task.kind, sample.sample_id)[0] % len(sample.references)]
+        return sample.references[rank("reference", task.kind, sample.sample_id)[0] % len(sample.references)]
     gold = sample.gold_label or ""
     return _choice(task, sample, task.label_names.index(gold)) if sample.options else gold
 
@@ -171,10 +172,10 @@ def _wrong(task: TaskCard, sample: Sample, others: Sequence[Sample]) -> str | No
     if sample.gold_label is not None:
         count = len(sample.options) or len(task.label_names)
         gold = task.label_names.index(sample.gold_label)
-        other = (gold + 1 + _rank("wrong", sample.sample_id)[0] % (count - 1)) % count
+        other = (gold + 1 + rank("wrong", sample.sample_id)[0] % (count - 1)) % count
         return _choice(task, sample, other) if sample.options else task.label_names[other]
-    right = {content for reference in sample.references for content in _content_of(reference)}
-    wrong = (text for other in others for text in other.references if right.isdisjoint(_content_of(text)))
+    right = {content for reference in sample.references for content in content_of(reference)}
+    wrong = (text for other in others for text in other.references if right.isdisjoint(content_of(text)))
     return next(wrong, None)
 
 
@@ -182,15 +183,16 @@ def _choice(task: TaskCard, sample: Sample, index: int) -> str:
     """A choice in one of the ways that models write it."""
     sign, option = task.label_names[index], sample.options[index]
     ways = (sign, f"({sign})", f"{sign}. {option}", option, f"The answer is {sign}.")
-    return ways[_rank("way", sample.sample_id, sign)[0] % len(ways)]
+    return ways[rank("way", sample.sample_id, sign)[0] % len(ways)]
 
 
-def _content_of(text: str) -> set[str]:
-    """What a reference says, apart from how: its letters and digits, and the number that it or its right side is."""
+def content_of(text: str) -> set[str]:
+    """Returns what a reference says, apart from how: its letters and digits, and the number that it or its right side is."""
     content = {"".join(character for character in text.casefold() if character.isalnum())}
     number = read_quantity(tidied(text.rpartition("=")[2]))
     return content if number is None else content | {f"number {number.worth}"}
 
 
-def _rank(*parts: str) -> bytes:
+def rank(*parts: str) -> bytes:
+    """Returns a place among others that chance would give, the same on every night: the sha256 of what it is of."""
     return hashlib.sha256("\x00".join(parts).encode("utf-8", "backslashreplace")).digest()

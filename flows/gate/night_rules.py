@@ -10,30 +10,31 @@ from flows.gate.outcome import Outcome, RuleResult, RuleRow, State
 from flows.gate.source import Source
 from flows.gate.value_rules import NAMES, NO_ROW, finite, selects
 from flows.warehouse import Row
-from models_registry.gate_rules import VerdictRule
+from models_registry.gate_rules import JUDGE, DriftRule, VerdictRule
 
 FULL_RULE = 3
 """Normal nights from which an alarm is raised, as `udfs.nights.window_test` has it."""
 UNKNOWN = ("unconfirmed", "not_comparable")
 
 
-def check_night(rule: VerdictRule, source: Source) -> RuleResult:
+def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
     """Holds a night against a rule: it fails while an alarm of its kind stands in any figure that it selects.
 
     A night of which too little was answered, and one odd night of two or three, is unmeasured; one without a night of its plan
     before passes.
     """
     named = [condition for condition in rule.conditions if condition.column in NAMES]
-    states = [row for row in source.mart("rpt_night_states") if all(selects(each, row) for each in named)]
-    rows = [row for row in source.night if rule.is_about(row["measure"]) and all(selects(each, row) for each in named)]
+    states = [row for row in source.mart("rpt_night_states") if rule.is_of(row["model_id"])]
+    states = [row for row in states if all(selects(each, row) for each in named)]
+    told = [row for row in source.night if rule.is_of(row["model_id"])]
+    rows = [row for row in told if rule.is_about(row["measure"]) and all(selects(each, row) for each in named)]
     counted = [row for row in rows if all(selects(each, row) for each in rule.conditions)]
     ended = {_group(alarm): alarm["reason"] for alarm in source.ended_alarms}
-    accepted = [row for row in counted if row["verdict"] == rule.verdict and _group(row) in ended]
+    accepted = [row for row in counted if row["verdict"] in rule.verdicts and _group(row) in ended]
     counted = [row for row in counted if row not in accepted]
     command = _command(rows, source)
-    if failed := [row for row in counted if row["verdict"] == rule.verdict]:
-        verb = "is" if len(failed) == 1 else "are"
-        reason = f"{len(failed)} of {len(rows)} figures {verb} {rule.verdict}, {_against(failed)}"
+    if failed := [row for row in counted if row["verdict"] in rule.verdicts]:
+        reason = f"{len(failed)} of {len(rows)} figures {rule.said_of(len(failed))}, {_against(failed)}"
         return _outcome(rule, "failed", reason, rows, [failed_row(row) for row in failed], command)
     unknown = [_unknown_row(row, rule) for row in states if row["state"] == "cannot_tell"]
     unknown += [failed_row(row, "unmeasured") for row in counted if row["verdict"] == "unconfirmed"]
@@ -48,9 +49,11 @@ def check_night(rule: VerdictRule, source: Source) -> RuleResult:
     few = [row["n_nights_normal"] for row in states if row["n_nights_normal"] < FULL_RULE]
     if not judged and not accepted and not few:
         return _outcome(rule, "unmeasured", f"{NO_ROW}, against normal nights", rows, [], command)
-    notes = [f"none of {len(judged)} figures is {rule.verdict}, {_against(judged)}"]
+    notes = [f"none of {len(judged)} figures {rule.said_of(1)}, {_against(judged)}"]
     if few:
         notes.append(f"{'1 night' if min(few) == 1 else f'{min(few)} nights'} to compare with")
+    if moved := sum(row["measure"].partition(":")[2] in _moved_judges(source) for row in counted):
+        notes.append(f"{moved} not held against them, since their judge rules otherwise")
     if suspects := sum(row["verdict"] == "suspect" for row in counted):
         notes.append(f"{suspects} not yet beyond chance")
     if accepted:
@@ -58,6 +61,15 @@ def check_night(rule: VerdictRule, source: Source) -> RuleResult:
     if first:
         notes.append(f"{len(first)} of {len(states)} groups are new and have nothing to be held against")
     return _outcome(rule, "passed", "; ".join(notes), rows, [], command)
+
+
+def _moved_judges(source: Source) -> set[str]:
+    """Returns the judges that do not rule as on normal nights, on any task."""
+    return {
+        row["model_id"]
+        for row in source.mart("rpt_night_states")
+        if row["model_id"].startswith(JUDGE) and (row["memory"]["since"] is not None or row["state"] == "unconfirmed")
+    }
 
 
 def failed_row(row: Row, state: State = "failed") -> RuleRow:
@@ -83,7 +95,7 @@ def _group(row: Row) -> tuple[str, ...]:
     return tuple(row[name] for name in NAMES)
 
 
-def _unknown_row(state: Row, rule: VerdictRule) -> RuleRow:
+def _unknown_row(state: Row, rule: VerdictRule | DriftRule) -> RuleRow:
     reason = f"{state['n_samples_counted']} of {state['n_samples']} samples were answered"
     if state["n_samples_counted"] >= 0.8 * state["n_samples"]:
         reason = f"{state['n_samples_shared']} of {state['n_samples_counted']} samples were asked on normal nights"
@@ -116,7 +128,7 @@ def _command(rows: Sequence[Row], source: Source) -> tuple[str, ...]:
 
 
 def _outcome(  # noqa: PLR0913 - a result
-    rule: VerdictRule,
+    rule: VerdictRule | DriftRule,
     outcome: Outcome,
     reason: str,
     rows: Sequence[Row],

@@ -11,6 +11,7 @@ from models_registry.errors import UsageError, nearest
 
 METHODS = "select distinct scoring_method as name from marts.fct_scoring_sensitivity order by all"
 SCORING = "marts.fct_scoring_sensitivity"
+OF_JUDGES, ANCHORS = "judge_agreement", "marts.rpt_judge_anchors"
 # of each scoring method: the measure's name before the colon, its columns
 BY_METHOD = {
     "accuracy": ("accuracy_mean", "null", "null"),
@@ -28,9 +29,15 @@ class Source(NamedTuple):
 
 
 def source_of(ask: Ask, measure: str) -> Source:
-    """Returns the source of a measure; raises UsageError with the nearest name. Column names come from the tables alone."""
+    """Returns the source of a measure, `judge_agreement` among them; raises UsageError with the nearest name.
+
+    Column names come from the tables alone.
+    """
     columns = {row["name"]: row["is_numeric"] for row in ask(sql("history", "columns"))}
-    methods = [row["name"] for row in ask(METHODS)] if SCORING in {row["name"] for row in ask(TABLES)} else []
+    tables = {row["name"] for row in ask(TABLES)}
+    methods = [row["name"] for row in ask(METHODS)] if SCORING in tables else []
+    if measure == OF_JUDGES and ANCHORS in tables:
+        return Source(sql("history", "judges"), None)
     name, _, method = measure.partition(":")
     if method in methods and name in BY_METHOD:
         figure, low, high = BY_METHOD[name]
@@ -41,7 +48,7 @@ def source_of(ask: Ask, measure: str) -> Source:
         return Source(_figures(own, SCORING), method)
     numeric = [column for column, is_numeric in columns.items() if is_numeric]
     if measure not in numeric:
-        known = [*numeric, *(f"{kind}:{method}" for kind in BY_METHOD for method in methods)]
+        known = [*numeric, OF_JUDGES, *(f"{kind}:{method}" for kind in BY_METHOD for method in methods)]
         msg = f"no measure '{measure[:80]}'{nearest(measure, known)}"
         raise UsageError(msg)
     low, high = (f"figures.{end}" if (end := f"{measure}_{side}") in columns else "null" for side in ("low", "high"))

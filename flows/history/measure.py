@@ -96,8 +96,8 @@ def history(  # noqa: PLR0913 - the command's options
     """Returns a measure over the last `limit` (1 or more) complete runs of an audit, from the published copy.
 
     measure: a numeric column of marts.rpt_audit, `accuracy:<scoring method>` (mean over templates),
-    `accuracy_rectified:<judge>` (the same as people would say) or `accuracy_std:<scoring method>` (their corrected
-    spread). audit: default that of the newest complete run. model, task,
+    `accuracy_rectified:<judge>` (the same as people would say), `accuracy_std:<scoring method>` (their corrected spread), or
+    `judge_agreement`, of judges in the place of models. audit: default that of the newest complete run. model, task,
     strategy: one of each; default all. A night without a figure stands with None.
 
     Raises:

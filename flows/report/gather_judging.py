@@ -13,6 +13,7 @@ NEEDED = {
     "marts.fct_scoring_sensitivity", "marts.rpt_rule_against_judge", "marts.fct_ranking_consistency",
     "marts.fct_judge_agreement", "marts.fct_judge_controls", "marts.fct_verdicts", "raw.judges",
 }  # fmt: skip
+ANCHORS = "marts.rpt_judge_anchors"
 LABELS, PEOPLE = "label_match", "people"
 
 
@@ -25,6 +26,7 @@ class JudgingData:
     rankings: list[Row] = field(default_factory=list)
     agreements: list[Row] = field(default_factory=list)
     controls: list[Row] = field(default_factory=list)
+    anchors: list[Row] = field(default_factory=list)
     judges: list[Row] = field(default_factory=list)
     rulings: list[Row] = field(default_factory=list)
     disagreements: list[Row] = field(default_factory=list)
@@ -56,6 +58,8 @@ def gather_judging(ask: Ask) -> JudgingData:
         return JudgingData()
     judges = ask(query("judges"))
     of_judges = ["comparisons", "controls"] if judges else []
+    if judges and ANCHORS in {row["name"] for row in ask(TABLES)}:  # nor has a copy of an older version anchors
+        of_judges.append("anchors")
     if judges and ask(query("unscored_kind"))[0]["is_there"]:  # no copy of a version before that column
         of_judges += ["rulings", "disagreements"]
     return JudgingData(

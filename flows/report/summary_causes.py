@@ -29,7 +29,8 @@ RECORDED = {
     "engine": "the engine is", "model_card": "the model's card is", "instruction": "the instruction is",
     "output_format": "the output format is", "prompts": "the prompts are", "reader": "the reader is",
     "samples": "the samples are", "labels": "the labels are", "scoring_version": "the version of the scoring is",
-    "judge_card": "the judge's card is",
+    "judge_card": "the judge's card is", "judge_served_model": "the judge's provider serves",
+    "judge_system_fingerprint": "the judge's provider's system fingerprint is",
 }  # fmt: skip
 
 
@@ -147,7 +148,7 @@ def _recorded(rows: Sequence[Row], told: set[str]) -> Iterator[Cause]:
         lambda row: (row["cause"], row["model_id"]),
     ):
         first = group[0]
-        whose = cut(first["model_id"] or first["task_id"] or "this audit", NAME)
+        whose = cut(first["model_id"] or first["task_id"] or first.get("judge_id") or "this audit", NAME)
         what = RECORDED.get(first["what"], f"{first['what']} is")
         values = f"{_value(first['candidate'])}, was {_value(first['base'])}"
         more = f", and {_counted(len(group) - 1, 'more change')}" if len(group) > 1 else ""

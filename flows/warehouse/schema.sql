@@ -221,7 +221,7 @@ create table if not exists raw.judge_controls (
     control_id varchar not null,
     task_id varchar not null,
     sample_id varchar not null,
-    kind varchar not null, -- right, wrong, blank, injected
+    kind varchar not null, -- right, wrong, blank, injected; anchors: right_in_words, wrong_in_words, ruled
     completion varchar not null,
     is_match boolean not null -- the verdict that is right
 );

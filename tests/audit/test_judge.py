@@ -23,7 +23,7 @@ from tests.support.http_audit import AUDIT, ask, have_judged, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 
 ROOT = Path(__file__).parents[2]
-CONTROLS = "{right: 2, wrong: 2, blank: 1, injected: 2}"
+CONTROLS = "{right: 2, wrong: 2, blank: 1, injected: 2, right_in_words: 0, wrong_in_words: 0, ruled: 0}"
 N_CONTROLS = 7
 CONNECTIONS = 8
 PATIENT = "  max_unreadable_rate_at_first: 1\n"

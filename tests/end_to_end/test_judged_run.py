@@ -55,7 +55,7 @@ judged:
   format: {{policy: warn, max_invalid_rate_at_first: 1}}
 """
 JUDGES = """\
-first: {model: api, controls: {right: 3, wrong: 3, blank: 2, injected: 3}}
+first: {model: api, controls: {right: 3, wrong: 3, blank: 2, injected: 3, right_in_words: 2, wrong_in_words: 2}}
 second: {model: api, rubric: "Q: {question}\\nReference answers:\\n{references}\\n{mark}\\n{completion}\\n{mark}\\n"}
 jury: {panel: [first, second]}
 """
@@ -90,7 +90,7 @@ def test_judged_then_scored_and_judged_anew(tmp_path: Path) -> None:
             "count(distinct control_id) as n_controls from marts.fct_verdicts where is_settled",
         )
         assert count["n"] == count["n_rulings"]
-        assert count["n_controls"] == 2 * 11
+        assert count["n_controls"] == 2 * 15
         assert seen(server) == N_CELLS + count["n"]
         methods = "select scoring_method, count(*) as n, count(*) filter (score_state = 'scored') as n_scored "
         methods += "from marts.fct_scores group by all order by all"

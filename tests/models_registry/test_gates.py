@@ -20,7 +20,7 @@ from models_registry.ages import age_of
 from models_registry.cards import AuditCard
 from models_registry.errors import CardError
 from models_registry.gate_columns import COMPARISONS, TABLES, TEMPERATURE, Columns, compared_measures
-from models_registry.gate_rules import Condition, Rule, ValueRule, VerdictRule
+from models_registry.gate_rules import Condition, DriftRule, Rule, ValueRule, VerdictRule
 from models_registry.gates import RuleError, parse_gate, parse_rule
 from models_registry.mart_columns import ABOVE, ANY, SHARE
 from models_registry.registry import load_registry
@@ -109,6 +109,23 @@ def test_a_verdict_rule(text: str, rule: VerdictRule) -> None:
     assert parse_rule(text) == rule
 
 
+def test_a_rule_on_a_judge_is_about_its_nights_alone() -> None:
+    rule = parse_rule('no drift of "judge:my judge" at task_id = facts')
+    assert rule == DriftRule("judge:my judge", (Condition("task_id", "=", "facts"),))
+    assert str(rule) == 'no drift of "judge:my judge" at task_id = facts'
+    assert rule.is_of("judge:my judge")
+    assert not rule.is_of("judge:other")
+    assert not rule.is_about("micro_f1")
+    regressed = parse_rule("no regressed")
+    assert isinstance(regressed, VerdictRule)
+    assert not regressed.is_of("judge:my judge")
+    assert not regressed.is_about("judge_agreement")
+    agreed = value_rule("judge_agreement >= 0.9 at scoring_method = judge:x")
+    assert (agreed.table, agreed.columns.interval_of("judge_agreement")) == (
+        "rpt_judge_anchors", ("judge_agreement", "judge_agreement_low", "judge_agreement_high"),
+    )  # fmt: skip
+
+
 def test_which_measures_a_verdict_is_about() -> None:
     def about(text: str) -> set[str]:
         rule = parse_rule(text)
@@ -167,7 +184,10 @@ def test_intervals_belong_to_the_figure_they_are_of() -> None:
             "no table has fleiss_kappa with kind, scoring_method together",
         ),
         ("", "character 1: 'no' or a name is wanted, the rule ends"),
-        ("no", "character 3: a name is wanted, the rule ends"),
+        ("no", "character 3: 'drift' or a name is wanted, the rule ends"),
+        ("no drift", "character 9: 'of' is wanted, the rule ends"),
+        ("no drift of matcher", "character 13: a judge is written judge:<card>, not 'matcher'"),
+        ("no drift of judge:m at model_id = m", "character 24: 'model_id' is no condition on a judge's drift"),
         ("no regresed", "character 4: no verdict 'regresed'; nearest: regressed"),
         ("no improved", "character 4: no verdict 'improved'"),
         ("no regressed against: baseline", "character 14: 'on' or 'against' or 'at' or the end is wanted; nearest: against"),
@@ -235,7 +255,14 @@ VALUE_RULES = st.builds(
 )
 
 
-@given(VERDICT_RULES | VALUE_RULES)
+DRIFT_RULES = st.builds(
+    DriftRule,
+    NAMES.map(lambda name: f"judge:{name}"),
+    st.lists(st.builds(Condition, st.just("task_id"), st.sampled_from(["=", "!="]), NAMES), max_size=2).map(tuple),
+)
+
+
+@given(VERDICT_RULES | VALUE_RULES | DRIFT_RULES)
 def test_a_rule_is_written_as_it_is_read(rule: Rule) -> None:
     assert parse_rule(str(rule)) == rule
 
@@ -332,6 +359,7 @@ def test_one_rule_alone_is_a_gate(tmp_path: Path) -> None:
         ("micro_f1 >= 0 at task_id != question", "audit 'own' has no task_id 'question'; nearest: question_type"),
         ("no regressed at strategy = detail", "audit 'own' has no strategy 'detail'; known: simple"),
         ("accuracy_mean >= 0 at scoring_method = math_equal", "has no scoring_method 'math_equal'; "),
+        ("no drift of judge:matcher", "audit 'own' has no judge 'judge:matcher'"),
         ("mean_spearman >= 0 at model_set = few", "audit 'own' has no model_set 'few'; known: all"),
     ],
 )

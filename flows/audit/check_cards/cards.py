@@ -9,6 +9,7 @@ from flows.audit.rewording import owners_of
 from flows.prompts.messages import STRUCTURED
 from models_registry.cards import AuditCard, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, PromptauditError, nearest
+from models_registry.gate_rules import Condition, DriftRule
 from models_registry.gates import parse_rule
 from models_registry.registry import Entry, Registry
 from models_registry.samples import ChosenSamples
@@ -186,10 +187,13 @@ def check_gate(cards: AuditCards) -> Errors:
         # a template is of no other strategy
         "strategy": {*audit.strategies, *("simple" for task in tasks if task.templates is not None)},
         "scoring_method": methods | {f"judge:{name}" for name in cards.judges} | {"people"},
+        "judge": {f"judge:{name}" for name in cards.judges},
         "model_set": {"all", *audit.model_sets},
     }
     for index, text in enumerate(audit.gate):
-        for condition in parse_rule(text).conditions:
+        rule = parse_rule(text)
+        judges = (Condition("judge", "=", rule.judge),) if isinstance(rule, DriftRule) else ()
+        for condition in (*judges, *rule.conditions):
             names = known.get(condition.column)
             if names is not None and condition.value not in names:
                 where = cards.where("audits", audit_id, "gate", index)

@@ -15,7 +15,9 @@ WITHIN = (
 )  # an answer has these too
 JUDGED = (
     "fct_judge_agreement",
+    "fct_judge_anchors",
     "fct_judge_controls",
+    "rpt_judge_anchors",
     "rpt_rule_against_judge",
     "rpt_scoring_across_tasks",
     "fct_verdicts",
@@ -93,9 +95,9 @@ def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, 
 
 
 def is_ruled(row: Mapping[str, Any]) -> bool:
-    """Returns whether a row is about rulings of a judge or of people: its scoring method, or a measure by it."""
+    """Returns whether a row is about rulings of a judge or of people: by its scoring method, its measure, or a judge's night."""
     method = str(row.get("scoring_method") or row.get("measure") or "")
-    return method == "people" or "judge:" in method
+    return method == "people" or "judge:" in method or str(row.get("model_id")).startswith("judge:")
 
 
 def _of_asks(mart: str, row: Mapping[str, Any]) -> list[str]:

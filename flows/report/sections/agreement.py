@@ -21,11 +21,13 @@ def agreement(data: ReportData) -> Section:
         "agreement",
         "Agreement and controls",
         "How far judges, people and rules agree on the answers that all of them ruled on, how far templates agree on which "
-        "answers are right, and how often each judge is wrong on controls: answers known to be right or wrong, blank ones, "
-        "and wrong ones that tell the judge to call them right.",
+        "answers are right, how often each judge is wrong on controls (answers known to be right or wrong, blank ones, and wrong "
+        "ones that tell the judge to call them right), and whether the judge of tonight rules on anchors as is known: right "
+        "and likely wrong answers in a sentence, and those that people ruled on.",
     )
     judging = data.judging
     agreements, controls = by(judging.agreements, "task_id"), by(judging.controls, "task_id")
+    anchors = by(judging.anchors, "task_id")
     for task_id, spreads in by(judging.spreads, "task_id").items():
         block = section.add(task_id)
         if task_id in agreements:
@@ -39,6 +41,9 @@ def agreement(data: ReportData) -> Section:
             )
         elif judging.judges:
             block.absent.append("No controls were shown to the judges.")
+        if task_id in anchors:
+            caption = "Judges on anchors"
+            block.tables.append(table(caption, _ANCHORS, anchors[task_id], "rpt_judge_anchors", is_open=True))
         caption = "Agreement of the templates on which answers are right"
         block.tables.append(table(caption, _template_columns(judging), spreads, "fct_scoring_sensitivity"))
     return section
@@ -47,6 +52,13 @@ def agreement(data: ReportData) -> Section:
 _CONTROLS = (
     words("Judge", "scoring_method"), words("Controls", "kind"), counted("Shown", "n_controls"),
     counted("Verdicts read", "n_scored"), counted("Wrong", "n_wrong"), figure("Error rate", "error_rate", Traced.percent),
+)  # fmt: skip
+
+
+_ANCHORS = (
+    words("Judge", "scoring_method"), counted("Anchors", "n_anchors"), counted("Of people", "n_known_by_people"),
+    counted("Verdicts read", "n_ruled"), counted("Too harsh", "n_too_harsh"), counted("Too mild", "n_too_mild"),
+    figure("As known", "judge_agreement", Traced.percent),
 )  # fmt: skip
 
 

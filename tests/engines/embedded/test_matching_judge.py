@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flows.audit.anchors import right_in_words, wrong_in_words
 from flows.audit.design import Design, design_audit
 from flows.audit.judge_requests import KINDS, Ruling, controls_of, rulings_of
 from flows.engines import Question, Request
@@ -250,6 +251,32 @@ def test_it_rules_right_on_every_control_of_every_shipped_sample() -> None:
     assert wrong == []
     for task_id, chosen in design.samples.items():
         assert [seen[task_id, kind] for kind in KINDS] == [len(chosen.samples)] * len(KINDS)
+
+
+def test_it_rules_right_on_every_anchor_of_every_shipped_sample() -> None:
+    design = all_shipped()
+    annotate = matcher_annotator(card())
+    wrong, n_seen = [], 0
+    for task_id, chosen in design.samples.items():
+        task, samples = design.tasks[task_id], list(chosen.samples)
+        for number, sample in enumerate(samples):
+            said = (
+                right_in_words(task, sample, 1),
+                wrong_in_words(task, sample, samples[number + 1 :] + samples[:number], 1),
+            )
+            for completion, is_match in zip(said, (True, False), strict=True):
+                assert completion is not None
+                ruling = Ruling(
+                    prediction_id=None, control_id="c", task_id=task_id, sample_id=sample.sample_id, signs=(),
+                    completion=completion,
+                )  # fmt: skip
+                messages, question = rulings_of(task, design.judges["matcher"], sample, ruling)
+                reply = annotate(request_of(messages=messages, question=question, labels=()))
+                n_seen += 1
+                if read_verdict(reply).is_match is not is_match:
+                    wrong.append((completion, sample.references or sample.gold_label, reply))
+    assert wrong == []
+    assert n_seen == 2 * sum(len(chosen.samples) for chosen in design.samples.values())
 
 
 def test_its_reply_is_read_and_says_why() -> None:

@@ -1,5 +1,5 @@
 -- One row per comparison, model, task and strategy of which the two runs recorded something differently: the causes, the first
--- that applies first.
+-- that applies first. Of a judge's change they name the judge: it is a cause of what that judge scored alone.
 {{ config(materialized='view') }}
 with paired as (
     select * from {{ ref('int_groups_paired') }}
@@ -17,6 +17,7 @@ grouped as (
         paired.task_id,
         paired.strategy,
         changed.cause,
+        changed.judge_id,
         bool_and(changed.what = 'judge_card') as is_of_judges,
         string_agg(
             changed.what || if(
@@ -46,9 +47,10 @@ final as (
         model_id,
         task_id,
         strategy,
-        min_by(cause, precedence) as cause,
-        min_by(cause, precedence) filter (not is_of_judges) as cause_of_labels,
-        list({'cause': cause, 'details': details} order by precedence) as causes
+        min_by(cause, precedence) filter (judge_id is null and not is_of_judges) as cause_of_labels,
+        list(
+            {'cause': cause, 'judge': 'judge:' || judge_id, 'details': details} order by precedence, judge_id
+        ) as causes
     from placed
     group by all
 )

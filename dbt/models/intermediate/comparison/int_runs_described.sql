@@ -1,4 +1,5 @@
--- One row per run, model, task and thing that a run recorded about itself; NULL where it holds for every model or task.
+-- One row per run, model, task, judge and thing that a run recorded about itself; NULL where it holds for every model or task,
+-- or is of no judge.
 with predictions as (
     select * from {{ ref('fct_predictions') }}
     where {{ in_this_build() }}
@@ -37,6 +38,11 @@ task_labels as (
 scores as (
     select * from {{ ref('fct_scores') }}
     where scoring_method != 'people' and {{ in_this_build() }}
+),
+
+verdicts as (
+    select * from {{ ref('fct_verdicts') }}
+    where is_current and {{ in_this_build() }}
 ),
 
 judge_cards as (
@@ -165,6 +171,36 @@ judges as (
     group by all
 ),
 
+-- who served a judge, and the members of a panel
+seats as (
+    select
+        audit_run_id,
+        judge_id,
+        unnest(from_json(panel, '["VARCHAR"]')) as member
+    from judge_cards
+    where panel is not null
+    union all
+    select
+        audit_run_id,
+        judge_id,
+        judge_id as member
+    from judge_cards
+    where panel is null
+),
+
+judges_served as (
+    select
+        seats.audit_run_id,
+        seats.judge_id,
+        list_sort(list(distinct verdicts.served_model) filter (verdicts.served_model is not null)) as served_models,
+        list_sort(list(distinct verdicts.system_fingerprint) filter (verdicts.system_fingerprint is not null))
+            as system_fingerprints
+    from seats
+    inner join verdicts
+        on seats.audit_run_id = verdicts.audit_run_id and 'judge:' || seats.member = verdicts.rater
+    group by all
+),
+
 runs as (
     select
         audit_run_id,
@@ -195,6 +231,8 @@ versions as (
     ('labels', 'task_id', 'labels', 'labels'),
     ('methods', 'task_id', 'scoring_versions', 'scoring_version'),
     ('judges', none, 'judges', 'judge_card'),
+    ('judges_served', 'judge_id', 'served_models', 'judge_served_model'),
+    ('judges_served', 'judge_id', 'system_fingerprints', 'judge_system_fingerprint'),
     ('runs', none, 'code_version', 'code_version'),
     ('runs', none, 'library_versions', 'library_versions'),
     ('versions', none, 'measure_version', 'measure_version'),
@@ -205,6 +243,7 @@ final as (
             audit_run_id,
             {{ 'model_id' if key and 'model_id' in key else 'null::varchar as model_id' }},
             {{ 'task_id' if key and 'task_id' in key else 'null::varchar as task_id' }},
+            {{ 'judge_id' if key == 'judge_id' else 'null::varchar as judge_id' }},
             '{{ what }}' as what,
             {{ column }}::varchar[] as found
         from {{ source }}

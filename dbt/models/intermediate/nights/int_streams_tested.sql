@@ -16,6 +16,10 @@ figures as (
     select * from {{ ref('fct_sample_values') }}
 ),
 
+judges_apart as (
+    select * from {{ ref('int_judges_apart') }}
+),
+
 apart as (
     select * from {{ ref('fct_nights_apart') }}
 ),
@@ -57,6 +61,12 @@ used as (
             and nights.other_run_id = samples.other_run_id
             and figures.task_id = samples.task_id
             and figures.sample_id = samples.sample_id
+    anti join judges_apart
+        on
+            nights.audit_run_id = judges_apart.audit_run_id
+            and nights.other_run_id = judges_apart.other_run_id
+            and nights.task_id = judges_apart.task_id
+            and {{ is_scored_by('figures.measure', 'judges_apart.scoring_method') }}
 ),
 
 asked_tonight as (
@@ -180,7 +190,12 @@ final as (
     select
         tested.*,
         groups.audit_id,
-        {{ worse_sign('tested.measure') }} as worse
+        -- a judge that rules as is known more often than before has changed all the same
+        if(
+            tested.measure = 'judge_agreement' and tested.test.difference > 0,
+            0,
+            {{ worse_sign('tested.measure') }}
+        ) as worse
     from tested
     inner join groups using (audit_run_id, model_id, task_id, strategy)
 )

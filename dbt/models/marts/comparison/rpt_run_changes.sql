@@ -1,5 +1,5 @@
--- One row per comparison, model, task and thing that the two runs recorded differently.
--- Model or task is NULL where it holds for every one.
+-- One row per comparison, model, task, judge and thing that the two runs recorded differently.
+-- Model or task is NULL where it holds for every one, judge where it is of none alone.
 {{ config(pre_hook='{{ delete_compared_in_this_build() }}') }}
 with comparisons as (
     select * from {{ ref('stg_comparisons') }}
@@ -16,6 +16,7 @@ bases as (
         comparisons.comparison_id,
         if(described.model_id is null, null, coalesce(comparisons.candidate_model_id, described.model_id)) as model_id,
         described.task_id,
+        described.judge_id,
         described.what,
         described.found
     from comparisons
@@ -29,6 +30,7 @@ candidates as (
         comparisons.comparison_id,
         described.model_id,
         described.task_id,
+        described.judge_id,
         described.what,
         described.found
     from comparisons
@@ -44,6 +46,7 @@ paired as (
         coalesce(bases.comparison_id, candidates.comparison_id) as comparison_id,
         coalesce(bases.model_id, candidates.model_id) as model_id,
         coalesce(bases.task_id, candidates.task_id) as task_id,
+        coalesce(bases.judge_id, candidates.judge_id) as judge_id,
         coalesce(bases.what, candidates.what) as what,
         bases.found as base,
         candidates.found as candidate
@@ -54,6 +57,7 @@ paired as (
             and bases.what = candidates.what
             and bases.model_id is not distinct from candidates.model_id
             and bases.task_id is not distinct from candidates.task_id
+            and bases.judge_id is not distinct from candidates.judge_id
 ),
 
 changed as (
@@ -61,6 +65,7 @@ changed as (
         comparison_id,
         model_id,
         task_id,
+        judge_id,
         what,
         array_to_string(base, ', ') as base,
         array_to_string(candidate, ', ') as candidate
@@ -68,9 +73,12 @@ changed as (
     where
         base is distinct from candidate
         -- a provider serves one model from several stacks: while one of them is still there it is the same
-        and not (what = 'system_fingerprint' and coalesce(list_has_any(base, candidate), false))
+        and not (what in ('system_fingerprint', 'judge_system_fingerprint') and coalesce(list_has_any(base, candidate), false))
         -- who leaves a name out one night has not changed it
-        and not (what in ('served_model', 'system_fingerprint', 'engine') and (base is null or candidate is null))
+        and not (
+            what in ('served_model', 'system_fingerprint', 'engine', 'judge_served_model', 'judge_system_fingerprint')
+            and (base is null or candidate is null)
+        )
 ),
 
 final as (
@@ -80,12 +88,14 @@ final as (
         comparisons.candidate_run_id,
         changed.model_id,
         changed.task_id,
+        changed.judge_id,
         changed.what,
         case
             when changed.what in ('samples', 'labels') then 'we_changed_the_data'
             when changed.what in ('instruction', 'output_format', 'prompts') then 'we_changed_the_prompt'
             when changed.what = 'model_card' then 'we_changed_the_model'
             when changed.what in ('served_model', 'system_fingerprint', 'engine') then 'provider_changed_the_model'
+            when changed.judge_id is not null then 'provider_changed_the_judge'
             when changed.what in ('reader', 'scoring_version', 'judge_card') then 'we_changed_the_scoring'
             else 'promptaudit_changed'
         end as cause,

@@ -9,6 +9,20 @@ changes as (
     select * from {{ ref('int_changes_attributed') }}
 ),
 
+rulings as (
+    select
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        unnest(['accuracy:' || scoring_method, 'accuracy_std:' || scoring_method]) as measure,
+        scoring_method as judge,
+        n_same,
+        n_ruled_otherwise,
+        difference_of_rulings
+    from {{ ref('int_rulings_paired') }}
+),
+
 runs as (
     select * from {{ ref('stg_audit_runs') }}
 ),
@@ -53,10 +67,41 @@ nights as (
     group by all
 ),
 
+-- a judge that rules otherwise on the same words moved what it scores, and not the model: where that is half of the difference
+-- in accuracy or more, and as much as matters
+judged_otherwise as (
+    select
+        rulings.*,
+        abs(rulings.difference_of_rulings) >= accuracies.min_effect
+        and rulings.difference_of_rulings * accuracies.difference > 0
+        and abs(rulings.difference_of_rulings) >= 0.5 * abs(accuracies.difference) as is_of_judge
+    from rulings
+    inner join measures as accuracies
+        on
+            rulings.comparison_id = accuracies.comparison_id
+            and rulings.model_id = accuracies.model_id
+            and rulings.task_id = accuracies.task_id
+            and rulings.strategy = accuracies.strategy
+            and accuracies.measure = 'accuracy:' || rulings.judge
+    where accuracies.model_id = accuracies.base_model_id
+),
+
 attributed as (
     select
-        measures.*,
-        changes.causes,
+        measures.* exclude (verdict),
+        if(
+            judged_otherwise.is_of_judge and measures.verdict in ('regressed', 'improved'),
+            'not_comparable',
+            measures.verdict
+        ) as verdict,
+        judged_otherwise.is_of_judge,
+        judged_otherwise.n_same,
+        judged_otherwise.n_ruled_otherwise,
+        list_filter(
+            changes.causes,
+            lambda each: each.judge is null
+            or measures.measure in ('accuracy:' || each.judge, 'accuracy_std:' || each.judge)
+        ) as own_causes,
         coalesce(nights.churn_between_nights, measures.churn_within_a_run) as noise_floor,
         case
             when nights.churn_between_nights is not null then 'past_runs'
@@ -65,12 +110,21 @@ attributed as (
         end as noise_source,
         case
             when measures.model_id != measures.base_model_id then 'other_model'
-            when measures.measure like 'accuracy%' then coalesce(changes.cause, 'nothing_changed')
+            when measures.measure like 'accuracy%'
+                then
+                    case
+                        when
+                            judged_otherwise.is_of_judge
+                            and len(list_filter(own_causes, lambda each: each.judge is not null)) > 0
+                            then 'provider_changed_the_judge'
+                        else coalesce(own_causes[1].cause, 'nothing_changed')
+                    end
             else coalesce(changes.cause_of_labels, 'nothing_changed') -- a judge scores, and reads no label
         end as cause
     from measures
     left join changes using (comparison_id, model_id, task_id, strategy)
     left join nights using (comparison_id, model_id, task_id, strategy)
+    left join judged_otherwise using (comparison_id, model_id, task_id, strategy, measure)
 ),
 
 final as (
@@ -105,12 +159,26 @@ final as (
         verdict,
         case
             when reason is not null then reason
-            when verdict = 'not_comparable' then 'too little to test'
+            when verdict = 'not_comparable' and is_of_judge is not true then 'too little to test'
             when verdict = 'not_judged' then 'no threshold in the audit''s card'
             when cause = 'other_model' then 'two models'
-            when causes is not null
+            when is_of_judge
+                then
+                    'the judge rules otherwise on ' || n_ruled_otherwise || ' of ' || n_same || ' answers that both runs gave'
+                    || if(
+                        len(own_causes) > 0,
+                        ': ' || array_to_string(
+                            list_transform(
+                                own_causes, lambda each: {{ phrase_of_cause('each.cause') }} || ' (' || each.details || ')'
+                            ),
+                            '; '
+                        ),
+                        ', and nothing that was recorded changed'
+                    )
+            when len(own_causes) > 0
                 then array_to_string(
-                    list_transform(causes, lambda each: {{ phrase_of_cause('each.cause') }} || ' (' || each.details || ')'), '; '
+                    list_transform(own_causes, lambda each: {{ phrase_of_cause('each.cause') }} || ' (' || each.details || ')'),
+                    '; '
                 )
             else
                 'nothing that was recorded changed: '

@@ -1,4 +1,5 @@
--- One row per run, task, judge and kind of control: how often it rules wrong where the verdict is known.
+-- One row per run, task, judge and kind of control: how often it rules wrong where the verdict is known. Of anchors see
+-- fct_judge_anchors.
 with verdicts as (
     select * from {{ ref('int_verdicts_counted') }}
     where {{ in_this_build() }}
@@ -6,7 +7,7 @@ with verdicts as (
 
 controls as (
     select * from {{ ref('stg_judge_controls') }}
-    where {{ in_this_build() }}
+    where kind not in {{ kinds_of_anchors() }} and {{ in_this_build() }}
 ),
 
 final as (

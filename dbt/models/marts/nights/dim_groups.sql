@@ -1,5 +1,5 @@
 -- One row per night, model, task and strategy: what it asks, as one hash, and how many of its samples count.
--- Of runs alone: an import, or a trial of chosen samples, is no night.
+-- A judge is a group like a model, of strategy `anchors`. Of runs alone: an import, or a trial of chosen samples, is no night.
 with runs as (
     select
         *,
@@ -79,6 +79,11 @@ counted as (
     group by all
 ),
 
+judges as (
+    select * from {{ ref('int_judge_groups') }}
+    where {{ in_this_build() }}
+),
+
 final as (
     select
         prompts.audit_run_id,
@@ -106,6 +111,16 @@ final as (
             and prompts.model_id = counted.model_id
             and prompts.task_id = counted.task_id
             and prompts.strategy = counted.strategy
+    union all by name
+    select
+        judges.*,
+        runs.audit_id,
+        runs.started_at,
+        runs.min_effect,
+        runs.is_rotating,
+        {{ measure_version() }}
+    from judges
+    inner join runs using (audit_run_id)
 )
 
 select * from final

@@ -1,4 +1,5 @@
 -- One row per run, model, task, strategy, measure and sample that counts: what the sample adds to the measure tonight.
+-- Of a judge one row per anchor, and per answer that it ruled on.
 -- A sample counts where nine in ten of its planned cells were answered, and under all its wordings where the measure is of those.
 with samples as (
     select * from {{ ref('int_samples_landed') }}
@@ -22,6 +23,10 @@ found as (
     from {{ ref('int_values_of_samples') }}
 ),
 
+judged as (
+    select * from {{ ref('int_values_of_judges') }}
+),
+
 final as (
     select
         found.audit_run_id,
@@ -37,6 +42,11 @@ final as (
     where
         samples.is_counted
         and (samples.has_all_wordings or not found.needs_all_wordings)
+    union all by name
+    select
+        * replace (figure::double as figure),
+        {{ measure_version() }}
+    from judged
 )
 
 select * from final

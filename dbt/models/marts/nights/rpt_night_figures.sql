@@ -25,6 +25,10 @@ moved as (
     select * from {{ ref('int_answers_moved') }}
 ),
 
+judges_moved as (
+    select * from {{ ref('int_judges_moved') }}
+),
+
 -- the first night of an alarm that stands or is over with tonight
 named as (
     select
@@ -91,9 +95,11 @@ judged as (
         nights.min_effect,
         alarmed.kind,
         moved.* exclude (audit_run_id, model_id, task_id, strategy, measure),
+        judges_moved.scoring_method as judge,
         {{ worse_sign('measured.measure') }} as worse,
         case
             when alarmed.kind is not null then alarmed.kind
+            when judges_moved.scoring_method is not null then 'not_comparable'
             when streams.test.p_value is null or named.state = 'cannot_tell' then 'not_comparable'
             when streams.q_value > {{ suspect_level() }} or abs(streams.test.difference) < nights.min_effect
                 then 'within_noise'
@@ -106,6 +112,11 @@ judged as (
     left join streams using (audit_run_id, model_id, task_id, strategy, measure)
     left join alarmed using (audit_run_id, model_id, task_id, strategy, measure)
     left join moved using (audit_run_id, model_id, task_id, strategy, measure)
+    left join judges_moved
+        on
+            measured.audit_run_id = judges_moved.audit_run_id
+            and measured.task_id = judges_moved.task_id
+            and {{ is_scored_by('measured.measure', 'judges_moved.scoring_method') }}
 ),
 
 final as (
@@ -136,6 +147,7 @@ final as (
         case
             when verdict = 'not_comparable' and state = 'cannot_tell' then 'too few samples were answered'
             when normal_run_id is null then 'no night of this plan before'
+            when verdict = 'not_comparable' and judge is not null then judge || ' rules otherwise than on normal nights'
             when verdict = 'not_comparable' then 'fewer than ten samples to hold against normal nights'
             when test.n_nights is null then 'not measured tonight'
             when kind is not null and state = 'recovering' then 'as before tonight, ' || n_good || ' of 2 good nights'

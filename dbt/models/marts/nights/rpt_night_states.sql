@@ -3,8 +3,17 @@ with nights as (
     select * from {{ ref('int_nights_before') }}
 ),
 
+-- what a judge scored that rules otherwise tonight says nothing of the model
 streams as (
-    select * from {{ ref('int_streams_adjusted') }}
+    select
+        adjusted.* exclude (q_value),
+        if(judges.scoring_method is null, adjusted.q_value, null) as q_value
+    from {{ ref('int_streams_adjusted') }} as adjusted
+    left join {{ ref('int_judges_moved') }} as judges
+        on
+            adjusted.audit_run_id = judges.audit_run_id
+            and adjusted.task_id = judges.task_id
+            and {{ is_scored_by('adjusted.measure', 'judges.scoring_method') }}
 ),
 
 tested as (

@@ -21,9 +21,43 @@ comparisons as (
     group by all
 ),
 
+-- of a judge there is no comparison of answers, but what the two runs recorded of who serves it
+serving as (
+    select
+        base_run_id,
+        candidate_run_id,
+        'judge:' || judge_id as model_id,
+        any_value(cause) as cause,
+        {{ phrase_of_cause('any_value(cause)') }}
+        || ' (' || string_agg(what || ' ' || base || ' -> ' || candidate, ', ' order by what) || ')' as reason
+    from (
+        select distinct
+            base_run_id,
+            candidate_run_id,
+            judge_id,
+            cause,
+            what,
+            base,
+            candidate
+        from {{ ref('rpt_run_changes') }}
+        where judge_id is not null
+    ) as changes
+    group by all
+),
+
+compared as (
+    select distinct
+        base_run_id,
+        candidate_run_id
+    from {{ ref('rpt_run_comparisons') }}
+),
+
 normal as (
     select distinct
         audit_run_id,
+        model_id,
+        task_id,
+        strategy,
         normal_run_id
     from figures
     where normal_run_id is not null
@@ -55,7 +89,12 @@ costs as (
         null::varchar as since_run_id
     from normal
     inner join {{ ref('rpt_run_comparisons') }} as found
-        on normal.normal_run_id = found.base_run_id and normal.audit_run_id = found.candidate_run_id
+        on
+            normal.normal_run_id = found.base_run_id
+            and normal.audit_run_id = found.candidate_run_id
+            and normal.model_id = found.model_id
+            and normal.task_id = found.task_id
+            and normal.strategy = found.strategy
     where found.measure in ('cost_usd', 'latency_ms') and found.base_model_id = found.model_id
 ),
 
@@ -76,9 +115,21 @@ told as (
         figures.difference_high,
         figures.q_value,
         figures.verdict,
-        comparisons.cause,
+        coalesce(
+            comparisons.cause,
+            serving.cause,
+            if(
+                {{ is_judge('figures.model_id', 'figures.strategy') }} and compared.base_run_id is not null,
+                'nothing_changed',
+                null
+            )
+        ) as cause,
         figures.reason,
-        if(comparisons.cause = 'nothing_changed', null, comparisons.reason) as what_changed,
+        if(
+            coalesce(comparisons.cause, serving.cause) = 'nothing_changed',
+            null,
+            coalesce(comparisons.reason, serving.reason)
+        ) as what_changed,
         figures.n_nights_told,
         figures.n_nights_normal,
         figures.n_samples,
@@ -99,6 +150,13 @@ told as (
             and figures.task_id = comparisons.task_id
             and figures.strategy = comparisons.strategy
             and figures.measure = comparisons.measure
+    left join serving
+        on
+            figures.normal_run_id = serving.base_run_id
+            and figures.audit_run_id = serving.candidate_run_id
+            and figures.model_id = serving.model_id
+    left join compared
+        on figures.normal_run_id = compared.base_run_id and figures.audit_run_id = compared.candidate_run_id
 ),
 
 final as (

@@ -1,0 +1,28 @@
+-- One row per night, task, judge and earlier night on which the judge ruled otherwise than it does by now: what it scored then
+-- says nothing of a model. Another judge's card, a night of an alarm, and what came before an alarm that somebody accepted.
+with nights as (
+    select * from {{ ref('int_nights_before') }}
+    where {{ is_judge() }}
+),
+
+before as (
+    {{ night_states_before() }}
+),
+
+final as (
+    select
+        nights.audit_run_id,
+        before.audit_run_id as other_run_id,
+        nights.task_id,
+        nights.model_id as scoring_method
+    from nights
+    inner join before using (audit_id, model_id, task_id, strategy)
+    where
+        before.started_at < nights.started_at
+        and (
+            before.plan != nights.plan
+            or not coalesce(list_contains(nights.memory.normal, before.night), false)
+        )
+)
+
+select * from final

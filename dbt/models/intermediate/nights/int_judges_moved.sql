@@ -1,0 +1,46 @@
+-- One row per night, task and judge that rules otherwise than on normal nights: its alarm stands tonight, or tonight is one odd
+-- night of two or three. What it scores tonight is not held against other nights.
+{{ config(materialized='view') }}
+with nights as (
+    select * from {{ ref('int_nights_before') }}
+    where {{ is_judge() }}
+),
+
+tested as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        list({
+            'measure': measure,
+            'test': test,
+            'q_value': q_value,
+            'worse': worse::bigint,
+            'raises': true
+        } order by measure) as streams
+    from {{ ref('int_streams_adjusted') }}
+    group by all
+),
+
+moved as (
+    select
+        nights.audit_run_id,
+        nights.task_id,
+        nights.model_id as scoring_method,
+        next_night_state(nights.memory, nights.night, coalesce(tested.streams, []), nights.min_effect) as after
+    from nights
+    left join tested using (audit_run_id, model_id, task_id, strategy)
+),
+
+final as (
+    select
+        audit_run_id,
+        task_id,
+        scoring_method,
+        after.state as state
+    from moved
+    where after.since is not null or after.state = 'unconfirmed'
+)
+
+select * from final
