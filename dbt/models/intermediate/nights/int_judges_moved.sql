@@ -28,7 +28,9 @@ moved as (
         nights.audit_run_id,
         nights.task_id,
         nights.model_id as scoring_method,
-        next_night_state(nights.memory, nights.night, coalesce(tested.streams, []), nights.min_effect) as after
+        next_night_state(
+            nights.memory, nights.night, coalesce(tested.streams, []), nights.min_effect, nights.pinned_night is not null
+        ) as after
     from nights
     left join tested using (audit_run_id, model_id, task_id, strategy)
 ),
