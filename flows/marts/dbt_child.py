@@ -58,8 +58,8 @@ def read_project(name: str) -> Manifest:
         (here / PARSED).unlink()
         if parsed != known:
             user_cache.keep(kept, parsed)
-        elif (manifest := user_cache.read(f"{name}.{MANIFEST}")) is not None:
-            _described[name] = manifest
+        elif (described := user_cache.read(f"{name}.{MANIFEST}")) is not None:
+            _described[name] = described
     manifest: Manifest = done.result  # type: ignore[assignment]
     return manifest
 
