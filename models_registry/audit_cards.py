@@ -197,6 +197,11 @@ class AuditCard(Card):
         tuple[Annotated[str, AfterValidator(sound_rule)], ...],
         BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
     ] = Field((), description="rules that a run must pass, in the grammar of models_registry/gates.py")
+    critical: Names = Field(
+        (),
+        description="samples that must not be lost: ids, or columns of the data that say yes, true or 1; where there are any the "
+        "rule `no sample lost` is of these alone",
+    )
     max_age: Age = Field(
         "36h", description="how long after its start the gate takes a run for today's: a whole number with m, h, d or w"
     )

@@ -123,7 +123,20 @@ class DriftRule:
         return f"no drift of {_written(self.judge)}{_at(self.conditions)}"
 
 
-Rule = ValueRule | VerdictRule | DriftRule
+@dataclass(frozen=True, slots=True)
+class LostRule:
+    """No sample may be wrong in all its asks that was right in all on normal nights; conditions are on names."""
+
+    conditions: tuple[Condition, ...]
+
+    measure = None
+
+    def __str__(self) -> str:
+        """Returns the rule as the grammar writes it."""
+        return f"no sample lost{_at(self.conditions)}"
+
+
+Rule = ValueRule | VerdictRule | DriftRule | LostRule
 
 
 def _written(value: str | float | bool) -> str:  # noqa: FBT001 - a value of any kind

@@ -6,6 +6,7 @@
     no regressed on micro_f1 against baseline at task_id = question_type
     judge_agreement >= 0.9 at scoring_method = judge:match
     no drift of judge:match
+    no sample lost at task_id = refunds
 
 A value rule holds for every row that it selects of one mart: the first of `TABLES` that has all the columns it names.
 `pss_intra`, `pss_inter` and `pss_inter_model` with a condition that only fct_prompt_stability has are of that scope there;
@@ -17,7 +18,8 @@ A verdict rule is about the night against normal nights (the default, or `last_n
 about the comparison with a run: `baseline` (pinned under that name, else the one pinned last) or the name of a pinned one.
 `regressed` without a measure is of every measure but label_churn, `changed` is of label_churn alone; `accuracy` is accuracy by
 any scoring method; by `label_match` and `option_letter` it is `micro_f1`. None of them is about a judge: `no drift of judge:x`
-fails while an alarm of that judge stands, whether it turned harsh or mild.
+fails while an alarm of that judge stands, whether it turned harsh or mild. `no sample lost` fails for each sample, of those
+that the card calls critical where it does, that was right in all its asks on normal nights and is wrong in all since.
 """
 
 from __future__ import annotations
@@ -39,17 +41,28 @@ from models_registry.gate_columns import (
     Columns,
     compared_measures,
 )
-from models_registry.gate_rules import JUDGE, LAST_NIGHT, VERDICTS, Condition, DriftRule, Rule, ValueRule, VerdictRule
+from models_registry.gate_rules import (
+    JUDGE,
+    LAST_NIGHT,
+    VERDICTS,
+    Condition,
+    DriftRule,
+    LostRule,
+    Rule,
+    ValueRule,
+    VerdictRule,
+)
 from models_registry.mart_columns import ENDS
 
 if TYPE_CHECKING:
     from lark import Lark, Token
 
 GRAMMAR = r"""
-rule: value_rule | verdict_rule | drift_rule
+rule: value_rule | verdict_rule | drift_rule | lost_rule
 value_rule: WORD LIMIT NUMBER [at]
 verdict_rule: _NO WORD [_ON measure] [_AGAINST reference] [at]
 drift_rule: _NO _DRIFT _OF judge [at]
+lost_rule: _NO _SAMPLE _LOST [at]
 at: _AT condition (_AND condition)*
 condition: WORD COMPARISON value
 measure: WORD | QUOTED
@@ -59,6 +72,8 @@ value: WORD | QUOTED
 _NO.2: /no(?!\S)/
 _DRIFT.2: /drift(?!\S)/
 _OF.2: /of(?!\S)/
+_SAMPLE.2: /sample(?!\S)/
+_LOST.2: /lost(?!\S)/
 _ON: /on(?!\S)/
 _AGAINST: /against(?!\S)/
 _AT: /at(?!\S)/
@@ -72,10 +87,13 @@ QUOTED: /"[^"\x00-\x1f\x7f]+"/
 """
 LONGEST = 1000
 OF_DRIFT = ("task_id", "cause")
+OF_LOST = ("model_id", "task_id", "strategy")
 _KEYWORDS = {
     "_NO": "no",
     "_DRIFT": "drift",
     "_OF": "of",
+    "_SAMPLE": "sample",
+    "_LOST": "lost",
     "_ON": "on",
     "_AGAINST": "against",
     "_AT": "at",
@@ -238,6 +256,14 @@ def _drift_rule(tree: Any) -> DriftRule:  # noqa: ANN401
     return DriftRule(judge, tuple(_typed(COMPARISONS, *item) for item in raw))
 
 
+def _lost_rule(tree: Any) -> LostRule:  # noqa: ANN401
+    raw = _conditions(tree.children[0])
+    for name, _, _ in raw:
+        if name not in OF_LOST:
+            raise _error(name.start_pos, f"'{name}' is no condition on lost samples{nearest(name, OF_LOST)}")
+    return LostRule(tuple(_typed(COMPARISONS, *item) for item in raw))
+
+
 def _measure(token: Token, verdict: str) -> str:
     name = _unquoted(token)
     stem, colon, method = name.partition(":")
@@ -291,5 +317,5 @@ def _error(place: int | None, reason: str) -> RuleError:
 
 
 _READ: dict[str, Callable[[Any], Rule]] = {
-    "value_rule": _value_rule, "verdict_rule": _verdict_rule, "drift_rule": _drift_rule,
+    "value_rule": _value_rule, "verdict_rule": _verdict_rule, "drift_rule": _drift_rule, "lost_rule": _lost_rule,
 }  # fmt: skip

@@ -112,6 +112,18 @@ def seeded_rank(seed: int, what: str, sample_id: str) -> bytes:
     return hashlib.sha256(f"{seed}:{what}:{sample_id}".encode()).digest()
 
 
+YES = {"yes", "true", "1"}
+
+
+def critical_ids(rows: Sequence[Sample], critical: Sequence[str]) -> set[str]:
+    """Returns the ids of the rows that are named among `critical`, or for which a column that is named there says yes."""
+    return {
+        row.sample_id
+        for row in rows
+        if row.sample_id in critical or any(row.fields.get(name, "").strip().lower() in YES for name in critical)
+    }
+
+
 def limited(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
     """Returns the `limit` rows of smallest seeded hash, class-balanced when asked, in the order of `rows`.
 

@@ -3,6 +3,7 @@
     'dim_groups',
     'fct_nights_apart',
     'fct_sample_values',
+    'fct_samples_lost',
     'int_answers_moved',
     'int_newest_normal_nights',
     'int_judge_groups',

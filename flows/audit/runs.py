@@ -21,6 +21,7 @@ from flows.system.helper_processes import environment
 from flows.system.keys import as_json, content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of, label_rows, sample_row, task_row
+from models_registry.samples import critical_ids
 
 LIBRARIES = ("duckdb", "dbt-core", "dbt-duckdb", "numpy", "scipy", "polars", "prefect", "great-expectations", "openai")
 
@@ -192,12 +193,16 @@ def open_run(warehouse: Warehouse, design: Design) -> str:
                 "output_usd_per_mtok": None if price is None else price.output_usd_per_mtok,
             }
         )  # fmt: skip
+    audit = design.audit
+    critical = {task_id: critical_ids(own.samples, audit.critical) for task_id, own in design.samples.items()}
     samples = [
-        sample_row(audit_run_id, task_id, index, sample, used_fields(design, task_id, sample))
+        sample_row(
+            audit_run_id, task_id, index, sample, used_fields(design, task_id, sample),
+            is_critical=sample.sample_id in critical[task_id],
+        )
         for task_id, chosen in design.samples.items()
         for index, sample in enumerate(chosen.samples)
-    ]
-    audit = design.audit
+    ]  # fmt: skip
     warehouse.land([
             (
                 "audit_runs",

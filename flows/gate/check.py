@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from flows.display.figures import when
+from flows.gate.lost_samples import check_lost
 from flows.gate.night_rules import check_night
 from flows.gate.outcome import GateResult, RuleResult, RuleRow
 from flows.gate.source import Source, source_of
@@ -24,7 +25,7 @@ from flows.warehouse import now as this_instant
 from models_registry.ages import age_of
 from models_registry.cards import AuditCard
 from models_registry.errors import CardError
-from models_registry.gate_rules import DriftRule, Rule, ValueRule
+from models_registry.gate_rules import DriftRule, LostRule, Rule, ValueRule
 from models_registry.gates import parse_gate
 
 
@@ -78,6 +79,8 @@ def check_run(  # noqa: PLR0913 - what may be said beside the card
 def _result(rule: Rule, source: Source) -> RuleResult:
     if isinstance(rule, ValueRule):
         return check_values(rule, source)
+    if isinstance(rule, LostRule):
+        return check_lost(rule, source)
     return check_night(rule, source) if isinstance(rule, DriftRule) else check_verdicts(rule, source)
 
 

@@ -77,6 +77,14 @@ class Source:
         """Returns the scoring methods of each task."""
         return {row["task_id"]: list(row["scoring_methods"] or ()) for row in self.mart("dim_tasks")}
 
+    @cached_property
+    def n_samples(self) -> Row:
+        """Returns how many samples the run asks, `n`, and how many of these the card calls critical, `n_critical`."""
+        (row,) = self._of("marts.dim_samples", sql("gate", "n_samples"), run=self.audit_run_id) or [
+            {"n": 0, "n_critical": 0}
+        ]
+        return row
+
     def base_of(self, reference: str) -> str | None:
         """Returns the run that a rule's reference names; None where there is none.
 

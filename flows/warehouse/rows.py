@@ -38,6 +38,7 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     "samples": {
         "audit_run_id": TEXT, "task_id": TEXT, "sample_id": TEXT, "sample_index": WHOLE, "input": TEXT,
         "gold_label": TEXT, "options": TEXT, "reference_answers": TEXT, "fields": TEXT, "cluster": TEXT,
+        "is_critical": YES,
     },
     "prompt_variants": {
         "audit_run_id": TEXT, "prompt_variant_id": TEXT, "task_id": TEXT, "strategy": TEXT,
@@ -189,8 +190,8 @@ def task_row(audit_run_id: str, task_id: str, card: TaskCard) -> dict[str, objec
     }  # fmt: skip
 
 
-def sample_row(
-    audit_run_id: str, task_id: str, index: int, sample: Sample, fields: Mapping[str, str]
+def sample_row(  # noqa: PLR0913 - a row
+    audit_run_id: str, task_id: str, index: int, sample: Sample, fields: Mapping[str, str], *, is_critical: bool = False
 ) -> dict[str, object]:
     """Returns the row of raw.samples for a sample, with the other columns of the data that a prompt used."""
     return {
@@ -198,7 +199,7 @@ def sample_row(
         "input": sample.text, "gold_label": sample.gold_label,
         "options": as_json(sample.options) if sample.options else None,
         "reference_answers": as_json(sample.references) if sample.references else None, "fields": as_json(fields),
-        "cluster": sample.cluster,
+        "cluster": sample.cluster, "is_critical": is_critical,
     }  # fmt: skip
 
 

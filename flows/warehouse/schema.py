@@ -38,7 +38,10 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     """,
     12: "alter table raw.predictions add column option_order integer[];",
     13: "",  # a table alone
-    14: "alter table raw.samples add column cluster varchar;",
+    14: """
+    alter table raw.samples add column cluster varchar;
+    alter table raw.samples add column is_critical boolean;
+    """,
 }
 OF_DUCKDB = ("main", "system", "temp")
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")

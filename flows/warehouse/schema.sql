@@ -73,7 +73,8 @@ create table if not exists raw.samples (
     options varchar, -- JSON list, multiple_choice
     reference_answers varchar, -- JSON list, open_ended
     fields varchar, -- JSON: the other columns a prompt used
-    cluster varchar -- what it has in common with others, a document or a user
+    cluster varchar, -- what it has in common with others, a document or a user
+    is_critical boolean
 );
 
 create table if not exists raw.prompt_variants (

@@ -14,6 +14,7 @@ from flows.audit.judge import asked_judges
 from flows.audit.judge_requests import Ruling, asked_again, controls_of, judge_key, rulings_of
 from flows.audit.plan import CellsInWarehouse, missing_requests, template_of
 from flows.audit.run_audit import run_audit
+from flows.audit.runs import open_run
 from flows.audit.variants import landed_variants
 from flows.display.progress import Progress
 from flows.settings import Settings
@@ -293,6 +294,25 @@ def test_panels_go_round_and_a_run_keeps_its_own(tmp_path: Path) -> None:
     assert asked(new=True) == first
     landed = query(settings.warehouse, "select count(*) from raw.samples group by audit_run_id")
     assert landed == [(12,)] * 4
+
+
+def test_critical_samples_are_ids_or_a_column(tmp_path: Path) -> None:
+    folder = registry_of(tmp_path, audits=AUDIT + "  critical: [vip, '1']\n")
+    (folder / "q.csv").write_text(
+        ROWS.replace("answer\n", "answer,vip\n", 1).replace("B\n", "B,no\n").replace("C\n", "C,yes\n")
+    )
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    open_run(warehouse, design_audit(load_registry([folder]), "a"))
+    assert query(warehouse.path, "select sample_id, is_critical from raw.samples order by all") == [
+        ("1", True),
+        ("2", True),
+    ]
+    (folder / "audits/own.yml").write_text(AUDIT + "  critical: [vipp]\n")
+    with pytest.raises(
+        CardError, match=r"critical\.0: 'vipp' is no sample that the audit asks, nor a column; nearest: vip"
+    ):
+        design_audit(load_registry([folder]), "a")
 
 
 def test_the_same_work_is_priced_as_another_models(tmp_path: Path) -> None:

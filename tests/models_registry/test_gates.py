@@ -20,7 +20,7 @@ from models_registry.ages import age_of
 from models_registry.cards import AuditCard
 from models_registry.errors import CardError
 from models_registry.gate_columns import COMPARISONS, TABLES, TEMPERATURE, Columns, compared_measures
-from models_registry.gate_rules import Condition, DriftRule, Rule, ValueRule, VerdictRule
+from models_registry.gate_rules import Condition, DriftRule, LostRule, Rule, ValueRule, VerdictRule
 from models_registry.gates import RuleError, parse_gate, parse_rule
 from models_registry.mart_columns import ABOVE, ANY, SHARE
 from models_registry.registry import load_registry
@@ -109,6 +109,12 @@ def test_a_verdict_rule(text: str, rule: VerdictRule) -> None:
     assert parse_rule(text) == rule
 
 
+def test_a_rule_on_single_samples() -> None:
+    rule = parse_rule("no  sample lost at task_id = refunds")
+    assert isinstance(rule, LostRule)
+    assert str(rule) == "no sample lost at task_id = refunds"
+
+
 def test_a_rule_on_a_judge_is_about_its_nights_alone() -> None:
     rule = parse_rule('no drift of "judge:my judge" at task_id = facts')
     assert rule == DriftRule("judge:my judge", (Condition("task_id", "=", "facts"),))
@@ -184,8 +190,10 @@ def test_intervals_belong_to_the_figure_they_are_of() -> None:
             "no table has fleiss_kappa with kind, scoring_method together",
         ),
         ("", "character 1: 'no' or a name is wanted, the rule ends"),
-        ("no", "character 3: 'drift' or a name is wanted, the rule ends"),
+        ("no", "character 3: 'drift' or 'sample' or a name is wanted, the rule ends"),
         ("no drift", "character 9: 'of' is wanted, the rule ends"),
+        ("no sample", "character 10: 'lost' is wanted, the rule ends"),
+        ("no sample lost at measure = micro_f1", "character 19: 'measure' is no condition on lost samples"),
         ("no drift of matcher", "character 13: a judge is written judge:<card>, not 'matcher'"),
         ("no drift of judge:m at model_id = m", "character 24: 'model_id' is no condition on a judge's drift"),
         ("no regresed", "character 4: no verdict 'regresed'; nearest: regressed"),

@@ -14,7 +14,8 @@ renamed as (
         from_json(reference_answers, '["VARCHAR"]') as reference_answers,
         gold_label is not null or reference_answers is not null as has_key,
         fields,
-        cluster
+        cluster,
+        coalesce(is_critical, false) as is_critical
     from source
 )
 

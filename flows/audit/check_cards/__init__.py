@@ -24,7 +24,14 @@ from flows.audit.check_cards.cards import (
     check_template_kinds,
 )
 from flows.audit.check_cards.code import check_code, named_code
-from flows.audit.check_cards.data import altered_templates, check_data, check_templates, data_lacking, unread_data
+from flows.audit.check_cards.data import (
+    altered_templates,
+    check_critical,
+    check_data,
+    check_templates,
+    data_lacking,
+    unread_data,
+)
 from flows.audit.check_cards.design import check_design
 from flows.audit.check_cards.judges import altered_rubrics, check_judges
 from flows.audit.check_cards.models import check_prices, check_recorded, lacking_engines
@@ -49,6 +56,7 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_rephrasings,
     check_data,
     check_templates,  # after the data
+    check_critical,
     check_variations,  # likewise
     check_design,  # likewise
 )

@@ -23,6 +23,21 @@ def check_data(cards: AuditCards) -> Errors:
             yield from error.at(cards.where("tasks", name, "data")).errors
 
 
+def check_critical(cards: AuditCards) -> Errors:
+    """Yields an error unless every critical sample is an id of the data, or a column, once all of it can be read."""
+    audit, tasks = cards.audit, cards.tasks
+    if not audit.critical or any(name not in cards.samples for name in tasks):
+        return
+    rows = [row for name in tasks for row in cards.samples[name].samples]
+    known = {row.sample_id for row in rows} | {column for row in rows for column in row.fields}
+    for index, name in enumerate(audit.critical):
+        if name not in known:
+            where = cards.where("audits", cards.audit_id, "critical", index)
+            yield CardError(
+                f"{where}: critical.{index}: '{name}' is no sample that the audit asks, nor a column{nearest(name, known)}"
+            )
+
+
 def choose(cards: AuditCards, task_id: str) -> ChosenSamples:
     """Returns the samples of a task that the audit asks, and its examples; fetches those of a hub."""
     card, audit = cards.tasks[task_id], cards.audit

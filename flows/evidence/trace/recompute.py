@@ -23,7 +23,9 @@ from flows.warehouse.schema import KEYS
 from models_registry.errors import UsageError
 
 TOLERANCE = 1e-9
-OF_EARLIER_NIGHTS = ("fct_nights_apart", "rpt_night_states", "rpt_night_figures", "rpt_night_verdicts", "rpt_alarms")
+OF_EARLIER_NIGHTS = (
+    "fct_nights_apart", "fct_samples_lost", "rpt_night_states", "rpt_night_figures", "rpt_night_verdicts", "rpt_alarms",
+)  # fmt: skip
 OF_NIGHTS = ("noise_floor", "noise_source", "reason")  # of a comparison, which looks at earlier ones
 
 
