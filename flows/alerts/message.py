@@ -61,6 +61,7 @@ class Night:
     report: str | None = None
     seal: str | None = None  # of the run's rows and marts, as it stands when it is told
     example: str | None = None  # of what got worse: a sample with its answers on a normal night and tonight
+    example_of: str | None = None  # the model that gave them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +121,7 @@ def compose(night: Night, changes: Changes, *, tell_success: bool = False) -> Me
     title = _title(night, kind, changes, groups, untold)
     blocks = [
         _Block([f"Audit {safe(night.audit_id)}, night of {night.started_at:%Y-%m-%d}, run {night.audit_run_id[:ID]}"]),
-        *(_compared_block(group, None if place else night.example) for place, group in enumerate(groups)),
+        *(_compared_block(group, _example_of(group, night, groups)) for group in groups),
         _rules_block(changes, "gate", "The gate failed"),
         _rules_block(changes, "unmeasured", "Could not be measured"),
         _Block(
@@ -180,6 +181,17 @@ def _verb(group: Sequence[Problem]) -> str:
     return "regressed" if any(problem.kind == "regressed" for problem in group) else "changed"
 
 
+def _example_of(group: Sequence[Problem], night: Night, groups: Sequence[Sequence[Problem]]) -> str | None:
+    """Returns the night's example where the group is the first that has its model."""
+    own = [each for each in groups if any(problem.model_id == night.example_of for problem in each)]
+    return night.example if own and own[0] is group else None
+
+
+def _wrapped(text: str) -> list[str]:
+    """Returns a text on as many lines as it needs; none begins with other people's words, which could be a heading or a quote."""
+    return textwrap.wrap(text, WIDTH, subsequent_indent="… ")
+
+
 def _compared_block(group: Sequence[Problem], example: str | None) -> _Block:
     nights = any(problem.against == "normal_nights" for problem in group)
     against = "normal nights" if nights else "the baseline"
@@ -190,8 +202,8 @@ def _compared_block(group: Sequence[Problem], example: str | None) -> _Block:
     why = "" if why in (group[0].reason or "") else why  # said once
     reason = safe(group[0].reason or "", REASON)
     if why or reason:
-        lines += textwrap.wrap("Why: " + " – ".join(part for part in (why, reason) if part), WIDTH)
-    lines += [] if example is None else textwrap.wrap(f"Example: {safe(example, REASON)}", WIDTH)
+        lines += _wrapped("Why: " + " – ".join(part for part in (why, reason) if part))
+    lines += [] if example is None else _wrapped(f"Example: {safe(example, REASON)}")
     many = len({problem.model_id for problem in group}) > 1
     rows = [f"{_place(problem.key, with_model=many)}: {safe(problem.summary, 120)}" for problem in group]
     return _Block(lines, list(dict.fromkeys(rows)))

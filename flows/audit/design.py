@@ -52,9 +52,10 @@ class Design:
 
     def asking(self, sample_ids: Mapping[str, Collection[str]]) -> Design:
         """Returns it with these of the samples of each task, those of one run."""
+        asked = {task_id: frozenset(own) for task_id, own in sample_ids.items()}
         samples = {
             task_id: replace(
-                chosen, samples=tuple(each for each in chosen.samples if each.sample_id in sample_ids.get(task_id, ()))
+                chosen, samples=tuple(each for each in chosen.samples if each.sample_id in asked.get(task_id, ()))
             )
             for task_id, chosen in self.samples.items()
         }

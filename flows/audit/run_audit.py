@@ -113,7 +113,8 @@ def run_audit(  # noqa: PLR0913 - one option each
                 is_given = prompts is not None and not rewords_templates(design)
                 are_made = is_given or (not rephrase and _are_made(warehouse, design))
                 raise_all(checked.lacking_engines if not are_made else lacking_engines(_without_rephraser(checked)))
-                design = design.asking(design.panel(count_runs(warehouse, design)))
+                # a pilot plans from all samples, and the run that goes on with it asks them all
+                design = design if pilot else design.asking(design.panel(count_runs(warehouse, design)))
                 audit_run_id = open_run(warehouse, design)
             else:
                 audit_run_id = run.audit_run_id

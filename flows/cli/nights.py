@@ -143,7 +143,7 @@ def check(
     settings, registry = state.load()
     result = check_named(settings, registry, run)
     if result.exit_code == 1:
-        result = replace(result, example=flip_in_words(Warehouse(settings.warehouse), result.audit_run_id))
+        result = replace(result, flip=flip_in_words(Warehouse(settings.warehouse), result.audit_run_id))
     if junit is not None:
         write_junit(result, junit)
     if markdown is not None:

@@ -18,7 +18,7 @@ def in_labels(row: Mapping[str, Any]) -> str | None:
     `samples called billing that are cancellation: 14 of 20, 1 of 20 before`.
     """
     n, before = row.get("n_moved"), row.get("n_moved_before")
-    if not n or (before is not None and n <= before):
+    if not n or (before is not None and n <= before) or row.get("verdict") in ("improved", "within_noise"):
         return None
     of = f"of {count(row['n_moved_samples'])}"
     counts = f"{count(n)} {of}" if before is None else f"{count(n)} {of}, {count(before)} {of} before"

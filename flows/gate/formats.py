@@ -54,7 +54,9 @@ def junit(result: GateResult) -> str:
         else:
             moved = next((row.moved for row in rule.rows if row.moved), None)
             message = rule.reason if moved is None else f"{moved}; {rule.reason}"
-            lines = [*lines_of_rule(rule), *([] if moved is None or result.example is None else [result.example])]
+            flip = result.flip
+            is_its_own = flip is not None and any(row.model_id == flip.model_id for row in rule.rows)
+            lines = [*lines_of_rule(rule), *([flip.text] if flip is not None and is_its_own else [])]
             attributes = {"type": rule.outcome, "message": _xml(cut(message, 1000))}
             ET.SubElement(case, tag, attributes).text = _xml("\n".join(lines))
     ET.indent(root)

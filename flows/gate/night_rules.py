@@ -47,12 +47,13 @@ def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
         return _outcome(rule, "first_night", reason, rows, [], command)
     judged = [row for row in rows if row["verdict"] not in UNKNOWN and row not in accepted]
     few = [row["n_nights_normal"] for row in states if row["n_nights_normal"] < FULL_RULE]
+    judges = _moved_judges(source)
     if not judged and not accepted and not few:
-        return _outcome(rule, "unmeasured", f"{NO_ROW}, against normal nights", rows, [], command)
+        return _outcome(rule, "unmeasured", _why_nothing(rows, judges), rows, [], command)
     notes = [f"none of {len(judged)} figures {rule.said_of(1)}, {_against(judged)}"]
     if few:
         notes.append(f"{'1 night' if min(few) == 1 else f'{min(few)} nights'} to compare with")
-    if moved := sum(row["measure"].partition(":")[2] in _moved_judges(source) for row in counted):
+    if moved := sum((row["measure"].partition(":")[2], row["task_id"]) in judges for row in counted):
         notes.append(f"{moved} not held against them, since their judge rules otherwise")
     if suspects := sum(row["verdict"] == "suspect" for row in counted):
         notes.append(f"{suspects} not yet beyond chance")
@@ -63,10 +64,17 @@ def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
     return _outcome(rule, "passed", "; ".join(notes), rows, [], command)
 
 
-def _moved_judges(source: Source) -> set[str]:
-    """Returns the judges that do not rule as on normal nights, on any task."""
+def _why_nothing(rows: Sequence[Row], judges: set[tuple[str, str]]) -> str:
+    """Returns why no figure was held against normal nights."""
+    if any((row["measure"].partition(":")[2], row["task_id"]) in judges for row in rows):
+        return "what it is of is not held against normal nights, since its judge rules otherwise"
+    return f"{NO_ROW}, against normal nights"
+
+
+def _moved_judges(source: Source) -> set[tuple[str, str]]:
+    """Returns the judges that do not rule as on normal nights, each with the task."""
     return {
-        row["model_id"]
+        (row["model_id"], row["task_id"])
         for row in source.mart("rpt_night_states")
         if row["model_id"].startswith(JUDGE) and (row["memory"]["since"] is not None or row["state"] == "unconfirmed")
     }
@@ -99,6 +107,8 @@ def _unknown_row(state: Row, rule: VerdictRule | DriftRule) -> RuleRow:
     reason = f"{state['n_samples_counted']} of {state['n_samples']} samples were answered"
     if state["n_samples_counted"] >= 0.8 * state["n_samples"]:
         reason = f"{state['n_samples_shared']} of {state['n_samples_counted']} samples were asked on normal nights"
+        if 2 * state["n_samples_shared"] >= state["n_samples_counted"]:
+            reason = "fewer than ten samples, or clusters of samples, can be held against normal nights"
     return RuleRow(
         state="unmeasured",
         measure=rule.measure or "every measure",

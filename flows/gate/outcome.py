@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from flows.display.encode import NOT_ENCODED, encoded_property
 from flows.display.figures import cut
@@ -66,6 +66,13 @@ class RuleResult:
     look_closer: tuple[str, ...] = ()
 
 
+class Flip(NamedTuple):
+    """A sample that a model answers otherwise than on a normal night, in words."""
+
+    model_id: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
     """What the gate says of a run."""
@@ -77,8 +84,12 @@ class GateResult:
     rules: tuple[RuleResult, ...]
     blocked: str | None = field(default=None, metadata=NOT_ENCODED)
     """Why no rule can be held against the run, whatever rules there are."""
-    example: str | None = None
-    """A sample that is answered otherwise than on a normal night, with both answers, where a rule fails for it."""
+    flip: Flip | None = field(default=None, metadata=NOT_ENCODED)
+
+    @encoded_property
+    def example(self) -> str | None:
+        """Returns a sample that is answered otherwise than on a normal night, with both answers; None without one."""
+        return None if self.flip is None else self.flip.text
 
     @encoded_property
     def exit_code(self) -> int:

@@ -11,6 +11,10 @@ from models_registry.errors import UsageError, nearest
 
 METHODS = "select distinct scoring_method as name from marts.fct_scoring_sensitivity order by all"
 SCORING = "marts.fct_scoring_sensitivity"
+SCORING_COLUMNS = (
+    "select column_name as name from information_schema.columns "
+    "where table_schema = 'marts' and table_name = 'fct_scoring_sensitivity'"
+)
 OF_JUDGES, ANCHORS = "judge_agreement", "marts.rpt_judge_anchors"
 # of each scoring method: the measure's name before the colon, its columns
 BY_METHOD = {
@@ -39,7 +43,8 @@ def source_of(ask: Ask, measure: str) -> Source:
     if measure == OF_JUDGES and ANCHORS in tables:
         return Source(sql("history", "judges"), None)
     name, _, method = measure.partition(":")
-    if method in methods and name in BY_METHOD:
+    known = {row["name"] for row in ask(SCORING_COLUMNS)}
+    if method in methods and name in BY_METHOD and BY_METHOD[name][0] in known:
         figure, low, high = BY_METHOD[name]
         own = (
             f"figures.scoring_method, null as strategy, figures.{figure} as figure, {low} as low, {high} as high, "
@@ -48,8 +53,8 @@ def source_of(ask: Ask, measure: str) -> Source:
         return Source(_figures(own, SCORING), method)
     numeric = [column for column, is_numeric in columns.items() if is_numeric]
     if measure not in numeric:
-        known = [*numeric, OF_JUDGES, *(f"{kind}:{method}" for kind in BY_METHOD for method in methods)]
-        msg = f"no measure '{measure[:80]}'{nearest(measure, known)}"
+        names = [*numeric, OF_JUDGES, *(f"{kind}:{method}" for kind in BY_METHOD for method in methods)]
+        msg = f"no measure '{measure[:80]}'{nearest(measure, names)}"
         raise UsageError(msg)
     low, high = (f"figures.{end}" if (end := f"{measure}_{side}") in columns else "null" for side in ("low", "high"))
     counts = ", ".join(

@@ -155,8 +155,8 @@ class AfterRun:
             comparison_ids=self.comparison_ids, now=self.at,
         )  # fmt: skip
         is_worse = result.exit_code == 1 or any(row["verdict"] in WORSE for row in self.night)
-        example = flip_in_words(self.warehouse, self.audit_run_id) if is_worse else None
-        self.gate_result = replace(result, example=example)
+        flip = flip_in_words(self.warehouse, self.audit_run_id) if is_worse else None
+        self.gate_result = replace(result, flip=flip)
 
     def alert(self) -> None:
         """Settles the alarms, and tells the people of the card what is worth telling."""
@@ -178,6 +178,7 @@ class AfterRun:
             report=report_link(warehouse, run, context.settings),
             seal=started["seal"],
             example=gate.example,
+            example_of=None if gate.flip is None else gate.flip.model_id,
         )
         self.message = compose(night, self.changes, tell_success=context.card.notify_success)
         if self.message is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -33,12 +33,14 @@ class StreamNight:
         q_value: over all streams of the audit tonight; NaN where nothing was tested.
         worse: 1 where more is worse, -1 where less is, 0 where any change is told as one.
         raises: whether it raises an alarm by itself; otherwise it joins one of its group.
+        is_of_other_judge: whether a judge scored it that rules otherwise than on normal nights: nothing is known of the model.
     """
 
     test: WindowTest
     q_value: float
     worse: int
     raises: bool = True
+    is_of_other_judge: bool = False
 
     def is_beyond(self, level: float, min_effect: float) -> bool:
         """Returns whether it is beyond chance at this level, and large enough to matter."""
@@ -105,6 +107,13 @@ class GroupState:
         kinds = {stream.kind for stream in self.alarm.values()}
         return next((kind for kind in GRAVEST_FIRST if kind in kinds), None)
 
+    def without(self, measures: Collection[str]) -> GroupState:
+        """Returns it without these measures in its alarm; an alarm that has no other is none, and its nights are normal."""
+        left = {name: stream for name, stream in self.alarm.items() if name not in measures}
+        if self.kind is None or left:
+            return replace(self, alarm=left)
+        return self.accepted(is_false=True)
+
     def accepted(self, *, is_false: bool = False) -> GroupState:
         """Returns it after a person ended the alarm: its own nights are the normal ones, or join them where it was false."""
         if self.kind is None:
@@ -132,8 +141,11 @@ def next_state(
 
     An alarm begins with the first night of the window that told it; no night from there on is normal. It stands until
     GOOD_NIGHTS good nights in a row, which are normal then, or until it is accepted. An improvement of NIGHTS_TO_ACCEPT nights
-    in a row accepts itself, where no night is pinned.
+    in a row accepts itself, where no night is pinned. What another judge scored is in no alarm, whenever it was raised.
     """
+    of_others = {name for name, stream in streams.items() if stream.is_of_other_judge}
+    before = before.without(of_others)
+    streams = {name: stream for name, stream in streams.items() if name not in of_others}
     if before.kind is not None:
         after = _within_alarm(before, night, streams, min_effect)
         is_lasting = after.state == "improved" and len(after.alarm_nights) >= NIGHTS_TO_ACCEPT

@@ -20,7 +20,10 @@ STATE_TYPE = (
     "STRUCT(state VARCHAR, normal BIGINT[], alarm STRUCT(measure VARCHAR, kind VARCHAR, told DOUBLE, total DOUBLE, "
     "n_nights BIGINT)[], since BIGINT, alarm_nights BIGINT[], good BIGINT[])"
 )
-STREAM_TYPE = f"STRUCT(measure VARCHAR, test {row_type(WindowTest)}, q_value DOUBLE, worse BIGINT, raises BOOLEAN)"
+STREAM_TYPE = (
+    f"STRUCT(measure VARCHAR, test {row_type(WindowTest)}, q_value DOUBLE, worse BIGINT, raises BOOLEAN, "
+    "is_of_other_judge BOOLEAN)"
+)
 
 
 def window_test(
@@ -171,4 +174,6 @@ def _stream(row: dict[str, Any]) -> StreamNight:
     nan = {name: np.nan for name, value in row["test"].items() if value is None}
     test = WindowTest(**(row["test"] | nan))
     q_value = np.nan if row["q_value"] is None else row["q_value"]
-    return StreamNight(test=test, q_value=q_value, worse=row["worse"], raises=row["raises"])
+    return StreamNight(
+        test=test, q_value=q_value, worse=row["worse"], raises=row["raises"], is_of_other_judge=row["is_of_other_judge"]
+    )

@@ -28,6 +28,7 @@ from flows.audit.check_cards.data import (
     altered_templates,
     check_critical,
     check_data,
+    check_panels,
     check_templates,
     data_lacking,
     unread_data,
@@ -57,6 +58,7 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_data,
     check_templates,  # after the data
     check_critical,
+    check_panels,
     check_variations,  # likewise
     check_design,  # likewise
 )

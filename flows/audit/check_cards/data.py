@@ -7,8 +7,9 @@ from flows.prompts.templates import OWN, columns_of
 from flows.prompts.variations.examples import MOST_ROWS
 from models_registry.errors import CardError, PromptauditError, nearest, raise_all
 from models_registry.placeholders import placeholders
-from models_registry.samples import ChosenSamples, choose_samples, lacking_data
+from models_registry.samples import ChosenSamples, choose_samples, lacking_data, panels
 from models_registry.template_cards import OF_OPTIONS
+from udfs.nights.window_test import FEWEST_SAMPLES
 
 
 def check_data(cards: AuditCards) -> Errors:
@@ -35,6 +36,24 @@ def check_critical(cards: AuditCards) -> Errors:
             where = cards.where("audits", cards.audit_id, "critical", index)
             yield CardError(
                 f"{where}: critical.{index}: '{name}' is no sample that the audit asks, nor a column{nearest(name, known)}"
+            )
+
+
+def check_panels(cards: AuditCards) -> Errors:
+    """Yields an error unless every panel of samples is one that nights can be told apart by."""
+    if cards.audit.samples.each_night is None:
+        return
+    for name, chosen in cards.samples.items():
+        n_panels = cards.audit.samples.of(name).n_panels(len(chosen.samples))
+        parts = panels(chosen.samples, cards.audit.samples)
+        least = min(
+            (len({row.cluster or f" {row.sample_id}" for row in part}) for part in parts), default=FEWEST_SAMPLES
+        )
+        if n_panels > 1 and least < FEWEST_SAMPLES:
+            where = cards.where("audits", cards.audit_id, "samples")
+            yield CardError(
+                f"{where}: samples.each_night is {cards.audit.samples.each_night}, and {n_panels} panels of task '{name}' have "
+                f"{least} samples, or clusters of samples, each: nights need {FEWEST_SAMPLES}; ask more a night, or all"
             )
 
 

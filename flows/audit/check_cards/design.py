@@ -33,9 +33,10 @@ def check_design(cards: AuditCards) -> Errors:
                 f"{where}: design.wordings_per_sample is {wanted}, and task '{name}' has {n_wordings} wordings: give fewer "
                 "than that, or leave it out"
             )
-        n_samples = (
-            cards.audit.samples.of(name).in_one_run(len(cards.samples[name].samples)) if name in cards.samples else None
-        )
+        n_samples = None
+        if name in cards.samples:
+            n_rows = len(cards.samples[name].samples)
+            n_samples = n_rows // cards.audit.samples.of(name).n_panels(n_rows)
         if n_wordings is not None and n_samples is not None and n_samples * wanted < n_wordings:
             yield CardError(
                 f"{where}: design.wordings_per_sample is {wanted}, and {n_samples} samples of task '{name}' leave some of its "

@@ -65,6 +65,8 @@ _QUANTILES = (
     figure("Unlike wordings", "n_wordings_effective"),
 )  # fmt: skip
 
+N_OF_EARLIER = 5  # of these columns, as a copy of an earlier version has them
+
 _UNBROKEN = (
     words("Model", "model_id"), STRATEGY, counted("Prompts that break", "n_variants_breaking"),
     figure("micro-F1", "micro_f1"), figure("without them", "micro_f1_unbroken"), bounds("micro_f1_unbroken"),
@@ -112,7 +114,8 @@ def _of_groups(scored: Sequence[Row]) -> list[Table]:
     """What wordings like these do, and the figures without those that break."""
     tables = []
     if known := [row for row in scored if row.get("micro_f1_median") is not None]:
-        tables.append(table("Right under wordings like these", _QUANTILES, known, "rpt_audit"))
+        columns = _QUANTILES if "accuracy_under_all" in known[0] else _QUANTILES[:N_OF_EARLIER]
+        tables.append(table("Right under wordings like these", columns, known, "rpt_audit"))
     if broken := [row for row in scored if row.get("n_variants_breaking")]:
         tables.append(table("With and without prompts that break", _UNBROKEN, broken, "rpt_audit", is_open=True))
     return tables

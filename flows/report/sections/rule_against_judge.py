@@ -149,7 +149,7 @@ def conclusion(row: Row) -> str:
 
 def vouched(row: Row) -> str:
     """Returns how far a judge's own errors are known."""
-    ruled = row["n_ruled"] or 0
+    ruled = row.get("n_ruled") or 0
     answers = f"{count(ruled)} answer{'s' if ruled != 1 else ''} that people ruled on"
     if row["judge_state"] == VERIFIED:
         return f"Its own errors are taken out by {answers}, and the intervals hold what is uncertain about them."

@@ -146,10 +146,10 @@ def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
         removed = Figure(of.cell("share_removed", ABSENT), why_no_share(row))
     is_verified = row["judge_state"] == VERIFIED
     vouching: list[Printed] = [f"wrong on controls: {errors.get((row['task_id'], row['judge']), 'none shown')}"]
-    if row["n_ruled"]:
+    if row.get("n_ruled"):
         vouching.append((of.count("n_ruled"), " answers that people ruled on"))
     for name, words_of in (("accuracy_rectified", "accuracy"), ("spread_judge_rectified", "corrected spread")):
-        if row[name] is not None:
+        if row.get(name) is not None:
             vouching.append((f"rectified: {words_of} ", of.number(name), " ", *parts(of.bounds(name))))
     if row["share_removed_rectified"] is not None:
         bounds = parts(of.bounds("share_removed_rectified", "share"))

@@ -85,7 +85,7 @@ def variations(data: ReportData, room: Room) -> Section:
             room.draw(block, charts_of_models(measured, task_id, "effect", draw))
         else:
             block.absent.append(NO_NOISE)
-        if any(row["noise_from"] == "variants" for row in own):
+        if any(row.get("noise_from") == "variants" for row in own):
             block.absent.append(KEPT)
         has_posix = any(row["posix"] is not None for row in own)
         columns = (*_COLUMNS, _POSIX) if has_posix else _COLUMNS

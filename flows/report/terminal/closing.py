@@ -7,6 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from flows.display.figures import cut, number, shown
+from flows.gate.outcome import Flip
 
 if TYPE_CHECKING:
     from flows.report.summary import Summary
@@ -40,12 +41,15 @@ def closing_lines(summary: Summary, width: int) -> list[str]:
     return [*lines, *_typed("next", summary.next_command, width)]
 
 
-def flip_in_words(warehouse: Warehouse, audit_run_id: str) -> str | None:
+def flip_in_words(warehouse: Warehouse, audit_run_id: str) -> Flip | None:
     """Returns a sample that what regressed most answers otherwise than on a normal night; None where there is none to show."""
     from flows.report.summary import summary_of
 
     example = summary_of(warehouse, audit_run_id).example
-    return _example(example) if example is not None and example.is_of_nights else None
+    if example is None or not example.is_of_nights:
+        return None
+    of = ", ".join(cut(name, SHORT) for name in (example.model_id, example.task_id, example.strategy))
+    return Flip(example.model_id, f"{of}: {_example(example)}")
 
 
 def _worst(worst: Worst) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from udfs.nights.states import GroupState, StreamNight, next_state
@@ -116,6 +118,16 @@ def test_against_a_pinned_night_an_improvement_stands() -> None:
     for night in range(4, 14):
         state = next_state(state, night, {"micro_f1": stream(0.1)}, 0.02, is_pinned=True)
     assert state.state == "improved"
+
+
+def test_what_another_judge_scored_leaves_the_alarm() -> None:
+    alarmed = lived(0, 0, 0, -0.1, -0.1)[-1]
+    others = replace(stream(-0.1), is_of_other_judge=True)
+    after = next_state(alarmed, 6, {"micro_f1": others}, 0.02)
+    assert (after.kind, after.normal) == (None, (0, 1, 2, 3, 4, 6))
+    both = next_state(lived(0, 0, 0)[-1], 3, {"micro_f1": stream(-0.1), "accuracy:judge:j": stream(-0.1)}, 0.02)
+    left = next_state(both, 4, {"micro_f1": stream(-0.1), "accuracy:judge:j": others}, 0.02)
+    assert (left.kind, set(left.alarm)) == ("regressed", {"micro_f1"})
 
 
 def test_a_measure_that_is_missing_tonight_keeps_its_alarm() -> None:

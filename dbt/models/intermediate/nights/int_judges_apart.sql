@@ -21,7 +21,15 @@ final as (
         before.started_at < nights.started_at
         and (
             before.plan != nights.plan
-            or not coalesce(list_contains(nights.memory.normal, before.night), false)
+            or not coalesce(
+                list_contains(nights.memory.normal, before.night)
+                -- or it was normal, and is older than the nights that are looked at
+                or (
+                    len(nights.memory.normal) >= {{ most_normal_nights() }}
+                    and before.night < list_min(nights.memory.normal)
+                ),
+                false
+            )
         )
 )
 

@@ -17,7 +17,8 @@ tested as (
             'test': test,
             'q_value': q_value,
             'worse': worse::bigint,
-            'raises': true
+            'raises': true,
+            'is_of_other_judge': false
         } order by measure) as streams
     from {{ ref('int_streams_adjusted') }}
     group by all
@@ -33,6 +34,7 @@ moved as (
         ) as after
     from nights
     left join tested using (audit_run_id, model_id, task_id, strategy)
+    where nights.n_samples_counted >= 0.8 * nights.n_samples
 ),
 
 final as (

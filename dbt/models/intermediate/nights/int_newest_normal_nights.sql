@@ -13,6 +13,7 @@ shared as (
         task_id,
         count(*) as n_shared
     from {{ ref('int_samples_kept') }}
+    where is_asked_tonight and not is_of_judge
     group by all
 ),
 

@@ -61,7 +61,30 @@ accepted as (
     group by all
 ),
 
--- or that a night is what all later ones are held against
+samples as (
+    select
+        audit_run_id,
+        task_id,
+        sample_id
+    from {{ ref('dim_samples') }}
+),
+
+shared as (
+    select
+        groups.audit_run_id,
+        groups.task_id,
+        baselines.audit_run_id as pinned_run_id,
+        2 * count(other.sample_id) >= count(*) as is_of_same_samples
+    from (select distinct audit_run_id, audit_id, task_id from groups) as groups
+    inner join baselines using (audit_id)
+    inner join samples as own
+        on groups.audit_run_id = own.audit_run_id and groups.task_id = own.task_id
+    left join samples as other
+        on baselines.audit_run_id = other.audit_run_id and own.task_id = other.task_id and own.sample_id = other.sample_id
+    group by all
+),
+
+-- or that a night is what all later ones are held against that ask its samples
 pinned as (
     select
         groups.audit_run_id,
@@ -73,6 +96,12 @@ pinned as (
     from groups
     inner join baselines
         on groups.audit_id = baselines.audit_id and groups.started_at > baselines.pinned_at
+    inner join shared
+        on
+            groups.audit_run_id = shared.audit_run_id
+            and groups.task_id = shared.task_id
+            and baselines.audit_run_id = shared.pinned_run_id
+            and shared.is_of_same_samples
     inner join nights
         on
             baselines.audit_run_id = nights.audit_run_id

@@ -164,7 +164,7 @@ by_group as (
 
 tested as (
     select
-        by_measure.* exclude (ages, samples, clusters, figures),
+        by_measure.* exclude (samples, clusters),
         window_test(
             by_measure.ages, by_measure.samples, by_measure.clusters, by_measure.figures, normal.normal_ages,
             normal.pinned_ages, groups.n_wordings::integer
@@ -188,8 +188,16 @@ tested as (
 
 final as (
     select
-        tested.*,
+        tested.* exclude (ages, figures),
         groups.audit_id,
+        -- the mean of the nights that are told, which is tonight's where it alone is
+        coalesce(
+            list_avg(list_transform(
+                list_filter(list_zip(tested.ages, tested.figures), lambda entry: entry[1] < tested.test.span),
+                lambda entry: entry[2]
+            )),
+            tested.tonight
+        ) as told,
         -- a judge that rules as is known more often than before has changed all the same
         if(
             tested.measure = 'judge_agreement' and tested.test.difference > 0,

@@ -1,6 +1,6 @@
 -- One row per run, model, task, strategy and sample with a gold label that was asked under all wordings: whether it is right in
--- all of its asks, and in any. NULL where that hangs on an ask without an answer: a wrong one settles the first, a right one
--- the second.
+-- all of its asks, and in any. NULL where an ask has no answer: samples that one wrong answer settles would count, and those that
+-- it does not would not.
 with cells as (
     select * from {{ ref('int_cells_averaged') }}
     where accuracy is not null and {{ in_this_build() }}
@@ -50,8 +50,8 @@ final as (
         samples.strategy,
         samples.sample_index,
         coalesce(planned.n_asks > samples.n_answers, false) as is_lacking,
-        if(samples.is_never_wrong and is_lacking, null, samples.is_never_wrong) as is_right_under_all,
-        if(not samples.is_ever_right and is_lacking, null, samples.is_ever_right) as is_right_under_any
+        if(is_lacking, null, samples.is_never_wrong) as is_right_under_all,
+        if(is_lacking, null, samples.is_ever_right) as is_right_under_any
     from samples
     inner join grids using (audit_run_id, task_id, strategy)
     left join planned using (audit_run_id, model_id, task_id, strategy, sample_index)

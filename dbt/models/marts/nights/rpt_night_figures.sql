@@ -96,10 +96,10 @@ judged as (
         alarmed.kind,
         moved.* exclude (audit_run_id, model_id, task_id, strategy, measure),
         judges_moved.scoring_method as judge,
-        {{ worse_sign('measured.measure') }} as worse,
+        coalesce(streams.worse, {{ worse_sign('measured.measure') }}) as worse,
         case
-            when alarmed.kind is not null then alarmed.kind
             when judges_moved.scoring_method is not null then 'not_comparable'
+            when alarmed.kind is not null then alarmed.kind
             when streams.test.p_value is null or named.state = 'cannot_tell' then 'not_comparable'
             when streams.q_value > {{ suspect_level() }} or abs(streams.test.difference) < nights.min_effect
                 then 'within_noise'
@@ -127,15 +127,8 @@ final as (
         task_id,
         strategy,
         measure,
-        -- a difference of tonight alone is from what is printed of tonight, one of several nights from what was usual
-        case
-            when test.span = 1 and test.difference is not null then tonight - test.difference
-            else usual
-        end as base,
-        case
-            when test.span > 1 then usual + test.difference
-            else tonight
-        end as candidate,
+        coalesce(told - test.difference, usual) as base,
+        coalesce(told, tonight) as candidate,
         test.difference as difference,
         test.low as difference_low,
         test.high as difference_high,
@@ -145,7 +138,7 @@ final as (
         min_effect,
         verdict,
         case
-            when verdict = 'not_comparable' and state = 'cannot_tell' then 'too few samples were answered'
+            when verdict = 'not_comparable' and state = 'cannot_tell' then 'too few samples were answered, or asked before'
             when normal_run_id is null then 'no night of this plan before'
             when verdict = 'not_comparable' and judge is not null then judge || ' rules otherwise than on normal nights'
             when verdict = 'not_comparable' then 'fewer than ten samples to hold against normal nights'

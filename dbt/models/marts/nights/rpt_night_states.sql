@@ -3,11 +3,10 @@ with nights as (
     select * from {{ ref('int_nights_before') }}
 ),
 
--- what a judge scored that rules otherwise tonight says nothing of the model
 streams as (
     select
-        adjusted.* exclude (q_value),
-        if(judges.scoring_method is null, adjusted.q_value, null) as q_value
+        adjusted.*,
+        judges.scoring_method is not null as is_of_other_judge
     from {{ ref('int_streams_adjusted') }} as adjusted
     left join {{ ref('int_judges_moved') }} as judges
         on
@@ -22,15 +21,31 @@ tested as (
         model_id,
         task_id,
         strategy,
-        max(test.n_samples) as n_samples_shared,
+        max(test.n_samples) as n_samples_tested,
         list({
             'measure': measure,
             'test': test,
             'q_value': q_value,
             'worse': worse::bigint,
-            'raises': measure != 'consistency'
+            'raises': measure != 'consistency',
+            'is_of_other_judge': is_of_other_judge
         } order by measure) as streams
     from streams
+    group by all
+),
+
+shared as (
+    select
+        used.audit_run_id,
+        used.model_id,
+        used.task_id,
+        used.strategy,
+        count(distinct kept.sample_id) as n_samples_shared
+    from {{ ref('int_nights_in_use') }} as used
+    inner join {{ ref('int_samples_kept') }} as kept using (audit_run_id, other_run_id, task_id)
+    where
+        used.is_reference and kept.is_asked_tonight
+        and kept.is_of_judge = {{ is_judge('used.model_id', 'used.strategy') }}
     group by all
 ),
 
@@ -38,15 +53,19 @@ judged as (
     select
         nights.*,
         coalesce(tested.streams, []) as streams,
-        tested.n_samples_shared,
+        coalesce(shared.n_samples_shared, 0) as n_samples_shared,
         nights.n_samples_counted >= 0.8 * nights.n_samples as is_answered,
         nights.memory.since is not null as is_in_alarm,
-        -- of other samples than those before: something to hold later nights against, and nothing that is known of tonight
+        -- of other samples than those before, or of too few: something to hold later nights against, and nothing known of tonight
         coalesce(len(nights.memory.normal), 0) > 0
-        and coalesce(tested.n_samples_shared, 0) < 0.5 * nights.n_samples_counted as is_of_others,
-        nights.is_rotating and coalesce(tested.n_samples_shared, 0) = 0 as is_of_next_panel
+        and (
+            coalesce(shared.n_samples_shared, 0) < 0.5 * nights.n_samples_counted
+            or coalesce(tested.n_samples_tested, 0) = 0
+        ) as is_of_others,
+        nights.is_rotating and coalesce(shared.n_samples_shared, 0) = 0 as is_of_next_panel
     from nights
     left join tested using (audit_run_id, model_id, task_id, strategy)
+    left join shared using (audit_run_id, model_id, task_id, strategy)
 ),
 
 moved as (
@@ -79,7 +98,7 @@ final as (
         coalesce(len(memory.normal), 0)::integer as n_nights_normal,
         n_samples,
         n_samples_counted,
-        coalesce(n_samples_shared, 0)::integer as n_samples_shared,
+        n_samples_shared::integer as n_samples_shared,
         min_effect,
         memory_after as memory,
         {{ measure_version() }}
