@@ -80,7 +80,7 @@ grouped as (
     group by answers.audit_run_id, answers.task_id, answers.answer, answers.is_in_format
 ),
 
-weighed as (
+counted as (
     select
         grouped.audit_run_id,
         grouped.task_id,
@@ -88,13 +88,31 @@ weighed as (
         grouped.is_in_format,
         grouped.verdict_group,
         rated.is_match as is_right,
-        (count(*) over in_group / count(rated.is_match) over in_group)::double as weight
+        count(*) over in_group as n_answers,
+        count(rated.is_match) over in_group as n_ruled
     from grouped
     left join rated using (audit_run_id, task_id, answer)
     window
         in_group as (
             partition by grouped.audit_run_id, grouped.task_id, grouped.is_in_format, grouped.verdict_group
         )
+),
+
+-- for a group without a ruling stand the others of its format
+weighed as (
+    select
+        audit_run_id,
+        task_id,
+        answer,
+        is_in_format,
+        verdict_group,
+        is_right,
+        (
+            n_answers / n_ruled
+            * count(*) over in_format / count(*) filter (n_ruled > 0) over in_format
+        )::double as weight
+    from counted
+    window in_format as (partition by audit_run_id, task_id, is_in_format)
 ),
 
 final as (

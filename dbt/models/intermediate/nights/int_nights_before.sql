@@ -69,16 +69,24 @@ samples as (
     from {{ ref('dim_samples') }}
 ),
 
+tasks as (
+    select distinct
+        audit_run_id,
+        audit_id,
+        task_id
+    from groups
+),
+
 shared as (
     select
-        groups.audit_run_id,
-        groups.task_id,
+        tasks.audit_run_id,
+        tasks.task_id,
         baselines.audit_run_id as pinned_run_id,
         2 * count(other.sample_id) >= count(*) as is_of_same_samples
-    from (select distinct audit_run_id, audit_id, task_id from groups) as groups
+    from tasks
     inner join baselines using (audit_id)
     inner join samples as own
-        on groups.audit_run_id = own.audit_run_id and groups.task_id = own.task_id
+        on tasks.audit_run_id = own.audit_run_id and tasks.task_id = own.task_id
     left join samples as other
         on baselines.audit_run_id = other.audit_run_id and own.task_id = other.task_id and own.sample_id = other.sample_id
     group by all

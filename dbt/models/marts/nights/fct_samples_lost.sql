@@ -1,5 +1,5 @@
--- One row per night, model, task, strategy, measure of right answers and sample that was right in all its asks and is wrong in all
--- since: on every night that tonight knows of before it was lost, and on every one from then on.
+-- One row per night, model, task, strategy, measure of right answers and sample that was right in all its asks and is wrong in
+-- all since: on every night that tonight knows of before it was lost, and on every one from then on.
 with nights as (
     select * from {{ ref('int_nights_in_use') }}
 ),
