@@ -10,6 +10,7 @@
     'dim_tasks',
     'fct_answer_formats',
     'fct_predictions',
+    'int_answer_families',
     'int_grids',
     'int_wordings_numbered',
     'stg_engines',

@@ -86,7 +86,7 @@ def write_registry(folder: Path, url: str, *, protect: bool = False, **audit: An
     write(folder, "templates", {"pasted": {"kind": "multiple_choice", "templates": list(TEMPLATES)}})
     fixed = {"kind": "fixed", "variants": {"texts": list(REWORDINGS)}, "protect_labels": str(protect).lower()}
     write(folder, "rephrasers", {"printed": fixed})
-    none = dict.fromkeys(("right", "wrong", "blank", "injected"), "0")
+    none = dict.fromkeys(("right", "wrong", "blank", "injected", "right_in_words", "wrong_in_words"), "0")
     grades = {"field": "judgement", "grades": {"yes": "true", "no": "false"}}
     write(
         folder,

@@ -93,8 +93,12 @@ def test_an_alarm_is_told_once_with_its_cause_and_its_end_once(week: Week) -> No
     assert "against 3 normal nights" in raised["message"]
     assert raised["message"].count("the provider changed the model") == 1
     assert len(raised["message"].splitlines()) <= 30
-    assert re.search(r"^Samples called \w+ that are \w+: \d+ of \d+, \d+ of \d+ before$", raised["message"], re.MULTILINE)
-    (example,) = [line for line in raised["message"].splitlines() if line.startswith("Example: api, questions, simple: ")]
+    assert re.search(
+        r"^Samples called \w+ that are \w+: \d+ of \d+, \d+ of \d+ before$", raised["message"], re.MULTILINE
+    )
+    (example,) = [
+        line for line in raised["message"].splitlines() if line.startswith("Example: api, questions, simple: ")
+    ]
     assert " before and " in example
     assert " now; right is " in example
     assert "file://" in raised["message"]

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import psutil
 import pytest
@@ -252,7 +253,7 @@ def test_artifacts_are_there_with_ids_and_figures(stage: Stage) -> None:
     for name in ("report", "formats"):
         link = re.search(r"```\n(.+)\n```", found[f"{name}-{AUDIT}"]["data"])
         assert link is not None
-        assert "<html" in Path(link[1]).read_text(encoding="utf-8")
+        assert "<html" in Path(unquote(urlsplit(link[1]).path)).read_text(encoding="utf-8")
 
 
 def test_landed_derived_and_published_tables_are_assets_with_what_they_are_made_of(stage: Stage) -> None:

@@ -77,7 +77,7 @@ def _streams(
     numbers = [*state.normal, *(each for each in state.good if each not in state.normal), night]
     if len(numbers) == 1:
         return {}
-    nights = Nights(night - np.array(numbers), np.isin(numbers, state.normal))
+    nights = Nights(night - np.array(numbers), np.isin(numbers, state.normal), np.zeros(len(numbers), bool))
     table = np.stack([rulings[each] for each in numbers])
     anchors, answers = table[:, : world.n_anchors], table[:, world.n_anchors :]
     values = {"judge_agreement": (anchors == is_right[: world.n_anchors]).astype(float), "judge_match_rate": answers}

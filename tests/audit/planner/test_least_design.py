@@ -262,7 +262,7 @@ def test_what_is_printed(folder: Path) -> None:
     assert "at most 0.14 with a chance of 0." in lines[6]
     assert lines[9].startswith("noise      with repetitions: {variants: 1, twice: 0.2} a fifth is asked twice: ")
     assert lines[-1].split()[-1].replace(".", "").isdigit()  # rules ask nobody, so that nothing is left to say
-    assert max(map(len, lines)) <= 120
+    assert max(map(len, lines)) <= 160
     detected = plan(folder, "--detect", 0.06).out.splitlines()
     assert detected[4].startswith("difference 0.0")
     biased = plan(folder, "--target-width", 0.3, "--measure", "sensitivity").out

@@ -79,7 +79,7 @@ def test_the_largest_difference_is_beyond_chance_where_any_is_and_no_cost_where_
     largest = largest_of([*others, moved])
     assert largest is not None
     assert largest.row == moved
-    assert (largest.moved, largest.figures) == ("-0.060 [-0.070, -0.050]", ("0.500 → 0.440", "q 0.02"))
+    assert (largest.moved, largest.figures) == ("-0.060 [-0.070, -0.050]", ("0.500 → 0.440", "by chance 1 time in 50"))
     assert next_command(data(*others, moved)) == "promptaudit diagnose cccccccccccc --model m --task t --strategy s"
     cost = largest_of([others[0], others[1]])
     assert cost is not None

@@ -47,7 +47,7 @@ def test_the_run_itself_comes_first_with_the_width_that_it_prints() -> None:
     sample, wording = np.nonzero(np.ones((100, 12)))
     printed = two_way_interval(sample, wording, answers.mean(axis=2)[sample, wording])
     first, *others = curve_of(answers)
-    assert first.width == pytest.approx(printed.high - printed.low)
+    assert first.width == pytest.approx(printed.high - printed.low, rel=0.01)  # printed on the logit
     assert (first.n_samples, first.n_wordings, first.n_requests) == (100, 12, 2400)
     assert first.is_this_run
     assert not any(each.is_this_run for each in others)
@@ -59,7 +59,7 @@ def test_near_duplicates_count_once_in_the_width_and_each_in_the_requests() -> N
     sample, wording = np.nonzero(np.ones((150, 30)))
     printed = two_way_interval(sample, wording, answers.mean(axis=2)[sample, wording], families[wording])
     first, *others = curve_of(answers, families)
-    assert first.width == pytest.approx(printed.high - printed.low)
+    assert first.width == pytest.approx(printed.high - printed.low, rel=0.01)  # printed on the logit
     assert (first.n_wordings, first.n_requests) == (30, 150 * 30 * 2)
     # as wide an interval takes a fraction of the requests, of unlike wordings
     same = next(each for each in others if each.width <= first.width)
