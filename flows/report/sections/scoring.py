@@ -43,7 +43,7 @@ def scoring(data: ReportData) -> Section:
         figure("Corrected std", "accuracy_scored_std_corrected"), bounds("accuracy_scored_std_corrected"),
     )  # fmt: skip
     rectified = (
-        figure("Rectified mean", "accuracy_rectified"), bounds("accuracy_rectified"), counted("Ruled by people", "n_ruled"),
+        MODEL, words("Scored by", "scoring_method"), figure("Rectified mean", "accuracy_rectified"), bounds("accuracy_rectified"), counted("Ruled by people", "n_ruled"),
         figure("Rectified std", "accuracy_std_rectified"), bounds("accuracy_std_rectified"),
     )  # fmt: skip
     for task_id, rows in by(judging.spreads, "task_id").items():
@@ -61,8 +61,9 @@ def scoring(data: ReportData) -> Section:
             block.notes.append(
                 f"The first {MOST_COMPARED} of {len(own):,} comparisons; the table marts.rpt_rule_against_judge has the rest."
             )
-        shown = (*columns, *rectified) if any(row.get("n_ruled") for row in rows) else columns
-        block.tables.append(table("Spread of accuracy over templates", shown, rows, MART))
+        block.tables.append(table("Spread of accuracy over templates", columns, rows, MART))
+        if ruled := [row for row in rows if row.get("n_ruled")]:
+            block.tables.append(table("Accuracy that people would give, and its spread", rectified, ruled, MART))
     return section
 
 
