@@ -43,7 +43,8 @@ def scoring(data: ReportData) -> Section:
         figure("Corrected std", "accuracy_scored_std_corrected"), bounds("accuracy_scored_std_corrected"),
     )  # fmt: skip
     rectified = (
-        MODEL, words("Scored by", "scoring_method"), figure("Rectified mean", "accuracy_rectified"), bounds("accuracy_rectified"), counted("Ruled by people", "n_ruled"),
+        MODEL, words("Scored by", "scoring_method"),
+        figure("Rectified mean", "accuracy_rectified"), bounds("accuracy_rectified"), counted("Ruled by people", "n_ruled"),
         figure("Rectified std", "accuracy_std_rectified"), bounds("accuracy_std_rectified"),
     )  # fmt: skip
     for task_id, rows in by(judging.spreads, "task_id").items():
