@@ -296,6 +296,16 @@ def test_panels_go_round_and_a_run_keeps_its_own(tmp_path: Path) -> None:
     assert landed == [(12,)] * 4
 
 
+def test_a_panel_of_too_few_samples_is_an_error_of_the_card(tmp_path: Path) -> None:
+    rows = "".join(f'{number},,Which {number}?,"[""a hen"", ""a gull""]",A\n' for number in range(11))
+    folder = registry_of(tmp_path, audits=AUDIT + "  samples: {each_night: 10}\n")
+    (folder / "q.csv").write_text(ROWS.splitlines()[0] + "\n" + rows)
+    with pytest.raises(
+        CardError, match="2 panels of task 'q' have 5 samples, or clusters of samples, each: nights need 10"
+    ):
+        design_audit(load_registry([folder]), "a")
+
+
 def test_critical_samples_are_ids_or_a_column(tmp_path: Path) -> None:
     folder = registry_of(tmp_path, audits=AUDIT + "  critical: [vip, '1']\n")
     (folder / "q.csv").write_text(

@@ -9,7 +9,6 @@ from models_registry.errors import CardError, PromptauditError, nearest, raise_a
 from models_registry.placeholders import placeholders
 from models_registry.samples import ChosenSamples, choose_samples, lacking_data, panels
 from models_registry.template_cards import OF_OPTIONS
-from udfs.nights.window_test import FEWEST_SAMPLES
 
 
 def check_data(cards: AuditCards) -> Errors:
@@ -43,6 +42,8 @@ def check_panels(cards: AuditCards) -> Errors:
     """Yields an error unless every panel of samples is one that nights can be told apart by."""
     if cards.audit.samples.each_night is None:
         return
+    from udfs.nights.window_test import FEWEST_SAMPLES
+
     for name, chosen in cards.samples.items():
         n_panels = cards.audit.samples.of(name).n_panels(len(chosen.samples))
         parts = panels(chosen.samples, cards.audit.samples)

@@ -1,7 +1,6 @@
 -- One row per night, earlier night, task and sample that the earlier one asked and tonight asks too: the same text, options and
 -- gold label. Where panels go round also the samples of other panels, as the newest night had them. In the places of samples also
 -- the anchors of judges, and the answers of which both nights had a verdict.
-{{ config(materialized='view') }}
 with nights as (
     select
         audit_run_id,
