@@ -13,6 +13,7 @@
     'int_samples_landed',
     'int_streams_adjusted',
     'int_streams_tested',
+    'int_values_in_use',
     'int_values_of_answers',
     'int_values_of_samples',
     'int_values_of_scores',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flows.display.figures import NAME, cut
+from flows.gate.night_rules import look_closer
 from flows.gate.outcome import RuleResult, RuleRow
 from flows.gate.source import Source
 from flows.gate.value_rules import NAMES, selects
@@ -40,8 +41,7 @@ def check_lost(rule: LostRule, source: Source) -> RuleResult:
                 )
                 for row in lost
             ),
-            look_closer=(f"promptaudit compare {lost[0]['since_run_id']} {source.audit_run_id}",)
-            if lost[0]["since_run_id"] != source.audit_run_id else (),
+            look_closer=look_closer([row for row in source.night if row["measure"] == lost[0]["measure"]], source),
         )  # fmt: skip
     unknown = tuple(
         RuleRow(

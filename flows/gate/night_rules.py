@@ -32,7 +32,7 @@ def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
     ended = {_group(alarm): alarm["reason"] for alarm in source.ended_alarms}
     accepted = [row for row in counted if row["verdict"] in rule.verdicts and _group(row) in ended]
     counted = [row for row in counted if row not in accepted]
-    command = _command(rows, source)
+    command = look_closer(rows, source)
     if failed := [row for row in counted if row["verdict"] in rule.verdicts]:
         reason = f"{len(failed)} of {len(rows)} figures {rule.said_of(len(failed))}, {_against(failed)}"
         return _outcome(rule, "failed", reason, rows, [failed_row(row) for row in failed], command)
@@ -130,7 +130,7 @@ def _against(rows: Sequence[Row]) -> str:
     return f"against {low} to {high} normal nights"
 
 
-def _command(rows: Sequence[Row], source: Source) -> tuple[str, ...]:
+def look_closer(rows: Sequence[Row], source: Source) -> tuple[str, ...]:
     """Returns what looks closer: the comparison with the newest normal night of most figures, of those that fail first."""
     told = [row for row in rows if row["since_run_id"] is not None] or rows
     (base, _), *_ = Counter(row["normal_run_id"] for row in told).most_common(1) or [(None, 0)]

@@ -30,7 +30,8 @@ p_tau as (
 ),
 
 figures as (
-    select * from {{ ref('fct_sample_values') }}
+    select * from {{ ref('int_values_in_use') }}
+    where measure != 'label_churn'
 ),
 
 paired as (
@@ -136,27 +137,34 @@ others as (
     group by all
 ),
 
+known_in_both as (
+    select
+        figures.audit_run_id,
+        figures.model_id,
+        figures.task_id,
+        figures.strategy,
+        figures.measure,
+        figures.sample_id,
+        any_value(figures.figure) filter (figures.age = 0) as tonight,
+        any_value(figures.figure) filter (figures.age > 0) as before
+    from figures
+    inner join nights using (audit_run_id, model_id, task_id, strategy)
+    where figures.age = 0 or figures.other_run_id = nights.normal_run_id
+    group by all
+    having count(*) = 2
+),
+
 valued as (
     select
-        nights.audit_run_id,
-        nights.model_id,
-        nights.task_id,
-        nights.strategy,
-        tonight.measure,
-        count(*) filter (tonight.figure < 0.5) as n_tonight,
-        count(*) filter (before.figure < 0.5) as n_before,
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        measure,
+        count(*) filter (tonight < 0.5) as n_tonight,
+        count(*) filter (before < 0.5) as n_before,
         count(*) as n_samples
-    from nights
-    inner join kept using (audit_run_id, normal_run_id, task_id)
-    inner join figures as tonight using (audit_run_id, model_id, task_id, strategy, sample_id)
-    inner join figures as before
-        on
-            nights.normal_run_id = before.audit_run_id
-            and tonight.model_id = before.model_id
-            and tonight.task_id = before.task_id
-            and tonight.strategy = before.strategy
-            and tonight.measure = before.measure
-            and tonight.sample_id = before.sample_id
+    from known_in_both
     group by all
 ),
 
@@ -174,9 +182,7 @@ final as (
         if(confused.gold_label is null, valued.n_samples, confused.n_samples) as n_moved_samples
     from valued
     left join confused using (audit_run_id, model_id, task_id, strategy)
-    where
-        valued.measure != 'label_churn'
-        and (confused.gold_label is not null or valued.measure = 'micro_f1' or starts_with(valued.measure, 'accuracy:'))
+    where confused.gold_label is not null or valued.measure = 'micro_f1' or starts_with(valued.measure, 'accuracy:')
     union all by name
     select
         audit_run_id,
