@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from udfs.comparison.by_variants import by_variants
 from udfs.comparison.draws import exchanged_samples, resampled_samples
 from udfs.comparison.figures import Figures, Floats, Pair
-from udfs.comparison.p_values import Exceeding
+from udfs.comparison.p_values import Exceeding, t_p_values
 from udfs.comparison.threads import side_by_side
 from udfs.resampling import satterthwaite, t_quantile
 
@@ -72,7 +72,7 @@ def differences(
         return list(
             pool.map(
                 lambda k: _differences(
-                    measures[k], stratum, observed[k], by_samples[k].p_values(), variances[k], seed, n_resamples
+                    measures[k], stratum, observed[k], by_samples[k], variances[k], seed, n_resamples
                 ),
                 everything,
             )
@@ -89,12 +89,15 @@ def _differences(
     figures: Figures,
     stratum: NDArray[np.int64],
     observed: Pair,
-    p_samples: Floats,
+    by_samples: Exceeding,
     variance: Floats,
     seed: int,
     n_resamples: int,
 ) -> list[Difference]:
     first, second = (figures_of_run[:, 0] for figures_of_run in observed)
+    n_samples = np.array(figures.n_samples, np.float64)
+    by_t = np.where(figures.has_interval, t_p_values(second - first, np.sqrt(variance), n_samples - 1), np.nan)
+    p_samples = by_samples.p_values_with_tail(np.maximum(by_t, 2.0 ** (1 - n_samples)))  # what all exchanges would say
     variants = by_variants(figures, stratum, second - first, p_samples, seed, n_resamples)
     free = np.array(
         [

@@ -106,3 +106,13 @@ def test_other_wordings_ten_a_side_are_compared() -> None:
     row = rows_of(base, candidate, variants=(0, 10), n_resamples=500)["accuracy"]
     assert (row.reason, row.n_variants) == (None, 10)
     assert row.p_value >= row.p_value_variants > 0
+
+
+def test_a_collapse_of_one_among_200_is_found() -> None:
+    rng = np.random.default_rng(4)
+    skill = rng.normal(0, 1, (60, 1))
+    base, candidate = ((rng.random((60, 12)) < 1 / (1 + np.exp(-level - skill))).astype(float) for level in (0.7, -3.2))
+    row = rows_of(base, candidate)["accuracy"]
+    assert row.difference < -0.4
+    assert row.p_value < 0.05 / 1600  # one of 200 groups' eight measures; exchanges of 12 wordings say 2^-11 at least
+    assert row.p_value_samples >= 2.0**-59

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import ttest_1samp, ttest_ind
 
 from udfs.comparison import by_variants
 from udfs.comparison.by_variants import ByVariants
@@ -51,9 +52,11 @@ def test_exchanges_stop_where_noise_is_clear(p_samples: float, shift: float, n_d
     base = rng.random((14, 3))
     candidate = base + shift + rng.normal(0, 0.05, (14, 1)) - (0 if shift else rng.normal(0, 0.05, (14, 1)))
     p_value = outcome_of(base, candidate, p_samples=p_samples).p_value[0]
-    if shift:  # no exchange reaches a change of every variant
-        assert p_value <= 5 / n_draws
-    assert p_value * n_draws == pytest.approx(round(p_value * n_draws))
+    if shift:  # no exchange reaches a change of every variant, and t says how far beyond them it is
+        change = (candidate - base).mean(axis=1)
+        assert p_value == pytest.approx(ttest_1samp(change, 0).pvalue)
+    else:
+        assert p_value * n_draws == pytest.approx(round(p_value * n_draws))
 
 
 def test_under_twelve_shared_variants_the_jackknife_gives_t() -> None:
@@ -76,6 +79,20 @@ def test_other_wordings_add_what_is_theirs_alone() -> None:
     noise = outcome_of(*rng.normal(0, 1, (2, n_variants, n_samples)), stratum=0)
     # of nothing there is at most chance: the covariance of two halves around 0
     assert noise.variance[0] < 2 / (n_variants * n_samples)
+
+
+def test_a_collapse_under_other_wordings_has_the_p_of_two_samples() -> None:
+    rng = np.random.default_rng(3)
+    base, candidate = rng.normal(0.63, 0.05, (12, 5)), rng.normal(0.06, 0.05, (12, 5))
+    p_value = outcome_of(base, candidate, stratum=0).p_value[0]
+    assert p_value == pytest.approx(ttest_ind(base.mean(axis=1), candidate.mean(axis=1)).pvalue, rel=1e-6)
+    assert p_value < 1e-15
+
+
+def test_ties_keep_the_p_of_exchanges() -> None:
+    base = np.zeros((14, 3))
+    candidate = base + (np.arange(14) < 4)[:, None]  # four variants move alike: 2 x 2^-4, where t says .04
+    assert outcome_of(base, candidate).p_value[0] == pytest.approx(0.125, abs=0.02)
 
 
 def test_one_variant_or_no_draw_shows_nothing() -> None:

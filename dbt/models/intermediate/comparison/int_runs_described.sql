@@ -1,5 +1,6 @@
 -- One row per run, model, task, judge and thing that a run recorded about itself; NULL where it holds for every model or task,
 -- or is of no judge.
+{{ config(materialized='view') }}
 with predictions as (
     select * from {{ ref('fct_predictions') }}
     where {{ in_this_build() }}

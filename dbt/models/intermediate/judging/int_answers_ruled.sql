@@ -2,6 +2,7 @@
 -- Sheets are drawn evenly within the groups of answers that verdict_group makes in and out of format, and some groups are drawn
 -- more than others: a ruling stands for as many answers as its group has to each ruling in it. Rulings that no sheet asked for
 -- are taken as drawn so.
+{{ config(materialized='view') }}
 with rated as (
     select * from {{ ref('int_answers_rated') }}
     where kind = 'people' and {{ in_this_build() }}

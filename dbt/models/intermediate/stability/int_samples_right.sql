@@ -1,6 +1,7 @@
 -- One row per run, model, task, strategy and sample with a gold label that was asked under all wordings: whether it is right in
 -- all of its asks, and in any. NULL where an ask has no answer: samples that one wrong answer settles would count, and those that
 -- it does not would not.
+{{ config(materialized='view') }}
 with cells as (
     select * from {{ ref('int_cells_averaged') }}
     where accuracy is not null and {{ in_this_build() }}
