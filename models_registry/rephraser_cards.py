@@ -93,7 +93,7 @@ class RephraserCard(Card):
 Variation = Literal["wording", "format", "option_order", "label_order", "examples", "input_noise", "system", "language"]
 """In which respect a variant may differ from the original."""
 WORDED_ALONE = (None, "original", "wording", "template")
-"""Variations, as landed, of what differs from the original in its wording or template at most; None is an earlier version's."""
+"""Variations, as landed, of what differs from the original in its wording or template at most; None is an import's."""
 MOST_VARIANTS = 10_000
 OTHER_KINDS = ("kinds", "variants_of", "crossed", "noise_rate", "systems")
 """Fields that decide no wording."""

@@ -11,10 +11,3 @@
         else 'not_read'
     end
 {%- endmacro %}
-
-{# Gives rows that an earlier version scored their `unscored_kind`. This post-hook runs only where columns may have been added:
-   the incremental materialization ignores hooks where the table is known to be this project's own. #}
-{% macro fill_unscored_kind() -%}
-    update {{ this }} set unscored_kind = {{ unscored_kind('reason') }}
-    where unscored_kind is null and score_state = 'unscored'
-{%- endmacro %}

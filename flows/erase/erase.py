@@ -280,7 +280,7 @@ def _quoting(con: Connection, schemas: Sequence[str]) -> list[tuple[str, list[st
 def _present(
     con: Connection, wanted: dict[str, tuple[str, ...]], like: str = "VARCHAR%"
 ) -> list[tuple[str, list[str]]]:
-    """Returns those of some columns that are there with such a type: an older warehouse has fewer."""
+    """Returns those of some columns that are there with such a type: before the first whole build there are fewer."""
     there = set(_columns_like(con, like))
     present = [(table, [column for column in columns if (table, column) in there]) for table, columns in wanted.items()]
     return [(table, columns) for table, columns in present if columns]

@@ -57,9 +57,8 @@ def blank_examples(con: Connection, sample_id: str, task_id: str | None) -> list
 
 
 def _variants(con: Connection, sample_id: str, task_id: str | None) -> list[Row]:
-    """The prompt variants that show it; a warehouse of an earlier version has none."""
-    columns = {row["column_name"] for row in rows_of(con, "describe raw.prompt_variants")}
-    return rows_of(con, sql("erase", "examples"), sample=sample_id, task=task_id) if "setting" in columns else []
+    """The prompt variants that show it."""
+    return rows_of(con, sql("erase", "examples"), sample=sample_id, task=task_id)
 
 
 def _cards(con: Connection) -> Cards:

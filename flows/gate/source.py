@@ -47,7 +47,7 @@ class Source:
         return {row["name"] for row in rows}
 
     def _of(self, table: str, query: str, **values: object) -> list[Row]:
-        """Rows of a query on a table that an older publication may not have."""
+        """Rows of a query on a table that a publication before the first whole build has not."""
         return self._read(query, values) if table in self._tables else []
 
     @cached_property
@@ -118,7 +118,7 @@ class Source:
 
     @cached_property
     def night(self) -> list[Row]:
-        """Returns what is told of the run's figures against normal nights; none of an import, or of an older publication."""
+        """Returns what is told of the run's figures against normal nights; none of an import."""
         return self.mart("rpt_night_verdicts")
 
     @property

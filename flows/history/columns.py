@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from flows.warehouse import Ask
-from flows.warehouse.schema import TABLES
 from flows.warehouse.sql import sql
 from models_registry.errors import UsageError, nearest
 
 METHODS = "select distinct scoring_method as name from marts.fct_scoring_sensitivity order by all"
 SCORING = "marts.fct_scoring_sensitivity"
-SCORING_COLUMNS = (
-    "select column_name as name from information_schema.columns "
-    "where table_schema = 'marts' and table_name = 'fct_scoring_sensitivity'"
-)
-OF_JUDGES, ANCHORS = "judge_agreement", "marts.rpt_judge_anchors"
+OF_JUDGES = "judge_agreement"
 # of each scoring method: the measure's name before the colon, its columns
 BY_METHOD = {
     "accuracy": ("accuracy_mean", "null", "null"),
@@ -38,13 +33,11 @@ def source_of(ask: Ask, measure: str) -> Source:
     Column names come from the tables alone.
     """
     columns = {row["name"]: row["is_numeric"] for row in ask(sql("history", "columns"))}
-    tables = {row["name"] for row in ask(TABLES)}
-    methods = [row["name"] for row in ask(METHODS)] if SCORING in tables else []
-    if measure == OF_JUDGES and ANCHORS in tables:
+    methods = [row["name"] for row in ask(METHODS)]
+    if measure == OF_JUDGES:
         return Source(sql("history", "judges"), None)
     name, _, method = measure.partition(":")
-    known = {row["name"] for row in ask(SCORING_COLUMNS)}
-    if method in methods and name in BY_METHOD and BY_METHOD[name][0] in known:
+    if method in methods and name in BY_METHOD:
         figure, low, high = BY_METHOD[name]
         own = (
             f"figures.scoring_method, null as strategy, figures.{figure} as figure, {low} as low, {high} as high, "
@@ -57,9 +50,7 @@ def source_of(ask: Ask, measure: str) -> Source:
         msg = f"no measure '{measure[:80]}'{nearest(measure, names)}"
         raise UsageError(msg)
     low, high = (f"figures.{end}" if (end := f"{measure}_{side}") in columns else "null" for side in ("low", "high"))
-    counts = ", ".join(
-        f"figures.{column}" for column in COUNTS if column in columns
-    )  # later than some published copies
+    counts = ", ".join(f"figures.{column}" for column in COUNTS)
     own = f"figures.strategy, figures.{measure} as figure, {low} as low, {high} as high, {counts}"
     return Source(_figures(own, "marts.rpt_audit"), None)
 

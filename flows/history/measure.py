@@ -117,7 +117,7 @@ def history(  # noqa: PLR0913 - the command's options
         run = newest[_known("audit", audit, newest, "has a complete run")]
         source = source_of(warehouse.published.read, measure)
         gathered = gather_nights(partial(warehouse.published.read, run=run), source.figures, limit)
-        alarms = warehouse.published.read(sql("history", "alarms"), audit=audit) if gathered.is_judged else []
+        alarms = warehouse.published.read(sql("history", "alarms"), audit=audit)
     figures = [row for row in gathered.figures if source.method is None or row["scoring_method"] == source.method]
     wanted = {"task": task, "model": model, "strategy": strategy}
     for name, value in wanted.items():

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from flows.warehouse import Ask, Row
-from flows.warehouse.schema import TABLES
 from flows.warehouse.sql import over, sql
 
 MOST_NIGHTS = 60  # in the report
-TOLD = "marts.rpt_night_verdicts"
 # column, its word; a figure over fewer of these is another figure (sensitivity above all). Of samples the number planned
 # counts: one that is lost to an error keeps no two nights apart
 DENOMINATORS = (
@@ -28,14 +26,13 @@ class Nights:
 
     `runs` has audit_run_id and started_at; `figures` the rows of the query; `verdicts` what is told of
     each night against normal nights, by model, task, strategy and measure: none of imports.
-    `before` is the night before the first. `is_judged`: the warehouse has states of nights.
+    `before` is the night before the first.
     """
 
     runs: list[Row] = field(default_factory=list)
     figures: list[Row] = field(default_factory=list)
     verdicts: list[Row] = field(default_factory=list)
     before: str | None = None
-    is_judged: bool = False
 
 
 def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
@@ -43,14 +40,12 @@ def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
     nights = sql("history", "nights")
     # one more than is shown: what the oldest shown is compared with
     runs = ask(over("select * from nights order by started_at, audit_run_id", nights=nights), most=limit + 1)
-    is_judged = TOLD in {row["name"] for row in ask(TABLES)}
     verdicts = over(sql("history", "verdicts"), nights=nights)
     return Nights(
         runs=runs[-limit:],
         figures=ask(over(figures, nights=nights), most=limit + 1),
-        verdicts=ask(verdicts, most=limit + 1) if is_judged else [],
+        verdicts=ask(verdicts, most=limit + 1),
         before=runs[0]["audit_run_id"] if len(runs) > limit else None,
-        is_judged=is_judged,
     )
 
 
@@ -65,7 +60,7 @@ def differs(before: Row, now: Row) -> str:
 
 
 def _planned(row: Row, name: str) -> int | None:
-    """A row's count; of samples the number planned, where the version that derived it tells it from those measured."""
+    """A row's count; of samples the number planned."""
     planned: int | None = row.get(f"{name}_planned")
     return row[name] if planned is None else planned
 

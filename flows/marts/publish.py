@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,11 @@ from flows.display.progress import Progress
 from flows.engines import Say
 from flows.lineage.openlineage.tell import published
 from flows.marts.describe import describe_marts
-from flows.marts.seal import Seal, has_seals, marts, seal_runs, seals
+from flows.marts.seal import Seal, marts, seal_runs, seals
 from flows.system.files import copy_durably, private_folder
-from flows.warehouse import Published, Warehouse
+from flows.warehouse import Warehouse
 from flows.warehouse.duckdb_file import Connection
 from flows.warehouse.insert import write_parquet
-from flows.warehouse.places import DEFAULT_NAME
 from flows.warehouse.selection import Selection
 from models_registry.errors import PromptauditError, UsageError, WarehouseError, WarehouseLocked
 
@@ -46,7 +44,6 @@ def publish(
         seal_runs(con, audit_run_ids, compared, erased)
         con.execute("force checkpoint")
         chain = seals(con)
-        _take_own_files(warehouse, {seal.audit_run_id for seal in chain})
         remade = _remade(chain, known)
         of_runs = marts(con)
         for run, names in _missing(files, chain).items():
@@ -77,39 +74,8 @@ def bring_lake_up(copy: Path, *, is_erasure: bool = False) -> None:
             write_lake(lake, copy, is_erasure=is_erasure)
 
 
-def _take_own_files(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:
-    """Moves what an earlier version published of these runs in the place of all warehouses of a folder to this one's own.
-
-    Runs that the warehouse has whose place that is now, of which this one may be a copy, are left where they are.
-    """
-    shared, own = warehouse.published.path.parent, warehouse.places.published
-    if shared == own or not (shared / "marts").is_dir():
-        return
-    theirs = _runs_of(shared / DEFAULT_NAME)
-    for run in set(audit_run_ids) - theirs:
-        for place in (
-            *shared.glob(f"marts/*/audit_run_id={run}"),
-            *shared.glob(f"traces/{run}"),
-            *shared.glob(f"reports/{run}*.html"),
-        ):
-            target = own / place.relative_to(shared)
-            private_folder(target.parent)
-            if target.exists():  # what is published since counts
-                shutil.rmtree(place) if place.is_dir() else place.unlink()
-            else:
-                place.replace(target)
-
-
-def _runs_of(copy: Path) -> set[str]:
-    """Returns the runs of a published copy; none where there is no copy."""
-    if not copy.is_file():
-        return set()
-    with Published(copy).inspect() as con:
-        return {run for (run,) in con.execute("select audit_run_id from raw.audit_runs").fetchall()}
-
-
 def _missing(files: Path, chain: Sequence[Seal]) -> dict[str, set[str]]:
-    """Returns the marts of sealed runs without a Parquet file: of an earlier version, or of an interrupted publication."""
+    """Returns the marts of sealed runs without a Parquet file: of an interrupted publication."""
     newest = {seal.audit_run_id: _entries(seal) for seal in chain}
     return {
         run: names
@@ -169,7 +135,7 @@ def _published_seals(warehouse: Warehouse, audit_run_id: str | None = None) -> l
         return []
     try:
         with warehouse.published.connect() as con:
-            return seals(con, audit_run_id) if has_seals(con) else []
+            return seals(con, audit_run_id)
     except WarehouseLocked:
         raise
     except WarehouseError:

@@ -66,7 +66,7 @@ class SentPrompts:
         return found
 
     def is_recorded(self, prompt_variant_id: str) -> bool:
-        """Returns whether it is recorded in which respects a variant differs, as imports and earlier versions did not."""
+        """Returns whether it is recorded in which respects a variant differs, as imports do not."""
         variant = self._variants.get(prompt_variant_id)
         return variant is not None and variant.get("setting") is not None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from flows.display.figures import LONG
@@ -10,10 +9,7 @@ from flows.display.policy import Texts
 from flows.report.queries import LIMITS, query
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
-from flows.warehouse.schema import TABLES
 from models_registry.errors import WarehouseError
-
-_TABLE, _COMMENT = re.compile(r"\b(?:marts|raw)\.\w+"), re.compile(r"--.*")
 
 
 def rows(warehouse: Warehouse, text: str, audit_run_id: str, /, **values: object) -> list[Row]:
@@ -36,7 +32,6 @@ class Copy:
             raise WarehouseError(msg)
         self.run = runs[0]
         texts.sensitive = self.sensitive_of(audit_run_id)
-        self.tables = {row["name"] for row in self(TABLES)}
 
     def __call__(self, text: str, /, **values: object) -> list[Row]:
         """Returns the rows of a query, texts as the policy has them."""
@@ -46,10 +41,6 @@ class Copy:
         """Returns the tasks that the cards of a run, this or another, mark sensitive."""
         cards = _rows(self._con, query("tasks"), audit_run_id, self.texts.long, {})
         return frozenset(row["task_id"] for row in cards if row["is_sensitive"])
-
-    def if_there(self, text: str, /, **values: object) -> list[Row]:
-        """Returns the same; none where the copy of an older version lacks one of the tables."""
-        return self(text, **values) if self.tables.issuperset(_TABLE.findall(_COMMENT.sub("", text))) else []
 
 
 def _rows(con: Connection, text: str, audit_run_id: str, long: int, values: Mapping[str, object]) -> list[Row]:

@@ -26,7 +26,6 @@ from flows.system.helper_processes import CHECKS, ChildEnded, start
 from flows.system.keys import sha256_of
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import rows_of
-from flows.warehouse.schema import TABLES
 from models_registry.errors import WarehouseError
 
 TEMPLATE = "formats_page.html.j2"
@@ -67,10 +66,8 @@ def write_formats_page(
 
 
 def newest_validation(warehouse: Warehouse, audit_run_id: str) -> Row | None:
-    """Returns the newest validation of a run that is published; None where none is, as by an earlier version."""
+    """Returns the newest validation of a run that is published; None where none is."""
     with warehouse.published.connect() as con:
-        if "raw.format_validations" not in {row["name"] for row in rows_of(con, TABLES)}:
-            return None
         return next(iter(rows_of(con, query("newest_validation"), run=audit_run_id)), None)
 
 

@@ -25,7 +25,7 @@ class ReportData:
 
     run: Row
     texts: Texts
-    gate: GateResult | None  # None: the run did not land, or its rules are of another version
+    gate: GateResult | None  # None: the run did not land
     summary: Summary
     judging: JudgingData
     answers: GridAnswers
@@ -75,22 +75,17 @@ class ReportData:
 
 
 QUERIES = tuple(each.name for each in fields(ReportData) if each.default_factory is list)
-LATER = QUERIES[QUERIES.index("changes") :]
-"""Those of tables that came later than the first ones: the copy of an older version may lack them."""
 
 
 def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> ReportData:
-    """Returns everything the report prints, texts as `text` says; raises WarehouseError where the run is not published.
-
-    A query of LATER gives no rows where a warehouse of an older version lacks one of its tables.
-    """
+    """Returns everything the report prints, texts as `text` says; raises WarehouseError where the run is not published."""
     with warehouse.published.connect() as con:
         copy = Copy(con, warehouse, audit_run_id, Texts(text))
         return _gathered(copy, warehouse, gather_answers(con, audit_run_id, copy.texts))
 
 
 def _gathered(copy: Copy, warehouse: Warehouse, answers: GridAnswers) -> ReportData:
-    rows_of_queries = {name: (copy.if_there if name in LATER else copy)(query(name)) for name in QUERIES}
+    rows_of_queries = {name: copy(query(name)) for name in QUERIES}
     rows_of_queries["changes"] = _unquoted(copy, warehouse, rows_of_queries["changes"])
     gate = gate_of(warehouse, copy.run)
     return ReportData(

@@ -1,4 +1,4 @@
-"""Gathers what scoring methods and judges made of a run's answers; nothing where the warehouse or the run has no such thing."""
+"""Gathers what scoring methods and judges made of a run's answers; nothing where the run has no such thing."""
 
 from __future__ import annotations
 
@@ -7,13 +7,7 @@ from dataclasses import dataclass, field
 from flows.display.figures import percent
 from flows.report.queries import query
 from flows.warehouse import Ask, Row
-from flows.warehouse.schema import TABLES
 
-NEEDED = {
-    "marts.fct_scoring_sensitivity", "marts.rpt_rule_against_judge", "marts.fct_ranking_consistency",
-    "marts.fct_judge_agreement", "marts.fct_judge_controls", "marts.fct_verdicts", "raw.judges",
-}  # fmt: skip
-ANCHORS = "marts.rpt_judge_anchors"
 LABELS, PEOPLE = "label_match", "people"
 
 
@@ -42,14 +36,12 @@ class JudgingData:
 
 
 def comparisons(ask: Ask) -> list[Row]:
-    """Returns rule against judge of one run; empty for a warehouse of an older version."""
-    return ask(query("comparisons")) if has_judging(ask) else []
+    """Returns rule against judge of one run."""
+    return ask(query("comparisons"))
 
 
 def gather_judging(ask: Ask) -> JudgingData:
-    """Returns the rows of one run; none of a warehouse of an older version, and where answers are only matched with labels."""
-    if not has_judging(ask):
-        return JudgingData()
+    """Returns the rows of one run; none where answers are only matched with labels."""
     spreads = ask(query("spreads"))
     tasks = {row["task_id"] for row in spreads if row["scoring_method"] != LABELS}
     agreements = ask(query("agreements"))  # people may have ruled where no judge has
@@ -57,11 +49,7 @@ def gather_judging(ask: Ask) -> JudgingData:
     if not tasks:
         return JudgingData()
     judges = ask(query("judges"))
-    of_judges = ["comparisons", "controls"] if judges else []
-    if judges and ANCHORS in {row["name"] for row in ask(TABLES)}:  # nor has a copy of an older version anchors
-        of_judges.append("anchors")
-    if judges and ask(query("unscored_kind"))[0]["is_there"]:  # no copy of a version before that column
-        of_judges += ["rulings", "disagreements"]
+    of_judges = ("comparisons", "controls", "anchors", "rulings", "disagreements") if judges else ()
     return JudgingData(
         spreads=[row for row in spreads if row["task_id"] in tasks],
         rankings=[row for row in ask(query("rankings")) if row["task_id"] in tasks],
@@ -69,11 +57,6 @@ def gather_judging(ask: Ask) -> JudgingData:
         judges=judges,
         **{name: ask(query(name)) for name in of_judges},
     )
-
-
-def has_judging(ask: Ask) -> bool:
-    """Returns whether the published copy has the marts of judging."""
-    return {row["name"] for row in ask(TABLES)} >= NEEDED
 
 
 def is_judge(method: str) -> bool:

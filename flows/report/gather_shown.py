@@ -44,11 +44,11 @@ class ShownCells:
 def changes_each_sample(variant: Row) -> bool:
     """Returns whether a variant shows each sample in its own way, so that its messages with open placeholders are not all of it.
 
-    Imports and earlier versions may say of what kind a variant is without its setting.
+    Imports may say of what kind a variant is without its setting.
     """
-    setting = variant.get("setting")
+    setting = variant["setting"]
     if setting is None:
-        return variant.get("variation") in ("option_order", "label_order", "input_noise", "crossed")
+        return variant["variation"] in ("option_order", "label_order", "input_noise", "crossed")
     try:
         return is_of_each_sample(json.loads(setting))
     except NOT_THERE:  # what stands in a copy may be somebody else's

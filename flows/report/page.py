@@ -148,7 +148,7 @@ def _scorecard(data: ReportData) -> list[Row]:
         range(len(data.scorecard)),
         key=lambda place: (
             data.scorecard[place]["model_id"] in references,
-            -(data.scorecard[place].get(parts.CORRECTED) or 0.0),
+            -(data.scorecard[place][parts.CORRECTED] or 0.0),
             place,
         ),
     )

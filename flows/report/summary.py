@@ -72,7 +72,7 @@ def summary_of(warehouse: Warehouse, audit_run_id: str, text: Policy | None = No
 
 
 def gate_of(warehouse: Warehouse, run: Row) -> GateResult | None:
-    """Returns what the gate says of a run, its age left aside; None without its landed row, and for rules of another version."""
+    """Returns what the gate says of a run, its age left aside; None without its landed row."""
     from flows.gate.check import check_run
 
     try:
@@ -85,13 +85,13 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
     """Returns the summary of the run of an open copy; `gathered` are rows of queries that were asked already, by their names."""
 
     def rows(name: str) -> list[Row]:
-        return gathered[name] if name in gathered else copy.if_there(query(name))
+        return gathered[name] if name in gathered else copy(query(name))
 
     scorecard, compared = rows("scorecard"), rows("changes")
     references = {row["model_id"] for row in rows("references")}
     own = [row for row in scorecard if row["model_id"] not in references] or scorecard
     last = last_comparable(compared)
-    unread = unread_answers(copy.if_there(query("unread_answers")), copy.run["origin"])
+    unread = unread_answers(copy(query("unread_answers")), copy.run["origin"])
     unmeasured = {group for each in unread for group in each.groups}
     own = [row for row in own if (row["model_id"], row["task_id"], row["strategy"]) not in unmeasured]
     worst = worst_of(copy, own, last)

@@ -78,7 +78,7 @@ def causes_of(copy: Copy, compared: Sequence[Row], gate: GateResult | None) -> l
     news = [row for row in last if row["verdict"] in NEWS and not _is_consistency_alone(row, last)]
     recovered = {alarm.key.model_id for alarm, _ in over if alarm.key.is_compared}
     better = {row["model_id"] for group in _together(news) if _kind(group) == "improved" for row in group} & recovered
-    recorded = copy.if_there(query("recorded_changes"), comparison=last[0]["comparison_id"]) if last else []
+    recorded = copy(query("recorded_changes"), comparison=last[0]["comparison_id"]) if last else []
     return [
         *differences_of(news, recorded, better),
         *_folded("alarm", standing),
@@ -165,7 +165,7 @@ def _alarms(
     """The alarms of earlier nights that stand, and those that are over, with what there is to say of each."""
     alarms = [
         Alarm(key=Key(*(row.pop(part) for part in Key._fields)), **row)
-        for row in map(dict, copy.if_there(query("alarms_before")))
+        for row in map(dict, copy(query("alarms_before")))
     ]
     # what is told of tonight, or of a baseline, says of each; the gate's rules that fail are told as the outcome
     of_night, told_of_night = problems_of_night((row for row in compared if is_of_nights(row)), alarms)

@@ -67,7 +67,7 @@ class Example:
 def example_of(copy: Copy, model_id: str, task_id: str, strategies: Sequence[str]) -> Example | None:
     """Returns a sample that two wordings are answered differently, of the first strategy that has one; None without any."""
     for strategy in strategies:
-        pair = pair_of(copy.if_there(query("telling_answers"), model=model_id, task=task_id, strategy=strategy))
+        pair = pair_of(copy(query("telling_answers"), model=model_id, task=task_id, strategy=strategy))
         if pair is not None:
             first, second = pair
             return example_with(copy, first, model_id, strategy, (answer_of(copy, first), answer_of(copy, second)))
@@ -80,7 +80,7 @@ def flip_of(copy: Copy, row: Row, sides: tuple[str, str]) -> Example | None:
     `row` is of rpt_run_comparisons, and `sides` what the two are called. Both answers come from the published copy, so that the
     page of a night and the page of its comparison tell the same.
     """
-    found = copy.if_there(
+    found = copy(
         query("compared_answers"),
         base_run=row["base_run_id"], base_model=row["base_model_id"], model=row["model_id"], task=row["task_id"],
         strategy=row["strategy"], run=row["candidate_run_id"], verdict=row["verdict"],

@@ -122,7 +122,7 @@ def _highest(copy: Copy, scorecard: Sequence[Row], known: set[tuple[str, str]]) 
     """The group that depends most on the wording: by labels, else by right and wrong, else the worst by another measure."""
     return (
         _by_column(scorecard, OF_LABELS)
-        or _by_scores([row for row in copy.if_there(query("spreads")) if (row["model_id"], row["task_id"]) in known])
+        or _by_scores([row for row in copy(query("spreads")) if (row["model_id"], row["task_id"]) in known])
         or _by_column(scorecard, LAST)
     )
 
@@ -169,7 +169,7 @@ def _group(row: Row) -> tuple[str, ...]:
 
 
 def _wording_of(copy: Copy, worst: Worst) -> WorstWording | None:
-    rows = copy.if_there(query("worst_wordings"), model=worst.model_id, task=worst.task_id, strategy=worst.strategy)
+    rows = copy(query("worst_wordings"), model=worst.model_id, task=worst.task_id, strategy=worst.strategy)
     if len(rows) < 2:  # noqa: PLR2004 - one wording is no worse than another
         return None
     if rows[0]["is_breaking"]:

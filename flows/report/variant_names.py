@@ -24,11 +24,8 @@ def named(variant: Row) -> str:
 
 
 def kind_of(variant: Row) -> str | None:
-    """Returns in which respect a variant differs, in words; None where it is its wording or template.
-
-    A copy that an earlier version published has wordings and templates alone, and no column for it.
-    """
-    variation: str | None = variant.get("variation")
+    """Returns in which respect a variant differs, in words; None where it is its wording or template."""
+    variation: str | None = variant["variation"]
     return None if variation is None or variation in WORDED_ALONE else variation.replace("_", " ")
 
 

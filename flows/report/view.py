@@ -151,7 +151,6 @@ def index_of(warehouse: Warehouse) -> str:
     folder = warehouse.published.path.parent
     pages = {row["audit_run_id"]: _page(warehouse, row, folder) for row in runs}
     compared = warehouse.places.compared() if runs else {}
-    # a copy that an earlier version published may lack the table, and has no page about what it holds
     comparisons = warehouse.published.read(query("compared"), beginnings=list(compared)) if compared else []
     template = environment(Path(__file__).parent).get_template("runs.html.j2")
     return template.render(

@@ -102,13 +102,12 @@ Place = tuple[str | None, float | None, int]
 
 def place_of(row: Row) -> Place:
     """Returns the place of a row of raw.prompt_variants among those of its task and strategy."""
-    model_ids = row.get("model_ids")  # a copy of an earlier version has none
-    return model_ids[0] if model_ids else None, row["paraphrase_temperature"], row["variant_index"]
+    return row["model_ids"][0] if row["model_ids"] else None, row["paraphrase_temperature"], row["variant_index"]
 
 
 def asks(row: Row, model_id: str) -> bool:
     """Returns whether a model is asked the variant of a row of raw.prompt_variants."""
-    return not row.get("model_ids") or model_id in row["model_ids"]
+    return not row["model_ids"] or model_id in row["model_ids"]
 
 
 def _wordings(base: Base, change: Change, reworded: Reworded) -> dict[Place, str]:

@@ -111,8 +111,7 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoic
     every = [
         row for row in warehouse.published.read(sql("trial", "variants"), run=run) if row["task_id"] == chosen.task_id
     ]
-    # a copy of an earlier version has no such column
-    variants = [row for row in every if row.get("variation") in WORDED_ALONE]
+    variants = [row for row in every if row["variation"] in WORDED_ALONE]
     refuse_unknown("strategy", chosen.strategy, {row["strategy"] for row in variants}, run)
     rows = {
         row["sample_id"]: row for row in warehouse.published.read(_SAMPLES, run=run) if row["task_id"] == chosen.task_id

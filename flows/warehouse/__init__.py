@@ -116,7 +116,7 @@ class Warehouse:
         return n_new
 
     def apply_schema(self) -> None:
-        """Makes schema raw where it is missing, backs up and migrates an older one; raises WarehouseError of a newer one."""
+        """Makes schema raw where it is missing, or leads to it from an earlier version; raises WarehouseError of any other."""
         from flows.warehouse.schema import apply_schema
 
         apply_schema(self)

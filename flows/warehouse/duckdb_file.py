@@ -166,11 +166,22 @@ def connect_published(path: Path, lake: Lake | None = None) -> Iterator[Connecti
     """Yields a reader's connection to a published copy or a lake, whose queries all see one publication; limited as any query."""
     with _reader(path, lake, "4GB") as con, _limited(con, MOST_LOOK_S):
         try:
+            if lake is None:
+                _refuse_other_version(con, path)
             yield con
         except duckdb.InterruptException:
             raise WarehouseError(stopped_after(MOST_LOOK_S)) from None
         except duckdb.Error as error:
             raise _translated(error, lake or path) from None
+
+
+def _refuse_other_version(con: Connection, path: Path) -> None:
+    """Raises WarehouseError of a copy that another version published; the warehouse's next publication replaces it."""
+    from flows.warehouse.schema import SCHEMA_VERSION, unknown_version
+
+    (version,) = con.execute("select max(version) from raw.schema_versions").fetchone() or (None,)
+    if version != SCHEMA_VERSION:
+        raise unknown_version(version, path)
 
 
 def _reader(path: Path, lake: Lake | None, memory: str) -> AbstractContextManager[Connection]:

@@ -8,41 +8,9 @@ from flows.system.files import copy_durably
 from flows.warehouse import Warehouse, now
 from models_registry.errors import WarehouseError
 
-SCHEMA_VERSION = 14
-MIGRATIONS = {  # to version n: what `create table if not exists` does not do
-    2: """
-    alter table raw.prompt_variants add column answer_schema varchar;
-    alter table raw.prompt_variants add column reader varchar;
-    alter table raw.predictions add column sampling varchar;
-    """,
-    3: """
-    alter table raw.tasks add column scoring_methods varchar;
-    alter table raw.tasks add column token_f1_threshold double;
-    alter table raw.tasks add column recorded_at timestamp;
-    alter table raw.samples add column options varchar;
-    alter table raw.samples add column reference_answers varchar;
-    alter table raw.prompt_variants add column template varchar;
-    alter table raw.predictions add column option_loglikelihoods varchar;
-    drop table raw.verdicts; -- no version before this one wrote to it
-    """,
-    4: "",  # tables alone
-    5: "alter table raw.audit_runs add column manifest varchar;",
-    6: "alter table if exists raw.nights add column scheduled_at timestamp;",  # a version before the fourth has none yet
-    7: "",  # a table alone
-    8: "alter table raw.prompt_variants add column model_ids varchar[];",
-    9: "",  # a column that nothing reads any more
-    10: "",  # tables alone
-    11: """
-    alter table raw.prompt_variants add column variation varchar;
-    alter table raw.prompt_variants add column setting varchar;
-    """,
-    12: "alter table raw.predictions add column option_order integer[];",
-    13: "",  # a table alone
-    14: """
-    alter table raw.samples add column cluster varchar;
-    alter table raw.samples add column is_critical boolean;
-    """,
-}
+SCHEMA_VERSION = 1
+MIGRATIONS: dict[int, str] = {}
+"""The SQL that leads to version n from the one before: what `create table if not exists` does not do."""
 OF_DUCKDB = ("main", "system", "temp")
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
 
@@ -82,17 +50,20 @@ KEYS: dict[str, tuple[str, ...]] = {
 }
 
 
-TABLES = "select table_schema || '.' || table_name as name from information_schema.tables where table_schema in ('marts', 'raw')"
-"""Asks which tables and marts a file has: one of an earlier version lacks some."""
-
-
 def apply_schema(warehouse: Warehouse) -> None:
-    """Makes schema raw where it is missing, backs up and migrates an older one, refuses a newer one."""
+    """Makes schema raw where it is missing, backs up and migrates one of an earlier version, refuses any other."""
     if warehouse.path.stem.lower() in OF_DUCKDB:
         msg = f"{warehouse}: DuckDB has catalogs of its own called {', '.join(OF_DUCKDB)}; choose another file name"
         raise WarehouseError(msg)
     with warehouse.kept_open():
         _apply(warehouse)
+
+
+def unknown_version(version: int, place: object) -> WarehouseError:
+    """Returns the error of a file of a schema that is neither this version's nor one that migrations lead from."""
+    return WarehouseError(
+        f"{place} has schema version {version}, this promptaudit knows {SCHEMA_VERSION}: use the one that made it"
+    )
 
 
 def _apply(warehouse: Warehouse) -> None:
@@ -104,12 +75,14 @@ def _apply(warehouse: Warehouse) -> None:
         if is_known and is_known[0]:
             row = con.execute("select max(version) from raw.schema_versions").fetchone()
             landed_version = row[0] if row else None
-        if landed_version is not None and landed_version > SCHEMA_VERSION:
-            msg = f"{warehouse} has schema version {landed_version}, this promptaudit knows {SCHEMA_VERSION}; use a newer one"
-            raise WarehouseError(msg)
         if landed_version == SCHEMA_VERSION:
             return
         if landed_version is not None:
+            if (
+                not set(range(landed_version + 1, SCHEMA_VERSION + 1)) <= MIGRATIONS.keys()
+                or landed_version > SCHEMA_VERSION
+            ):
+                raise unknown_version(landed_version, warehouse)
             con.execute("checkpoint")
     if landed_version is not None:
         warehouse.let_go()

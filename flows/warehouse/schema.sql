@@ -1,5 +1,5 @@
 -- The contract between flows (which write) and dbt (which reads). Append-only, but for audit_runs, which is closed once.
--- Times are UTC. `version` grows by one with every change; flows/warehouse/schema.py migrates older files and refuses newer ones.
+-- Times are UTC. `version` grows by one with every change after a release; flows/warehouse/schema.py leads to it from earlier ones.
 create schema if not exists raw;
 
 create table if not exists raw.schema_versions (
@@ -97,8 +97,8 @@ create table if not exists raw.prompt_variants (
     rephrasing_key varchar, -- hash of instruction and rephraser: later runs reuse what has the same
     refused_because varchar,
     model_ids varchar[], -- who is asked, the model that reworded it for itself first; null: every model
-    variation varchar, -- in which respect it differs from the original: wording, format, ...; null: an earlier version's
-    setting varchar -- JSON: by kind of variation what it has in place of the original's; null: an earlier version's
+    variation varchar, -- in which respect it differs from the original: wording, format, ...; null: an import's
+    setting varchar -- JSON: by kind of variation what it has in place of the original's; null: an import's
 );
 
 create table if not exists raw.option_orders ( -- of variants that show the options in another order than the data

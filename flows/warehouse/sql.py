@@ -17,8 +17,8 @@ VIEWS = ("dim_baselines", "dim_nights")
 def sql(room: str, name: str) -> str:
     """Returns the text of one query of a room; its `$names` are values to be bound.
 
-    Before a query that reads one of `VIEWS` stands what the dbt project defines it as: the copy that an earlier version
-    published has no such view, nor has a warehouse before its first build.
+    Before a query that reads one of `VIEWS` stands what the dbt project defines it as: a warehouse has no such view before its
+    first build.
     """
     query = files(f"flows.{room}").joinpath("queries", f"{name}.sql").read_text(encoding="utf-8").strip()
     read = [view for view in VIEWS if re.search(rf"\b(from|join) {view}\b", query)]

@@ -247,7 +247,7 @@ def small_import(tmp_path: Path) -> Callable[..., object]:
     return lambda **extra: promptaudit(tmp_path, "import", path, "--labels", "a,b", **extra)
 
 
-def test_a_warehouse_from_a_newer_version_is_refused(tmp_path: Path) -> None:
+def test_a_warehouse_of_another_version_is_refused(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse/audit.duckdb"
     Warehouse(warehouse).apply_schema()
     with duckdb.connect(str(warehouse)) as con:

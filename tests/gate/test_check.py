@@ -122,7 +122,7 @@ def test_no_row_and_no_figure_are_never_a_pass(tmp_path: Path) -> None:
     assert checked(gated, run, "cost_usd <= 2").exit_code == 0
 
 
-def test_an_older_publication_without_a_table_is_unmeasured(tmp_path: Path) -> None:
+def test_a_publication_without_a_table_is_unmeasured(tmp_path: Path) -> None:
     gated = Gated(tmp_path, marts=["dim_audit_runs", "rpt_audit"])
     first, run = gated.run("b", hours=25), gated.run()
     result = one(gated, run, "no regressed")

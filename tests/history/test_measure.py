@@ -214,13 +214,6 @@ def test_over_all_strategies_the_gravest_verdict_counts(tmp_path_factory: pytest
     assert (night.verdict, night.reason) == ("regressed", "one_shot: we changed the prompt")
 
 
-def test_a_warehouse_without_states_of_nights_has_no_verdicts(tmp_path_factory: pytest.TempPathFactory) -> None:
-    warehouse, runs = fresh(tmp_path_factory)
-    tell(warehouse, runs, [Verdict(1, "harbour-small", "regressed", "x")])
-    change(warehouse, "drop view marts.rpt_night_verdicts")
-    assert {row["verdict"] for row in rows_of(history(Warehouse(warehouse), "sensitivity"))} == {None}
-
-
 def test_only_complete_runs_of_one_audit_are_nights(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory, 5)
     change(

@@ -17,7 +17,7 @@ from flows.marts import publish as publishing
 from flows.marts.digests import digests, packed, unpacked
 from flows.marts.manifest import made_by
 from flows.marts.publish import is_published, publish
-from flows.marts.seal import row_counts, seals
+from flows.marts.seal import seals
 from flows.report.verify_file import verify_with_pages as verify
 from flows.system.keys import sha256_of
 from flows.warehouse import Warehouse, now
@@ -187,13 +187,6 @@ def test_a_view_that_says_something_else_is_named_in_each_place(gated: Gated) ->
     assert told(verify(Warehouse(gated.warehouse))) == places
     change(gated.warehouse, "drop view marts.rpt_latest")
     assert told(verify(Warehouse(gated.warehouse)))[0] == ("gone", "view marts.rpt_latest", "the warehouse", "")
-
-
-def test_tables_of_an_earlier_version_are_no_difference(gated: Gated) -> None:
-    for table in ("looks", "sample_batches"):
-        change(gated.warehouse, f"create table raw.{table} (audit_run_id varchar)")
-    sealed_night(gated)
-    assert verify(Warehouse(gated.warehouse)).findings == []
 
 
 def test_an_id_that_is_sql_is_no_run(gated: Gated, tmp_path: Path) -> None:
@@ -395,18 +388,6 @@ def test_a_table_that_is_gone_from_the_copy_is_said(gated: Gated) -> None:
     assert told(verify(Warehouse(gated.warehouse))) == [("gone", "raw.seals", "the published copy", "its table")]
 
 
-def test_a_file_of_a_version_that_sealed_nothing_waits_for_the_next_publication(gated: Gated) -> None:
-    land_night(gated.warehouse, 0)
-    Warehouse(gated.warehouse).published.path.parent.mkdir()
-    shutil.copy(gated.warehouse, Warehouse(gated.warehouse).published.path)
-    change(Warehouse(gated.warehouse).published.path, "drop table raw.seals")
-    found = verify(Warehouse(gated.warehouse))
-    assert found.exit_code == 3
-    assert ("unsealed", "warehouse") in {(each.kind, each.what) for each in found.findings}
-    publish(Warehouse(gated.warehouse))
-    assert verify(Warehouse(gated.warehouse)).findings == []
-
-
 def test_a_night_that_had_no_run_leaves_no_files(gated: Gated) -> None:
     Warehouse(gated.warehouse).land([("notifications", frame_of("notifications", [TOLD | {"audit_run_id": "f" * 32}]))])
     publish(Warehouse(gated.warehouse))
@@ -603,25 +584,12 @@ def test_two_warehouses_in_one_folder_publish_apart(gated: Gated) -> None:
     assert figures == [[(0.25,)], [(0.5,)]]
 
 
-def test_what_an_earlier_version_published_together_is_parted_and_what_is_missing_is_written(gated: Gated) -> None:
+def test_a_mart_that_is_missing_among_the_files_is_written_again(gated: Gated) -> None:
     run = sealed_night(gated)
-    other = gated.warehouse.with_name("other.duckdb")
-    shared = gated.warehouse.parent / "published"
-    shutil.move(gated.warehouse, other)
-    (shared / "audit.duckdb").unlink()
-    for place in (shared / "reports", shared / "traces" / run):
-        place.mkdir(parents=True)
-    (shared / f"reports/{run}.html").write_text("<p>of an earlier version</p>")
-    (shared / f"traces/{run}/row.html").write_text("<p>of an earlier version</p>")
-    publish(Warehouse(other))
-    own = shared / "other.duckdb.d"
-    assert sorted(path.name for path in own.iterdir()) == ["marts", "reports", "traces"]
-    assert [path for path in shared.rglob("*.parquet") if own not in path.parents] == []
-    (file,) = own.glob("marts/rpt_audit/*/data.parquet")
+    (file,) = gated.warehouse.parent.glob(f"published/marts/rpt_audit/audit_run_id={run}/*.parquet")
     file.unlink()
-    publish(Warehouse(other))
+    publish(Warehouse(gated.warehouse))
     assert file.is_file()
-    assert [each.what for each in verify(Warehouse(other)).findings] == ["page"]
 
 
 def test_figures_that_another_order_of_sums_makes_are_told_as_that_and_forged_ones_as_changed(gated: Gated) -> None:
@@ -632,14 +600,3 @@ def test_figures_that_another_order_of_sums_makes_are_told_as_that_and_forged_on
     assert (rebuilt.exit_code, told(rebuilt)) == (3, [("unsealed", "marts.rpt_audit", "the warehouse", detail)])
     change(gated.warehouse, "update marts.rpt_audit set sensitivity = sensitivity + 1e-6")
     assert verify(Warehouse(gated.warehouse)).exit_code == 1
-
-
-def test_rows_are_counted_in_a_copy_of_an_older_version_that_lacks_a_table(tmp_path: Path) -> None:
-    warehouse = Warehouse(tmp_path / "audit.duckdb")
-    warehouse.apply_schema()
-    run = land_night(warehouse.path, 1)
-    with warehouse.write() as con:
-        whole = row_counts(con)
-        con.execute("drop table raw.format_validations")
-        assert row_counts(con) == whole
-    assert whole[run]["predictions"] > 0

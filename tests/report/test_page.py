@@ -306,14 +306,10 @@ def published_without(source: Reported, folder: Path, *statements: str) -> Wareh
     return Warehouse(folder / "audit.duckdb")
 
 
-def test_a_copy_that_lacks_a_first_table_is_refused_and_one_of_an_older_version_is_read(
-    ordinary: Reported, tmp_path: Path
-) -> None:
+def test_a_copy_that_lacks_a_table_is_refused(ordinary: Reported, tmp_path: Path) -> None:
     damaged = published_without(ordinary, tmp_path / "damaged", "drop table marts.fct_prompt_stability")
     with pytest.raises(WarehouseError, match="fct_prompt_stability"):
         gather(damaged, ordinary.audit_run_id)
-    older = published_without(ordinary, tmp_path / "older", "drop table marts.rpt_stability_by_share")
-    assert gather(older, ordinary.audit_run_id).stabilities_by_share == []
 
 
 def test_a_run_that_is_not_complete_is_shown_with_the_nights_before_it(ordinary: Reported, tmp_path: Path) -> None:

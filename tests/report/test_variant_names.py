@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from flows.report.variant_names import kind_of, named, numbered, word_for
+from flows.report.variant_names import named, numbered, word_for
 
 
 @pytest.mark.parametrize(
     ("temperature", "variation", "number", "name"),
     [
-        (None, None, "3", "wording 3"),  # of a copy that an earlier version published
+        (None, None, "3", "wording 3"),  # of an import
         (0.5, "wording", "3 at 0.5", "wording 3 at 0.5"),
         (None, "template", "3", "wording 3"),
         (None, "option_order", "3 (option order)", "variant 3 (option order)"),
@@ -25,11 +25,10 @@ def test_a_variant_of_another_kind_is_no_wording(
     assert named({**row, "is_original": True}) == "the original wording"
 
 
-def test_a_row_without_the_column_is_of_its_words() -> None:
-    assert kind_of({"variant_index": 1}) is None
-
-
 def test_variants_are_called_wordings_where_nothing_else_differs() -> None:
-    words, order = [{"variation": "original"}, {"variation": "wording"}, {}], {"variation": "option_order"}
+    words, order = (
+        [{"variation": "original"}, {"variation": "wording"}, {"variation": None}],
+        {"variation": "option_order"},
+    )
     assert word_for(words) == word_for([]) == "wording"
     assert word_for([*words, order]) == "prompt"

@@ -1,4 +1,4 @@
-"""A warehouse of an earlier version is backed up and brought to this one, its rows kept."""
+"""A warehouse of an earlier version is backed up and led to this one, its rows kept; any other is refused in one line."""
 
 from __future__ import annotations
 
@@ -7,63 +7,44 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows.warehouse import Warehouse
-from flows.warehouse.rows import SCHEMAS
-from flows.warehouse.schema import SCHEMA_VERSION
+from flows.warehouse import Warehouse, schema
+from models_registry.errors import WarehouseError
 from tests.support.http_audit import query
 
-ADDED: dict[int, dict[str, tuple[str, ...]]] = {  # by the version that brought them
-    2: {"prompt_variants": ("answer_schema", "reader"), "predictions": ("sampling",)},
-    3: {
-        "tasks": ("scoring_methods", "token_f1_threshold", "recorded_at"),
-        "samples": ("options", "reference_answers"),
-        "prompt_variants": ("template",),
-        "predictions": ("option_loglikelihoods",),
-        "verdicts": ("ask", "control_id", "is_settled"),  # and more: the table is made anew
-    },
-    5: {"audit_runs": ("manifest",)},
-    6: {"nights": ("scheduled_at",)},
-    8: {"prompt_variants": ("model_ids",)},
-    11: {"prompt_variants": ("variation", "setting")},
-    12: {"predictions": ("option_order",)},
-    14: {"samples": ("cluster", "is_critical")},
-}
-NEW = {
-    2: ("rephrasings", "engines", "batches"),
-    3: ("judges", "judge_controls"),
-    4: ("comparisons", "baselines", "waivers", "nights", "alarms", "notifications", "retirements"),
-    5: ("reports", "erasures", "seals", "row_digests"),
-    6: (),
-    7: ("format_validations",),
-    8: (),
-    9: (),
-    10: ("designs", "grid"),
-    11: ("option_orders",),
-    12: (),
-    13: ("acceptances",),
-    14: (),
-}
 
-
-@pytest.mark.parametrize("version", [1, 4, 9, 13])
-def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path, version: int) -> None:
-    warehouse = tmp_path / "audit.duckdb"
-    Warehouse(warehouse).apply_schema()
-    with duckdb.connect(str(warehouse)) as con:
-        for later in range(SCHEMA_VERSION, version, -1):
-            for table, columns in ADDED.get(later, {}).items():
-                for column in columns:
-                    con.execute(f"alter table raw.{table} drop column {column}")
-            for table in NEW[later]:
-                con.execute(f"drop table raw.{table}")
-        con.execute("update raw.schema_versions set version = ?", [version])
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    path = tmp_path / "audit.duckdb"
+    Warehouse(path).apply_schema()
+    with duckdb.connect(str(path)) as con:
         con.execute("insert into raw.attempts values ('r', 'p', timestamp '2026-01-01', 500, 'x', 0)")
+    return path
+
+
+def test_an_earlier_version_is_migrated_with_its_rows_and_a_backup(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(schema, "MIGRATIONS", {2: "alter table raw.attempts add column region varchar"})
     Warehouse(warehouse).apply_schema()
-    assert query(warehouse, "select max(version) from raw.schema_versions") == [(SCHEMA_VERSION,)]
+    assert query(warehouse, "select max(version) from raw.schema_versions") == [(2,)]
+    assert query(warehouse, "select prediction_id, region from raw.attempts") == [("p", None)]
+    backup = warehouse.with_name("audit.duckdb.v1.backup")
+    assert query(backup, "select max(version) from raw.schema_versions") == [(1,)]
+    Warehouse(warehouse).apply_schema()
+    assert query(warehouse, "select count(*) from raw.schema_versions") == [(2,)]
+
+
+@pytest.mark.parametrize("version", [0, 2, 14])
+def test_another_version_is_refused_as_a_warehouse_and_as_a_copy(warehouse: Path, version: int) -> None:
+    with duckdb.connect(str(warehouse)) as con:
+        con.execute("update raw.schema_versions set version = ?", [version])
+    refused = f"audit.duckdb has schema version {version}, this promptaudit knows 1: use the one that made it"
+    with pytest.raises(WarehouseError, match=refused):
+        Warehouse(warehouse).apply_schema()
     assert query(warehouse, "select prediction_id from raw.attempts") == [("p",)]
-    for table, columns in SCHEMAS.items():
-        found = {row[0] for row in query(warehouse, f"describe raw.{table}")}
-        assert found == set(columns), table
-    backup = warehouse.with_name(f"audit.duckdb.v{version}.backup")
-    assert query(backup, "select max(version) from raw.schema_versions") == [(version,)]
-    Warehouse(warehouse).apply_schema()
+    copy = Warehouse(warehouse).published.path
+    copy.parent.mkdir()
+    copy.write_bytes(warehouse.read_bytes())
+    with pytest.raises(WarehouseError, match=refused):
+        Warehouse(warehouse).published.read("select 1")

@@ -54,11 +54,10 @@ select
     by_judge.*,
     by_people.share_right,
     by_people.share_both_right,
-    -- a copy of an earlier version has neither
-    (to_json(spreads) ->> 'n_ruled')::bigint as n_ruled,
+    spreads.n_ruled,
     greatest(
-        (to_json(spreads) ->> 'accuracy_rectified')::double - (to_json(spreads) ->> 'accuracy_rectified_low')::double,
-        (to_json(spreads) ->> 'accuracy_rectified_high')::double - (to_json(spreads) ->> 'accuracy_rectified')::double
+        spreads.accuracy_rectified - spreads.accuracy_rectified_low,
+        spreads.accuracy_rectified_high - spreads.accuracy_rectified
     ) as half_width
 from by_judge
 left join by_people using (task_id, model_id)

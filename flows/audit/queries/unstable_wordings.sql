@@ -21,7 +21,7 @@ select distinct
     variants.paraphrase_temperature,
     variants.variant_index,
     variants.instruction,
-    to_json(variants) ->> '$.model_ids[0]' as own_of
+    variants.model_ids[1] as own_of
 from raw.prompt_variants as variants
 inner join unstable
     on
@@ -30,12 +30,10 @@ inner join unstable
             variants.is_original
             or variants.paraphrase_temperature is not distinct from unstable.paraphrase_temperature
         )
-        -- a copy of an earlier version has no such column, and every model was asked
-        and coalesce(list_contains(from_json(to_json(variants) -> '$.model_ids', '["VARCHAR"]'), unstable.model_id), true)
+        and coalesce(list_contains(variants.model_ids, unstable.model_id), true)
 where
     variants.audit_run_id = $run
     and variants.refused_because is null
     and variants.template is null
-    -- what is edited is a wording; a copy of an earlier version has wordings alone
-    and coalesce(to_json(variants) ->> '$.variation', 'wording') in ('original', 'wording')
+    and coalesce(variants.variation, 'wording') in ('original', 'wording') -- what is edited is a wording
 order by variants.task_id, own_of nulls first, variants.paraphrase_temperature nulls first, variants.variant_index

@@ -17,7 +17,6 @@ from flows.prompts.as_sent import OTHERWISE, SentPrompts
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from flows.warehouse.figure_names import grains, parse_figure, project_models, row_id
-from flows.warehouse.schema import TABLES
 from flows.warehouse.selection import Selection
 from flows.warehouse.sql import over, sql
 from models_registry.errors import UsageError, nearest
@@ -180,11 +179,7 @@ def _row(con: Connection, figure: str, mart: str, column: str | None) -> Row:
 def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, list[Row]]:
     """Returns rows of raw on what was asked of whom, answered or not: of the row's own task, strategy, variant and model."""
     tables: dict[str, list[Row]] = {}
-    there = {each["name"] for each in rows_of(con, TABLES)}
     for table, keys in BESIDE.items():
-        if f"raw.{table}" not in there:  # in a copy that an earlier version published
-            tables[table] = []
-            continue
         columns = columns_of(con, Selection(relation=f"raw.{table}"))
         known = {name: row[name] for name in OF_ROW if name in columns and row.get(name) is not None}
         names = ", ".join(("audit_run_id", *keys))

@@ -13,8 +13,7 @@ from flows.warehouse.figure_names import grains
 from flows.warehouse.rows import SCHEMAS
 from flows.warehouse.sql import sql
 
-RAW = {*SCHEMAS, "schema_versions", "sample_batches", "looks"}
-"""Tables of raw that this version makes, and two that earlier ones made and nobody reads any more."""
+RAW = {*SCHEMAS, "schema_versions"}
 
 
 def check_tables(place: Place) -> list[SealDifference]:

@@ -6,8 +6,7 @@ select
     verdicts.strategy,
     verdicts.measure,
     verdicts.verdict,
-    -- a copy of an earlier version tells them as one
-    concat_ws(': ', verdicts.reason, to_json(verdicts) ->> 'what_changed') as reason
+    concat_ws(': ', verdicts.reason, verdicts.what_changed) as reason
 from marts.rpt_night_verdicts as verdicts
 inner join nights using (audit_run_id)
 order by verdicts.audit_run_id, verdicts.task_id, verdicts.strategy, verdicts.model_id, verdicts.measure

@@ -75,14 +75,13 @@ class Traced:
 
     def samples(self) -> Printed:
         """Returns how many samples were measured, with the number planned behind it where that is another."""
-        planned = self.row.get("n_samples_planned")  # a copy that an earlier version published lacks it
-        if planned in (None, self.row["n_samples"]):
+        if self.row["n_samples_planned"] in (None, self.row["n_samples"]):
             return self.count("n_samples")
         return self.count("n_samples"), " of ", self.count("n_samples_planned")
 
     def variants(self) -> Printed:
         """Returns how many variants each sample was asked under, with their number behind it where it was not asked under all."""
-        if self.row.get("wordings_per_sample") is None:
+        if self.row["wordings_per_sample"] is None:
             return self.count("n_variants")
         return self.count("wordings_per_sample"), " of ", self.count("n_variants")
 
@@ -113,7 +112,7 @@ class Traced:
     def bounds(self, stem: str, kind: str = "number") -> Printed:
         """Returns `[low, high]` of the columns `<stem>_low` and `<stem>_high`; nothing where both are NULL."""
         low, high = f"{stem}_low", f"{stem}_high"
-        if self.row.get(low) is None and self.row.get(high) is None:  # a copy of an earlier version may lack them
+        if self.row.get(low) is None and self.row.get(high) is None:
             return ""
         return ("[", getattr(self, kind)(low), ", ", getattr(self, kind)(high), "]")
 

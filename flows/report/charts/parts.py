@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from flows.report.blocks.blocks import Section, by
 from flows.warehouse import Row
 
-CORRECTED = "sensitivity_corrected"  # which a copy of an earlier version may lack
+CORRECTED = "sensitivity_corrected"
 MOST_GROUPS = 36  # models and strategies of tasks that a page tells of, beside 0.9 MB of script
 
 
@@ -36,7 +36,7 @@ def parted(
 
 def _worst(rows: Sequence[Row], references: Collection[str]) -> float:
     own = [row for row in rows if row["model_id"] not in references] or rows
-    known = [row["sensitivity"] if row.get(CORRECTED) is None else row[CORRECTED] for row in own]
+    known = [row["sensitivity"] if row[CORRECTED] is None else row[CORRECTED] for row in own]
     return max((figure for figure in known if figure is not None), default=-1.0)
 
 

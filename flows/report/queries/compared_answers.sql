@@ -114,7 +114,7 @@ select
     said.is_correct,
     left(told.completion, $long) as completion,
     left(variants.instruction, $long) as instruction,
-    to_json(variants) ->> 'variation' as variation, -- a copy of an earlier version has none
+    variants.variation,
     left(samples.input, $long) as input
 from said
 inner join chosen on said.prediction_id = if(said.is_candidate, chosen.prediction_id, chosen.base_prediction_id)

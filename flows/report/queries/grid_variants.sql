@@ -6,7 +6,7 @@ select
     paraphrase_temperature,
     variant_index,
     is_original,
-    to_json(variants) ->> 'variation' as variation, -- a copy of an earlier version has none
+    variants.variation,
     to_json(variants) ->> 'setting' as setting,
     instruction,
     prompt,

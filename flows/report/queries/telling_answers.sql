@@ -62,7 +62,7 @@ select
     coalesce(scores.is_correct, said.is_correct) as is_correct,
     left(said.completion, $long) as completion,
     left(variants.instruction, $long) as instruction,
-    to_json(variants) ->> 'variation' as variation, -- a copy of an earlier version has none
+    variants.variation,
     left(samples.input, $long) as input
 from marts.fct_predictions as said
 left join scores on said.prediction_id = scores.prediction_id and scores.place = 1

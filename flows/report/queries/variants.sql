@@ -5,7 +5,7 @@ select
     paraphrase_temperature,
     variant_index,
     is_original,
-    to_json(variants) ->> 'variation' as variation, -- a copy of an earlier version has none
+    variants.variation,
     left(instruction, $long) as instruction
 from marts.dim_prompt_variants as variants
 where audit_run_id = $run and not is_refused

@@ -18,7 +18,7 @@ select
     variants.paraphrase_temperature,
     variants.variant_index,
     variants.is_original,
-    to_json(variants) ->> 'variation' as variation, -- a copy of an earlier version has none
+    variants.variation,
     left(variants.instruction, $long) as instruction,
     scores.accuracy,
     answers.disagreement,

@@ -23,7 +23,7 @@ from flows.report.sections.columns import (
     wording,
     words,
 )
-from flows.report.sections.reasons import NO_GOLD, why_no_answers, why_older, why_open
+from flows.report.sections.reasons import NO_GOLD, why_no_answers, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_pairs
 from flows.warehouse import Row
 
@@ -50,7 +50,7 @@ def _summed(mart: str, heading: str, name: str) -> Column:
     return beside(mart, counted(heading, name), lambda row: count(_sum(row["formats"], name)))
 
 
-# without a row of the mart nothing landed, or an older version derived the run
+# without a row of the mart nothing landed
 _BECAME = (
     MODEL, STRATEGY, _summed(_LANDED, "Planned", "n_planned"), _summed(_LANDED, "Landed", "n_landed"),
     *(_summed(_TOTALS, status.capitalize(), f"n_{status}") for status in ("valid", *panels.STATUSES, "error")),
@@ -163,12 +163,10 @@ def accuracy(data: ReportData, room: Room) -> Section:
                      **{f"{end}_wording": _worded(variants.get(row["prompt_variant_id"])) for end, row in ends.items()}}
                 )  # fmt: skip
         block.tables.append(table("Accuracy over variants", _ACCURACY, lines, n_heads=3))
-        if rectified := [row for row in rows_of[task_id] if row.get("accuracy_rectified") is not None]:
+        if rectified := [row for row in rows_of[task_id] if row["accuracy_rectified"] is not None]:
             rows = [{**row, "worded": _worded(variants.get(row["prompt_variant_id"]))} for row in rectified]
             caption = "Accuracy that people would give, by variant"
             block.tables.append(table(caption, _RECTIFIED, rows, "fct_variant_accuracy", n_heads=3, most=room.n_rows))
-        if older := why_older(data):
-            block.notes.append(older)
     return section
 
 

@@ -12,7 +12,7 @@ from flows.report.charts.curves import Axes, curves
 from flows.report.charts.panels import STABLE, Domain, domain_of
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, beside, bounds, counted, figure, table
-from flows.report.sections.reasons import OLDER, why_in_part, why_no_answers, why_one_variant, why_open
+from flows.report.sections.reasons import why_in_part, why_no_answers, why_one_variant, why_open
 from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
 from flows.warehouse import Row
 
@@ -42,8 +42,7 @@ def numbers(data: ReportData, room: Room) -> Section:
     first_k = keyed([row for row in data.stabilities if _is_first_k(row)], *key)
     for task_id, block, scored in section.of_tasks(data.scorecard):
         if task_id not in rows_of:
-            is_older = any(row["sensitivity"] is not None for row in scored)
-            few = OLDER if is_older else why_one_variant(scored, "a curve over wordings")
+            few = why_one_variant(scored, "a curve over wordings")
             block.absent.append(why_open(data, task_id) or why_no_answers(scored) or why_in_part(scored) or few)
             continue
         rows = [

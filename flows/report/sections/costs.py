@@ -10,7 +10,7 @@ from flows.report.blocks.cells import Cell, Traced
 from flows.report.charts import panels
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, STRATEGY, Column, counted, figure, table, tally
-from flows.report.sections.reasons import why_no_answers, why_older
+from flows.report.sections.reasons import why_no_answers
 from flows.report.sections.room import Chart, Drawn, Room, colour, point
 from flows.warehouse import Row
 
@@ -55,7 +55,7 @@ def costs(data: ReportData, room: Room) -> Section:
     for task_id, block, scored in section.of_tasks(data.scorecard):
         rows, failed = rows_of.get(task_id), failed_of.get(task_id)
         if not rows:
-            block.absent.append(why_no_answers(scored) or why_older(data) or "No answer has landed yet.")
+            block.absent.append(why_no_answers(scored) or "No answer has landed yet.")
             continue
         timed = [row for row in rows if row["n_timed"]]
         if timed:

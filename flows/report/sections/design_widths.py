@@ -11,7 +11,7 @@ from flows.report.blocks.cells import Printed, Traced
 from flows.report.charts.widths import widths
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, Column, counted, figure, table, words
-from flows.report.sections.reasons import OLDER, why_no_answers, why_open
+from flows.report.sections.reasons import why_no_answers, why_open
 from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
 from flows.warehouse import Row
 
@@ -31,7 +31,7 @@ def _design(of: Traced) -> Printed:
 
 def _wordings(of: Traced) -> Printed:
     """How many wordings each sample is asked under, with their number behind it where that is another."""
-    if of.row.get("wordings_per_sample") is None:  # a copy that an earlier version published lacks it
+    if of.row["wordings_per_sample"] is None:
         return of.count("n_wordings")
     return of.count("wordings_per_sample"), " of ", of.count("n_wordings")
 
@@ -68,17 +68,8 @@ def design_widths(data: ReportData, room: Room) -> Section:
 
 def _why_none(scored: Sequence[Row]) -> str:
     """Why a task with answers has no curve; `scored` are its rows of the scorecard."""
-    measured = [row for row in scored if row["sensitivity"] is not None or row["micro_f1"] is not None]
-    if not measured:
+    if all(row["sensitivity"] is None and row["micro_f1"] is None for row in scored):
         return "Neither micro-F1 nor sensitivity is measured here."
-    is_enough = any(
-        row["n_samples"] >= FEWEST_SAMPLES
-        and row["n_variants"] - row["n_variants_quarantined"] >= FEWEST_WORDINGS
-        and (row.get("n_wording_families") or row["n_variants"]) >= FEWEST_FAMILIES
-        for row in measured
-    )
-    if is_enough:
-        return OLDER
     return (
         f"What answers vary by is told from {FEWEST_SAMPLES} samples under {FEWEST_WORDINGS} wordings up, {FEWEST_FAMILIES} of "
         f"them no near-duplicates."

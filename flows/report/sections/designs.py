@@ -12,9 +12,9 @@ def part_of_grid(designs: Sequence[Row]) -> list[str]:
     """Returns a sentence on wordings that were not asked of every sample.
 
     Args:
-        designs: rows of dim_designs of one run; those of a copy that an earlier version published have fewer columns.
+        designs: rows of dim_designs of one run.
     """
-    own = [row for row in designs if row.get("wordings_per_sample") is not None]
+    own = [row for row in designs if row["wordings_per_sample"] is not None]
     if not own:
         return []
     shares = sorted({(row["wordings_per_sample"], row["n_wordings"]) for row in own})

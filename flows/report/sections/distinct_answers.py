@@ -9,7 +9,7 @@ from flows.report.blocks.blocks import Section, by
 from flows.report.charts.curves import Axes, curves
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, STRATEGY, Column, counted, figure, table
-from flows.report.sections.reasons import why_no_answers, why_older
+from flows.report.sections.reasons import why_no_answers
 from flows.report.sections.room import Drawn, Room, charts_of_models, colour, point
 from flows.warehouse import Row
 
@@ -38,7 +38,7 @@ def variety(data: ReportData, room: Room) -> Section:
         asks = [row for row in rows_of.get(task_id, []) if row["repetition"] is not None]
         warm = [row for row in rows_of.get(task_id, []) if row["repetition"] is None]
         if not asks and not warm:
-            block.absent.append(why_no_answers(scored) or why_older(data) or "No original wording was asked.")
+            block.absent.append(why_no_answers(scored) or "No original wording was asked.")
             continue
         draw = partial(_curves, shown=colour(block, [*asks, *warm]))
         is_again = len({row["repetition"] for row in asks}) > 1

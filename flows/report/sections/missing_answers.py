@@ -17,7 +17,7 @@ AS_NA, AS_MODAL = "if_missing_na", "if_missing_modal"
 
 def lacking(scorecard: Iterable[Row]) -> list[Row]:
     """Returns the rows of rpt_audit that have bounds: those of groups with asks that nobody answered."""
-    return [row for row in scorecard if row.get(f"invalid_rate_{AS_NA}") is not None]
+    return [row for row in scorecard if row[f"invalid_rate_{AS_NA}"] is not None]
 
 
 def n_unanswered(row: Row) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flows.display.figures import ABSENT, cut, number
+from flows.display.figures import cut, number
 from flows.report.blocks.blocks import Section, Table, by, keyed
-from flows.report.blocks.cells import Printed, Traced
+from flows.report.blocks.cells import Traced
 from flows.report.gather import ReportData
 from flows.report.gather_judging import LABELS, is_rule
 from flows.report.sections.columns import (
@@ -21,7 +21,6 @@ from flows.report.sections.columns import (
     wording,
     words,
 )
-from flows.report.sections.reasons import why_older
 from flows.report.sections.room import Room
 from flows.warehouse import Row
 
@@ -40,20 +39,15 @@ def _accuracy(row: Row) -> str:
     return "accuracy_fitted" if row["is_in_part"] else "accuracy"
 
 
-def _shrunk(of: Traced) -> Printed:
-    """The best guess of a wording's accuracy on other samples, which a copy of an earlier version lacks."""
-    return of.number("accuracy_shrunk") if "accuracy_shrunk" in of.row else ABSENT
-
-
 _COLUMNS = (
     STRATEGY, Column("Variant", lambda of: _variant(of.row["variant"])),
     words("Instruction", "wording"),
     beside(_SCORES, Column("Accuracy", lambda of: of.number(_accuracy(of.row)), is_figure=True)),
-    beside(_SCORES, Column("On other samples", _shrunk, is_figure=True)),
+    beside(_SCORES, figure("On other samples", "accuracy_shrunk")),
     beside(_SCORES, counted("Answers scored", "n_scored")),
     beside(_ANSWERS, figure("Invalid rate", "invalid_rate", Traced.percent)),
     beside(_ANSWERS, figure("Differs from the others", "disagreement")),
-    beside(_ANSWERS, Column("Breaks", lambda of: "breaks" if of.row.get("is_breaking") else "")),
+    beside(_ANSWERS, Column("Breaks", lambda of: "breaks" if of.row["is_breaking"] else "")),
 )  # fmt: skip
 
 
@@ -106,25 +100,23 @@ def wordings(data: ReportData, room: Room) -> Section:
         block.tables += _of_groups(scored)
         if len(shown) > MOST_MODELS:
             block.notes.append(f"The prompts under the first {MOST_MODELS} of {len(shown)} models.")
-        if older := why_older(data):
-            block.notes.append(older)
     return section
 
 
 def _of_groups(scored: Sequence[Row]) -> list[Table]:
     """What wordings like these do, and the figures without those that break."""
     tables = []
-    if known := [row for row in scored if row.get("micro_f1_median") is not None]:
+    if known := [row for row in scored if row["micro_f1_median"] is not None]:
         tables.append(table("Right under wordings like these", _QUANTILES, known, "rpt_audit"))
-    if told := [row for row in scored if row.get("accuracy_under_all") is not None]:  # none of an earlier version
+    if told := [row for row in scored if row["accuracy_under_all"] is not None]:
         tables.append(table("Right under all of them alike, and under any", _UNDER_ALL, told, "rpt_audit"))
-    if broken := [row for row in scored if row.get("n_variants_breaking")]:
+    if broken := [row for row in scored if row["n_variants_breaking"]]:
         tables.append(table("With and without prompts that break", _UNBROKEN, broken, "rpt_audit", is_open=True))
     return tables
 
 
 def _breaks(row: Row) -> bool:
-    return bool(row[_ANSWERS] is not None and row[_ANSWERS].get("is_breaking"))
+    return bool(row[_ANSWERS] is not None and row[_ANSWERS]["is_breaking"])
 
 
 def _breaking(row: Row) -> tuple[str, str]:

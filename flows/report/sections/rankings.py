@@ -21,15 +21,11 @@ def rankings(data: ReportData) -> Section:
         "Luck of the questions alone has models of like accuracy rank differently; the figure without luck takes that away, and "
         "its interval is for other questions. It is missing where the models cannot be told apart under any one template.",
     )
-    has_corrected = any("mean_spearman_corrected" in row for row in data.judging.rankings)  # none of an earlier version
-    without_luck = (
-        (figure("Without luck", "mean_spearman_corrected"), bounds("mean_spearman_corrected")) if has_corrected else ()
-    )
     columns = (
         words("Scored by", "scoring_method"), words("Model set", "model_set"), judge_errors(data.judging),
         counted("Models", "n_models"), counted("Templates", "n_variants"),
         _correlation("Mean Spearman", "mean_spearman", "n_pairs"),
-        *without_luck,
+        figure("Without luck", "mean_spearman_corrected"), bounds("mean_spearman_corrected"),
         figure("Textbook formula", "mean_spearman_textbook"), counted("Pairs", "n_pairs"),
         counted("Undefined pairs", "n_undefined_pairs"),
         _correlation("Scored answers alone", "mean_spearman_scored", "n_pairs_scored"), counted("Pairs", "n_pairs_scored"),

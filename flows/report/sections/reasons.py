@@ -11,10 +11,6 @@ from models_registry.mart_columns import mart_columns
 if TYPE_CHECKING:
     from flows.report.gather import ReportData
 
-OLDER = (
-    "An older version derived this run, without these figures; `promptaudit rebuild` adds them (with --restore where its raw "
-    "rows are in the archive)."
-)
 OPEN = "An open-ended task has no labels to measure this by."
 NO_CLASSES = "No sample of this task has a gold label, so there are no classes to compare."
 NO_GOLD = "No sample of this task has a gold label, so no answer can be called right or wrong."
@@ -36,9 +32,9 @@ def why_in_part(rows: Sequence[Row]) -> str | None:
     """Returns why a task has none of the measures that need all prompt variants, None where one of its rows has them.
 
     Args:
-        rows: the task's rows of the scorecard; those of a copy that an earlier version published say nothing of it.
+        rows: the task's rows of the scorecard.
     """
-    if not rows or any(row.get("wordings_per_sample") is None for row in rows):
+    if not rows or any(row["wordings_per_sample"] is None for row in rows):
         return None
     return (
         "Each sample was asked under some of the prompt variants alone, and this needs every sample under all of them."
@@ -49,13 +45,6 @@ def why_open(data: ReportData, task_id: str) -> str | None:
     """Returns why an open-ended task has none of the measures of labels, None for a task with labels."""
     kinds = {row["task_id"]: row["kind"] for row in data.tasks}
     return OPEN if kinds.get(task_id) == "open_ended" else None
-
-
-def why_older(data: ReportData) -> str | None:
-    """Returns why a run that was derived before its aggregates became marts has none of them."""
-    if data.answer_totals or not any(row["n_landed"] for row in data.scorecard):
-        return None
-    return OLDER
 
 
 def why_one_variant(rows: Sequence[Row], measure: str) -> str:

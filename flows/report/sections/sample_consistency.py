@@ -13,7 +13,7 @@ from flows.report.charts import samples as charts
 from flows.report.gather import ReportData
 from flows.report.queries import N_BINS
 from flows.report.sections.columns import MODEL, STRATEGY, counted, figure, table
-from flows.report.sections.reasons import why_in_part, why_no_answers, why_older, why_open
+from flows.report.sections.reasons import why_in_part, why_no_answers, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_models, colour
 from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
@@ -44,7 +44,7 @@ def alike(data: ReportData, room: Room) -> Section:
             alone = (
                 why_in_part(scored) or "No two samples of this task share a gold label, so none has others to be like."
             )
-            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or why_older(data) or alone)
+            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or alone)
             continue
         draw = partial(_violins, medians=by(rows, "model_id"), shown=colour(block, rows))
         room.draw(block, charts_of_models(bins[task_id], task_id, "by strategy", draw))

@@ -14,7 +14,7 @@ from flows.report.charts import samples as charts
 from flows.report.gather import ReportData
 from flows.report.sections.columns import counted, figure, table, tally, words
 from flows.report.sections.label_distributions import with_labels
-from flows.report.sections.reasons import OLDER, why_in_part, why_no_answers, why_open
+from flows.report.sections.reasons import why_in_part, why_no_answers, why_open
 from flows.report.sections.room import Chart, Drawn, Room, point, who
 from flows.warehouse import Row
 
@@ -53,10 +53,7 @@ def pairs(data: ReportData, room: Room) -> Section:
         classes = keyed(classes_of.get(task_id, []), *_CLASS)
         if task_id not in pairs_of or task_id not in rows_of:
             few = f"No gold label of this task has {LEAST_PAIRED} samples, so there are no pairs to show."
-            is_older = any(row["n_samples"] >= LEAST_PAIRED for row in classes.values())
-            block.absent.append(
-                why_open(data, task_id) or why_no_answers(scored) or why_in_part(scored) or (OLDER if is_older else few)
-            )
+            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or why_in_part(scored) or few)
             continue
         shown = by(rows_of[task_id], "extreme")
         all_charts = []

@@ -10,7 +10,7 @@ from flows.report.blocks.cells import Traced
 from flows.report.charts import panels
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, figure, table, words
-from flows.report.sections.reasons import NO_CLASSES, why_in_part, why_no_answers, why_older, why_one_variant, why_open
+from flows.report.sections.reasons import NO_CLASSES, why_in_part, why_no_answers, why_one_variant, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_pairs
 from flows.warehouse import Row
 
@@ -48,10 +48,7 @@ def sensitivity(data: ReportData, room: Room) -> Section:
         spread = {(row["model_id"], row["strategy"]): row for row in spreads.get(task_id, []) if row["n_samples"]}
         if not spread:
             block.absent.append(
-                why_open(data, task_id)
-                or why_older(data)
-                or why_in_part(scored)
-                or why_one_variant(scored, "sensitivity")
+                why_open(data, task_id) or why_in_part(scored) or why_one_variant(scored, "sensitivity")
             )
             continue
         if n_labels.get(task_id) == BINARY:
@@ -60,10 +57,7 @@ def sensitivity(data: ReportData, room: Room) -> Section:
         block.tables.append(
             table("Sensitivity over samples", _SENSITIVITY, list(spread.values()), "rpt_sample_spreads")
         )
-        unsure = [
-            row for row in scored if row.get("output_uncertainty") is not None
-        ]  # an older copy has no such column
-        if unsure:
+        if unsure := [row for row in scored if row["output_uncertainty"] is not None]:
             caption = "Sensitivity beside the uncertainty that token probabilities show"
             block.tables.append(table(caption, _UNCERTAINTY, unsure, "rpt_audit", most=room.n_rows))
     return section

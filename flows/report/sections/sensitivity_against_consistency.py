@@ -10,7 +10,7 @@ from flows.report.charts import samples as charts
 from flows.report.gather import ReportData
 from flows.report.queries import SAMPLED
 from flows.report.sections.columns import MODEL, STRATEGY, counted, figure, table
-from flows.report.sections.reasons import why_in_part, why_no_answers, why_older, why_open
+from flows.report.sections.reasons import why_in_part, why_no_answers, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_models, colour
 from flows.warehouse import Row
 
@@ -45,7 +45,7 @@ def clouds(data: ReportData, room: Room) -> Section:
                 why_in_part(scored)
                 or "No sample has both figures: they need two prompt variants, and two samples of one gold label."
             )
-            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or why_older(data) or both)
+            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or both)
             continue
         models = by(dots, "model_id")
         references = {kind: model for model, kind in reversed(kinds.items()) if model in models}

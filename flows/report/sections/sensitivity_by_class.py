@@ -10,7 +10,7 @@ from flows.report.charts import samples as charts
 from flows.report.charts.panels import MOST_BARS
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, figure, table, words
-from flows.report.sections.reasons import why_in_part, why_older, why_one_variant, why_open
+from flows.report.sections.reasons import why_in_part, why_one_variant, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_models, colour
 from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
@@ -41,7 +41,7 @@ def classes(data: ReportData, room: Room) -> Section:
             no_gold = "No sample of this task has a gold label, so there are no classes."
             is_measured = any(row["task_id"] == task_id for row in data.sensitivity_bins)
             absent = no_gold if is_measured else why_one_variant(scored, "sensitivity")
-            block.absent.append(why_open(data, task_id) or why_older(data) or why_in_part(scored) or absent)
+            block.absent.append(why_open(data, task_id) or why_in_part(scored) or absent)
             continue
         draw = partial(_boxes, shown=colour(block, rows))
         room.draw(block, charts_of_models(rows, task_id, "by class", draw))

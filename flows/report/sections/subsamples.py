@@ -11,7 +11,7 @@ from flows.report.charts.curves import Axes, curves
 from flows.report.charts.panels import STABLE, Domain, near_domain
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, figure, table
-from flows.report.sections.reasons import OLDER, why_no_answers, why_open
+from flows.report.sections.reasons import why_no_answers, why_open
 from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
 from flows.warehouse import Row
 
@@ -34,15 +34,13 @@ def subsamples(data: ReportData, room: Room) -> Section:
         "whole. Parts of fewer than three samples are left out. Of wide intervals the upper part is drawn; the table has "
         "the whole.",
     )
-    measured = [row for row in data.stabilities_by_share if row["pss"] is not None and row.get("scope") in _SCOPES]
-    is_known = {row["task_id"] for row in data.stabilities if row["scope"] in _SCOPES and row["pss"] is not None}
+    measured = [row for row in data.stabilities_by_share if row["pss"] is not None and row["scope"] in _SCOPES]
     rows_of = by(measured, "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
         rows = sorted(rows_of.get(task_id, []), key=_place)
         if not rows:
             once = "Nothing was asked twice, under one wording or two, so there is nothing to compare."
-            few = OLDER if task_id in is_known else once
-            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or few)
+            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or once)
             continue
         shown = colour(block, rows)
         draw = partial(_curves, shown=shown, domain=near_domain([(row["pss"], row["pss_low"]) for row in rows]))

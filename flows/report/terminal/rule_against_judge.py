@@ -46,7 +46,7 @@ def cells(row: Row) -> tuple[str, ...]:
         return number(row[f"accuracy_{who}"]) + ("" if std is None else f" ± {number(std)}")
 
     judged = accuracy("judge")
-    if row.get("accuracy_rectified") is not None:  # of a copy of an earlier version there is none
+    if row["accuracy_rectified"] is not None:
         around = interval(row["accuracy_rectified_low"], row["accuracy_rectified_high"])
         judged = f"{judged} rectified {number(row['accuracy_rectified'])} {around}"
 

@@ -43,7 +43,7 @@ def test_where_stability_falls(rows: list[dict[str, Any]], sentence: str) -> Non
 
 
 def test_wordings_that_cost_much_are_counted_against_the_original() -> None:
-    variants = [{"prompt_variant_id": f"v{place}", "is_original": place == 0} for place in range(4)]
+    variants = [{"prompt_variant_id": f"v{place}", "is_original": place == 0, "variation": None} for place in range(4)]
     rows = [
         group("m", scoring_method="label_match", prompt_variant_id=f"v{place}", accuracy=accuracy)
         for place, accuracy in enumerate((0.8, 0.75, 0.69, 0.5))  # .1 below the original is .7

@@ -30,7 +30,6 @@ def row(model: str, **columns: Any) -> dict[str, Any]:
 
 def test_the_section_stands_only_where_answers_are_missing() -> None:
     assert missing_answers([row("whole")]) == []
-    assert missing_answers([{"model_id": "m", "task_id": "t"}]) == []  # a copy of an earlier version
     (section,) = missing_answers([row("whole"), row("gaps", **GAPS)])
     (block,) = section.blocks
     (found,) = block.tables

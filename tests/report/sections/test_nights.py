@@ -189,14 +189,6 @@ def test_beyond_the_room_groups_with_something_to_tell_come_first(tmp_path_facto
     assert found.blocks[-1].notes[-1].startswith("8 of 12 groups of up to 4 models are drawn")
 
 
-def test_a_warehouse_without_states_of_nights_draws_its_lines(tmp_path_factory: pytest.TempPathFactory) -> None:
-    warehouse, runs = fresh(tmp_path_factory)
-    change(warehouse, "drop view marts.rpt_night_verdicts")
-    blocks = section(warehouse, runs[1]).blocks
-    assert [len(block.panels) for block in blocks] == [6, 6, 1]
-    assert not any(block.findings for block in blocks)
-
-
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page whose model, strategy and reasons try to be markup and control characters."""

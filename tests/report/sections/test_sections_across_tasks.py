@@ -143,7 +143,7 @@ def test_what_two_labels_reach_at_most_stands_at_sensitivity(labels: list[str], 
     names = ("steady_rate", *(f"sensitivity_{each}" for each in ("min", "p25", "p50", "p75", "max", "mean")))
     spread = {**of, "n_samples": 3, "n_steady": 0, **dict.fromkeys(names, 0.5)}
     data = report_data(
-        scorecard=[{**of, "sensitivity": 0.5}], sample_spreads=[spread],
+        scorecard=[{**of, "sensitivity": 0.5, "output_uncertainty": None}], sample_spreads=[spread],
         sensitivity_bins=[{**of, "bin": 10, "n": 3}], tasks=[{**RUN, "task_id": "rte", "labels": labels}],
     )  # fmt: skip
     block = the_block(sensitivity(data, Room(data)))

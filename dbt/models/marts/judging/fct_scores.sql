@@ -1,5 +1,4 @@
 -- One row per prediction and scoring method: right, wrong, or unscored with a reason.
-{{ config(post_hook='{{ fill_unscored_kind() }}') }}
 with predictions as (
     select * from {{ ref('int_predictions_labelled') }}
     where {{ in_this_build() }}

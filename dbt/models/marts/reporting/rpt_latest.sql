@@ -1,5 +1,4 @@
 -- One row per model, task and strategy of each audit's newest complete run: the scorecard as it stands.
--- Its columns are those of rpt_audit, which in a warehouse of an earlier version may have more than the contract.
 {{ config(materialized='view', contract={'enforced': false}) }}
 with scorecards as (
     select * from {{ ref('rpt_audit') }}
