@@ -179,8 +179,11 @@ def _refuse_other_version(con: Connection, path: Path) -> None:
     """Raises WarehouseError of a copy that another version published; the warehouse's next publication replaces it."""
     from flows.warehouse.schema import SCHEMA_VERSION, unknown_version
 
-    (version,) = con.execute("select max(version) from raw.schema_versions").fetchone() or (None,)
-    if version != SCHEMA_VERSION:
+    try:
+        (version,) = con.execute("select max(version) from raw.schema_versions").fetchone() or (None,)
+    except duckdb.CatalogException:
+        return  # no warehouse at all: the first query says what it lacks
+    if version not in (None, SCHEMA_VERSION):
         raise unknown_version(version, path)
 
 

@@ -35,7 +35,8 @@ insert into marts.fct_prompt_stability (task_id, paraphrase_temperature, pss, an
     values ('u', null, 0.2, 'verbatim');
 insert into marts.fct_prompt_stability (task_id, paraphrase_temperature, pss, scope) values ('u', null, 0.2, 'intra');
 create table raw.prompt_variants (task_id varchar, paraphrase_temperature double, variant_index integer, instruction varchar,
-    refused_because varchar, template varchar, audit_run_id varchar default 'r1', is_original boolean default false);
+    refused_because varchar, template varchar, model_ids varchar[], variation varchar, audit_run_id varchar default 'r1',
+    is_original boolean default false);
 insert into raw.prompt_variants (task_id, variant_index, instruction, is_original) values
     ('t', 0, 'Say a or b, t.', true), ('u', 0, 'Say a or b, u.', true), ('v', 0, 'Say a or b, v.', true),
     ('t', 0, 'Say a or b, t.', true);  -- of another strategy
@@ -91,7 +92,6 @@ def test_what_is_written_is_what_a_newer_model_is_asked(folder: Path) -> None:
 
 def test_what_a_model_reworded_for_itself_is_written_where_its_own_answers_agree_too_little(folder: Path) -> None:
     with duckdb.connect(str(folder / "warehouse/published/audit.duckdb")) as con:
-        con.execute("alter table raw.prompt_variants add column model_ids varchar[]")
         con.execute(
             "insert into raw.prompt_variants (task_id, paraphrase_temperature, variant_index, instruction, model_ids) values "
             "('t', 2, 1, 'Own of m.', ['m', 'chance']), ('t', 2, 1, 'Own of n.', ['n'])"
