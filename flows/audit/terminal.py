@@ -9,6 +9,7 @@ from flows.display.figures import number
 
 if TYPE_CHECKING:
     from flows.audit.planner.design_plan import DesignCost, DesignPlan
+    from flows.audit.planner.few_samples import FewSamples
     from flows.audit.run_audit import RunResult
     from flows.audit.unstable_prompts import UnstablePrompts
 
@@ -58,7 +59,7 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
         f"design     {_shape(design)}",
         *_lines_of_incomplete(plan),
         f"cost       {_cost(design)}",
-        f"width      {number(design.width)} expected, {_chance(plan)}",
+        f"width      {number(design.width)} {'expected' if plan.assurance is None else 'so surely'}, {_chance(plan)}",
         f"difference {_difference(plan)}",
         f"decided by {plan.decided_by}",
     ]
@@ -77,6 +78,34 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
             for each in plan.curve
         ]
     return [*lines, *plan.notes]
+
+
+def lines_of_few_samples(few: FewSamples) -> list[str]:
+    """Returns what two nights of few samples tell apart, on what assumption, and a table by wordings."""
+    if few.audit_run_id is None:
+        cells = f"an answer taken to vary as much as it can (variance {few.var_cell:g} a cell)"
+    else:
+        cells = f"answers taken to vary as in run {few.audit_run_id} with assurance 0.8 (variance {number(few.var_cell)} a cell)"
+    lines = [f"{few.measure} of {few.n_samples} samples, too few for a pilot; {cells}"]
+    enough = next((each for each in few.differences if each.detectable_difference <= few.detect), None)
+    lines.append(
+        f"A difference of {few.detect:g} between two nights is not found under {few.differences[-1].n_wordings} wordings: more "
+        f"samples are needed."
+        if enough is None
+        else f"A difference of {few.detect:g} between two nights is found in about 9 of 10 cases from {enough.n_wordings} unlike "
+        f"wordings on, {few.n_comparisons} being tested."
+    )
+    if few.if_samples_move is not None:
+        lines.append(
+            f"Where a change moves all answers to a sample alike, no number of wordings finds less than "
+            f"{number(few.if_samples_move)}."
+        )
+    lines.append(f"{'wordings':>8}{'samples':>10}{'requests':>14}{'difference':>12}")
+    lines += [
+        f"{each.n_wordings:>8}{each.n_samples:>10,}{each.n_requests:>14,}{number(each.detectable_difference):>12}"
+        for each in few.differences
+    ]
+    return [*lines, *few.notes]
 
 
 def _shape(design: DesignCost) -> str:
