@@ -59,7 +59,7 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
         f"design     {_shape(design)}",
         *_lines_of_incomplete(plan),
         f"cost       {_cost(design)}",
-        f"width      {number(design.width)} {'expected' if plan.assurance is None else 'so surely'}, {_chance(plan)}",
+        f"width      {_width(plan)}",
         f"difference {_difference(plan)}",
         f"decided by {plan.decided_by}",
     ]
@@ -83,18 +83,20 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
 def lines_of_few_samples(few: FewSamples) -> list[str]:
     """Returns what two nights of few samples tell apart, on what assumption, and a table by wordings."""
     if few.audit_run_id is None:
-        cells = f"an answer taken to vary as much as it can (variance {few.var_cell:g} a cell)"
+        cells = "with answers that vary as much as they can"
     else:
-        cells = f"answers taken to vary as in run {few.audit_run_id} with assurance 0.8 (variance {number(few.var_cell)} a cell)"
-    lines = [f"{few.measure} of {few.n_samples} samples, too few for a pilot; {cells}"]
+        cells = f"with answers that vary as in run {few.audit_run_id}, assurance 0.8"
     enough = next((each for each in few.differences if each.detectable_difference <= few.detect), None)
-    lines.append(
-        f"A difference of {few.detect:g} between two nights is not found under {few.differences[-1].n_wordings} wordings: more "
-        f"samples are needed."
+    found = (
+        f"not found under {few.differences[-1].n_wordings} wordings or fewer"
         if enough is None
-        else f"A difference of {few.detect:g} between two nights is found in about 9 of 10 cases from {enough.n_wordings} unlike "
-        f"wordings on, {few.n_comparisons} being tested."
+        else f"found in about 9 of 10 cases from {enough.n_wordings} unlike wordings on"
     )
+    tested = f"{few.n_comparisons} being tested and cells changing one by one"
+    lines = [
+        f"{few.n_samples} samples are too few for a pilot: {few.measure} {cells} (variance {few.var_cell:.3g} a cell)",
+        f"A difference of {few.detect:g} between two nights is {found}, {tested}.",
+    ]
     if few.if_samples_move is not None:
         lines.append(
             f"Where a change moves all answers to a sample alike, no number of wordings finds less than "
@@ -149,10 +151,12 @@ def _difference(plan: DesignPlan) -> str:
     return f"{least} between two such nights is found in about 9 of 10 cases, {plan.n_comparisons} being tested"
 
 
-def _chance(plan: DesignPlan) -> str:
+def _width(plan: DesignPlan) -> str:
+    expected = f"{number(plan.design.width)} expected"
     if plan.target_width is None:
-        return "of the 95 % interval"
-    return f"at most {plan.target_width:g} with a chance of {plan.chance_of_width:.2f}"
+        return f"{expected}, of the 95 % interval"
+    chance = f"at most {plan.target_width:g} with a chance of {plan.chance_of_width:.2f}"
+    return chance if plan.assurance is not None else f"{expected}, {chance}"
 
 
 def _line(row: dict[str, Any]) -> str:

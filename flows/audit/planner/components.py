@@ -229,7 +229,7 @@ def _groups(  # noqa: PLR0913 - what a group is made from
         own = by_family.filter(~pl.col("wording").is_in([wording for wording, _, _ in breaking]))
         n_families = own["family"].n_unique()
         if n_samples < least.samples or n_wordings < least.wordings or n_families < least.unlike:
-            msg = _too_small(run, audit_id, name, n_samples, n_wordings, n_families)
+            msg = _too_small(run, audit_id, name, Least(n_samples, n_wordings, n_families), least)
             raise DataError(msg)
         try:
             found = _sensitivity(own) if measure == "sensitivity" else _linear(own)
@@ -283,17 +283,17 @@ def _breaking(cells: pl.DataFrame, measure: str) -> list[tuple[str, float, float
     return [(wordings[each.variant], each.rate, each.of_others) for each in found if each.is_breaking]
 
 
-def _too_small(  # noqa: PLR0913 - what the line tells
-    run: SourceRun, audit_id: str, name: dict[str, Any], n_samples: int, n_wordings: int, n_families: int
-) -> str:
+def _too_small(run: SourceRun, audit_id: str, name: dict[str, Any], found: Least, least: Least) -> str:
     """Why a run cannot be planned from, and what gives more."""
     of = f"of task '{name['task_id']}' under model '{name['model_id']}'"
-    table = f"run {run.audit_run_id} has {n_samples} samples x {n_wordings} wordings"
-    if n_samples >= LEAST_SAMPLES and n_wordings >= LEAST_WORDINGS:
+    table = f"run {run.audit_run_id} has {found.samples} samples x {found.wordings} wordings"
+    if found.samples >= least.samples and found.wordings >= least.wordings:
         return (
-            f"{table} {of}, which act as {n_families} unlike ones that do not break, and a plan needs {FEWEST_WORDINGS}: "
+            f"{table} {of}, which act as {found.unlike} unlike ones that do not break, and a plan needs {least.unlike}: "
             f"another rephraser or a list of wordings gives them"
         )
+    if least != OF_A_PLAN:
+        return f"{table} {of}, and what cells vary by needs {least.samples} x {least.wordings}"
     return (
         f"{table} {of}, and a plan needs {LEAST_SAMPLES} x {LEAST_WORDINGS}: `promptaudit run {audit_id} --pilot` asks them, "
         f"where the card's samples.limit and rephrasing allow as many"

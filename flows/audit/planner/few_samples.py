@@ -97,7 +97,7 @@ def few_samples(  # noqa: PLR0913 - what the command takes
     except DataError as error:
         if kind == "sensitivity":
             raise
-        notes = [] if run is None else [f"{error}; cells are taken to vary as much as they can"]
+        notes = [] if run is None else [f"{error.args[0]}; cells are taken to vary as much as they can"]
     n_strategies = sum(1 if registry.task(each).templates else len(audit.strategies) for each in audit.tasks)
     n_groups = n_strategies * len(registry.models_of(audit_id))
     m = (n_tested(warehouse, run) if run is not None and groups else None) or MEASURES_COMPARED * n_groups

@@ -130,6 +130,19 @@ def test_sensitivity_counts_families_too(tmp_path: Path) -> None:
     assert group["bias"] < 0
 
 
+def test_wordings_whose_answers_go_together_count_once_though_their_texts_differ(tmp_path: Path) -> None:
+    own = PlannedAnswers(tmp_path, ("calm",))
+    own.add("r1", {"calm": World(samples=0.1, wordings=0.06, cells=0.25)}, n=200, q=18, n_a_family=3)
+    own.sql("update marts.dim_prompt_variants set wording_family = prompt_variant_id[2:]::bigint")
+    for measure, width in (("micro_f1", 0.2), ("sensitivity", 0.4)):
+        found = planned(tmp_path, "--target-width", width, "--measure", measure)
+        (group,) = found["groups"]
+        assert (group["n_wordings"], group["n_wordings_asked"], group["n_wordings_effective"]) == (6, 18, 6)
+        assert found["notes"][0].startswith(
+            "the 18 wordings of model 'calm', task 't', simple are 6 families by text and answers, and a family counts as one "
+        )
+
+
 def test_fewer_than_five_unlike_wordings_are_refused(tmp_path: Path) -> None:
     PlannedAnswers(tmp_path, ("calm",)).add("r1", {"calm": CALM}, n=60, q=12, n_a_family=3)
     line = plan(tmp_path, "--detect", "0.1", code=2).one_line()
