@@ -244,7 +244,7 @@ def _groups(  # noqa: PLR0913 - what a group is made from
             **{"scoring_method": None, **name, **found},
             n_repetitions=_commonest(own.unique(["sample_id", "wording"])["n_asks"]),
             n_wordings_asked=n_wordings,
-            n_wordings_effective=effective,
+            n_wordings_effective=round(effective, 9),
             breaking=tuple(breaking),
         )
 

@@ -205,8 +205,8 @@ def _notes(
             f"near-copies do not help"
         )
     notes += [
-        f"wording {wording} of {group.name} breaks ({rate:.3f} against {of_others:.3f} of the others) and is planned without; no "
-        f"interval that has such a wording in it is as narrow: `run --prompts` asks without it"
+        f"wording {wording} of {group.name} breaks ({rate:.3f} against {of_others:.3f} of the others) and is planned without, as "
+        f"the scorecard's `_unbroken` figures are; an interval with such a wording in it is wider"
         for group in groups
         for wording, rate, of_others in group.breaking
     ]
