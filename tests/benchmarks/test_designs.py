@@ -104,9 +104,7 @@ def test_reaching_a_width(name: str, shape: tuple[int, int]) -> None:
         assert figures.is_covered >= 0.85
         if assurance is None:
             assert figures.is_reached <= 0.65
-        elif (
-            grid == "full" or name != "one in twelve breaks"
-        ):  # a grid in part has too few cells left without a wording
+        else:
             assert figures.is_reached >= least
 
 
@@ -183,11 +181,14 @@ def test_reaching_a_width_of_sensitivity(shape: tuple[int, int]) -> None:
         for assurance, own in reached.items():
             shapes = full_shapes("sensitivity", (1,), WORDINGS)
             best = least_of(shapes, width_of(pilot, "sensitivity", assurance), width / 2, 3000)
-            assert best is not None
-            found = sensitivity_interval(*labels_table(rng, best.n_samples, best.n_wordings))
-            own.append(found.high - found.low <= width)
+            if best is not None:
+                found = sensitivity_interval(*labels_table(rng, best.n_samples, best.n_wordings))
+                own.append(found.high - found.low <= width)
     plain, sure = float(np.mean(reached[None])), float(np.mean(reached[0.8]))
-    print(f"\nsensitivity, pilot {shape[0]} x {shape[1]}: reached {plain:.2f}, with assurance .8 {sure:.2f}")
+    print(
+        f"\nsensitivity, pilot {shape[0]} x {shape[1]}: reached {plain:.2f}, with assurance .8 {sure:.2f}; of {N_WORLDS} pilots "
+        f"{len(reached[0.8])} could be planned so surely"
+    )
     assert 0.4 <= plain <= 0.75
     assert 0.7 <= sure <= 0.97
 

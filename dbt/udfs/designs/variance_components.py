@@ -51,8 +51,6 @@ class VarianceComponents:
         cells: what sample and wording do not explain of the mean of endless repetitions of a cell, >= 0. Where cells were
             asked once it holds the repetitions' variance too.
         repetitions: variance of single asks of the same cell, >= 0; NaN where no cell was asked twice, and for sensitivity.
-        wording_means: ddof 1 variance of the wordings' means in the table.
-        wording_noise: what was taken from it for the noise of cells; in a full table the residual mean square over N.
         draws: components that the true ones may be, where they were asked for.
     """
 
@@ -63,8 +61,6 @@ class VarianceComponents:
     wordings: float
     cells: float
     repetitions: float
-    wording_means: float
-    wording_noise: float
     draws: ComponentDraws | None = field(default=None, compare=False)
 
     @property
@@ -166,15 +162,6 @@ def sensitivity_components(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _MeanSquares:
-    """ddof 1 variances of samples' and wordings' means and the residual mean square, of a table or of each resample, (B,)."""
-
-    samples: NDArray[np.float64]
-    wordings: NDArray[np.float64]
-    cells: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
     """A table of cell means and its two-way fit."""
 
@@ -183,26 +170,21 @@ class _Table:
     value: NDArray[np.float64]
     fit: TwoWayFit
 
-    @property
-    def sample_noise(self) -> float:
-        """Returns what noise of cells adds to the variance of the samples' means; in a full table MS_e / Q."""
-        return float(self.fit.by_sample.var(ddof=1)) - self.fit.sample_variance
+    def resampled(self, n_draws: int) -> NDArray[np.float64]:
+        """Returns the mean squares of samples, wordings and residuals in resamples of both, shape (3, B).
 
-    def resampled(self, n_draws: int) -> _MeanSquares:
-        """Returns the mean squares of resamples of samples and wordings; equal sizes are drawn alike."""
-        effects, rng = self.fit.effects, generator(0, _PURPOSE)
-        samples, wordings = (weights(rng, len(own), n_draws) for own in (self.fit.by_sample, effects))
+        Tables of equal sizes are drawn alike.
+        """
+        by_sample, effects, rng = self.fit.by_sample, self.fit.effects, generator(0, _PURPOSE)
+        samples, wordings = (weights(rng, len(own), n_draws) for own in (by_sample, effects))
         cells = self.sample, self.wording
-        squares, is_there = np.zeros((2, len(samples), len(wordings)))
-        squares[cells] = np.square(self.value - self.fit.by_sample[self.sample] - effects[self.wording])
+        squares, is_there = np.zeros((2, len(by_sample), len(effects)))
+        squares[cells] = np.square(self.value - by_sample[self.sample] - effects[self.wording])
         is_there[cells] = 1
         of_cells, n_cells = ((wordings * (each.T @ samples)).sum(axis=0) for each in (squares, is_there))
-        return _MeanSquares(
-            samples=_variances(self.fit.by_sample, samples),
-            wordings=_variances(effects, wordings),
-            # residuals have fewer degrees of freedom than there are cells
-            cells=of_cells / np.maximum(n_cells, 1) * self.fit.n_cells / self.fit.degrees_of_freedom,
-        )
+        # residuals have fewer degrees of freedom than there are cells
+        of_cells *= self.fit.n_cells / self.fit.degrees_of_freedom / np.maximum(n_cells, 1)
+        return np.stack([_variances(by_sample, samples), _variances(effects, wordings), of_cells])
 
 
 def _variances(figures: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -232,43 +214,36 @@ def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArr
 def _components(tables: Sequence[_Table], repetitions: float, taken: float, n_draws: int) -> VarianceComponents:
     """The means over tables, `taken` of the residual mean square being that of repetitions."""
     fits = [each.fit for each in tables]
-    samples, of_samples = (
-        _mean([each.fit.sample_variance for each in tables]),
-        _mean([each.sample_noise for each in tables]),
-    )
-    wordings, of_wordings = _mean([each.effect_variance for each in fits]), _mean([each.effect_noise for each in fits])
-    residual = _mean([each.mean_square for each in fits])
+    by_samples, by_wordings, by_cells = np.mean(
+        [[each.by_sample.var(ddof=1), each.effects.var(ddof=1), each.mean_square] for each in fits], axis=0
+    ).tolist()
+    of_samples = by_samples - float(np.mean([each.sample_variance for each in fits]))
+    of_wordings = float(np.mean([each.effect_noise for each in fits]))
     found = VarianceComponents(
         n_samples=max(len(each.by_sample) for each in fits),
         n_wordings=max(len(each.effects) for each in fits),
-        mean=_mean([each.mean for each in fits]),
-        samples=max(0.0, samples),
-        wordings=max(0.0, wordings),
-        cells=max(0.0, residual - taken),
+        mean=float(np.mean([each.mean for each in fits])),
+        samples=max(0.0, by_samples - of_samples),
+        wordings=max(0.0, by_wordings - of_wordings),
+        cells=max(0.0, by_cells - taken),
         repetitions=repetitions,
-        wording_means=wordings + of_wordings,
-        wording_noise=of_wordings,
     )
     if not n_draws:
         return found
-    resampled = [each.resampled(n_draws) for each in tables]
-    of_cells = _times(residual, [each.cells for each in resampled])
-    by_samples = (samples + of_samples) * _times(samples + of_samples, [each.samples for each in resampled])
-    by_wordings = (wordings + of_wordings) * _times(wordings + of_wordings, [each.wordings for each in resampled])
+    resampled = np.mean([each.resampled(n_draws) for each in tables], axis=0)[:, :, None]
+    pairs = zip((by_samples, by_wordings, by_cells), resampled, strict=True)
+    times_samples, times_wordings, times_cells = (_times(own, drawn) for own, drawn in pairs)
     draws = ComponentDraws(
-        samples=np.maximum(0, by_samples - of_samples * of_cells),
-        wordings=np.maximum(0, by_wordings - of_wordings * of_cells),
-        cells=found.cells * of_cells,
-        repetitions=repetitions * of_cells,
+        samples=np.maximum(0, by_samples * times_samples - of_samples * times_cells),
+        wordings=np.maximum(0, by_wordings * times_wordings - of_wordings * times_cells),
+        cells=found.cells * times_cells,
+        repetitions=repetitions * times_cells,
     )
     return replace(found, draws=draws)
 
 
-def _mean(figures: Sequence[float]) -> float:
-    return float(np.mean(figures))
-
-
-def _times(found: float, resampled: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _times(found: float, resampled: NDArray[np.float64]) -> NDArray[np.float64]:
     """How many times the table's mean square the true one may be: as many as it is of that of a resample. Shape (B, 1)."""
-    of_resamples = np.mean(resampled, axis=0)[:, None]
-    return np.asarray(found / np.maximum(of_resamples, found / MOST_TIMES) if found > 0 else np.ones_like(of_resamples))
+    if found <= 0:
+        return np.ones_like(resampled)
+    return np.asarray(found / np.maximum(resampled, found / MOST_TIMES), np.float64)

@@ -142,6 +142,10 @@ def assured_half_widths(
     Returns:
         Shape (n,), >= 0.
 
+    Planned from 60 x 8 with .8 a width of micro-F1 or invalid rate was reached in .79 to .94 of worlds with nine in ten samples
+    unanimous, rare invalid answers or skewed samples, in .83 to .92 of ordinary ones, and in .70 to .79 where a wording harms by
+    the square of its shift; with chi-square for the samples and wordings of the pilot in .55 to .62 of the first two.
+
     Source:
         Owen 2007, the pigeonhole bootstrap; Wilson and Hilferty 1931.
     """

@@ -106,9 +106,9 @@ def _plan(  # noqa: PLR0913 - what a plan is made of
     assurance: float | None = None,
 ) -> DesignPlan:
     figure, limit = (material.half_widths, (width or 0) / 2) if detect is None else (material.differences, detect)
-    n_samples = np.array([design.n_samples], np.float64)
-    figures = [float(figure(each.components, n_samples, design)[0]) for each in material.groups]
-    if not any(each.components.samples + each.components.wording_noise for each in material.groups):
+    n_samples, found = np.array([design.n_samples], np.float64), [each.components for each in material.groups]
+    figures = [float(figure(each, n_samples, design)[0]) for each in found]
+    if not any(each.samples + each.wordings + each.of_a_cell(1) for each in found):
         msg = f"{measure} does not vary in run {material.run.audit_run_id}: its answers are alike, and there is nothing to plan"
         raise DataError(msg)
     own = material.cost(design)

@@ -29,7 +29,6 @@ from udfs.two_way import two_way_interval
 def components(samples: float, wordings: float, cells: float, repetitions: float) -> VarianceComponents:
     return VarianceComponents(
         n_samples=60, n_wordings=8, mean=0.5, samples=samples, wordings=wordings, cells=cells, repetitions=repetitions,
-        wording_means=wordings, wording_noise=0.0,
     )  # fmt: skip
 
 

@@ -29,8 +29,6 @@ def of_table(table: np.ndarray) -> VarianceComponents:
 def test_by_hand() -> None:
     found = of_table(TABLE)
     # wordings' means 3/4, 3/4, 1/4: their variance is 1/12; samples' means 2/3, 1/3, 1, 1/3: 11/108; residual mean square 2/9
-    assert found.wording_means == pytest.approx(1 / 12)
-    assert found.wording_noise == pytest.approx(2 / 9 / 4)
     assert found.wordings == pytest.approx(1 / 12 - 2 / 9 / 4)
     assert found.samples == pytest.approx(11 / 108 - 2 / 9 / 3)
     assert (found.mean, found.cells) == (pytest.approx(7 / 12), pytest.approx(2 / 9))
@@ -42,7 +40,7 @@ def test_repetitions_are_taken_from_the_residual() -> None:
     asks = np.stack([TABLE, TABLE, 0 * TABLE, 0 * TABLE], axis=2)
     found = components_of(asks)
     assert found.repetitions == pytest.approx(7 / 12 / 3)
-    assert found.wording_noise == pytest.approx(2 / 9 / 4 / 4)
+    assert found.wordings == pytest.approx((1 / 12 - 2 / 9 / 4) / 4)
     assert found.cells == pytest.approx(2 / 9 / 4 - 7 / 12 / 3 / 4)
     assert found.of_a_cell(1) == pytest.approx(found.cells + 7 / 12 / 3)
     assert found.of_a_cell(2) == pytest.approx(found.cells + 7 / 12 / 6)
@@ -57,7 +55,8 @@ def test_an_original_that_is_asked_oftener_counts_with_its_own_number() -> None:
     # 1/4 * 10/9 of the first cell, 1/4 * 2/1 of two others, of six
     repetitions = (0.25 * 10 / 9 + 0.25 * 2 + 0.25 * 2) / 6
     assert found.repetitions == pytest.approx(repetitions)
-    assert found.cells == pytest.approx(max(0, 3 * found.wording_noise - repetitions * (3 / 10 + 3 / 2) / 6))
+    # residuals -1/12, 1/6, -1/12 of the first wording, and as much less of the second: a mean square of 1/24 on 2 of freedom
+    assert found.cells == pytest.approx(max(0, 1 / 24 - repetitions * (3 / 10 + 3 / 2) / 6))
 
 
 def test_known_components_are_found_on_average() -> None:
@@ -106,7 +105,7 @@ def test_sensitivity_by_pseudo_values_written_out() -> None:
     sample, wording = np.nonzero(np.ones((n, q)))
     found = sensitivity_components(sample, wording, labels[sample, wording], np.ones(n * q), n_classes)
     assert found.cells == pytest.approx(residual)
-    assert found.wording_means == pytest.approx(pseudo.mean(axis=0).var(ddof=1))
+    assert found.wordings == pytest.approx(max(0, pseudo.mean(axis=0).var(ddof=1) - residual / n))
     assert found.samples == pytest.approx(max(0, pseudo.mean(axis=1).var(ddof=1) - residual / q))
     assert found.mean == pytest.approx(np.mean([corrected(row, n_classes) for row in labels]))
     assert found.mean == pytest.approx(

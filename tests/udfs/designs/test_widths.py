@@ -25,7 +25,6 @@ from udfs.two_way import two_way_interval
 
 COMPONENTS = VarianceComponents(
     n_samples=60, n_wordings=8, mean=0.6, samples=0.04, wordings=0.0036, cells=0.01, repetitions=0.18,
-    wording_means=0.0036 + 0.1 / 60, wording_noise=0.1 / 60,
 )  # fmt: skip
 
 
