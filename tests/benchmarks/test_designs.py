@@ -189,8 +189,8 @@ def test_reaching_a_width_of_sensitivity(shape: tuple[int, int]) -> None:
         f"\nsensitivity, pilot {shape[0]} x {shape[1]}: reached {plain:.2f}, with assurance .8 {sure:.2f}; of {N_WORLDS} pilots "
         f"{len(reached[0.8])} could be planned so surely"
     )
-    assert 0.4 <= plain <= 0.75
-    assert 0.7 <= sure <= 0.97
+    assert 0.4 <= plain <= 0.9
+    assert sure >= 0.75
 
 
 def labels_table(
