@@ -70,8 +70,8 @@ class AnswerGroup:
         n_repetitions: the number of asks that most of its cells have.
         n_wordings_asked: how many wordings it was asked under; the components count families by text and answers once.
         n_wordings_effective: how many unlike wordings these tell as much as.
-        breaking: the wordings that break, which the components are without: prompt variant (sensitivity with swept temperatures:
-            instruction), working rate, and that of the others.
+        breaking: the wordings that break, which the components are without: prompt variant, working rate, and that of the
+            others.
         components: of the measure, with draws.
         bias_of_one_wording: the plain sensitivity of n wordings lies this divided by n below that of endless wordings; at
             most 0, and 0 of other measures.
@@ -227,6 +227,7 @@ def _groups(  # noqa: PLR0913 - what a group is made from
         by_family, effective = _in_families(answered, labels.get(key[: len(GROUP)]))
         breaking = _breaking(by_family, measure)
         own = by_family.filter(~pl.col("wording").is_in([wording for wording, _, _ in breaking]))
+        names_of = dict(by_family.group_by("wording").agg(pl.col("prompt_variant_id").min()).iter_rows())
         n_families = own["family"].n_unique()
         if n_samples < least.samples or n_wordings < least.wordings or n_families < least.unlike:
             msg = _too_small(run, audit_id, name, Least(n_samples, n_wordings, n_families), least)
@@ -245,7 +246,7 @@ def _groups(  # noqa: PLR0913 - what a group is made from
             n_repetitions=_commonest(own.unique(["sample_id", "wording"])["n_asks"]),
             n_wordings_asked=n_wordings,
             n_wordings_effective=round(effective, 9),
-            breaking=tuple(breaking),
+            breaking=tuple((names_of[wording], rate, of_others) for wording, rate, of_others in breaking),
         )
 
 

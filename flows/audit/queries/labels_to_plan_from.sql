@@ -51,7 +51,8 @@ wordings as (
         label,
         n_classes,
         sum(share) as share,
-        min(n_asks)::bigint as n_asks
+        min(n_asks)::bigint as n_asks,
+        min(prompt_variant_id) as prompt_variant_id
     from shares
     group by all
 )

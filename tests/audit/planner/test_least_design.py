@@ -309,6 +309,22 @@ def test_what_the_format_gate_would_keep_out_of_a_pilot_is_kept_out(tmp_path: Pa
         assert found["notes"][0].startswith("wording v3 of model 'calm', task 't', simple breaks (0.000 against 0.")
 
 
+def test_a_breaking_wording_of_swept_temperatures_is_named_by_its_variant(tmp_path: Path) -> None:
+    own = PlannedAnswers(tmp_path, ("calm",))
+    own.add("r1", {"calm": CALM}, n=60, q=10)
+    own.sql(
+        "update marts.fct_predictions set answer_status = 'unparsed', label = null, is_correct = false "
+        "where prompt_variant_id in ('v3', 'v4');"
+        # one instruction under two temperatures
+        "update marts.dim_prompt_variants set paraphrase_temperature = prompt_variant_id[2:]::integer % 2, "
+        "instruction = if(prompt_variant_id in ('v3', 'v4'), 'a wording\nof two lines', instruction)"
+    )
+    found = planned(tmp_path, "--target-width", 0.5, "--measure", "sensitivity")
+    (group,) = found["groups"]
+    assert (group["n_wordings"], group["n_wordings_asked"], group["wordings_breaking"]) == (8, 9, ["v3"])
+    assert found["notes"][0].startswith("wording v3 of model 'calm'")
+
+
 def test_the_newer_of_run_and_pilot_is_planned_from(tmp_path: Path) -> None:
     own = PlannedAnswers(tmp_path, ("calm",))
     own.add("p1", {"calm": CALM}, n=60, q=9, state="running")
