@@ -35,7 +35,8 @@ def pilot_design(design: Design) -> Design:
         if len(chosen.samples) < LEAST_SAMPLES:
             msg = (
                 f"--pilot: audit '{design.audit_id}' asks {len(chosen.samples)} samples of task '{task_id}', and a pilot "
-                f"{LEAST_SAMPLES} of them; raise samples.limit of the card, or give the task more data"
+                f"{LEAST_SAMPLES} of them; raise samples.limit of the card, or give the task more data; `promptaudit plan "
+                f"{design.audit_id} --detect` says what few samples tell"
             )
             raise UsageError(msg)
         own = design.audit.samples.of(task_id).model_copy(update={"limit": LEAST_SAMPLES})

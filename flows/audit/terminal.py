@@ -9,6 +9,7 @@ from flows.display.figures import number
 
 if TYPE_CHECKING:
     from flows.audit.planner.design_plan import DesignCost, DesignPlan
+    from flows.audit.planner.few_samples import FewSamples
     from flows.audit.run_audit import RunResult
     from flows.audit.unstable_prompts import UnstablePrompts
 
@@ -58,7 +59,7 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
         f"design     {_shape(design)}",
         *_lines_of_incomplete(plan),
         f"cost       {_cost(design)}",
-        f"width      {number(design.width)} expected, {_chance(plan)}",
+        f"width      {_width(plan)}",
         f"difference {_difference(plan)}",
         f"decided by {plan.decided_by}",
     ]
@@ -77,6 +78,36 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
             for each in plan.curve
         ]
     return [*lines, *plan.notes]
+
+
+def lines_of_few_samples(few: FewSamples) -> list[str]:
+    """Returns what two nights of few samples tell apart, on what assumption, and a table by wordings."""
+    if few.audit_run_id is None:
+        cells = "with answers that vary as much as they can"
+    else:
+        cells = f"with answers that vary as in run {few.audit_run_id}, assurance 0.8"
+    enough = next((each for each in few.differences if each.detectable_difference <= few.detect), None)
+    found = (
+        f"not found under {few.differences[-1].n_wordings} wordings or fewer"
+        if enough is None
+        else f"found in about 9 of 10 cases from {enough.n_wordings} unlike wordings on"
+    )
+    tested = f"{few.n_comparisons} being tested and cells changing one by one"
+    lines = [
+        f"{few.n_samples} samples are too few for a pilot: {few.measure} {cells} (variance {few.var_cell:.3g} a cell)",
+        f"A difference of {few.detect:g} between two nights is {found}, {tested}.",
+    ]
+    if few.if_samples_move is not None:
+        lines.append(
+            f"Where a change moves all answers to a sample alike, no number of wordings finds less than "
+            f"{number(few.if_samples_move)}."
+        )
+    lines.append(f"{'wordings':>8}{'samples':>10}{'requests':>14}{'difference':>12}")
+    lines += [
+        f"{each.n_wordings:>8}{each.n_samples:>10,}{each.n_requests:>14,}{number(each.detectable_difference):>12}"
+        for each in few.differences
+    ]
+    return [*lines, *few.notes]
 
 
 def _shape(design: DesignCost) -> str:
@@ -120,10 +151,12 @@ def _difference(plan: DesignPlan) -> str:
     return f"{least} between two such nights is found in about 9 of 10 cases, {plan.n_comparisons} being tested"
 
 
-def _chance(plan: DesignPlan) -> str:
+def _width(plan: DesignPlan) -> str:
+    expected = f"{number(plan.design.width)} expected"
     if plan.target_width is None:
-        return "of the 95 % interval"
-    return f"at most {plan.target_width:g} with a chance of {plan.chance_of_width:.2f}"
+        return f"{expected}, of the 95 % interval"
+    chance = f"at most {plan.target_width:g} with a chance of {plan.chance_of_width:.2f}"
+    return chance if plan.assurance is not None else f"{expected}, {chance}"
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -194,7 +194,8 @@ def plan(
     detect: Annotated[
         float | None,
         typer.Option(
-            help="Find the least design two nights of which tell a difference this large in --measure apart.",
+            help="Find the least design two nights of which tell a difference this large in --measure apart; of data too small "
+            "for a pilot, what they tell apart.",
         ),
     ] = None,
     measure: Annotated[
@@ -258,8 +259,9 @@ def _plan_design(
     assurance: float | None,
     from_run: str | None,
 ) -> None:
+    from flows.audit.planner.few_samples import few_samples
     from flows.audit.planner.least_design import plan_difference, plan_width
-    from flows.audit.terminal import lines_of_plan
+    from flows.audit.terminal import lines_of_few_samples, lines_of_plan
 
     if target_width is not None and detect is not None:
         msg = "give one of --target-width and --detect"
@@ -273,6 +275,10 @@ def _plan_design(
         raise UsageError(msg)
     settings, registry = state.load()
     if detect is not None:
+        few = few_samples(settings, registry, audit, measure or "micro_f1", detect, from_run=from_run)
+        if few is not None:
+            show(few, "\n".join(lines_of_few_samples(few)))
+            return
         plan = plan_difference(settings, registry, audit, measure or "micro_f1", detect, from_run=from_run)
     elif target_width is not None and measure is not None:
         plan = plan_width(settings, registry, audit, measure, target_width, assurance=assurance, from_run=from_run)

@@ -36,13 +36,15 @@ N_ROWS = 400
 class PlannedAnswers:
     """A folder with the cards of an audit `a` of task `t`, and the published copy of its runs."""
 
-    def __init__(self, folder: Path, models: tuple[str, ...] = ("calm", "wild"), audit: str = "") -> None:
+    def __init__(
+        self, folder: Path, models: tuple[str, ...] = ("calm", "wild"), audit: str = "", n_rows: int = N_ROWS
+    ) -> None:
         self.folder = folder
         (folder / "warehouse/published").mkdir(parents=True)
         self._file = folder / "warehouse/published/audit.duckdb"
         with duckdb.connect(str(self._file)) as con:
             con.execute(MARTS)
-        rows = "".join(f"s{n},text {n},a\n" for n in range(N_ROWS))
+        rows = "".join(f"s{n},text {n},a\n" for n in range(n_rows))
         for name, text in {
             "models/m.yml": "".join(
                 f"{model}:\n  engine: openai_api\n  model: {model}\n  base_url: http://127.0.0.1:1/v1\n"

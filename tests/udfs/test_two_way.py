@@ -11,6 +11,7 @@ from tests.udfs.designs.worlds import World, dealt
 from tests.udfs.rate_worlds import RATE_WORLDS, bounded_rate
 from udfs.designs.variance_components import linear_components
 from udfs.two_way import two_way_interval, two_way_variance
+from udfs.two_way_fit import two_way_fit
 
 # questions x templates; accuracies .75, .75 and .25
 QUESTIONS = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], float)
@@ -125,7 +126,8 @@ def test_interval_of_an_incomplete_grid_is_that_of_the_planned_variance() -> Non
     found = linear_components(sample, wording, value, np.full(n * q, np.nan), np.ones(n * q, np.int64))
     of_cells = found.cells / (n * q)
     variance = found.samples / n + found.wordings / n_wordings + of_cells
-    by_samples, by_wordings = found.samples / n + of_cells, found.wording_means / n_wordings
+    effects = two_way_fit(sample, wording, value).effects
+    by_samples, by_wordings = found.samples / n + of_cells, effects.var(ddof=1) / n_wordings
     free = variance**2 / (by_samples**2 / (n - 1) + by_wordings**2 / (n_wordings - 1))
     got = two_way_interval(sample, wording, value, is_incomplete=True)
     half = t.ppf(0.975, free) * np.sqrt(variance) / (found.mean * (1 - found.mean))

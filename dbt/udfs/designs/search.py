@@ -28,8 +28,7 @@ INCOMPLETE_WORDINGS = (8, 10, 12, 15, 20, 25, 30, 40, 50, MOST_WORDINGS)
 WORDINGS_PER_SAMPLE = (3, 4, 5, 6, 8, 10, 12)
 REPETITIONS = (1, 2)
 MOST_SAMPLES = 1_000_000
-_N_STEPS = 40
-_NARROWER = (1.0, 0.97, 0.94, 0.91, 0.88, 0.85, 0.82, 0.79)
+_N_STEPS = 16
 
 
 def least_design(
@@ -81,28 +80,12 @@ def least_of(
     return best
 
 
-def least_incomplete(
-    criterion: Criterion,
-    limit: float,
-    most_samples: int = MOST_SAMPLES,
-    *,
-    is_sure: Callable[[Design], bool] = lambda _: True,
-) -> Design | None:
+def least_incomplete(criterion: Criterion, limit: float, most_samples: int = MOST_SAMPLES) -> Design | None:
     """Returns the incomplete grid of fewest requests whose figure is at most `limit`; None where none gets there.
 
-    Args:
-        criterion: the figure of designs.
-        limit: the most that the figure may be.
-        most_samples: the largest number of samples that may be proposed, at least 2.
-        is_sure: whether a design is likely enough to get there. The width that a run of an incomplete grid finds scatters more
-            than that of a full one, so that narrower ones are tried until one is; not below .79 of the limit.
+    The arguments are those of `least_design`.
     """
-    shapes = incomplete_shapes()
-    for times in _NARROWER:
-        found = least_of(shapes, criterion, limit * times, most_samples)
-        if found is None or is_sure(found):
-            return found
-    return None
+    return least_of(incomplete_shapes(), criterion, limit, most_samples)
 
 
 def smallest_figure(

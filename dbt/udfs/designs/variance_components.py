@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri
 
 from udfs.codes import dense_codes
 from udfs.designs.families import one_wording_a_family
 from udfs.measures.sensitivity import pseudo_values
-from udfs.two_way_fit import two_way_fit
+from udfs.resampling import generator, weights
+from udfs.two_way_fit import TwoWayFit, two_way_fit
+
+N_DRAWS = 400
+"""Draws of components that a plan is made from."""
+
+MOST_TIMES = 4.0
+"""A draw takes no mean square for more than this many times the table's. Where one sample is all that varies, a third of the
+resamples lack it; of a Poisson number whose one event was seen, 4 is the bound at .9."""
+
+_PURPOSE = 31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentDraws:
+    """Components of the variance that a table may have come from, each of shape (B, 1), as of `VarianceComponents`."""
+
+    samples: NDArray[np.float64]
+    wordings: NDArray[np.float64]
+    cells: NDArray[np.float64]
+    repetitions: NDArray[np.float64]
+
+    def of_a_cell(self, n_repetitions: int) -> NDArray[np.float64]:
+        """Returns `VarianceComponents.of_a_cell` of each draw, shape (B, 1)."""
+        return self.cells + np.nan_to_num(self.repetitions) / n_repetitions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +51,7 @@ class VarianceComponents:
         cells: what sample and wording do not explain of the mean of endless repetitions of a cell, >= 0. Where cells were
             asked once it holds the repetitions' variance too.
         repetitions: variance of single asks of the same cell, >= 0; NaN where no cell was asked twice, and for sensitivity.
-        wording_means: ddof 1 variance of the wordings' means in the table.
-        wording_noise: what was taken from it for the noise of cells; in a full table the residual mean square over N.
+        draws: components that the true ones may be, where they were asked for.
     """
 
     n_samples: int
@@ -39,8 +61,7 @@ class VarianceComponents:
     wordings: float
     cells: float
     repetitions: float
-    wording_means: float
-    wording_noise: float
+    draws: ComponentDraws | None = field(default=None, compare=False)
 
     @property
     def has_repetitions(self) -> bool:
@@ -62,6 +83,8 @@ def linear_components(
     within: NDArray[np.float64],
     n_asks: NDArray[np.int64],
     family: NDArray[np.int64] | None = None,
+    *,
+    n_draws: int = 0,
 ) -> VarianceComponents:
     """Returns the components of a measure that is the mean of single answers, such as right (1) or not (0).
 
@@ -78,6 +101,7 @@ def linear_components(
         within: shape (n,), ddof 1 variance of the asks that the value is the mean of; NaN of a single ask.
         n_asks: shape (n,), >= 1, how many they are.
         family: shape (n,), code of the wording's family; at least two distinct. None: each wording is one of its own.
+        n_draws: B, of components that the true ones may be; seeded, 0 for none.
 
     Raises:
         ValueError: fewer than two samples, or two wordings that are no family, or so few cells that wordings cannot be told from
@@ -92,7 +116,7 @@ def linear_components(
     tables = [
         _two_way(sample[kept], wording[kept], value[kept]) for kept in one_wording_a_family(wording, family)
     ]  # fmt: skip
-    return _components(tables, repetitions, taken)
+    return _components(tables, repetitions, taken, n_draws)
 
 
 def sensitivity_components(
@@ -102,6 +126,8 @@ def sensitivity_components(
     p: NDArray[np.float64],
     n_classes: int,
     family: NDArray[np.int64] | None = None,
+    *,
+    n_draws: int = 0,
 ) -> VarianceComponents:
     """Returns the components of sensitivity, from the jackknife's pseudo-values Q T_i - (Q - 1) T_i^(-v).
 
@@ -116,6 +142,7 @@ def sensitivity_components(
         p: shape (n,), share of the wording's answers with the label, above 0.
         n_classes: C, at least 2.
         family: shape (n,), code of the wording's family; at least three distinct. None: each wording is one of its own.
+        n_draws: B, of components that the true ones may be; seeded, 0 for none.
 
     Raises:
         ValueError: fewer than two samples, three wordings that are no family, or two classes; or so few cells that wordings
@@ -131,48 +158,40 @@ def sensitivity_components(
         found = pseudo_values(samples, wordings, labels, p[kept], n_classes)
         tables.append(_two_way(found.sample, found.variant, found.value))
         means.append(float(np.nanmean(found.by_sample)))
-    return replace(_components(tables, np.nan, 0.0), mean=float(np.mean(means)))
-
-
-def with_assurance(components: VarianceComponents, assurance: float) -> VarianceComponents:
-    """Returns components that the true ones stay below with probability `assurance`, one at a time.
-
-    The variance of samples is multiplied by (N - 1) / chi2_{1 - assurance, N - 1}, that of the wordings' means by
-    (Q - 1) / chi2_{1 - assurance, Q - 1} before the residual is taken from it; chi2_{p, n} is the p quantile of chi-square
-    with n degrees of freedom.
-
-    Args:
-        components: of a table of N samples and Q wordings.
-        assurance: in (0, 1); .8 is usual.
-    """
-    of_samples = (components.n_samples - 1) / chi_square_quantile(1 - assurance, components.n_samples - 1)
-    of_wordings = (components.n_wordings - 1) / chi_square_quantile(1 - assurance, components.n_wordings - 1)
-    raised = components.wording_means * of_wordings
-    return replace(
-        components,
-        samples=components.samples * of_samples,
-        wordings=max(0.0, raised - components.wording_noise),
-        wording_means=raised,
-    )
-
-
-def chi_square_quantile(probability: float, degrees_of_freedom: int) -> float:
-    """Returns the quantile of chi-square; `probability` in (0, 1) is the chance of a smaller value."""
-    return float(chdtri(degrees_of_freedom, 1 - probability))
+    return replace(_components(tables, np.nan, 0.0, n_draws), mean=float(np.mean(means)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
-    """What a two-way fit says of one table of cell means; variances may be below 0."""
+    """A table of cell means and its two-way fit."""
 
-    n_samples: int
-    n_wordings: int
-    mean: float
-    samples: float
-    wordings: float
-    wording_means: float
-    wording_noise: float
-    residual: float
+    sample: NDArray[np.int64]
+    wording: NDArray[np.int64]
+    value: NDArray[np.float64]
+    fit: TwoWayFit
+
+    def resampled(self, n_draws: int) -> NDArray[np.float64]:
+        """Returns the mean squares of samples, wordings and residuals in resamples of both, shape (3, B).
+
+        Tables of equal sizes are drawn alike.
+        """
+        by_sample, effects, rng = self.fit.by_sample, self.fit.effects, generator(0, _PURPOSE)
+        samples, wordings = (weights(rng, len(own), n_draws) for own in (by_sample, effects))
+        cells = self.sample, self.wording
+        squares, is_there = np.zeros((2, len(by_sample), len(effects)))
+        squares[cells] = np.square(self.value - by_sample[self.sample] - effects[self.wording])
+        is_there[cells] = 1
+        of_cells, n_cells = ((wordings * (each.T @ samples)).sum(axis=0) for each in (squares, is_there))
+        # residuals have fewer degrees of freedom than there are cells
+        of_cells *= self.fit.n_cells / self.fit.degrees_of_freedom / np.maximum(n_cells, 1)
+        return np.stack([_variances(by_sample, samples), _variances(effects, wordings), of_cells])
+
+
+def _variances(figures: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The ddof 1 variance of figures, shape (n,), in each resample of them; weights of shape (n, B)."""
+    n = len(figures)
+    about = figures - figures.mean()
+    return np.asarray((about**2 @ weight - (about @ weight) ** 2 / n) / (n - 1), np.float64)
 
 
 def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArray[np.float64]) -> _Table:
@@ -189,32 +208,42 @@ def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArr
             f"wordings cannot be told from samples in {len(value)} cells of {n_samples} samples x {n_wordings} wordings"
         )
         raise ValueError(msg)
-    return _Table(
-        n_samples=n_samples,
-        n_wordings=n_wordings,
-        mean=fit.mean,
-        samples=fit.sample_variance,
-        wordings=fit.effect_variance,
-        wording_means=fit.effect_variance + fit.effect_noise,
-        wording_noise=fit.effect_noise,
-        residual=fit.mean_square,
-    )
+    return _Table(sample=sample, wording=wording, value=value, fit=fit)
 
 
-def _components(tables: Sequence[_Table], repetitions: float, taken: float) -> VarianceComponents:
+def _components(tables: Sequence[_Table], repetitions: float, taken: float, n_draws: int) -> VarianceComponents:
     """The means over tables, `taken` of the residual mean square being that of repetitions."""
-
-    def mean(name: str) -> float:
-        return float(np.mean([getattr(each, name) for each in tables]))
-
-    return VarianceComponents(
-        n_samples=max(each.n_samples for each in tables),
-        n_wordings=max(each.n_wordings for each in tables),
-        mean=mean("mean"),
-        samples=max(0.0, mean("samples")),
-        wordings=max(0.0, mean("wordings")),
-        cells=max(0.0, mean("residual") - taken),
+    fits = [each.fit for each in tables]
+    by_samples, by_wordings, by_cells = np.mean(
+        [[each.by_sample.var(ddof=1), each.effects.var(ddof=1), each.mean_square] for each in fits], axis=0
+    ).tolist()
+    of_samples = by_samples - float(np.mean([each.sample_variance for each in fits]))
+    of_wordings = float(np.mean([each.effect_noise for each in fits]))
+    found = VarianceComponents(
+        n_samples=max(len(each.by_sample) for each in fits),
+        n_wordings=max(len(each.effects) for each in fits),
+        mean=float(np.mean([each.mean for each in fits])),
+        samples=max(0.0, by_samples - of_samples),
+        wordings=max(0.0, by_wordings - of_wordings),
+        cells=max(0.0, by_cells - taken),
         repetitions=repetitions,
-        wording_means=mean("wording_means"),
-        wording_noise=mean("wording_noise"),
     )
+    if not n_draws:
+        return found
+    resampled = np.mean([each.resampled(n_draws) for each in tables], axis=0)[:, :, None]
+    pairs = zip((by_samples, by_wordings, by_cells), resampled, strict=True)
+    times_samples, times_wordings, times_cells = (_times(own, drawn) for own, drawn in pairs)
+    draws = ComponentDraws(
+        samples=np.maximum(0, by_samples * times_samples - of_samples * times_cells),
+        wordings=np.maximum(0, by_wordings * times_wordings - of_wordings * times_cells),
+        cells=found.cells * times_cells,
+        repetitions=repetitions * times_cells,
+    )
+    return replace(found, draws=draws)
+
+
+def _times(found: float, resampled: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How many times the table's mean square the true one may be: as many as it is of that of a resample. Shape (B, 1)."""
+    if found <= 0:
+        return np.ones_like(resampled)
+    return np.asarray(found / np.maximum(resampled, found / MOST_TIMES), np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from udfs.comparison.detectable import detectable_differences as found_in_comparisons
-from udfs.designs.variance_components import VarianceComponents
+from udfs.designs.variance_components import ComponentDraws, VarianceComponents
 from udfs.measures.sensitivity import MANY
 from udfs.resampling import TAIL, generator
 
@@ -20,8 +21,9 @@ Kind = Literal["linear", "sensitivity"]
 MEASURES_COMPARED = 8
 """Differences that two nights are tested for in each group of answers, where no night has been compared yet."""
 
-N_DRAWS = 4000
-_PURPOSE = 31
+_PURPOSE = 32
+_NODES = np.linspace(0, 1, 4097)
+"""Inverse degrees of freedom at which t is known; between them it is interpolated, to 1e-7 from 4 degrees of freedom up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +65,7 @@ class Design:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:
-    """The terms of V, each of shape (n,): of samples, of wordings, of cells; and what gaps add to the part of wordings."""
+    """The terms of V, of samples, wordings and cells, and what gaps add to that of wordings; of shape (n,), of draws (B, n)."""
 
     samples: NDArray[np.float64]
     wordings: NDArray[np.float64]
@@ -120,47 +122,84 @@ def least_half_width(components: VarianceComponents, n_wordings: int) -> float:
     return float(stdtrit(n_wordings - 1, 1 - TAIL)) * float(np.sqrt(components.wordings / n_wordings))
 
 
-def chance_of_width(
-    components: VarianceComponents,
-    design: Design,
-    width: float,
-    kind: Kind,
-    seed: int = 0,
-) -> float:
-    """Returns the chance that the interval of a run of a design is no wider than `width`.
+def assured_half_widths(
+    components: VarianceComponents, n_samples: NDArray[np.float64], design: Design, kind: Kind, assurance: float
+) -> NDArray[np.float64]:
+    """Returns what the half-width of a run stays below with a probability of `assurance`, at each number of samples.
 
-    The true components are not those of the table: each draw divides its mean squares by chi-square over its degrees of
-    freedom (of N - 1 for samples, Q - 1 for wordings). The run's own estimates scatter around these: its mean squares are
-    multiplied by chi-square over the design's degrees of freedom. 4,000 draws of both.
+    The true components are not those of the table, and are drawn: each mean square of the two-way fit (of samples' means, of
+    wordings' means, of residuals) is the table's times what it is of that of a resample, in which samples and wordings are drawn
+    anew. The run's own estimates scatter around the true ones: its mean squares are multiplied by chi-square over the design's
+    degrees of freedom (Wilson and Hilferty).
 
     Args:
-        components: of a table, without assurance.
-        design: of the run.
-        width: of the whole interval, > 0.
+        components: of a table, with draws.
+        n_samples: shape (n,), numbers of samples.
+        design: of the run; its own number of samples is not looked at.
         kind: of the measure.
-        seed: of the draws.
+        assurance: in (0, 1); .8 is usual.
 
     Returns:
-        In [0, 1], with a standard error of at most .008.
+        Shape (n,), >= 0.
+
+    Planned from 60 x 8 with .8 a width of micro-F1 or invalid rate was reached in .79 to .94 of worlds with nine in ten samples
+    unanimous, rare invalid answers or skewed samples, in .83 to .92 of ordinary ones, and in .70 to .79 where a wording harms by
+    the square of its shift; with chi-square for the samples and wordings of the pilot in .55 to .62 of the first two.
+
+    Source:
+        Owen 2007, the pigeonhole bootstrap; Wilson and Hilferty 1931.
     """
-    rng = generator(seed, _PURPOSE)
-    of_samples, of_wordings = components.n_samples - 1, components.n_wordings - 1
-    samples = components.samples * of_samples / rng.chisquare(of_samples, N_DRAWS)
-    raised = components.wording_means * of_wordings / rng.chisquare(of_wordings, N_DRAWS)
-    wordings = np.maximum(0, raised - components.wording_noise)
-    n, q = design.n_samples, design.n_wordings
-    cell = components.of_a_cell(design.n_repetitions) / (n * design.wordings_per_sample)
-    gaps = cell * design.noise_of_gaps
-    by_samples = (samples / n + cell) * rng.chisquare(n - 1, N_DRAWS) / (n - 1)
-    by_wordings = (wordings / q + cell + gaps) * rng.chisquare(q - 1, N_DRAWS) / (q - 1)
+    halves = _drawn_half_widths(components, n_samples, design, kind)
+    rank = min(len(halves) - 1, int(np.ceil(assurance * len(halves))) - 1)
+    return np.asarray(np.partition(halves, rank, axis=0)[rank], np.float64)
+
+
+def chance_of_width(components: VarianceComponents, design: Design, width: float, kind: Kind) -> float:
+    """Returns the chance that the interval of a run of a design is no wider than `width`, that of `assured_half_widths`.
+
+    Returns:
+        In [0, 1], with a standard error of at most .025.
+    """
+    n = np.array([design.n_samples], np.float64)
+    return float((2 * _drawn_half_widths(components, n, design, kind) <= width).mean())
+
+
+def _drawn_half_widths(
+    components: VarianceComponents, n_samples: NDArray[np.float64], design: Design, kind: Kind
+) -> NDArray[np.float64]:
+    """The half-widths that runs of a design may have, shape (B, n)."""
+    if components.draws is None:
+        msg = "a chance of a width needs components with draws"
+        raise ValueError(msg)
+    true = _parts(components.draws, n_samples, design)
+    by_samples, by_wordings = _scatter(len(components.draws.samples))
     parts = _Parts(
-        samples=np.maximum(0, by_samples - cell),
-        wordings=np.maximum(0, by_wordings - cell - gaps),
-        cells=np.full(N_DRAWS, cell),
-        gaps=np.full(N_DRAWS, gaps),
+        samples=np.maximum(0, true.of_samples * _scattered(by_samples, n_samples - 1) - true.cells),
+        wordings=np.maximum(
+            0, true.of_wordings * _scattered(by_wordings, design.n_wordings - 1.0) - true.cells - true.gaps
+        ),
+        cells=true.cells,
+        gaps=true.gaps,
     )
-    halves = _half_width_of(parts, np.full(N_DRAWS, float(n)), q, kind)
-    return float((2 * halves <= width).mean())
+    nu = _degrees_of_freedom(parts, n_samples, design.n_wordings, kind)
+    return np.asarray(np.interp(1 / nu, _NODES, _quantiles()) * np.sqrt(parts.total), np.float64)
+
+
+@lru_cache(maxsize=1)
+def _quantiles() -> NDArray[np.float64]:
+    return np.asarray(stdtrit(1 / np.maximum(_NODES, 1e-12), 1 - TAIL), np.float64)
+
+
+@lru_cache(maxsize=4)
+def _scatter(n_draws: int) -> NDArray[np.float64]:
+    """Normal deviates of the run's own mean squares, of samples and of wordings, shape (2, B, 1)."""
+    return generator(0, _PURPOSE).normal(size=(2, n_draws, 1))
+
+
+def _scattered(normal: NDArray[np.float64], free: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Chi-square over its degrees of freedom."""
+    spread = 2 / (9 * free)
+    return np.asarray(np.maximum(0, 1 - spread + normal * np.sqrt(spread)) ** 3, np.float64)
 
 
 def detectable_differences(
@@ -202,11 +241,11 @@ def detectable_difference(
     return float(found[0])
 
 
-def _parts(components: VarianceComponents, n_samples: NDArray[np.float64], design: Design) -> _Parts:
+def _parts(components: VarianceComponents | ComponentDraws, n_samples: NDArray[np.float64], design: Design) -> _Parts:
     cells = components.of_a_cell(design.n_repetitions) / (n_samples * design.wordings_per_sample)
     return _Parts(
         samples=components.samples / n_samples,
-        wordings=np.full(len(n_samples), components.wordings / design.n_wordings),
+        wordings=np.broadcast_to(components.wordings / design.n_wordings, cells.shape),
         cells=cells,
         gaps=cells * design.noise_of_gaps,
     )
@@ -221,8 +260,8 @@ def _degrees_of_freedom(
     parts: _Parts, n_samples: NDArray[np.float64], n_wordings: int, kind: Kind
 ) -> NDArray[np.float64]:
     """Satterthwaite's, not fewer than the smaller of N - 1 and Q - 1; of sensitivity below 12 wordings Q - 1."""
-    fewest = np.minimum(n_samples, n_wordings) - 1.0
+    fewest = np.broadcast_to(np.minimum(n_samples, n_wordings) - 1.0, parts.total.shape)
     if kind == "sensitivity" and n_wordings < MANY:
-        return np.full(len(n_samples), n_wordings - 1.0)
+        return np.full(parts.total.shape, n_wordings - 1.0)
     below = parts.of_samples**2 / (n_samples - 1) + parts.of_wordings**2 / (n_wordings - 1)
     return np.maximum(fewest, np.divide(parts.total**2, below, out=fewest.copy(), where=below > 0))

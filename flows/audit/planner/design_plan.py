@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesignCost:
-    """A design and what a night of it costs; `width` is that of the widest interval expected of it.
+    """A design and what a night of it costs.
 
-    `wordings_per_sample` is how many of the wordings each sample is asked under, all of them in a full grid.
+    `width` is that of the widest interval expected of it, with assurance what it stays below so surely. `wordings_per_sample` is
+    how many of the wordings each sample is asked under, all of them in a full grid.
     """
 
     n_samples: int
@@ -26,8 +27,9 @@ class DesignCost:
 class GroupPlan:
     """What a group of answers varies by, and what is expected of the planned design for it.
 
-    `n_wordings` counts families of near-duplicates once, `n_wordings_asked` their wordings. `var_repetitions` is None where no
-    cell was asked twice, and for sensitivity.
+    `n_wordings` counts families by text and answers once, `n_wordings_asked` their wordings, and those that break, without which
+    the group is planned. `n_wordings_effective` is that of the scorecard. `var_repetitions` is None where no cell was asked
+    twice, and for sensitivity.
     """
 
     model_id: str
@@ -37,6 +39,8 @@ class GroupPlan:
     n_samples: int
     n_wordings: int
     n_wordings_asked: int
+    n_wordings_effective: float
+    wordings_breaking: tuple[str, ...]
     mean: float
     var_samples: float
     var_wordings: float
@@ -59,7 +63,7 @@ class DesignPlan:
         measure: the measure whose interval or difference is planned.
         target_width: the widest interval that is wanted; None where a difference is.
         detect: the difference that is to be detected; None where a width is wanted.
-        assurance: the probability that the components stay below those planned with; None: planned with the estimates.
+        assurance: the probability with which the width is reached; None: planned with the estimates as they are.
         design: the least design.
         full_design: the least one in which every sample is asked under every wording, where `design` is none such.
         unmeasured: labels of the scorecard's figures that `design` leaves out for it.

@@ -11,15 +11,8 @@ from flows.settings import Settings
 from models_registry.errors import DataError, UsageError
 from models_registry.mart_columns import labels_of_full_grids
 from models_registry.registry import Registry
-from udfs.designs.search import MOST_WORDINGS
-from udfs.designs.variance_components import VarianceComponents
-from udfs.designs.widths import (
-    Design,
-    chance_of_width,
-    detectable_difference,
-    half_width,
-    least_half_width,
-)
+from udfs.designs.search import MOST_WORDINGS, full_shapes
+from udfs.designs.widths import Design, chance_of_width, detectable_difference
 
 SHARE_TWICE = 0.2
 """The share of cells that is asked twice to tell noise from wording, where the others are asked once."""
@@ -87,7 +80,8 @@ def plan_difference(  # noqa: PLR0913 - what the command takes
 
 def _unreachable(material: Material, width: float, measure: str) -> str:
     """Why no design is as narrow: wordings vary too much, else there are too few samples."""
-    leasts = [2 * least_half_width(each, MOST_WORDINGS) for each in material.planned]
+    endless, most = np.array([1e9]), full_shapes("linear", [1], [MOST_WORDINGS])[0]
+    leasts = [2 * float(material.half_widths(each.components, endless, most)[0]) for each in material.groups]
     worst = int(np.argmax(leasts))
     if leasts[worst] > width:
         return (
@@ -112,15 +106,15 @@ def _plan(  # noqa: PLR0913 - what a plan is made of
     assurance: float | None = None,
 ) -> DesignPlan:
     figure, limit = (material.half_widths, (width or 0) / 2) if detect is None else (material.differences, detect)
-    figures = [float(figure(each, np.array([design.n_samples], np.float64), design)[0]) for each in material.planned]
-    if not any(each.components.samples + each.components.wording_noise for each in material.groups):
+    n_samples, found = np.array([design.n_samples], np.float64), [each.components for each in material.groups]
+    figures = [float(figure(each, n_samples, design)[0]) for each in found]
+    if not any(each.samples + each.wordings + each.of_a_cell(1) for each in found):
         msg = f"{measure} does not vary in run {material.run.audit_run_id}: its answers are alike, and there is nothing to plan"
         raise DataError(msg)
     own = material.cost(design)
     full = material.least_full(figure, limit) if design.is_incomplete else None
     groups = tuple(
-        _group_plan(material, group, planned, design, own.width if width is None else width)
-        for group, planned in zip(material.groups, material.planned, strict=True)
+        _group_plan(material, each, design, own.width if width is None else width) for each in material.groups
     )
     return DesignPlan(
         audit_id=audit_id,
@@ -145,10 +139,9 @@ def _plan(  # noqa: PLR0913 - what a plan is made of
     )
 
 
-def _group_plan(
-    material: Material, group: AnswerGroup, planned: VarianceComponents, design: Design, width: float
-) -> GroupPlan:
+def _group_plan(material: Material, group: AnswerGroup, design: Design, width: float) -> GroupPlan:
     found = group.components
+    half = material.half_widths(found, np.array([design.n_samples], np.float64), design)
     return GroupPlan(
         model_id=group.model_id,
         task_id=group.task_id,
@@ -157,12 +150,14 @@ def _group_plan(
         n_samples=found.n_samples,
         n_wordings=found.n_wordings,
         n_wordings_asked=group.n_wordings_asked,
+        n_wordings_effective=group.n_wordings_effective,
+        wordings_breaking=tuple(wording for wording, _, _ in group.breaking),
         mean=found.mean,
         var_samples=found.samples,
         var_wordings=found.wordings,
         var_cells=found.cells,
         var_repetitions=found.repetitions if found.has_repetitions else None,
-        width=2 * half_width(planned, design, material.kind),
+        width=2 * float(half[0]),
         chance_of_width=chance_of_width(found, design, width, material.kind),
         detectable_difference=detectable_difference(
             found, design, n_comparisons=material.n_comparisons, min_effect=material.min_effect

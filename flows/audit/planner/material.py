@@ -28,14 +28,13 @@ from udfs.designs.search import (
     least_incomplete,
     smallest_figure,
 )
-from udfs.designs.variance_components import VarianceComponents, with_assurance
+from udfs.designs.variance_components import VarianceComponents
 from udfs.designs.widths import (
     MEASURES_COMPARED,
     Design,
     Kind,
-    chance_of_width,
+    assured_half_widths,
     detectable_differences,
-    half_width,
     half_widths,
 )
 
@@ -48,12 +47,11 @@ Figure = Callable[[VarianceComponents, NDArray[np.float64], Design], NDArray[np.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What the search goes through: groups, the components to plan with, bounds, whether incomplete grids will do, and costs."""
+    """What the search goes through: groups, how surely they are planned, bounds, whether incomplete grids will do, and costs."""
 
     run: SourceRun
     kind: Kind
     groups: Sequence[AnswerGroup]
-    planned: Sequence[VarianceComponents]
     assurance: float | None
     most_samples: int
     repetitions: tuple[int, ...]
@@ -66,8 +64,13 @@ class Material:
     def half_widths(
         self, components: VarianceComponents, n_samples: NDArray[np.float64], shape: Design
     ) -> NDArray[np.float64]:
-        """Returns the half-width of a group's printed interval at each number of samples, shape (n,)."""
-        return half_widths(components, n_samples, shape, self.kind)
+        """Returns the half-width of a group's printed interval at each number of samples, shape (n,).
+
+        With assurance it is what a run's stays below so surely.
+        """
+        if self.assurance is None:
+            return half_widths(components, n_samples, shape, self.kind)
+        return assured_half_widths(components, n_samples, shape, self.kind, self.assurance)
 
     def differences(
         self, components: VarianceComponents, n_samples: NDArray[np.float64], shape: Design
@@ -78,24 +81,18 @@ class Material:
         )
 
     def worst(self, figure: Figure) -> Criterion:
-        """Returns the largest of a figure over the groups, with the components to plan with."""
-        return lambda n, shape: np.maximum.reduce([figure(each, n, shape) for each in self.planned])
+        """Returns the largest of a figure over the groups."""
+        return lambda n, shape: np.maximum.reduce([figure(each.components, n, shape) for each in self.groups])
 
     def least(self, figure: Figure, limit: float) -> Design | None:
         """Returns the design of fewest requests whose figure is at most `limit` in every group.
 
-        It is an incomplete grid where one saves at least a tenth of the requests; with assurance, one that is so likely to give
-        an interval as narrow.
+        It is an incomplete grid where one saves at least a tenth of the requests.
         """
         full = self.least_full(figure, limit)
         if full is None or not self.has_incomplete:
             return full
-        part = least_incomplete(
-            self.worst(figure),
-            limit,
-            self.most_samples,
-            is_sure=lambda design: self.assurance is None or self._chance(design, 2 * limit) >= self.assurance,
-        )
+        part = least_incomplete(self.worst(figure), limit, self.most_samples)
         return full if part is None or part.n_requests > (1 - LEAST_SAVED) * full.n_requests else part
 
     def least_full(self, figure: Figure, limit: float) -> Design | None:
@@ -104,16 +101,13 @@ class Material:
             self.worst(figure), limit, self.kind, most_samples=self.most_samples, repetitions=self.repetitions
         )
 
-    def _chance(self, design: Design, width: float) -> float:
-        return min(chance_of_width(each.components, design, width, self.kind) for each in self.groups)
-
     def cost(self, design: Design) -> DesignCost:
         """Returns a design with what a night of it costs."""
         cost = self.costs.of(design)
         return DesignCost(
             n_samples=design.n_samples, n_wordings=design.n_wordings, wordings_per_sample=design.wordings_per_sample,
             n_repetitions=design.n_repetitions, n_requests=cost.n_requests, usd=cost.usd, hours=cost.hours,
-            width=2 * max(half_width(each, design, self.kind) for each in self.planned),
+            width=2 * float(self.worst(self.half_widths)(np.array([design.n_samples], np.float64), design)[0]),
         )  # fmt: skip
 
     def smallest(self, figure: Figure) -> float:
@@ -146,33 +140,29 @@ def gather_material(  # noqa: PLR0913 - what a plan is made from
         groups = answer_groups(warehouse, run, registry, audit_id, measure)
         names = {(each.model_id, each.task_id, each.strategy) for each in groups}
         costs = request_costs(warehouse, run, registry, names)
-        n_tested = _n_tested(warehouse, run)
-    components = [each.components for each in groups]
+        n_compared = n_tested(warehouse, run)
     why_full = needs_full_grid(checked.cards) if kind == "linear" else None
     if kind == "sensitivity":  # what it varies by is known for the repetitions of the run alone
         repetitions: tuple[int, ...] = (Counter(each.n_repetitions for each in groups).most_common(1)[0][0],)
     else:
-        repetitions = REPETITIONS if all(each.has_repetitions for each in components) else (1,)
+        repetitions = REPETITIONS if all(each.components.has_repetitions for each in groups) else (1,)
     return Material(
         run=run,
         kind=kind,
         groups=groups,
         assurance=assurance,
-        planned=components if assurance is None else [with_assurance(each, assurance) for each in components],
-        most_samples=min(
-            (_n_available(checked, each) for each in {name for _, name, _ in names}), default=MOST_SAMPLES
-        ),
+        most_samples=min((n_available(checked, each) for each in {name for _, name, _ in names}), default=MOST_SAMPLES),
         repetitions=repetitions,
         has_incomplete=kind == "linear" and why_full is None,
         costs=costs,
-        n_comparisons=n_tested or MEASURES_COMPARED * len(groups),
+        n_comparisons=n_compared or MEASURES_COMPARED * len(groups),
         min_effect=registry.audit(audit_id).min_effect,
         notes=_notes(registry, audit_id, run, groups, why_full),
     )
 
 
-def _n_tested(warehouse: Warehouse, run: SourceRun) -> int | None:
-    """How many differences were tested between a run and another; None of a run that has been compared with none."""
+def n_tested(warehouse: Warehouse, run: SourceRun) -> int | None:
+    """Returns how many differences were tested between a run and another; None of a run that has been compared with none."""
     if not run.is_complete:
         return None
     (row,) = warehouse.published.read(sql("audit", "comparisons_between_nights"), run=run.audit_run_id)
@@ -180,8 +170,8 @@ def _n_tested(warehouse: Warehouse, run: SourceRun) -> int | None:
     return n
 
 
-def _n_available(checked: CardCheck, task_id: str) -> int:
-    """How many samples the data of a task have, as far as that is known here."""
+def n_available(checked: CardCheck, task_id: str) -> int:
+    """Returns how many samples the data of a task have, as far as that is known here."""
     registry = checked.cards.registry
     card, root = registry.task(task_id), registry.data_root(task_id)
     if card.data.path is not None and (root / card.data.path).exists():
@@ -207,12 +197,19 @@ def _notes(
     if audit.judges or asks_rephraser:
         notes.append(f"judges and rephrasers are not among the requests; `promptaudit plan {audit_id}` counts them")
     most = max(groups, key=lambda each: each.n_wordings_asked / each.components.n_wordings)
-    if most.n_wordings_asked > most.components.n_wordings:
+    n_asked, n_unlike = most.n_wordings_asked - len(most.breaking), most.components.n_wordings
+    if n_asked > n_unlike:
         notes.append(
-            f"the {most.n_wordings_asked} wordings of {most.name} are {most.components.n_wordings} families of near-duplicates, "
-            f"and a family counts as one wording: a plan's wordings are unlike ones, of which such a rephraser makes one in "
-            f"{most.n_wordings_asked / most.components.n_wordings:.1f}"
+            f"the {n_asked} wordings of {most.name} are {n_unlike} families by text and answers, and a family counts as one "
+            f"wording: a plan's wordings are unlike ones, of which such a rephraser makes one in {n_asked / n_unlike:.1f}; more "
+            f"near-copies do not help"
         )
+    notes += [
+        f"wording {wording} of {group.name} breaks ({rate:.3f} against {of_others:.3f} of the others) and is planned without, as "
+        f"the scorecard's `_unbroken` figures are; an interval with such a wording in it is wider"
+        for group in groups
+        for wording, rate, of_others in group.breaking
+    ]
     if why_full is not None:
         notes.append(
             f"full grids alone are planned, since {why_full}; asking a sample under some of its wordings may take fewer requests"

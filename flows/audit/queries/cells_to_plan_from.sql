@@ -59,6 +59,7 @@ select
     asks.strategy,
     asks.scoring_method,
     asks.prompt_variant_id as wording,
+    asks.prompt_variant_id,
     coalesce(variants.wording_family::varchar, asks.prompt_variant_id) as family,
     asks.sample_id,
     avg(asks.worth) as mean,

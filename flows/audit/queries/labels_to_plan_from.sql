@@ -1,5 +1,5 @@
 -- each label of a cell of a run that takes part in sensitivity: its share of the cell's asks; NULL is the class N/A
--- one wording under several paraphrase temperatures counts once, as in p_tau
+-- one wording under several paraphrase temperatures counts once, as in p_tau, but where variants are wanted
 with variants as (
     select
         prompt_variant_id,
@@ -16,8 +16,11 @@ counted as (
         answers.task_id,
         answers.strategy,
         answers.prompt_variant_id,
-        if(variants.is_swept, coalesce(variants.instruction, variants.prompt_variant_id), variants.prompt_variant_id)
-            as wording,
+        if(
+            variants.is_swept and not $by_variant,
+            coalesce(variants.instruction, variants.prompt_variant_id),
+            variants.prompt_variant_id
+        ) as wording,
         variants.family,
         answers.sample_id,
         answers.label,
@@ -25,7 +28,7 @@ counted as (
         count(*) as n
     from answers_to_plan_from as answers
     inner join variants on answers.prompt_variant_id = variants.prompt_variant_id
-    where answers.kind is distinct from 'open_ended' and answers.n_classes is not null
+    where answers.kind is distinct from 'open_ended' and ($by_variant or answers.n_classes is not null)
     group by all
 ),
 
@@ -48,7 +51,8 @@ wordings as (
         label,
         n_classes,
         sum(share) as share,
-        min(n_asks)::bigint as n_asks
+        min(n_asks)::bigint as n_asks,
+        min(prompt_variant_id) as prompt_variant_id
     from shares
     group by all
 )

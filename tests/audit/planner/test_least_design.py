@@ -108,9 +108,9 @@ def test_wordings_of_a_family_count_once_in_a_plan(tmp_path: Path) -> None:
     assert (group["n_wordings"], group["n_wordings_asked"]) == (n_families, q)
     (note,) = found["notes"]
     assert note.startswith(
-        "the 30 wordings of model 'calm', task 't', simple are 6 families of near-duplicates, and a family "
+        "the 30 wordings of model 'calm', task 't', simple are 6 families by text and answers, and a family "
     )
-    assert note.endswith("such a rephraser makes one in 5.0")
+    assert note.endswith("such a rephraser makes one in 5.0; more near-copies do not help")
     # as 30 unlike wordings the same answers seem to need fewer
     own.sql("update marts.dim_prompt_variants set wording_family = prompt_variant_id[2:]::bigint")
     unlike = planned(tmp_path, "--target-width", 0.17, "--measure", "micro_f1")
@@ -130,12 +130,25 @@ def test_sensitivity_counts_families_too(tmp_path: Path) -> None:
     assert group["bias"] < 0
 
 
+def test_wordings_whose_answers_go_together_count_once_though_their_texts_differ(tmp_path: Path) -> None:
+    own = PlannedAnswers(tmp_path, ("calm",))
+    own.add("r1", {"calm": World(samples=0.1, wordings=0.06, cells=0.25)}, n=200, q=18, n_a_family=3)
+    own.sql("update marts.dim_prompt_variants set wording_family = prompt_variant_id[2:]::bigint")
+    for measure, width in (("micro_f1", 0.2), ("sensitivity", 0.4)):
+        found = planned(tmp_path, "--target-width", width, "--measure", measure)
+        (group,) = found["groups"]
+        assert (group["n_wordings"], group["n_wordings_asked"], group["n_wordings_effective"]) == (6, 18, 6)
+        assert found["notes"][0].startswith(
+            "the 18 wordings of model 'calm', task 't', simple are 6 families by text and answers, and a family counts as one "
+        )
+
+
 def test_fewer_than_five_unlike_wordings_are_refused(tmp_path: Path) -> None:
     PlannedAnswers(tmp_path, ("calm",)).add("r1", {"calm": CALM}, n=60, q=12, n_a_family=3)
     line = plan(tmp_path, "--detect", "0.1", code=2).one_line()
     assert line == (
-        "DataError: run r1 has 60 samples x 12 wordings of task 't' under model 'calm', which are 4 families of "
-        "near-duplicates, and a plan needs 5 unlike ones: another rephraser or a list of wordings gives them"
+        "DataError: run r1 has 60 samples x 12 wordings of task 't' under model 'calm', which act as 4 unlike ones that do not "
+        "break, and a plan needs 5: another rephraser or a list of wordings gives them"
     )
 
 
@@ -285,11 +298,31 @@ def test_what_the_format_gate_would_keep_out_of_a_pilot_is_kept_out(tmp_path: Pa
     )
     assert found["groups"][0]["n_wordings"] == 8
     assert "planned from pilot p1" in plan(tmp_path, "--target-width", "0.2", "--measure", "micro_f1").out
-    # a complete run has been through the gate: what it let in stays in
+    # a complete run has been through the gate: what it let in stays in, and where it breaks it is planned without
     own.add("r1", {"calm": CALM}, n=60, q=9)
     own.sql(unreadable)
-    found = planned(tmp_path, "--target-width", 0.2, "--measure", "micro_f1", "--from", "r1")
-    assert (found["is_pilot"], found["groups"][0]["n_wordings"]) == (False, 9)
+    for measure in ("micro_f1", "sensitivity"):
+        found = planned(tmp_path, "--target-width", 0.4, "--measure", measure, "--from", "r1")
+        (group,) = found["groups"]
+        assert (found["is_pilot"], group["n_wordings"], group["n_wordings_asked"]) == (False, 8, 9)
+        assert group["wordings_breaking"] == ["v3"]
+        assert found["notes"][0].startswith("wording v3 of model 'calm', task 't', simple breaks (0.000 against 0.")
+
+
+def test_a_breaking_wording_of_swept_temperatures_is_named_by_its_variant(tmp_path: Path) -> None:
+    own = PlannedAnswers(tmp_path, ("calm",))
+    own.add("r1", {"calm": CALM}, n=60, q=10)
+    own.sql(
+        "update marts.fct_predictions set answer_status = 'unparsed', label = null, is_correct = false "
+        "where prompt_variant_id in ('v3', 'v4');"
+        # one instruction under two temperatures
+        "update marts.dim_prompt_variants set paraphrase_temperature = prompt_variant_id[2:]::integer % 2, "
+        "instruction = if(prompt_variant_id in ('v3', 'v4'), 'a wording\nof two lines', instruction)"
+    )
+    found = planned(tmp_path, "--target-width", 0.5, "--measure", "sensitivity")
+    (group,) = found["groups"]
+    assert (group["n_wordings"], group["n_wordings_asked"], group["wordings_breaking"]) == (8, 9, ["v3"])
+    assert found["notes"][0].startswith("wording v3 of model 'calm'")
 
 
 def test_the_newer_of_run_and_pilot_is_planned_from(tmp_path: Path) -> None:

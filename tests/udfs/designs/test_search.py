@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -15,24 +14,28 @@ from udfs.designs.search import (
     FEWEST_SAMPLES,
     FEWEST_WORDINGS,
     Criterion,
+    full_shapes,
+    incomplete_shapes,
     least_design,
     least_incomplete,
+    least_of,
     smallest_figure,
 )
-from udfs.designs.variance_components import VarianceComponents, with_assurance
-from udfs.designs.widths import Design, Kind, chance_of_width, half_width, half_widths
+from udfs.designs.variance_components import VarianceComponents
+from udfs.designs.widths import Design, Kind, assured_half_widths, half_width, half_widths
 from udfs.two_way import two_way_interval
 
 
 def components(samples: float, wordings: float, cells: float, repetitions: float) -> VarianceComponents:
     return VarianceComponents(
         n_samples=60, n_wordings=8, mean=0.5, samples=samples, wordings=wordings, cells=cells, repetitions=repetitions,
-        wording_means=wordings, wording_noise=0.0,
     )  # fmt: skip
 
 
-def width_of(found: VarianceComponents, kind: Kind) -> Criterion:
-    return lambda n, shape: half_widths(found, n, shape, kind)
+def width_of(found: VarianceComponents, kind: Kind, assurance: float | None = None) -> Criterion:
+    if assurance is None:
+        return lambda n, shape: half_widths(found, n, shape, kind)
+    return lambda n, shape: assured_half_widths(found, n, shape, kind, assurance)
 
 
 def smallest(found: VarianceComponents, half: float, kind: Kind, *, most: int = 150) -> int | None:
@@ -77,24 +80,16 @@ def test_a_group_that_varies_more_decides() -> None:
     assert least_design(worst, 0.05, "linear") == least_design(width_of(wild, "linear"), 0.05, "linear")
 
 
-def sure_enough(found: VarianceComponents, width: float, assurance: float | None) -> Callable[[Design], bool]:
-    return lambda design: assurance is None or chance_of_width(found, design, width, "linear") >= assurance
-
-
 def reached(
     world: World, width: float, n_worlds: int, *, assurance: float | None = None, is_incomplete: bool = False
 ) -> tuple[float, float]:
     """How often a design planned on a pilot of 60 x 8 gives a run whose interval is no wider, and its mean requests."""
     rng, n_reached, requests = np.random.default_rng(11), 0, []
     for _ in range(n_worlds):
-        found = components_of(world.answers(rng, 60, 8, 2))
-        planned = found if assurance is None else with_assurance(found, assurance)
-        if is_incomplete:
-            best = least_incomplete(
-                width_of(planned, "linear"), width / 2, 3000, is_sure=sure_enough(found, width, assurance)
-            )
-        else:
-            best = least_design(width_of(planned, "linear"), width / 2, "linear", most_samples=3000)
+        found = components_of(world.answers(rng, 60, 8, 2), n_draws=200)
+        criterion = width_of(found, "linear", assurance)
+        shapes = incomplete_shapes() if is_incomplete else full_shapes("linear", (1, 2), (5, 6, 8, 10, 12, 20, 30, 60))
+        best = least_of(shapes, criterion, width / 2, 3000)
         assert best is not None
         run = world.answers(rng, best.n_samples, best.n_wordings, best.n_repetitions)
         sample, wording = dealt(best.n_samples, best.n_wordings, best.wordings_per_sample)
@@ -147,14 +142,3 @@ def test_no_incomplete_grid_asks_a_wording_of_fewer_than_ten_samples() -> None:
     assert (best.n_samples, best.n_wordings, best.wordings_per_sample) == (20, 8, 4)
     assert least_incomplete(width_of(found, "linear"), 0.1, 19) is not None  # 8 of 10, 12 of 15
     assert least_incomplete(width_of(found, "linear"), 0.1, 10) is None
-
-
-def test_a_grid_that_is_not_sure_enough_gives_way_to_one_of_a_narrower_interval() -> None:
-    found = components(0.04, 0.004, 0.01, 0.18)
-    width = width_of(found, "linear")
-    plain = least_incomplete(width, 0.05)
-    sure = least_incomplete(width, 0.05, is_sure=lambda design: half_width(found, design, "linear") <= 0.045)
-    assert plain is not None
-    assert sure == least_incomplete(width, 0.88 * 0.05)
-    assert sure.n_requests > plain.n_requests
-    assert least_incomplete(width, 0.05, is_sure=lambda _: False) is None

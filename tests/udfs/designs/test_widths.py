@@ -14,6 +14,7 @@ from tests.udfs.designs.worlds import World, components_of, dealt
 from udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
 from udfs.designs.widths import (
     Design,
+    assured_half_widths,
     chance_of_width,
     detectable_difference,
     half_width,
@@ -24,7 +25,6 @@ from udfs.two_way import two_way_interval
 
 COMPONENTS = VarianceComponents(
     n_samples=60, n_wordings=8, mean=0.6, samples=0.04, wordings=0.0036, cells=0.01, repetitions=0.18,
-    wording_means=0.0036 + 0.1 / 60, wording_noise=0.1 / 60,
 )  # fmt: skip
 
 
@@ -118,10 +118,43 @@ def test_smallest_detectable_difference_by_hand() -> None:
     assert found == pytest.approx(0.02 + norm.ppf(0.9) * (2 * 0.19 / 300_000) ** 0.5)
 
 
-def test_the_chance_of_a_width_is_seeded_and_grows_with_the_width() -> None:
-    own = 2 * half_width(COMPONENTS, design(200, 12), "linear")
-    chances = [chance_of_width(COMPONENTS, design(200, 12), own * times, "linear") for times in (0.5, 1, 2)]
-    assert chances == [chance_of_width(COMPONENTS, design(200, 12), own * times, "linear") for times in (0.5, 1, 2)]
+def test_the_chance_of_a_width_grows_with_it_and_is_the_assurance_of_the_assured_width() -> None:
+    found = components_of(World().answers(np.random.default_rng(3), 60, 8, 2), n_draws=400)
+    own = 2 * half_width(found, design(200, 12), "linear")
+    chances = [chance_of_width(found, design(200, 12), own * times, "linear") for times in (0.5, 1, 2)]
     assert chances[0] < 0.05
-    assert 0.35 < chances[1] < 0.6
+    assert 0.25 < chances[1] < 0.6
     assert chances[2] > 0.9
+    n = np.array([200.0])
+    halves = [float(assured_half_widths(found, n, design(2, 12), "linear", each)[0]) for each in (0.1, 0.5, 0.8, 0.95)]
+    assert [chance_of_width(found, design(200, 12), 2 * half, "linear") for half in halves] == [0.1, 0.5, 0.8, 0.95]
+    assert halves == sorted(halves)
+
+
+@pytest.mark.parametrize("of_a_sample", [4, 12])
+def test_assured_widths_against_runs_drawn_one_by_one(of_a_sample: int) -> None:
+    found = components_of(World().answers(np.random.default_rng(3), 60, 8, 2), n_draws=400)
+    draws, rng, own = found.draws, np.random.default_rng(5), design(100, 12, of_a_sample)
+    assert draws is not None
+    widths = []
+    for draw in np.tile(np.arange(400), 5):
+        cell = float(draws.of_a_cell(1)[draw, 0]) / (100 * of_a_sample)
+        gaps = cell * own.noise_of_gaps
+        by_samples = (float(draws.samples[draw, 0]) / 100 + cell) * rng.chisquare(99) / 99
+        by_wordings = (float(draws.wordings[draw, 0]) / 12 + cell + gaps) * rng.chisquare(11) / 11
+        run = replace(
+            found,
+            samples=max(0, by_samples - cell) * 100,
+            wordings=max(0, by_wordings - cell - gaps) * 12,
+            cells=float(draws.of_a_cell(1)[draw, 0]),
+            repetitions=np.nan,
+        )
+        widths.append(half_width(run, own, "linear"))
+    for assurance in (0.5, 0.8):
+        told = float(assured_half_widths(found, np.array([100.0]), own, "linear", assurance)[0])
+        assert told == pytest.approx(np.quantile(widths, assurance), rel=0.05)
+
+
+def test_a_chance_needs_draws() -> None:
+    with pytest.raises(ValueError, match="needs components with draws"):
+        chance_of_width(COMPONENTS, design(200, 12), 0.1, "linear")
