@@ -13,7 +13,7 @@ wordings as (
         prompt_variant_id,
         if(
             count(paraphrase_temperature) over () > 0
-            and coalesce(to_json(variants) ->> 'variation', 'wording') in ('original', 'wording'),
+            and coalesce(variants.variation, 'wording') in ('original', 'wording'),
             coalesce(instruction, prompt_variant_id),
             prompt_variant_id
         ) as wording

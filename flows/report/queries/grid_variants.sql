@@ -7,7 +7,7 @@ select
     variant_index,
     is_original,
     variants.variation,
-    to_json(variants) ->> 'setting' as setting,
+    variants.setting,
     instruction,
     prompt,
     template

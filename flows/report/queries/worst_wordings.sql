@@ -22,9 +22,9 @@ select
     left(variants.instruction, $long) as instruction,
     scores.accuracy,
     answers.disagreement,
-    coalesce((to_json(answers) ->> 'is_breaking')::boolean, false) as is_breaking,
-    (to_json(answers) ->> 'working_rate')::double as working_rate,
-    (to_json(answers) ->> 'working_rate_of_others')::double as working_rate_of_others
+    coalesce(answers.is_breaking, false) as is_breaking,
+    answers.working_rate,
+    answers.working_rate_of_others
 from marts.dim_prompt_variants as variants
 inner join marts.rpt_prompt_variants as answers
     on

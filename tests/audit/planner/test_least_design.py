@@ -116,7 +116,7 @@ def test_wordings_of_a_family_count_once_in_a_plan(tmp_path: Path) -> None:
     unlike = planned(tmp_path, "--target-width", 0.17, "--measure", "micro_f1")
     assert unlike["notes"] == []
     assert found["full_design"]["n_requests"] > unlike["full_design"]["n_requests"]
-    # not recorded by an older version: each wording is a family of its own
+    # where no families are told each wording is one of its own
     own.sql("update marts.dim_prompt_variants set wording_family = null")
     for measure in ("micro_f1", "sensitivity"):
         assert planned(tmp_path, "--target-width", 0.3, "--measure", measure)["groups"][0]["n_wordings"] == q
