@@ -39,12 +39,14 @@ def transform(
     to be read by code that the user does not trust as it is.
 
     `run` leaves out the tests, which are about whole runs, and the events, which are about this warehouse's. Where views and
-    marts are as this very code makes them, views are left as they are and contracts are not checked again.
+    marts are as this very code makes them, views are left as they are, contracts are not checked again, and models that have no
+    rows for these runs are not built.
     """
     readers = trusted_readers(own_readers(warehouse, audit_run_ids)) if part in ("up_to_formats", "pilot") else []
     known = user_cache.read(_built_by(warehouse))
-    stands = known is not None and known == _shape(warehouse)
-    how = (f"{part}_without_views", "--vars", "{marts_stand: true}") if stands and part != "pilot" else (part,)
+    stands = bool(audit_run_ids) and known is not None and known == _shape(warehouse)
+    is_quick = stands and part != "pilot"
+    how = (_needed(warehouse, audit_run_ids, part), "--vars", "{marts_stand: true}") if is_quick else (part,)
     try:
         dbt(
             warehouse, command, "--selector", *how,
@@ -68,6 +70,15 @@ def judge_nights(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str
         for night in nights:
             transform(warehouse, [night], "nights", command="run")
     return nights
+
+
+def _needed(warehouse: Warehouse, audit_run_ids: Sequence[str], part: Part) -> str:
+    """Returns the selector of what has rows for these runs where marts stand, without comparisons unless they are the part."""
+    if part != "after_formats":
+        return f"{part}_where_marts_stand"
+    (held,) = warehouse.read(sql("marts", "held_by_runs"), runs=list(audit_run_ids))
+    kinds = ["judged"] * held["is_judged"] + ["nights" if held["has_nights"] else "answers"]
+    return f"after_formats_of_{'_'.join(kinds)}"
 
 
 def own_readers(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> dict[str, str]:

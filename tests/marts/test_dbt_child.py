@@ -24,7 +24,7 @@ from flows.marts.transform import transform
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.system.helper_processes import DBT, end_children, start
 from flows.warehouse import Warehouse
-from flows.warehouse.dbt_project import dbt
+from flows.warehouse.dbt_project import compiled, dbt
 from models_registry.errors import WarehouseError
 from models_registry.mart_columns import dbt_project
 from models_registry.registry import load_registry
@@ -132,11 +132,24 @@ def test_an_analysts_own_build_leaves_what_it_cannot_derive(
 
 
 @pytest.mark.slow
-def test_views_that_stand_are_left_and_others_are_made_again(built: tuple[Path, str]) -> None:
+def test_what_stands_or_has_no_rows_is_left_and_other_views_are_made_again(built: tuple[Path, str]) -> None:
     warehouse, run = built
     transform(Warehouse(warehouse), [run], "up_to_formats")
     assert "int_predictions_labelled" in models_built(warehouse)
     assert "stg_predictions" not in models_built(warehouse)
+    before = rows_of_marts(warehouse)
+    transform(Warehouse(warehouse), [run], "after_formats")
+    assert rows_of_marts(warehouse) == before
+    left_out = {
+        "dim_groups",
+        "rpt_night_states",
+        "int_streams_tested",
+        "fct_verdicts",
+        "rpt_run_comparisons",
+    }  # of an import
+    assert not left_out & models_built(warehouse)
+    assert "rpt_audit" in models_built(warehouse)
+    assert not any(before[mart] for mart in left_out & before.keys())
     with Warehouse(warehouse).write() as con:
         con.execute("create or replace view marts.rpt_latest as select 1 as forged")
     derive(warehouse, run)
@@ -244,3 +257,25 @@ def test_a_child_that_nobody_gave_a_folder_removes_none(tmp_path: Path, module: 
         line, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, start_new_session=True, check=False
     )
     assert (tmp_path / "mine").read_text() == "kept"
+
+
+def test_what_is_left_out_of_a_build_is_read_by_what_is_built_as_a_mart_alone() -> None:
+    """A table of intermediate results holds the last build's rows, of whichever run, so whoever reads it is left out as well."""
+    manifest = compiled()
+    models = {name: node for name, node in manifest["nodes"].items() if node["resource_type"] == "model"}
+
+    def readers(name: str) -> set[str]:
+        direct = {other for other, node in models.items() if name in node["depends_on"]["nodes"]}
+        views = {other for other in direct if models[other]["config"]["materialized"] == "view"}
+        return (direct - views).union(*map(readers, views))
+
+    selectors = yaml.safe_load((dbt_project() / "selectors.yml").read_text())["selectors"]
+    known = {each["name"]: each["definition"] for each in selectors}
+    for selector in ("of_comparisons", "of_nights", "of_judges"):
+        named = [*known[selector]["union"], *known["nights"]["union"] * (selector == "of_nights")]
+        left_out = {
+            f"model.promptaudit.{each['value']}" for each in named if each.get("method") == "fqn"
+        } & models.keys()
+        assert left_out, selector
+        tables = {name for name in left_out if models[name]["config"]["materialized"] == "table"}
+        assert {other for name in tables for other in readers(name)} <= left_out, selector
