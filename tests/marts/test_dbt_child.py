@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -270,12 +271,21 @@ def test_what_is_left_out_of_a_build_is_read_by_what_is_built_as_a_mart_alone() 
         return (direct - views).union(*map(readers, views))
 
     selectors = yaml.safe_load((dbt_project() / "selectors.yml").read_text())["selectors"]
-    known = {each["name"]: each["definition"] for each in selectors}
+    parts = {each["name"]: each["definition"].get("union", ()) for each in selectors}
+
+    def named(criteria: list[dict[str, Any]]) -> set[str]:
+        files = {
+            path.stem
+            for each in criteria
+            if "path" in each.values()
+            for path in (dbt_project() / each["value"]).iterdir()
+        }
+        stems = files | {each["value"] for each in criteria if "fqn" in each.values()}
+        without = named([each for part in criteria for each in part.get("exclude", ())]) if criteria else set()
+        return ({f"model.promptaudit.{stem}" for stem in stems} & models.keys()) - without
+
     for selector in ("of_comparisons", "of_nights", "of_judges"):
-        named = [*known[selector]["union"], *known["nights"]["union"] * (selector == "of_nights")]
-        left_out = {
-            f"model.promptaudit.{each['value']}" for each in named if each.get("method") == "fqn"
-        } & models.keys()
+        left_out = named(parts[selector])
         assert left_out, selector
         tables = {name for name in left_out if models[name]["config"]["materialized"] == "table"}
         assert {other for name in tables for other in readers(name)} <= left_out, selector
