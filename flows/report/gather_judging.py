@@ -13,7 +13,7 @@ NEEDED = {
     "marts.fct_scoring_sensitivity", "marts.rpt_rule_against_judge", "marts.fct_ranking_consistency",
     "marts.fct_judge_agreement", "marts.fct_judge_controls", "marts.fct_verdicts", "raw.judges",
 }  # fmt: skip
-ANCHORS = "marts.rpt_judge_anchors"
+ANCHORS, WORDINGS = "marts.rpt_judge_anchors", "marts.rpt_judge_wordings"
 LABELS, PEOPLE = "label_match", "people"
 
 
@@ -27,6 +27,8 @@ class JudgingData:
     agreements: list[Row] = field(default_factory=list)
     controls: list[Row] = field(default_factory=list)
     anchors: list[Row] = field(default_factory=list)
+    judge_wordings: list[Row] = field(default_factory=list)
+    rubrics: list[Row] = field(default_factory=list)
     judges: list[Row] = field(default_factory=list)
     rulings: list[Row] = field(default_factory=list)
     disagreements: list[Row] = field(default_factory=list)
@@ -46,6 +48,11 @@ def comparisons(ask: Ask) -> list[Row]:
     return ask(query("comparisons")) if has_judging(ask) else []
 
 
+def judge_wordings(ask: Ask) -> list[Row]:
+    """Returns how much each judge's verdicts depend on its rubric's wording; empty for a warehouse of an older version."""
+    return ask(query("judge_wordings")) if WORDINGS in {row["name"] for row in ask(TABLES)} else []
+
+
 def gather_judging(ask: Ask) -> JudgingData:
     """Returns the rows of one run; none of a warehouse of an older version, and where answers are only matched with labels."""
     if not has_judging(ask):
@@ -58,8 +65,11 @@ def gather_judging(ask: Ask) -> JudgingData:
         return JudgingData()
     judges = ask(query("judges"))
     of_judges = ["comparisons", "controls"] if judges else []
-    if judges and ANCHORS in {row["name"] for row in ask(TABLES)}:  # nor has a copy of an older version anchors
+    tables = {row["name"] for row in ask(TABLES)} if judges else set()
+    if ANCHORS in tables:  # nor has a copy of an older version anchors
         of_judges.append("anchors")
+    if WORDINGS in tables:
+        of_judges += ["judge_wordings", "rubrics"]
     if judges and ask(query("unscored_kind"))[0]["is_there"]:  # no copy of a version before that column
         of_judges += ["rulings", "disagreements"]
     return JudgingData(

@@ -8,7 +8,7 @@ from flows.system.files import copy_durably
 from flows.warehouse import Warehouse, now
 from models_registry.errors import WarehouseError
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;
@@ -42,6 +42,10 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     alter table raw.samples add column cluster varchar;
     alter table raw.samples add column is_critical boolean;
     """,
+    15: """
+    alter table if exists raw.judges add column rephrasing_key varchar;
+    alter table if exists raw.judges add column n_reworded_answers integer;
+    """,
 }
 OF_DUCKDB = ("main", "system", "temp")
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
@@ -63,6 +67,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "engines": (*_BY_RUN, "model_id", "opened_at"),
     "batches": (*_BY_RUN, "batch_id", "state"),
     "judges": (*_BY_RUN, "judge_id", "recorded_at"),
+    "judge_wordings": (*_BY_RUN, "judge_id", "judge_key", "rephrasing_key", "wording_index"),
     "judge_controls": (*_BY_RUN, "control_id"),
     "verdicts": (*_BY_RUN, "verdict_id"),
     "format_checks": (*_BY_RUN, "expectation", "model_id", "task_id", "prompt_variant_id", "checked_at"),

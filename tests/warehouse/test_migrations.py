@@ -27,6 +27,7 @@ ADDED: dict[int, dict[str, tuple[str, ...]]] = {  # by the version that brought 
     11: {"prompt_variants": ("variation", "setting")},
     12: {"predictions": ("option_order",)},
     14: {"samples": ("cluster", "is_critical")},
+    15: {"judges": ("rephrasing_key", "n_reworded_answers")},
 }
 NEW = {
     2: ("rephrasings", "engines", "batches"),
@@ -42,10 +43,11 @@ NEW = {
     12: (),
     13: ("acceptances",),
     14: (),
+    15: ("judge_wordings",),
 }
 
 
-@pytest.mark.parametrize("version", [1, 4, 9, 13])
+@pytest.mark.parametrize("version", [1, 4, 9, 14])
 def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path, version: int) -> None:
     warehouse = tmp_path / "audit.duckdb"
     Warehouse(warehouse).apply_schema()

@@ -42,6 +42,12 @@ with answers as (
     group by all
 ),
 
+-- under a further wording of its rubric a judge rules on so many answers to a task, by smallest hash: the same on every night
+ruled as (
+    select * from answers
+    qualify $n_answers is null or row_number() over (partition by task_id order by answer) <= $n_answers
+),
+
 settled as (
     select
         predictions.task_id,
@@ -63,12 +69,12 @@ settled as (
 )
 
 select
-    answers.prediction_id,
+    ruled.prediction_id,
     asks.repetition,
-    answers.task_id,
-    answers.sample_id,
-    answers.reader,
-    answers.option_order
-from answers
+    ruled.task_id,
+    ruled.sample_id,
+    ruled.reader,
+    ruled.option_order
+from ruled
 cross join (select unnest(range(1, $repetitions + 1))::integer as repetition) as asks
 anti join settled using (task_id, answer, repetition)
