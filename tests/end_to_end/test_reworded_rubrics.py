@@ -121,8 +121,8 @@ def test_scores_are_of_the_rubric_as_it_is_written(judged: Judged) -> None:
 def test_terminal_page_and_gate_say_it(judged: Judged) -> None:
     said = re.sub(r"\s+", " ", judged.ended.out)
     assert re.search(
-        r"judge:rater changes its verdict with the wording of its rubric: sensitivity 0?\.\d+ \[[^]]+\], κ -?0?\.\d+ over 5 "
-        r"wordings, rules right 0?\.\d+ to 0?\.\d+ of the same 20 answers",
+        r"judge:rater changes its verdict with the wording of its rubric: sensitivity 0?\.\d+ \(\S+\) "
+        r"\[[^]]+\], κ -?0?\.\d+ over 5 wordings, calls 0?\.\d+ to 0?\.\d+ of the same 20 answers right",
         said,
     ), said
     page = (judged.folder / "warehouse/published/report.html").read_text()

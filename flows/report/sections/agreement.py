@@ -82,6 +82,8 @@ _ANCHORS = (
 def _of_models(of: Traced) -> Printed:
     """The least and the largest sensitivity of the models to the wording of the task."""
     low, high = of.row["model_sensitivity_min"], of.row["model_sensitivity_max"]
+    if low is None:
+        return "not measured"
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
