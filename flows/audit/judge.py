@@ -146,22 +146,26 @@ def missing_rulings(
     card = design.judges[judge_id]
     tasks = [task_id for task_id in design.tasks if card.rules_on(task_id)]
     as_written, *others = rubric_wordings(warehouse, audit_run_id, design, judge_id)
-    about = {"run": audit_run_id, "judge": judge_id, "key": as_written.judge_key}
+    by_key = {wording.judge_key: wording for wording in (as_written, *others)}
+    rows = warehouse.read(
+        sql("audit", "missing_rulings"),
+        run=audit_run_id,
+        judge=judge_id,
+        keys=list(by_key),
+        repetitions=card.repetitions,
+        tasks=tasks,
+        n_answers=_n_reworded_answers(design, judge_id),
+    )
     wanted = [
-        _OpenRuling(**row, by=wording)
-        for wording in (as_written, *others)
-        for row in warehouse.read(
-            sql("audit", "missing_rulings"),
-            **about | {"key": wording.judge_key},
-            repetitions=card.repetitions,
-            tasks=tasks,
-            n_answers=_n_reworded_answers(design, judge_id) if wording.wording_index else None,
-        )
+        _OpenRuling(**{name: row[name] for name in row if name != "judge_key"}, by=by_key[row["judge_key"]])
+        for row in rows
     ]
     settled = warehouse.read(
         "select control_id, repetition from raw.verdicts where audit_run_id = $run and judge_id = $judge "
         "and judge_key = $key and is_settled and control_id is not null",
-        **about,
+        run=audit_run_id,
+        judge=judge_id,
+        key=as_written.judge_key,
     )
     done = {(row["control_id"], row["repetition"]) for row in settled}
     wanted += [

@@ -30,7 +30,7 @@ def check_rephrasings(cards: AuditCards) -> Errors:
 
 def refused_rephrasings(cards: AuditCards) -> list[str]:
     """Returns which rephrasings of a list are refused and why, and how many are left, as a run says it."""
-    rephrasing, notes = cards.audit.rephrasing, []
+    rephrasing, notes = cards.audit.rephrasing, list[str]()
     for task_id, task, listed in _listed(cards):
         wording = _wording(cards, task_id, task)
         if rephrasing is None or listed is None or wording is None:
