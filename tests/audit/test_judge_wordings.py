@@ -10,6 +10,7 @@ import pytest
 from flows.audit.design import design_audit
 from flows.audit.estimate import estimate_audit
 from flows.audit.judge_wordings import are_rubrics_made, rubric_key
+from flows.audit.prices import CHARACTERS_A_TOKEN
 from flows.audit.runs import open_run
 from flows.rephrasers.refusals import why_wording_refused
 from flows.rephrasers.templates import rubric_wording
@@ -34,6 +35,14 @@ def cards(folder: Path, server: RunningServer, judges: str = "[checker]", **fiel
 
 def asked_for(wordings: int, answers: int = N_FURTHER) -> str:
     return f"{{checker: {{wordings: {wordings}, answers: {answers}}}}}"
+
+
+def reworded_by_a_model(registry: Path, model: str, variants: str) -> None:
+    """Has the audit's rephraser ask a model."""
+    (registry / "rephrasers").mkdir(exist_ok=True)
+    (registry / "rephrasers/asked.yml").write_text(f"asked: {{kind: model, model: {model}, max_rounds: 1}}\n")
+    path = registry / f"audits/{AUDIT}.yml"
+    path.write_text(path.read_text().replace("{rephraser: rules, variants: 3}", f"{{rephraser: asked, {variants}}}"))
 
 
 @pytest.fixture(autouse=True)
@@ -104,10 +113,7 @@ def test_a_model_rewords_a_rubric_once_and_later_runs_have_its_wordings(tmp_path
     warehouse = tmp_path / "audit.duckdb"
     with running_server() as server:
         registry = cards(tmp_path / "cards", server, asked_for(3))
-        (registry / "rephrasers").mkdir()
-        (registry / "rephrasers/asked.yml").write_text("asked: {kind: model, model: api, max_rounds: 1}\n")
-        path = registry / f"audits/{AUDIT}.yml"
-        path.write_text(path.read_text().replace("{rephraser: rules, variants: 3}", "{rephraser: asked, variants: 1}"))
+        reworded_by_a_model(registry, "api", "variants: 1")
         ask(warehouse, registry)
         assert query(warehouse, "select count(*) from raw.rephrasings") == [(0,)]
         said = have_judged(warehouse, registry).notes
@@ -175,3 +181,27 @@ def test_plan_counts_the_further_rulings(tmp_path: Path) -> None:
     assert more["requests"] == n_answers + N_CONTROLS + 5 * N_FURTHER
     assert most["requests"] == n_answers + N_CONTROLS + 5 * n_answers
     assert more["usd"] == pytest.approx(judge["usd"] * more["requests"] / judge["requests"], rel=0.01)
+
+
+@pytest.mark.parametrize("model", ["api", "self"])
+def test_plan_counts_who_rewords_the_rubric(tmp_path: Path, model: str) -> None:
+    with running_server() as server:
+        registry = cards(tmp_path / "cards", server, asked_for(31))
+        reworded_by_a_model(registry, model, "variants: 3")
+        lines = estimate_audit(load_registry([registry]), AUDIT)["lines"]
+    (line,) = [line for line in lines if line["name"] == "asked, rubric of checker"]
+    rubric = round(len(JudgeCard(model="api").rubric) / CHARACTERS_A_TOKEN)
+    # thirty rewordings are asked for in two lists
+    assert (line["what"], line["requests"], line["completion_tokens"]) == ("rephraser", 2, 30 * rubric)
+    assert line["usd"] == pytest.approx((line["prompt_tokens"] + 2 * line["completion_tokens"]) / 1e6)
+
+
+def test_the_model_of_a_judge_rewords_its_rubric_where_each_rewords_its_own(tmp_path: Path) -> None:
+    warehouse = tmp_path / "audit.duckdb"
+    with running_server() as server:
+        registry = cards(tmp_path / "cards", server, asked_for(2))
+        reworded_by_a_model(registry, "self", "variants: 2")
+        ask(warehouse, registry)
+        have_judged(warehouse, registry)
+    asked = query(warehouse, "select task_id, model_id from raw.rephrasings order by all")
+    assert asked == [("judge:checker", "api"), ("questions", "api")]
