@@ -132,7 +132,8 @@ def test_a_judge_whose_rubric_was_reworded_stands_beside_the_models(judged: Repo
     for row in rows:
         for name in ("sensitivity", "sensitivity_corrected", "fleiss_kappa", "match_rate_std"):
             assert number(row[name]) in text, name
-        assert interval(row["sensitivity_corrected_low"], row["sensitivity_corrected_high"]) in text
+        # as it can be in truth
+        assert interval(max(row["sensitivity_corrected_low"], 0), min(row["sensitivity_corrected_high"], 1)) in text
         assert {percent(row["match_rate_min"]), percent(row["match_rate_max"])} <= set(re.findall(r"[\d.]+ %", text))
     (of_models,) = asked(
         judged,

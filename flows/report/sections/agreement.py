@@ -11,7 +11,6 @@ from flows.report.sections.columns import (
     LONG_WORDING,
     MODEL,
     Column,
-    bounds,
     counted,
     figure,
     judge_errors,
@@ -19,6 +18,7 @@ from flows.report.sections.columns import (
     words,
 )
 from flows.warehouse import Row
+from models_registry.mart_columns import MartColumn, mart_columns
 
 _PAIR = 2
 _REPEATED = " repetitions"
@@ -87,12 +87,18 @@ def _of_models(of: Traced) -> Printed:
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
+def _corrected() -> MartColumn:
+    return mart_columns("rpt_judge_wordings")["sensitivity_corrected"]
+
+
 _WORDED = (
     words("Judge", "scoring_method"), counted("Answers", "n_answers"), counted("Wordings", "n_wordings"),
-    figure("Sensitivity", "sensitivity"), figure("Corrected", "sensitivity_corrected"), bounds("sensitivity_corrected"),
+    figure("Sensitivity", "sensitivity"), Column("Corrected", lambda of: of.measure(_corrected()), is_figure=True),
+    Column("95 % interval", lambda of: of.bounds_of(_corrected()), is_figure=True),
     Column("Sensitivity of the models", _of_models, is_figure=True), figure("Fleiss' κ", "fleiss_kappa"),
-    figure("Rules right, least", "match_rate_min", Traced.percent), figure("Most", "match_rate_max", Traced.percent),
-    figure("Standard deviation", "match_rate_std"),
+    figure("Rules right, least", "match_rate_min", Traced.percent),
+    figure("Rules right, most", "match_rate_max", Traced.percent),
+    figure("Rules right, standard deviation", "match_rate_std"),
 )  # fmt: skip
 
 
