@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from flows.audit.budget import Purse, budget_of
 from flows.audit.design import design_audit
 from flows.audit.estimate import estimate_audit
-from flows.audit.judge_wordings import are_rubrics_made, rubric_key
+from flows.audit.judge_wordings import are_rubrics_made, reword_rubrics, rubric_key
 from flows.audit.prices import CHARACTERS_A_TOKEN
 from flows.audit.runs import open_run
 from flows.rephrasers.refusals import why_wording_refused
@@ -128,11 +129,17 @@ def test_a_model_rewords_a_rubric_once_and_later_runs_have_its_wordings(tmp_path
         ask(warehouse, registry)
         have_judged(warehouse, registry)
         assert query(warehouse, "select count(*) from raw.rephrasings") == [(1,)]
+        # unless they are made anew, as `--rephrase` has them
+        run = open_run(Warehouse(warehouse), design)
+        purse = Purse(Warehouse(warehouse), run, budget_of(Warehouse(warehouse), run, design.audit.budget))
+        reword_rubrics(purse, design, anew=True)
+        reword_rubrics(purse, design, anew=True)
+        assert query(warehouse, "select count(*) from raw.rephrasings") == [(2,)]
     by_run = query(
         warehouse, "select audit_run_id, list(rubric order by wording_index) from raw.judge_wordings group by all"
     )
-    assert len(by_run) == 2
-    assert by_run[0][1] == by_run[1][1]
+    assert len(by_run) == 3
+    assert by_run[0][1] == by_run[1][1] == by_run[2][1]  # this server's model says the same to the same
     assert any(note.startswith("judge 'checker': ") for note in said) == (len(by_run[0][1]) < 3)
 
 
