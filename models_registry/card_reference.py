@@ -61,7 +61,8 @@ def _type(schema: Schema) -> str:
     if "anyOf" in schema:
         forms = [form for form in schema["anyOf"] if form != {"type": "null"}]
         if len(forms) > 1 and forms[1].get("items") == forms[0]:
-            return f"{_type(forms[0])}; one or a list"
+            others = "".join(f", or a {_type(form)}" for form in forms[2:])
+            return f"{_type(forms[0])}; one or a list{others}"
         return " or ".join(map(_type, forms))
     if "enum" in schema or "const" in schema:
         return ", ".join(f"`{word}`" for word in schema.get("enum", [schema.get("const")]))

@@ -11,6 +11,7 @@ from models_registry.audit_cards import (
     GridDesign,
     Policy,
     Repetitions,
+    RubricWordings,
     Samples,
     Strategy,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "Repetitions",
     "RephraserCard",
     "Rephrasing",
+    "RubricWordings",
     "Samples",
     "Sampling",
     "SimulatedAnswers",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, 
 from flows.audit.rewording import n_variants, rewordings_of
 from flows.prompts.messages import STRUCTURED, prompt_of, render
 from flows.prompts.templates import OWN, ask
+from flows.rephrasers.by_model import MAX_ASKED_AT_ONCE
 from models_registry.cards import AuditCard, ModelCard, TaskCard, TemplateCard
 from models_registry.errors import UsageError, nearest, raise_all
 from models_registry.placeholders import placeholders
@@ -182,11 +184,11 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[dict[str, Any]]:
     if audit.rephrasing is None or audit.rephrasing.rephraser is None or not audit.rephrasing.has_wording:
         return []
     name, groups = audit.rephrasing.rephraser, audit.rephrasing.temperatures or (None,)
-    models = {each: registry.model(each) for each in registry.models_of(audit_id)}
+    card, models = registry.rephraser(name), {each: registry.model(each) for each in registry.models_of(audit_id)}
     n_texts = sum(audit.rephrasing.templates or registry.task(each).templates is None for each in audit.tasks)
     requests = len(groups) * (n_texts + _n_descriptions(registry, audit))
     tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * audit.rephrasing.wanted * REPHRASING_TOKENS
-    return [
+    rows = [
         {
             "what": "rephraser",
             "name": name if rewording.own_of is None else f"{rewording.own_of} for itself",
@@ -195,15 +197,28 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[dict[str, Any]]:
             "completion_tokens": tokens_out,
             "usd": _usd(registry.model(rewording.card.model), tokens_in, tokens_out),
         }
-        for rewording in rewordings_of(registry.rephraser(name), models)
+        for rewording in rewordings_of(card, models)
         if rewording.card is not None and rewording.card.model is not None
     ]
+    rewords = card.model is not None
+    return rows + [_rubric_row(registry, audit, each) for each, own in audit.judges.items() if rewords and own.wordings]
+
+
+def _rubric_row(registry: Registry, audit: AuditCard, judge_id: str) -> dict[str, Any]:
+    """The requests that have the rubric of a judge reworded."""
+    name = (audit.rephrasing.rephraser if audit.rephrasing is not None else None) or ""
+    card, judge, wanted = registry.rephraser(name), registry.judge(judge_id), (audit.judges[judge_id].wordings or 1) - 1
+    model = registry.model((judge.model if card.is_self else card.model) or "")
+    tokens, requests = round(len(judge.rubric) / CHARACTERS_A_TOKEN), math.ceil(wanted / MAX_ASKED_AT_ONCE)
+    tokens_in, tokens_out = requests * (2 * REPHRASING_TOKENS + tokens), wanted * tokens
+    return {"what": "rephraser", "name": f"{name}, rubric of {judge_id}", "requests": requests, "prompt_tokens": tokens_in,
+            "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip
 
 
 def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, TaskSize]) -> dict[str, Any]:
-    """Every answer that has a key judged once a repetition, and the controls."""
+    """Every answer that has a key judged once a repetition, and the controls; some answers again under each further wording."""
     audit, card = registry.audit(audit_id), registry.judge(name)
-    model = registry.model(card.model or "")
+    model, options = registry.model(card.model or ""), audit.judges.get(name)
     requests = tokens_in = 0
     n_models = len(registry.models_of(audit_id))
     for task_id in filter(card.rules_on, audit.tasks):
@@ -211,7 +226,9 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
         some = measured[task_id].some
         asks = sum(_n_asks(registry, audit, task_id, each, measured[task_id]) for each in _strategies(audit, task))
         answers = asks * n_models
-        ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
+        n_further = 0 if options is None or options.wordings is None else options.wordings - 1
+        again = 0 if options is None else min(answers, options.answers) * n_further
+        ruled = (answers + sum(value for _, value in card.controls) + again) * card.repetitions
         rulings = [
             Ruling(
                 prediction_id=None,

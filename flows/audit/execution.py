@@ -11,6 +11,7 @@ from flows.audit.design import Design
 from flows.audit.grid import deal_samples
 from flows.audit.infer import infer
 from flows.audit.judge import count_missing_rulings, judge
+from flows.audit.judge_wordings import reword_rubrics
 from flows.audit.meters import meters_of_judges, meters_of_models
 from flows.audit.paraphrase import paraphrase
 from flows.audit.pilot import pilot_design, pilot_variants, refuse_begun
@@ -85,6 +86,8 @@ class Execution:
         result = paraphrase(self._purse(), design, anew=self.rephrase, prompts=self.prompts)
         self._variants = tuple(deal_samples(self.warehouse, self.audit_run_id, design, result.variants))
         self.outcome.notes += result.notes
+        if not self.is_pilot:
+            self.outcome.notes += reword_rubrics(self._purse(), design, anew=self.rephrase)
 
     def infer(self, ask: AskBatch = as_it_is) -> None:
         """Asks every missing cell and lands the answers; raises MeasureError where cells have no answer yet."""

@@ -1,4 +1,7 @@
-"""Has judges rule on landed completions: an answer once, however many predictions give it, and controls among them."""
+"""Has judges rule on landed completions: an answer once, however many predictions give it, and controls among them.
+
+Under further wordings of its rubric a judge rules on some of the answers again.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from flows.audit.budget import Purse
 from flows.audit.design import Design
 from flows.audit.first_answers import Look
 from flows.audit.judge_requests import Control, Ruling, asked_again, controls_of, judge_key, rulings_of
+from flows.audit.judge_wordings import RubricWording, reword_rubrics, rubric_key, rubric_wordings
 from flows.audit.land import Landing, landing_in
 from flows.audit.prices import cost_of
 from flows.engines import Answer, LandedAnswers, Request
@@ -42,6 +46,7 @@ class _OpenRuling:
     reader: str | None = None
     option_order: Sequence[int] | None = None
     control: Control | None = None
+    by: RubricWording
 
     @property
     def judged_id(self) -> str:
@@ -55,6 +60,7 @@ def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], An
     """
     if not design.judges:
         return AskResult()
+    notes = reword_rubrics(purse, design)  # of judges that were named or changed since the run made its wordings
     controls = _controls_and_anchors(purse.warehouse, purse.audit_run_id, design)
     land_changed_judges(purse.warehouse, purse.audit_run_id, design)
     _land_controls(purse.warehouse, purse.audit_run_id, controls)
@@ -71,7 +77,8 @@ def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], An
                 for name, wanted in missing.items():
                     group.create_task(workers.ask(_JudgeWork(purse, design, name, wanted, workers.landing)))
 
-        return workers.run(ask_all())
+        result = workers.run(ask_all())
+    return replace(result, notes=(*notes, *result.notes))
 
 
 def asked_judges(design: Design) -> list[str]:
@@ -89,24 +96,31 @@ def count_missing_rulings(warehouse: Warehouse, audit_run_id: str, design: Desig
 def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[str]:
     """Keeps the judges that are new or changed since the run opened; returns their names."""
     newest = warehouse.read(
-        "select judge_id, judge_key, card from raw.judges where audit_run_id = $audit_run_id "
+        "select judge_id, judge_key, card, rephrasing_key, n_reworded_answers from raw.judges where audit_run_id = $audit_run_id "
         "qualify recorded_at = max(recorded_at) over (partition by judge_id)",
         audit_run_id=audit_run_id,
     )
-    known = {(row["judge_id"], row["judge_key"], row["card"]) for row in newest}
+    decides = ("judge_id", "judge_key", "card", "rephrasing_key", "n_reworded_answers")
+    known = {tuple(row[name] for name in decides) for row in newest}
     rows = [
         {
             "audit_run_id": audit_run_id, "judge_id": name, "judge_key": judge_key(design, name),
             "model_id": card.model, "panel": as_json(card.panel) if card.panel else None, "repetitions": card.repetitions,
             "max_asks": card.max_asks, "card": card.canonical_json(),
             "model_card": None if card.model is None else design.registry.model(card.model).canonical_json(),
-            "recorded_at": now(),
+            "recorded_at": now(), "rephrasing_key": rubric_key(design, name),
+            "n_reworded_answers": _n_reworded_answers(design, name),
         }
         for name, card in design.judges.items()
     ]  # fmt: skip
-    changed = [row for row in rows if (row["judge_id"], row["judge_key"], row["card"]) not in known]
+    changed = [row for row in rows if tuple(row[name] for name in decides) not in known]
     warehouse.land([("judges", frame_of("judges", changed))])
     return [str(row["judge_id"]) for row in changed]
+
+
+def _n_reworded_answers(design: Design, judge_id: str) -> int | None:
+    """How many answers to a task are ruled on under further wordings of a rubric; None where there are none."""
+    return None if rubric_key(design, judge_id) is None else design.audit.judges[judge_id].answers
 
 
 def _controls_and_anchors(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[Control]:
@@ -128,25 +142,52 @@ def _land_controls(warehouse: Warehouse, audit_run_id: str, controls: Sequence[C
 def missing_rulings(
     warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: str, controls: Sequence[Control]
 ) -> list[_OpenRuling]:
-    """Returns what a judge has not ruled on, controls where a hash puts them among the answers."""
-    card, key = design.judges[judge_id], judge_key(design, judge_id)
-    about = {"run": audit_run_id, "judge": judge_id, "key": key}
+    """Returns what a judge has not ruled on, controls where a hash puts them among the answers; further wordings come last."""
+    card = design.judges[judge_id]
     tasks = [task_id for task_id in design.tasks if card.rules_on(task_id)]
-    rows = warehouse.read(sql("audit", "missing_rulings"), **about, repetitions=card.repetitions, tasks=tasks)
+    as_written, *others = rubric_wordings(warehouse, audit_run_id, design, judge_id)
+    by_key = {wording.judge_key: wording for wording in (as_written, *others)}
+    rows = warehouse.read(
+        sql("audit", "missing_rulings"),
+        run=audit_run_id,
+        judge=judge_id,
+        keys=list(by_key),
+        repetitions=card.repetitions,
+        tasks=tasks,
+        n_answers=_n_reworded_answers(design, judge_id),
+    )
+    wanted = [
+        _OpenRuling(**{name: row[name] for name in row if name != "judge_key"}, by=by_key[row["judge_key"]])
+        for row in rows
+    ]
     settled = warehouse.read(
         "select control_id, repetition from raw.verdicts where audit_run_id = $run and judge_id = $judge "
         "and judge_key = $key and is_settled and control_id is not null",
-        **about,
+        run=audit_run_id,
+        judge=judge_id,
+        key=as_written.judge_key,
     )
     done = {(row["control_id"], row["repetition"]) for row in settled}
-    wanted = [_OpenRuling(**row) for row in rows] + [
-        _OpenRuling(repetition=repetition, task_id=control.task_id, sample_id=control.sample_id, control=control)
+    wanted += [
+        _OpenRuling(
+            repetition=repetition,
+            task_id=control.task_id,
+            sample_id=control.sample_id,
+            control=control,
+            by=as_written,
+        )
         for control in controls
         if control.task_id in tasks and control.place < getattr(card.controls, control.kind)
         for repetition in range(1, card.repetitions + 1)
         if (control.control_id, repetition) not in done
     ]
-    return sorted(wanted, key=lambda each: content_id(judge_id, each.judged_id, str(each.repetition)))
+
+    def place(ruling: _OpenRuling) -> tuple[bool, str]:
+        is_further = ruling.by.wording_index > 0
+        parts = (judge_id, ruling.judged_id, str(ruling.repetition))
+        return is_further, content_id(*parts, ruling.by.judge_key) if is_further else content_id(*parts)
+
+    return sorted(wanted, key=place)
 
 
 class _JudgeWork:
@@ -161,7 +202,6 @@ class _JudgeWork:
         self.name = judge_id
         self._purse, self._design, self._landing = purse, design, landing
         self._card: JudgeCard = design.judges[judge_id]
-        self._key = judge_key(design, judge_id)
         entry = design.registry.entry("models", self._card.model or "")
         model = _capped(design.registry.model(self._card.model or ""), self._card.max_tokens)
         self.entry = replace(entry, card=model)
@@ -200,13 +240,14 @@ class _JudgeWork:
         row = {
             "audit_run_id": self._purse.audit_run_id, "verdict_id": request.prediction_id,
             "prediction_id": wanted.prediction_id, "control_id": ruling.control_id, "judge_id": self.name,
-            "judge_key": self._key, "repetition": wanted.repetition, "ask": ask, "is_settled": is_settled,
+            "judge_key": wanted.by.judge_key, "repetition": wanted.repetition, "ask": ask, "is_settled": is_settled,
             "finish_reason": answer.finish_reason, "request_sha256": request.request_sha256,
             **answer_columns(answer, cost_of(answer, price), now()),
         }  # fmt: skip
         self._landing.append("verdicts", row)
         self._landing.n_landed += is_settled
-        self._look.see(request, answer)
+        # that no verdict comes of another wording is found, and no reason to stop
+        self._look.see(request, answer, may_stop=wanted.by.wording_index == 0)
         return None if is_settled else self._request(wanted, ruling, ask + 1)
 
     def end(self) -> None:
@@ -235,13 +276,15 @@ class _JudgeWork:
                     completion=completion,
                     option_order=tuple(each.option_order or ()),
                 )
-                yield self._request(each, ruling, n_asked.get((each.judged_id, each.repetition), 0) + 1)
+                yield self._request(
+                    each, ruling, n_asked.get((each.by.judge_key, each.judged_id, each.repetition), 0) + 1
+                )
 
     def _request(self, wanted: _OpenRuling, ruling: Ruling, ask: int) -> Request:
         task = self._design.tasks[ruling.task_id]
         sample: Sample = self._samples[ruling.task_id, ruling.sample_id]
-        messages, question = rulings_of(task, self._card, sample, ruling)
-        messages = asked_again(messages, self._card, ask)
+        messages, question = rulings_of(task, wanted.by.card, sample, ruling)
+        messages = asked_again(messages, wanted.by.card, ask)
         sha256 = request_sha256(self._sent, messages, wanted.repetition, self._schema)
         asked_id = verdict_id(self._purse.audit_run_id, self.name, wanted.judged_id, wanted.repetition, ask, sha256)
         self._open[asked_id] = (wanted, ruling, ask)
@@ -268,15 +311,14 @@ class _JudgeWork:
         is_match = read_verdict(answer.completion, self._card.reply_form).is_match
         return None if is_match is None else f"match {is_match}".lower(), is_match is not None
 
-    def _asked_before(self) -> dict[tuple[str, int], int]:
-        """How often an unsettled ruling has been asked for by an execution that was stopped."""
+    def _asked_before(self) -> dict[tuple[str, str, int], int]:
+        """How often an unsettled ruling has been asked for by an execution that was stopped, by the key of the judge too."""
         rows = self._purse.warehouse.read(
             sql("audit", "unsettled_rulings"),
             run=self._purse.audit_run_id,
             judge=self.name,
-            key=self._key,
         )
-        return {(row["judged_id"], row["repetition"]): row["ask"] for row in rows}
+        return {(row["judge_key"], row["judged_id"], row["repetition"]): row["ask"] for row in rows}
 
 
 def _capped(model: ModelCard, max_tokens: int) -> ModelCard:

@@ -121,17 +121,8 @@ def _reworded_template(design: Design, task_id: str, rewording: Rewording, purse
         return []
     wording = template_wording(design, task_id, is_given=card.is_given)
     known = {_folded(template.text) for template in design.templates[task_id].templates}
-
-    async def propose() -> list[Proposal]:
-        opened = _opened(design, card, purse)
-        rephraser = ByStretch(opened) if card.kind == "rules" else opened
-        try:
-            groups = rephrasing.temperatures or (None,)
-            return [p for each in groups for p in await _proposed(rephraser, wording, each, rephrasing.wanted, known)]
-        finally:
-            await rephraser.close()
-
-    return [replace(proposal, own_of=rewording.own_of) for proposal in asyncio.run(propose())]
+    proposals = reworded(design, card, wording, purse, wanted=rephrasing.wanted, known=known)
+    return [replace(proposal, own_of=rewording.own_of) for proposal in proposals]
 
 
 def _landed_templates(
@@ -188,21 +179,39 @@ def make_proposals(design: Design, task_id: str, rewording: Rewording, purse: Pu
     rephrasing, card = design.audit.rephrasing, rewording.card
     if rephrasing is None or card is None:
         return [original]
-    proposals: list[Proposal] = []
     protected = protected_words(design.tasks[task_id], card, is_given=card.is_given)
     wording = Wording(task_id, instruction, protected, is_given=card.is_given)
+    proposals = numbered(reworded(design, card, wording, purse, wanted=rephrasing.wanted))
+    own = [replace(proposal, own_of=rewording.own_of) for proposal in proposals]
+    return [original, *own] if rewording.has_original else own
 
-    async def propose() -> None:
-        rephraser = _opened(design, card, purse)
+
+def reworded(  # noqa: PLR0913 - what is reworded, by whom and how often
+    design: Design,
+    card: RephraserCard,
+    wording: Wording,
+    purse: Purse | None,
+    *,
+    wanted: int,
+    known: Iterable[str] = (),
+    temperatures: Sequence[float | None] | None = None,
+) -> list[Proposal]:
+    """Returns what a rephraser makes of a wording at each paraphrase temperature, refused ones last, none of them numbered.
+
+    `temperatures`: default those of the audit. A text with lines of layout is given to rules stretch by stretch.
+    """
+    rephrasing = design.audit.rephrasing
+    groups = temperatures or (None if rephrasing is None else rephrasing.temperatures) or (None,)
+
+    async def propose() -> list[Proposal]:
+        opened = _opened(design, card, purse)
+        rephraser = ByStretch(opened) if wording.lines is not None and card.kind == "rules" else opened
         try:
-            for temperature in rephrasing.temperatures or (None,):
-                proposals.extend(await _proposed(rephraser, wording, temperature, rephrasing.wanted))
+            return [p for each in groups for p in await _proposed(rephraser, wording, each, wanted, known)]
         finally:
             await rephraser.close()
 
-    asyncio.run(propose())
-    own = [replace(proposal, own_of=rewording.own_of) for proposal in _numbered(proposals)]
-    return [original, *own] if rewording.has_original else own
+    return asyncio.run(propose())
 
 
 def _opened(design: Design, card: RephraserCard, purse: Purse | None) -> Rephraser:
@@ -257,17 +266,17 @@ def _folded(text: str) -> str:
     return " ".join(text.split())
 
 
-def _numbered(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Indices from 1 up for what is asked, from -1 down for what is refused."""
-    numbered, n_kept, n_refused = [], 0, 0
+def numbered(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Returns them with indices from 1 up for what is asked, from -1 down for what is refused."""
+    found, n_kept, n_refused = [], 0, 0
     for proposal in proposals:
         if proposal.refused_because is None:
             n_kept += 1
-            numbered.append(replace(proposal, variant_index=n_kept))
+            found.append(replace(proposal, variant_index=n_kept))
         else:
             n_refused += 1
-            numbered.append(replace(proposal, variant_index=-n_refused))
-    return numbered
+            found.append(replace(proposal, variant_index=-n_refused))
+    return found
 
 
 def _shortfalls(design: Design, task_id: str, rewording: Rewording, proposals: Sequence[Proposal]) -> list[str]:

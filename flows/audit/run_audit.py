@@ -14,6 +14,7 @@ from flows.audit.design import Design, design_audit
 from flows.audit.edit_prompts import export_prompts, read_prompts
 from flows.audit.execution import Execution, Outcome
 from flows.audit.judge import land_changed_judges
+from flows.audit.judge_wordings import are_rubrics_made
 from flows.audit.paraphrase import make_proposals
 from flows.audit.pilot import pilot_design
 from flows.audit.runs import (
@@ -112,6 +113,7 @@ def run_audit(  # noqa: PLR0913 - one option each
             if run is None:
                 is_given = prompts is not None and not rewords_templates(design)
                 are_made = is_given or (not rephrase and _are_made(warehouse, design))
+                are_made &= are_rubrics_made(warehouse, design, anew=rephrase)
                 raise_all(checked.lacking_engines if not are_made else lacking_engines(_without_rephraser(checked)))
                 # a pilot plans from all samples, and the run that goes on with it asks them all
                 design = design if pilot else design.asking(design.panel(count_runs(warehouse, design)))

@@ -135,7 +135,7 @@ def _close(warehouse: Warehouse, result: RunResult) -> None:
     from flows.audit.terminal import lines_of
     from flows.display.encode import encoded
     from flows.display.progress import visible
-    from flows.report import comparison_rows
+    from flows.report import comparison_rows, judge_wording_rows
     from flows.report.summary import summary_of
     from flows.report.terminal.closing import closing_lines, first_lines
     from flows.report.terminal.scorecard import scorecard, scorecard_rows
@@ -146,6 +146,7 @@ def _close(warehouse: Warehouse, result: RunResult) -> None:
     run, text = result.audit_run_id, state.settings().text
     if state.as_json:
         figures = {"scorecard": scorecard_rows(warehouse, run), "rule_against_judge": comparison_rows(warehouse, run)}
+        figures["judge_wordings"] = judge_wording_rows(warehouse, run)
         unread = [each.sentence for each in summary_of(warehouse, run, text).unread]
         show({**encoded(result), **figures, "unread": unread})
         return

@@ -123,7 +123,7 @@ class _Writer:
         self._con.execute(f"create table if not exists {target} as from {source} limit 0")
         columns, there = self._columns(source), self._columns(target)
         before = self._parts.get(name, {})
-        if self._is_anew or there != columns:  # of an earlier version
+        if self._is_anew or there != columns:  # another version's
             self._con.execute(f"create or replace table {target} as from {source} limit 0")
             before = {}
         key = next((each for each in ("audit_run_id", "comparison_id") if each in dict(columns)), None)

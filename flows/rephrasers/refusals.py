@@ -58,9 +58,19 @@ def why_wording_refused(wording: Wording, rephrasing: str) -> str | None:
 
 
 def shortfall(  # noqa: PLR0913 - what there is to count
-    task_id: str, n_kept: int, wanted: int, n_refused: int, temperature: float | None, own_of: str | None = None
+    name: str,
+    n_kept: int,
+    wanted: int,
+    n_refused: int,
+    temperature: float | None,
+    own_of: str | None = None,
+    *,
+    what: str = "task",
 ) -> str:
-    """Returns what there is to say where fewer rephrasings were kept than wanted, of a model for itself or for all."""
+    """Returns what there is to say where fewer rephrasings were kept than wanted, of a model for itself or for all.
+
+    `what` is reworded: a task's instruction or template, or a judge's rubric.
+    """
     at = "" if temperature is None else f" at paraphrase temperature {temperature:g}"
     by = "" if own_of is None else f", model '{own_of}' for itself"
-    return f"task '{task_id}'{by}: {n_kept} of {wanted} distinct rephrasings{at}, {n_refused} refused"
+    return f"{what} '{name}'{by}: {n_kept} of {wanted} distinct rephrasings{at}, {n_refused} refused"

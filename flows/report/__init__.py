@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from flows.report.terminal.scorecard import comparison_rows, scorecard, scorecard_rows
+from flows.report.terminal.scorecard import comparison_rows, judge_wording_rows, scorecard, scorecard_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +22,7 @@ __all__ = [
     "Form",
     "charts_of",
     "comparison_rows",
+    "judge_wording_rows",
     "report",
     "report_as",
     "scorecard",

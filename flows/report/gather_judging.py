@@ -21,6 +21,8 @@ class JudgingData:
     agreements: list[Row] = field(default_factory=list)
     controls: list[Row] = field(default_factory=list)
     anchors: list[Row] = field(default_factory=list)
+    judge_wordings: list[Row] = field(default_factory=list)
+    rubrics: list[Row] = field(default_factory=list)
     judges: list[Row] = field(default_factory=list)
     rulings: list[Row] = field(default_factory=list)
     disagreements: list[Row] = field(default_factory=list)
@@ -40,6 +42,11 @@ def comparisons(ask: Ask) -> list[Row]:
     return ask(query("comparisons"))
 
 
+def judge_wordings(ask: Ask) -> list[Row]:
+    """Returns how much each judge's verdicts depend on its rubric's wording."""
+    return ask(query("judge_wordings"))
+
+
 def gather_judging(ask: Ask) -> JudgingData:
     """Returns the rows of one run; none where answers are only matched with labels."""
     spreads = ask(query("spreads"))
@@ -49,13 +56,13 @@ def gather_judging(ask: Ask) -> JudgingData:
     if not tasks:
         return JudgingData()
     judges = ask(query("judges"))
-    of_judges = ("comparisons", "controls", "anchors", "rulings", "disagreements") if judges else ()
+    names = ("comparisons", "controls", "anchors", "judge_wordings", "rubrics", "rulings", "disagreements")
     return JudgingData(
         spreads=[row for row in spreads if row["task_id"] in tasks],
         rankings=[row for row in ask(query("rankings")) if row["task_id"] in tasks],
         agreements=agreements,
         judges=judges,
-        **{name: ask(query(name)) for name in of_judges},
+        **{name: ask(query(name)) for name in names if judges},
     )
 
 

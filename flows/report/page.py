@@ -156,9 +156,8 @@ def _scorecard(data: ReportData) -> list[Row]:
 
 
 def _measures_of(scorecard: list[Row]) -> list[MartColumn]:
-    """The measures that the scorecard has a column for: a copy that an earlier version published lacks later ones."""
-    known = {name for row in scorecard[:1] for name in row}
-    return [column for column in scorecard_columns() if column.scorecard is not None and column.name in known]
+    """The measures that the scorecard has a column for, where it has rows."""
+    return [column for column in scorecard_columns() if column.scorecard is not None] if scorecard else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,8 +189,9 @@ def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple
 
 
 def _as_printed(mart: str, column: str, value: Any) -> Any:
-    """A figure of the scorecard, or of a kind of variation, may be clipped to what it can be in truth."""
-    declared = mart_columns(mart).get(column) if mart in ("rpt_audit", "fct_variations") else None
+    """A figure of the scorecard, of a kind of variation or of a reworded judge may be clipped to what it can be in truth."""
+    is_clipped = mart in ("rpt_audit", "fct_variations", "rpt_judge_wordings")
+    declared = mart_columns(mart).get(column) if is_clipped else None
     return value if declared is None or not isinstance(value, float) else declared.clipped(value)
 
 

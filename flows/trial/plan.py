@@ -124,7 +124,7 @@ def _design(
         "tasks": (base.task_id,),
         "models": tuple(models),
         "strategies": arm_names(base.strategies, control=control),
-        "judges": (),
+        "judges": {},
         "model_sets": {},
         "design": GridDesign(),  # few samples, under all wordings
         "stop": None,

@@ -82,7 +82,13 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     },
     "judges": {
         "audit_run_id": TEXT, "judge_id": TEXT, "judge_key": TEXT, "model_id": TEXT, "panel": TEXT, "repetitions": WHOLE,
-        "max_asks": WHOLE, "card": TEXT, "model_card": TEXT, "recorded_at": TIME,
+        "max_asks": WHOLE, "card": TEXT, "model_card": TEXT, "recorded_at": TIME, "rephrasing_key": TEXT,
+        "n_reworded_answers": WHOLE,
+    },
+    "judge_wordings": {
+        "audit_run_id": TEXT, "judge_id": TEXT, "judge_key": TEXT, "rephrasing_key": TEXT, "wording_index": WHOLE,
+        "wording_key": TEXT, "rubric": TEXT, "is_original": YES, "rephraser_id": TEXT, "refused_because": TEXT,
+        "landed_at": TIME,
     },
     "judge_controls": {
         "audit_run_id": TEXT, "control_id": TEXT, "task_id": TEXT, "sample_id": TEXT, "kind": TEXT, "completion": TEXT,

@@ -31,6 +31,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "engines": (*_BY_RUN, "model_id", "opened_at"),
     "batches": (*_BY_RUN, "batch_id", "state"),
     "judges": (*_BY_RUN, "judge_id", "recorded_at"),
+    "judge_wordings": (*_BY_RUN, "judge_id", "judge_key", "rephrasing_key", "wording_index"),
     "judge_controls": (*_BY_RUN, "control_id"),
     "verdicts": (*_BY_RUN, "verdict_id"),
     "format_checks": (*_BY_RUN, "expectation", "model_id", "task_id", "prompt_variant_id", "checked_at"),

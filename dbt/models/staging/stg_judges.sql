@@ -15,7 +15,9 @@ renamed as (
         max_asks,
         card,
         model_card,
-        recorded_at
+        recorded_at,
+        rephrasing_key,
+        n_reworded_answers
     from source
     qualify recorded_at = max(recorded_at) over (partition by audit_run_id, judge_id)
 )

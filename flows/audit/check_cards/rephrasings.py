@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from flows.audit.check_cards.cards import AuditCards, Errors
 from flows.rephrasers import Wording
 from flows.rephrasers.protected_spans import protected_words
 from flows.rephrasers.refusals import shortfall, why_wording_refused
-from flows.rephrasers.templates import wording_of
+from flows.rephrasers.templates import rubric_wording, wording_of
 from models_registry.cards import TaskCard
 from models_registry.errors import CardError, nearest
 from models_registry.tables import escape
@@ -30,20 +30,38 @@ def check_rephrasings(cards: AuditCards) -> Errors:
 
 def refused_rephrasings(cards: AuditCards) -> list[str]:
     """Returns which rephrasings of a list are refused and why, and how many are left, as a run says it."""
-    rephrasing, notes = cards.audit.rephrasing, []
+    rephrasing, notes = cards.audit.rephrasing, list[str]()
     for task_id, task, listed in _listed(cards):
         wording = _wording(cards, task_id, task)
         if rephrasing is None or listed is None or wording is None:
             continue
         refused, n_kept = _refused(wording, _of_templates(cards, task), listed, rephrasing.wanted)
-        (name,) = cards.used["rephrasers"]
-        for index, reason in refused.items():
-            where = cards.where("rephrasers", name, "variants", task_id, index)
-            notes.append(f"{where}: variants.{task_id}.{index} is refused: {reason}")
+        notes += _notes(cards, task_id, refused)
         if n_kept < rephrasing.wanted:
             groups = rephrasing.temperatures or (None,)
             notes += [shortfall(task_id, n_kept, rephrasing.wanted, len(refused), each) for each in groups]
-    return notes
+    return [*notes, *_of_rubrics(cards)]
+
+
+def _of_rubrics(cards: AuditCards) -> Iterator[str]:
+    """The same of rubrics, whose rewordings stand under `judge:<id>`."""
+    variants = (None if cards.rephraser is None else cards.rephraser.variants) or {}
+    for judge_id, options in cards.audit.judges.items():
+        if options.wordings is None or judge_id not in cards.used["judges"]:
+            continue
+        wording, wanted = rubric_wording(judge_id, cards.registry.judge(judge_id), is_given=True), options.wordings - 1
+        if wording.task_id in variants:
+            refused, n_kept = _refused(wording, (), variants[wording.task_id], wanted)
+            yield from _notes(cards, wording.task_id, refused)
+            if n_kept < wanted:
+                yield shortfall(judge_id, n_kept, wanted, len(refused), None, what="judge")
+
+
+def _notes(cards: AuditCards, listed_as: str, refused: Mapping[int, str]) -> Iterator[str]:
+    (name,) = cards.used["rephrasers"]
+    for index, reason in refused.items():
+        where = cards.where("rephrasers", name, "variants", listed_as, index)
+        yield f"{where}: variants.{listed_as}.{index} is refused: {reason}"
 
 
 def unreworded_templates(cards: AuditCards) -> list[str]:

@@ -42,8 +42,16 @@ with answers as (
     group by all
 ),
 
+placed as (
+    select
+        *,
+        row_number() over (partition by task_id order by answer) as place
+    from answers
+),
+
 settled as (
     select
+        verdicts.judge_key,
         predictions.task_id,
         verdicts.repetition,
         md5(
@@ -59,16 +67,25 @@ settled as (
     inner join raw.predictions as predictions using (audit_run_id, prediction_id)
     inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
     left join raw.option_orders as orders using (audit_run_id, prompt_variant_id, sample_id)
-    where verdicts.audit_run_id = $run and verdicts.judge_id = $judge and verdicts.judge_key = $key and verdicts.is_settled
+    where
+        verdicts.audit_run_id = $run
+        and verdicts.judge_id = $judge
+        and list_contains($keys, verdicts.judge_key)
+        and verdicts.is_settled
 )
 
+-- the first key is of the judge's rubric as it is written; under the others, of further wordings, it rules on so many answers
+-- to a task, by smallest hash: the same ones on every night
 select
-    answers.prediction_id,
+    keys.judge_key,
+    placed.prediction_id,
     asks.repetition,
-    answers.task_id,
-    answers.sample_id,
-    answers.reader,
-    answers.option_order
-from answers
+    placed.task_id,
+    placed.sample_id,
+    placed.reader,
+    placed.option_order
+from placed
+cross join (select unnest($keys) as judge_key) as keys
 cross join (select unnest(range(1, $repetitions + 1))::integer as repetition) as asks
-anti join settled using (task_id, answer, repetition)
+anti join settled using (judge_key, task_id, answer, repetition)
+where keys.judge_key = $keys[1] or placed.place <= $n_answers

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from flows.display.figures import number
+from flows.display.figures import cut, number
 from flows.report.blocks.blocks import Section, by
 from flows.report.blocks.cells import Cell, Printed, Traced
 from flows.report.gather import ReportData
 from flows.report.gather_judging import JudgingData
-from flows.report.sections.columns import MODEL, Column, counted, figure, judge_errors, table, words
+from flows.report.sections.columns import (
+    LONG_WORDING,
+    MODEL,
+    Column,
+    counted,
+    figure,
+    judge_errors,
+    table,
+    words,
+)
 from flows.warehouse import Row
+from models_registry.mart_columns import MartColumn, mart_columns
 
 _PAIR = 2
 _REPEATED = " repetitions"
@@ -23,11 +33,13 @@ def agreement(data: ReportData) -> Section:
         "How far judges, people and rules agree on the answers that all of them ruled on, how far templates agree on which "
         "answers are right, how often each judge is wrong on controls (answers known to be right or wrong, blank ones, and wrong "
         "ones that tell the judge to call them right), and whether the judge of tonight rules on anchors as is known: right "
-        "and likely wrong answers in a sentence, and those that people ruled on.",
+        "and likely wrong answers in a sentence, and those that people ruled on. Of a judge whose rubric was reworded: how far "
+        "its verdicts on the same answers depend on the wording, beside how far the models' answers depend on theirs.",
     )
     judging = data.judging
     agreements, controls = by(judging.agreements, "task_id"), by(judging.controls, "task_id")
     anchors = by(judging.anchors, "task_id")
+    worded, rubrics = by(judging.judge_wordings, "task_id"), by(judging.rubrics, "task_id")
     for task_id, spreads in by(judging.spreads, "task_id").items():
         block = section.add(task_id)
         if task_id in agreements:
@@ -44,6 +56,11 @@ def agreement(data: ReportData) -> Section:
         if task_id in anchors:
             caption = "Judges on anchors"
             block.tables.append(table(caption, _ANCHORS, anchors[task_id], "rpt_judge_anchors", is_open=True))
+        if task_id in worded:
+            caption = "Judges under other wordings of their rubrics"
+            block.tables.append(table(caption, _WORDED, worded[task_id], "rpt_judge_wordings", is_open=True))
+            caption = "Judges by the wording of their rubrics"
+            block.tables.append(table(caption, _RUBRICS, rubrics[task_id], "fct_judge_wordings", is_open=True))
         caption = "Agreement of the templates on which answers are right"
         block.tables.append(table(caption, _template_columns(judging), spreads, "fct_scoring_sensitivity"))
     return section
@@ -60,6 +77,41 @@ _ANCHORS = (
     counted("Verdicts read", "n_ruled"), counted("Too harsh", "n_too_harsh"), counted("Too mild", "n_too_mild"),
     figure("As known", "judge_agreement", Traced.percent),
 )  # fmt: skip
+
+
+def _of_models(of: Traced) -> Printed:
+    """The least and the largest sensitivity of the models to the wording of the task."""
+    low, high = of.row["model_sensitivity_min"], of.row["model_sensitivity_max"]
+    if low is None:
+        return "not measured"
+    return number(low) if low == high else f"{number(low)} to {number(high)}"
+
+
+def _corrected() -> MartColumn:
+    return mart_columns("rpt_judge_wordings")["sensitivity_corrected"]
+
+
+_WORDED = (
+    words("Judge", "scoring_method"), counted("Answers", "n_answers"), counted("Wordings", "n_wordings"),
+    figure("Sensitivity", "sensitivity"), Column("Corrected", lambda of: of.measure(_corrected()), is_figure=True),
+    Column("95 % interval", lambda of: of.bounds_of(_corrected()), is_figure=True),
+    Column("Sensitivity of the models", _of_models, is_figure=True), figure("Fleiss' κ", "fleiss_kappa"),
+    figure("Rules right, least", "match_rate_min", Traced.percent),
+    figure("Rules right, most", "match_rate_max", Traced.percent),
+    figure("Rules right, standard deviation", "match_rate_std"),
+)  # fmt: skip
+
+
+_RUBRICS = (
+    words("Judge", "scoring_method"), Column("Wording", lambda of: _wording(of.row)), counted("Answers", "n_ruled"),
+    counted("Without a verdict", "n_unreadable"), figure("Rules right", "match_rate", Traced.percent),
+    figure("As its rubric as written", "agreement_rate", Traced.percent), figure("Cohen's κ", "cohen_kappa"),
+    counted("Ruled by people", "n_ruled_by_people"), figure("As people", "people_agreement_rate", Traced.percent),
+)  # fmt: skip
+
+
+def _wording(row: Row) -> str:
+    return f"{row['wording_index'] or 'as written'}: {cut(' '.join(row['rubric'].split()), LONG_WORDING)}"
 
 
 def _rater_columns(judging: JudgingData) -> tuple[Column, ...]:

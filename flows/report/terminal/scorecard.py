@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from flows.display.figures import ABSENT, NAME, counted_of, cut, in_unit, interval
 from flows.report.ask_copy import rows
-from flows.report.gather_judging import comparisons
+from flows.report.gather_judging import comparisons, judge_wordings
 from flows.report.queries import query
 from flows.report.sections.reasons import why_no_figure
 from flows.report.terminal.footnotes import Footnotes
+from flows.report.terminal.judge_wordings import lines_of_rubrics
 from flows.report.terminal.missing_answers import missing_of_rows
 from flows.report.terminal.rule_against_judge import comparisons_of_tasks
 from flows.report.terminal.tables import Line, tables
-from flows.warehouse import Row, Warehouse
+from flows.warehouse import Ask, Row, Warehouse
 from models_registry.mart_columns import ENDS, MartColumn, compact_measures, mart_columns
 
 if TYPE_CHECKING:
@@ -33,7 +34,19 @@ def comparison_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, A
 
     `accuracy_std_rule` and `_judge` beside them are the published standard deviations (ddof 1) of the accuracies.
     """
-    return comparisons(lambda text, /, **values: rows(warehouse, text, audit_run_id, **values))
+    return comparisons(_asker(warehouse, audit_run_id))
+
+
+def judge_wording_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
+    """Returns the rows of marts.rpt_judge_wordings of one run at full precision, by task and judge.
+
+    Beside them stand the least and the largest sensitivity of the models to the wording of the task.
+    """
+    return judge_wordings(_asker(warehouse, audit_run_id))
+
+
+def _asker(warehouse: Warehouse, audit_run_id: str) -> Ask:
+    return lambda text, /, **values: rows(warehouse, text, audit_run_id, **values)
 
 
 def scorecard(warehouse: Warehouse, audit_run_id: str, width: int) -> RenderableType:
@@ -43,16 +56,22 @@ def scorecard(warehouse: Warehouse, audit_run_id: str, width: int) -> Renderable
     tasks = rows(warehouse, query("tasks"), audit_run_id)
     open_tasks = frozenset(row["task_id"] for row in tasks if row["kind"] == "open_ended")
     scores, compared = scorecard_rows(warehouse, audit_run_id), comparison_rows(warehouse, audit_run_id)
-    return Group(*drawn(scores, compared, width, open_tasks))
+    return Group(*drawn(scores, compared, width, open_tasks, judge_wording_rows(warehouse, audit_run_id)))
 
 
 def drawn(
-    scores: list[Row], compared: list[Row], width: int, open_tasks: frozenset[str] = frozenset()
+    scores: list[Row],
+    compared: list[Row],
+    width: int,
+    open_tasks: frozenset[str] = frozenset(),
+    rubrics: Sequence[Row] = (),
 ) -> Iterator[RenderableType]:
     """Yields the parts of the scorecard; each dash has a number that a sentence below tells the reason of.
 
     A column that is the same in every row is a sentence instead.
     """
+    from rich.text import Text
+
     if not scores:
         yield "no figures yet: nothing of this run has been measured"
         return
@@ -76,6 +95,7 @@ def drawn(
     yield from notes.lines(f"In every row: {told}." if told else "", width)
     yield from missing_of_rows(scores, width)
     yield from comparisons_of_tasks(compared, width)
+    yield from map(Text, lines_of_rubrics(rubrics))
 
 
 def names(scores: Sequence[Row]) -> list[tuple[str, str]]:

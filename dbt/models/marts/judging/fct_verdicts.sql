@@ -9,6 +9,11 @@ judges as (
     where {{ in_this_build() }}
 ),
 
+rubrics as (
+    select * from {{ ref('int_judge_rubrics') }}
+    where {{ in_this_build() }}
+),
+
 predictions as (
     select * from {{ ref('stg_predictions') }}
     where {{ in_this_build() }}
@@ -36,6 +41,10 @@ final as (
         coalesce(predictions.task_id, controls.task_id) as task_id,
         coalesce(predictions.sample_id, controls.sample_id) as sample_id,
         if(judges.judge_id is null, verdicts.judge_id, 'judge:' || verdicts.judge_id) as rater,
+        case
+            when judges.judge_id is not null and verdicts.judge_key = judges.judge_key then 0
+            else rubrics.wording_index
+        end as wording_index,
         verdicts.repetition,
         verdicts.ask,
         verdicts.is_settled,
@@ -61,6 +70,11 @@ final as (
         {{ measure_version() }}
     from verdicts
     left join judges using (audit_run_id, judge_id)
+    left join rubrics
+        on
+            verdicts.audit_run_id = rubrics.audit_run_id
+            and verdicts.judge_id = rubrics.judge_id
+            and verdicts.judge_key = rubrics.wording_key
     left join predictions using (audit_run_id, prediction_id)
     left join controls using (audit_run_id, control_id)
 )

@@ -1,0 +1,120 @@
+-- One row per run, judge and task: how much the judge's verdict depends on the wording of its rubric, over the answers that it
+-- ruled on under every wording.
+with verdicts as (
+    select
+        *,
+        list_position(['no_match', 'match', 'none'], ruling) as ruling_index,
+        dense_rank() over (partition by audit_run_id, task_id, scoring_method order by answer) as item
+    from {{ ref('int_rubric_verdicts') }}
+    where {{ in_this_build() }}
+),
+
+by_wording as (
+    select * from {{ ref('fct_judge_wordings') }}
+    where {{ in_this_build() }}
+),
+
+-- of the repetitions under one wording
+shares as (
+    select
+        audit_run_id,
+        task_id,
+        scoring_method,
+        item,
+        wording_index,
+        unnest([0, 1, 2]) as class_index,
+        unnest([n_no_match, n_match, n_unreadable]) / (n_no_match + n_match + n_unreadable) as share
+    from verdicts
+),
+
+p_taus as (
+    select
+        audit_run_id,
+        task_id,
+        scoring_method,
+        item,
+        class_index,
+        avg(share) as p_tau
+    from shares
+    group by all
+),
+
+by_answer as (
+    select
+        audit_run_id,
+        task_id,
+        scoring_method,
+        item,
+        normalised_entropy(list(p_tau), 3) as sensitivity
+    from p_taus
+    group by all
+),
+
+sensitivities as (
+    select
+        audit_run_id,
+        task_id,
+        scoring_method,
+        avg(sensitivity) as sensitivity
+    from by_answer
+    group by all
+),
+
+intervals as (
+    select
+        audit_run_id,
+        task_id,
+        scoring_method,
+        sensitivity_interval(list(item), list(wording_index), list(class_index), list(share), 3) as corrected
+    from shares
+    where share > 0
+    group by all
+),
+
+agreements as (
+    select
+        audit_run_id,
+        task_id,
+        scoring_method,
+        count(distinct item)::integer as n_answers,
+        count(distinct wording_index)::integer as n_wordings,
+        rater_agreement(list(item), list(wording_index), list(ruling_index)) as agreement
+    from verdicts
+    group by all
+),
+
+rates as (
+    select
+        audit_run_id,
+        task_id,
+        scoring_method,
+        min(match_rate) as match_rate_min,
+        max(match_rate) as match_rate_max,
+        stddev_pop(match_rate) as match_rate_std
+    from by_wording
+    group by all
+),
+
+final as (
+    select
+        agreements.audit_run_id,
+        agreements.task_id,
+        agreements.scoring_method,
+        agreements.n_answers,
+        agreements.n_wordings,
+        sensitivities.sensitivity,
+        intervals.corrected.corrected as sensitivity_corrected,
+        intervals.corrected.low as sensitivity_corrected_low,
+        intervals.corrected.high as sensitivity_corrected_high,
+        agreements.agreement.fleiss_kappa as fleiss_kappa,
+        rates.match_rate_min,
+        rates.match_rate_max,
+        rates.match_rate_std,
+        {{ measure_version() }}
+    from agreements
+    inner join sensitivities using (audit_run_id, task_id, scoring_method)
+    inner join intervals using (audit_run_id, task_id, scoring_method)
+    inner join rates using (audit_run_id, task_id, scoring_method)
+)
+
+select * from final
