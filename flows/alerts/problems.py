@@ -8,7 +8,7 @@ from typing import Any
 
 from flows.alerts.alarms import Against, Alarm, Place, Problem
 from flows.display.figures import in_unit, moved
-from flows.display.movement import by_chance, in_labels, why
+from flows.display.movement import by_chance, in_words, why
 from models_registry.mart_columns import compared_unit
 
 Row = Mapping[str, Any]
@@ -64,7 +64,7 @@ def is_cost(alarm: Alarm) -> bool:
 
 def _problem(row: Row, base: str, normal: str | None, against: Against) -> Problem:
     return Problem(
-        kind=row["verdict"], summary=summary(row), reason=why(row), moved=in_labels(row), cause=row["cause"],
+        kind=row["verdict"], summary=summary(row), reason=why(row), moved=in_words(row), cause=row["cause"],
         model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"], measure=row["measure"],
         base_run_id=base, compare_with=normal, against=against,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -16,6 +17,8 @@ GRAVEST_FIRST: tuple[Kind, ...] = ("regressed", "changed", "improved")
 
 ALARM_LEVEL, SUSPECT_LEVEL = 0.005, 0.05
 """Greatest q of an alarm, and of what is said without one."""
+LEAST_LOG_EFFECT = math.log(1.1)
+"""Least difference that matters of a measure that is a logarithm: a tenth more. What answers cost and take grow by as much."""
 MOST_NORMAL_NIGHTS = 28
 GOOD_NIGHTS = 2
 """Good nights in a row that end an alarm."""
@@ -32,6 +35,7 @@ class StreamNight:
         test: against the normal nights.
         q_value: over all streams of the audit tonight; NaN where nothing was tested.
         worse: 1 where more is worse, -1 where less is, 0 where any change is told as one.
+        least_effect: the least difference of it that matters; None: the audit's, as of all rates.
         raises: whether it raises an alarm by itself; otherwise it joins one of its group.
         is_of_other_judge: whether a judge scored it that rules otherwise than on normal nights: nothing is known of the model.
     """
@@ -39,12 +43,14 @@ class StreamNight:
     test: WindowTest
     q_value: float
     worse: int
+    least_effect: float | None = None
     raises: bool = True
     is_of_other_judge: bool = False
 
     def is_beyond(self, level: float, min_effect: float) -> bool:
         """Returns whether it is beyond chance at this level, and large enough to matter."""
-        return self.q_value <= level and abs(self.test.difference) >= min_effect
+        least = min_effect if self.least_effect is None else self.least_effect
+        return self.q_value <= level and abs(self.test.difference) >= least
 
     @property
     def kind(self) -> Kind:
@@ -136,7 +142,7 @@ def next_state(
         before: the state after the night before; `accepted()` where somebody has accepted since.
         night: tonight's number, above those of all nights before.
         streams: tonight's measures by name.
-        min_effect: the least difference that matters.
+        min_effect: the least difference that matters, of measures that have none of their own.
         is_pinned: whether tonight is held against a night that somebody pinned: what is normal is that person's to say, then.
 
     An alarm begins with the first night of the window that told it; no night from there on is normal. It stands until

@@ -21,8 +21,8 @@ STATE_TYPE = (
     "n_nights BIGINT)[], since BIGINT, alarm_nights BIGINT[], good BIGINT[])"
 )
 STREAM_TYPE = (
-    f"STRUCT(measure VARCHAR, test {row_type(WindowTest)}, q_value DOUBLE, worse BIGINT, raises BOOLEAN, "
-    "is_of_other_judge BOOLEAN)"
+    f"STRUCT(measure VARCHAR, test {row_type(WindowTest)}, q_value DOUBLE, worse BIGINT, least_effect DOUBLE, "
+    "raises BOOLEAN, is_of_other_judge BOOLEAN)"
 )
 
 
@@ -175,5 +175,6 @@ def _stream(row: dict[str, Any]) -> StreamNight:
     test = WindowTest(**(row["test"] | nan))
     q_value = np.nan if row["q_value"] is None else row["q_value"]
     return StreamNight(
-        test=test, q_value=q_value, worse=row["worse"], raises=row["raises"], is_of_other_judge=row["is_of_other_judge"]
-    )
+        test=test, q_value=q_value, worse=row["worse"], least_effect=row["least_effect"], raises=row["raises"],
+        is_of_other_judge=row["is_of_other_judge"],
+    )  # fmt: skip

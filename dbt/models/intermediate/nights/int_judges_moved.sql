@@ -17,6 +17,7 @@ tested as (
             'test': test,
             'q_value': q_value,
             'worse': worse::bigint,
+            'least_effect': null::double,
             'raises': true,
             'is_of_other_judge': false
         } order by measure) as streams

@@ -57,7 +57,8 @@ by_measure as (
         list(cluster_index order by age, sample_index) as clusters,
         list(figure order by age, sample_index) as figures,
         avg(figure) filter (age = 0) as tonight,
-        avg(figure) filter (is_reference) as usual
+        avg(figure) filter (is_reference) as usual,
+        count(distinct hash(sample_index, round(figure, 9))) > count(distinct sample_index) as varies
     from used
     where measure != 'label_churn'
     group by all
@@ -121,7 +122,8 @@ by_group as (
         list(cluster_index order by age, other_age, sample_index) as clusters,
         list(apart order by age, other_age, sample_index) as figures,
         avg(apart) filter (age = 0 and other_age > 0) as tonight,
-        avg(apart) filter (age > 0 and other_age > 0 and age != other_age) as usual
+        avg(apart) filter (age > 0 and other_age > 0 and age != other_age) as usual,
+        max(apart) > 1e-9 as varies
     from between_nights
     group by all
 ),

@@ -1,5 +1,6 @@
 -- One row per night, model, task, strategy and measure: how far it lies from normal nights, and what that is called.
 -- A measure within an alarm keeps its verdict until the alarm is over, whatever it does tonight.
+{%- set least = 'coalesce(' ~ least_effect('measured.measure') ~ ', nights.min_effect)' %}
 with streams as (
     select * from {{ ref('int_streams_adjusted') }}
 ),
@@ -90,9 +91,9 @@ judged as (
         measured.*,
         named.* exclude (audit_run_id, model_id, task_id, strategy, memory),
         len(named.memory.good) as n_good,
-        streams.* exclude (audit_run_id, audit_id, model_id, task_id, strategy, measure, worse),
+        streams.* exclude (audit_run_id, audit_id, model_id, task_id, strategy, measure, worse, varies),
         nights.audit_id,
-        nights.min_effect,
+        {{ least }} as min_effect,
         alarmed.kind,
         moved.* exclude (audit_run_id, model_id, task_id, strategy, measure),
         judges_moved.scoring_method as judge,
@@ -101,7 +102,7 @@ judged as (
             when judges_moved.scoring_method is not null then 'not_comparable'
             when alarmed.kind is not null then alarmed.kind
             when streams.test.p_value is null or named.state = 'cannot_tell' then 'not_comparable'
-            when streams.q_value > {{ suspect_level() }} or abs(streams.test.difference) < nights.min_effect
+            when streams.q_value > {{ suspect_level() }} or abs(streams.test.difference) < {{ least }}
                 then 'within_noise'
             when named.state = 'unconfirmed' and streams.q_value <= {{ alarm_level() }} then 'unconfirmed'
             else 'suspect'

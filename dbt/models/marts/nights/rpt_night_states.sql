@@ -27,6 +27,7 @@ tested as (
             'test': test,
             'q_value': q_value,
             'worse': worse::bigint,
+            'least_effect': {{ least_effect('measure') }},
             'raises': measure != 'consistency',
             'is_of_other_judge': is_of_other_judge
         } order by measure) as streams

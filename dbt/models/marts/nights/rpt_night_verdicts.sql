@@ -19,6 +19,23 @@ comparisons as (
     from {{ ref('rpt_run_comparisons') }}
     where base_model_id = model_id
     group by all
+    union all by name
+    -- what changed how a model answers is what changed its labels, and no judge
+    select
+        base_run_id,
+        candidate_run_id,
+        model_id,
+        task_id,
+        strategy,
+        'of answers' as measure,
+        any_value(cause) as cause,
+        any_value(reason) as reason
+    from {{ ref('rpt_run_comparisons') }}
+    where
+        base_model_id = model_id
+        and verdict not in ('not_comparable', 'not_judged')
+        and not contains(measure, ':judge:')
+    group by all
 ),
 
 -- of a judge there is no comparison of answers, but what the two runs recorded of who serves it
@@ -149,7 +166,7 @@ told as (
             and figures.model_id = comparisons.model_id
             and figures.task_id = comparisons.task_id
             and figures.strategy = comparisons.strategy
-            and figures.measure = comparisons.measure
+            and if(figures.measure in {{ answer_measures() }}, 'of answers', figures.measure) = comparisons.measure
     left join serving
         on
             figures.normal_run_id = serving.base_run_id
