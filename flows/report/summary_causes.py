@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from flows.alerts.alarms import Alarm, Key, changes
 from flows.alerts.message import WHY, told_together
-from flows.alerts.problems import problems_of, problems_of_night, summary
+from flows.alerts.problems import first_night, problems_of, problems_of_night, summary
 from flows.comparison.result import NEWS
 from flows.display.figures import ABSENT, cut, when
 from flows.display.movement import in_words, why
@@ -173,7 +173,7 @@ def _alarms(
     settled = changes(
         [alarm for alarm in alarms if alarm.key.is_compared], [*of_night, *of_baselines], verdicts | told_of_night
     )
-    told = {row["since_run_id"] if is_of_nights(row) else row["base_run_id"] for row in last}  # as what moved
+    told = {first_night(row) if is_of_nights(row) else row["base_run_id"] for row in last}  # as what moved
     standing = [
         (item.alarm, item.note or item.alarm.summary)
         for item in settled.standing

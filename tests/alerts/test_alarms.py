@@ -279,6 +279,19 @@ def test_what_is_worse_than_on_normal_nights_is_known_by_the_first_night_of_its_
     }
 
 
+def test_an_alarm_that_became_much_worse_is_told_anew_and_is_over_once() -> None:
+    before = opened(drop(base=3))
+    findings, recheck = problems_of_night([told(worse_since_run_id=run(7))], [before])
+    settled = changes([before], findings, recheck)
+    assert [(found.base_run_id, found in settled.news) for found in settled.raised] == [(run(7), True)]
+    assert [(item.alarm, item.reason, item.is_news) for item in settled.recovered] == [(before, "worse since", False)]
+    worse = opened(drop(base=7), 7)
+    later, recheck = problems_of_night([told(worse_since_run_id=run(7))], [worse])
+    assert not changes([worse], later, recheck).raised
+    over, recheck = problems_of_night([told(worse_since_run_id=run(7), verdict="within_noise")], [worse])
+    assert [item.is_news for item in changes([worse], over, recheck).recovered] == [True]
+
+
 def test_an_alarm_whose_measure_is_in_none_any_more_was_accepted() -> None:
     old, other = opened(drop(base=3)), opened(drop(base=3, model_id="llama"))
     _, recheck = problems_of_night([told(None, verdict="within_noise")], [old, other])

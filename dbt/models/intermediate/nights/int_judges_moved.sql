@@ -19,7 +19,8 @@ tested as (
             'worse': worse::bigint,
             'least_effect': null::double,
             'raises': true,
-            'is_of_other_judge': false
+            'is_of_other_judge': false,
+            'p_value_in_alarm': p_value_in_alarm
         } order by measure) as streams
     from {{ ref('int_streams_adjusted') }}
     group by all

@@ -12,8 +12,12 @@ samples as (
     select * from {{ ref('int_samples_kept') }}
 ),
 
-used as (
+in_use as (
     select * from {{ ref('int_values_in_use') }}
+),
+
+used as (
+    select * from in_use
     where is_tested
 ),
 
@@ -128,6 +132,40 @@ by_group as (
     group by all
 ),
 
+-- an alarm's bad nights, in the place of normal ones
+in_alarms as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        measure,
+        list(age order by age, sample_index) as ages,
+        list(sample_index order by age, sample_index) as samples,
+        list(cluster_index order by age, sample_index) as clusters,
+        list(figure order by age, sample_index) as figures,
+        list_sort(list(distinct age) filter (age > 0)) as alarm_ages
+    from in_use
+    where (age = 0 or not is_tested) and measure != 'label_churn'
+    group by all
+    having bool_or(not is_tested)
+),
+
+tested_in_alarms as (
+    select
+        in_alarms.audit_run_id,
+        in_alarms.model_id,
+        in_alarms.task_id,
+        in_alarms.strategy,
+        in_alarms.measure,
+        window_test(
+            in_alarms.ages, in_alarms.samples, in_alarms.clusters, in_alarms.figures, in_alarms.alarm_ages,
+            null::bigint[], groups.n_wordings::integer
+        ).p_value as p_value_in_alarm
+    from in_alarms
+    inner join groups using (audit_run_id, model_id, task_id, strategy)
+),
+
 tested as (
     select
         by_measure.* exclude (samples, clusters),
@@ -155,6 +193,7 @@ tested as (
 final as (
     select
         tested.* exclude (ages, figures),
+        tested_in_alarms.p_value_in_alarm,
         groups.audit_id,
         -- the mean of the nights that are told, which is tonight's where it alone is
         coalesce(
@@ -172,6 +211,7 @@ final as (
         ) as worse
     from tested
     inner join groups using (audit_run_id, model_id, task_id, strategy)
+    left join tested_in_alarms using (audit_run_id, model_id, task_id, strategy, measure)
 )
 
 select * from final

@@ -103,7 +103,8 @@ costs as (
         found.n_samples,
         normal.normal_run_id,
         false as is_pinned,
-        null::varchar as since_run_id
+        null::varchar as since_run_id,
+        null::varchar as worse_since_run_id
     from normal
     inner join {{ ref('rpt_run_comparisons') }} as found
         on
@@ -153,6 +154,7 @@ told as (
         figures.normal_run_id,
         figures.is_pinned,
         figures.since_run_id,
+        figures.worse_since_run_id,
         figures.moved_gold_label,
         figures.moved_label,
         figures.n_moved,
