@@ -71,7 +71,7 @@ def is_cost(alarm: Alarm) -> bool:
     return alarm.key.measure in COSTS
 
 
-def _problem(row: Row, base: str, normal: str | None, against: Against) -> Problem:
+def _problem(row: Row, base: str | None, normal: str | None, against: Against) -> Problem:
     return Problem(
         kind=row["verdict"], summary=summary(row), reason=why(row), moved=in_words(row), cause=row["cause"],
         model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"], measure=row["measure"],
