@@ -8,7 +8,7 @@ from flows.system.files import copy_durably
 from flows.warehouse import Warehouse, now
 from models_registry.errors import WarehouseError
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;
@@ -42,6 +42,8 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     alter table raw.samples add column cluster varchar;
     alter table raw.samples add column is_critical boolean;
     """,
+    # what nights remember from one to the next is a struct, to which dbt adds no field
+    15: "alter table if exists marts.rpt_night_states add column if not exists memory.worse_since bigint;",
 }
 OF_DUCKDB = ("main", "system", "temp")
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")

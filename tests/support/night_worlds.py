@@ -34,6 +34,8 @@ class World:
         shift: deviation in logits by which each class of samples moves on a night, all models alike.
         n_models, n_tasks, n_samples, n_wordings, n_repetitions, n_nights: sizes.
         share_each_night: of the samples, in turns.
+        n_of_document: samples that are of one document, which the tests know; they move alike by `document_shift`.
+        document_shift: deviation in logits by which each document moves on a night.
         missing: share of cells that are lost, at random each night.
         has_lengths: whether lengths, tokens, ends at the token limit and refusals are measured too. Answers of odd models are cut
             at a limit now and then, and now and then refused; those of even ones never are.
@@ -54,12 +56,19 @@ class World:
     n_repetitions: int = 2
     n_nights: int = 30
     share_each_night: int = 1
+    n_of_document: int = 1
+    document_shift: float = 0.0
     missing: float = 0.0
     has_lengths: bool = False
     wander: float = 0.0
     longer: Callable[[int], float] = lambda _: 1.0
     refused: Callable[[int], float] = lambda _: 0.0
     cut: Callable[[int], float] = lambda _: 0.0
+
+    @property
+    def documents(self) -> NDArray[np.int64] | None:
+        """Returns the document of each sample; None where each is of its own."""
+        return None if self.n_of_document == 1 else np.arange(self.n_samples) // self.n_of_document
 
 
 @dataclass(slots=True)
@@ -118,6 +127,9 @@ class Answers:
         world, logits = self.world, self.logits.copy()
         fall = world.fall(night) if self.changes else 0.0
         logits[..., 0] += shift[np.arange(world.n_samples) % N_LABELS, None]
+        if world.document_shift:
+            documents = np.arange(world.n_samples) // world.n_of_document
+            logits[..., 0] += world.document_shift * rng.standard_normal(world.n_samples)[documents, None]
         logits[..., 0] -= _shift_for(self.logits, fall) if fall else 0.0
         shape = (world.n_repetitions, *logits.shape)
         if world.jitter:
@@ -164,7 +176,9 @@ class Answers:
         if len(numbers) == 1:
             return {}
         tests = {
-            name: window_test(np.stack([values[each] for each in numbers]), nights, self.world.n_wordings)
+            name: window_test(
+                np.stack([values[each] for each in numbers]), nights, self.world.n_wordings, self.world.documents
+            )
             for name, values in self.values.items()
         }
         shares = np.stack([self.shares[each] for each in numbers])
@@ -175,7 +189,7 @@ class Answers:
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.where(cells > 0, 1 - together / cells, np.nan).transpose(1, 2, 0)
         within = np.stack([self.within[each] for each in numbers])
-        return tests | {"label_churn": churn_test(apart, within, nights, self.world.n_wordings)}
+        return tests | {"label_churn": churn_test(apart, within, nights, self.world.n_wordings, self.world.documents)}
 
     def p_in_alarm(self, name: str, state: GroupState, night: int) -> float:
         """Returns the p-value of tonight's values against the bad nights of the alarm; NaN without any, and of label_churn."""

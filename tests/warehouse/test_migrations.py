@@ -42,6 +42,7 @@ NEW = {
     12: (),
     13: ("acceptances",),
     14: (),
+    15: (),
 }
 
 
@@ -57,10 +58,13 @@ def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path,
             for table in NEW[later]:
                 con.execute(f"drop table raw.{table}")
         con.execute("update raw.schema_versions set version = ?", [version])
+        con.execute("create schema if not exists marts")
+        con.execute("create table marts.rpt_night_states as select {'since': 3::bigint, 'good': [4]} as memory")
         con.execute("insert into raw.attempts values ('r', 'p', timestamp '2026-01-01', 500, 'x', 0)")
     Warehouse(warehouse).apply_schema()
     assert query(warehouse, "select max(version) from raw.schema_versions") == [(SCHEMA_VERSION,)]
     assert query(warehouse, "select prediction_id from raw.attempts") == [("p",)]
+    assert query(warehouse, "select memory.since, memory.worse_since from marts.rpt_night_states") == [(3, None)]
     for table, columns in SCHEMAS.items():
         found = {row[0] for row in query(warehouse, f"describe raw.{table}")}
         assert found == set(columns), table
