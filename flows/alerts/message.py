@@ -200,8 +200,9 @@ def _compared_block(group: Sequence[Problem], example: str | None) -> _Block:
     moved = next((safe(problem.moved, WIDTH) for problem in gravest_first if problem.moved), None)
     lines += [] if moved is None else [f"{moved[0].upper()}{moved[1:]}"]
     why = WHY.get(group[0].cause or "", "")
-    why = "" if why in (group[0].reason or "") else why  # said once
-    reason = safe(group[0].reason or "", REASON)
+    said = gravest_first[0].reason or ""
+    why = "" if why in said else why  # said once
+    reason = safe(said, REASON)
     if why or reason:
         lines += _wrapped("Why: " + " – ".join(part for part in (why, reason) if part))
     lines += [] if example is None else _wrapped(f"Example: {safe(example, REASON)}")

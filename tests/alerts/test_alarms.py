@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import datetime, timedelta
+from math import log
 from pathlib import Path
 
 import pytest
@@ -315,6 +316,29 @@ def test_a_night_that_is_mended_is_no_regression() -> None:
     assert not findings
 
 
+def test_a_message_says_first_what_the_graver_of_two_measures_is() -> None:
+    longer = told(measure="answer_length", verdict="changed", base=log(27), candidate=log(42), reason="tonight")
+    worse = told(
+        reason="worse than since 12 Nov: tonight",
+        moved_gold_label="a",
+        moved_label="b",
+        n_moved=14,
+        n_moved_before=1,
+        n_moved_samples=20,
+    )
+    findings, _ = problems_of_night([longer, worse], [])
+    night = Night(audit_id="nightly", audit_run_id=run(3), started_at=FIRST, exit_code=1)
+    both, alone = compose(night, changes([], findings, {})), compose(night, changes([], findings[:1], {}))
+    assert both is not None
+    assert alone is not None
+    assert "gpt regressed" in both.title
+    assert "Why: the provider changed the model – worse than since 12 Nov: tonight" in both.body
+    assert "Samples called b that are a: 14 of 20, 1 of 20 before" in both.body
+    assert "- question_type / simple / answer_length: 26 characters → 41 characters" in both.body
+    assert "gpt changed" in alone.title
+    assert "Answers of question_type are 1.6 times as long as on normal nights (41 characters, 26 before)" in alone.body
+
+
 def test_consistency_is_told_beside_another_measure_that_regressed() -> None:
     findings, _ = problems_of([row(measure="consistency"), row()])
     assert [finding.measure for finding in findings] == ["consistency", "micro_f1"]
@@ -340,6 +364,11 @@ def test_consistency_is_told_beside_another_measure_that_regressed() -> None:
             {"measure": "latency_ms", "base": 812.3, "candidate": 1250.0, "difference": 437.7, "difference_low": float("nan"),
              "difference_high": None, "q_value": float("nan"), "p_value": None},
             "812 ms → 1,250 ms, +438 ms",
+        ),
+        (
+            {"measure": "answer_length", "verdict": "changed", "base": log(27), "candidate": log(42), "difference": log(42 / 27),
+             "difference_low": log(1.41), "difference_high": log(1.72)},
+            "26 characters → 41 characters, × 1.56 [× 1.41, × 1.72], by chance 1 time in 1,000",
         ),
     ],
 )  # fmt: skip

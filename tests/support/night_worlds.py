@@ -23,6 +23,16 @@ WORSE = {"micro_f1": -1, "sensitivity": 1, "label_churn": 0} | dict.fromkeys(OF_
 LEAST = {"answer_length": LEAST_LOG_EFFECT, "completion_tokens": LEAST_LOG_EFFECT}
 
 
+def never(_: int) -> float:
+    """Returns what is added on a night of a quiet month; a name, so that a world goes to other processes."""
+    return 0.0
+
+
+def as_ever(_: int) -> float:
+    """Returns by how much a night of a quiet month is multiplied."""
+    return 1.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """How the nights of a month differ.
@@ -45,7 +55,7 @@ class World:
         cut: share of the answers of model 0 that end at the token limit on a night, the longest of them.
     """
 
-    fall: Callable[[int], float] = lambda _: 0.0
+    fall: Callable[[int], float] = never
     is_cached: bool = False
     jitter: float = 0.0
     shift: float = 0.0
@@ -61,9 +71,9 @@ class World:
     missing: float = 0.0
     has_lengths: bool = False
     wander: float = 0.0
-    longer: Callable[[int], float] = lambda _: 1.0
-    refused: Callable[[int], float] = lambda _: 0.0
-    cut: Callable[[int], float] = lambda _: 0.0
+    longer: Callable[[int], float] = as_ever
+    refused: Callable[[int], float] = never
+    cut: Callable[[int], float] = never
 
     @property
     def documents(self) -> NDArray[np.int64] | None:
