@@ -88,6 +88,8 @@ KNOWN_VALUES = {
     "annotation_filter": ("verbatim", "valid", "valid_balanced"),
 }
 COUNTED = "label_churn"
+OF_ANSWERS = ("answer_length", "completion_tokens", "token_limit_rate", "refusal_rate")  # of nights alone
+CHANGED = (COUNTED, *OF_ANSWERS)  # any change of these is one, and never worse or better
 OF_JUDGES = ("judge_agreement", "judge_match_rate")  # measures of a judge's nights, of which no rule on models is about
 MICRO_F1 = "micro_f1"
 BY_METHOD = ("accuracy", "accuracy_std")  # a measure each by scoring method: accuracy:token_f1

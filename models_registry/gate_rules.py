@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from models_registry.gate_columns import BY_METHOD, COUNTED, MICRO_F1, OF_JUDGES, Columns, compared_as
+from models_registry.gate_columns import BY_METHOD, CHANGED, MICRO_F1, OF_JUDGES, Columns, compared_as
 
 VERDICTS = ("regressed", "changed")
 JUDGE = "judge:"
@@ -78,11 +78,11 @@ class VerdictRule:
         return f"{'is' if n == 1 else 'are'} {self.verdict}"
 
     def is_about(self, measure: str) -> bool:
-        """Returns whether the rule selects a measure of rpt_run_comparisons."""
+        """Returns whether the rule selects a measure of rpt_run_comparisons or of rpt_night_verdicts."""
         if measure in OF_JUDGES:
             return False
         if self.measure is None:
-            return (measure == COUNTED) == (self.verdict == "changed")
+            return (measure in CHANGED) == (self.verdict == "changed")
         if self.measure == "accuracy" and measure == MICRO_F1:
             return True
         return measure == compared_as(self.measure) or (

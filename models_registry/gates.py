@@ -32,9 +32,10 @@ from typing import TYPE_CHECKING, Any
 from models_registry.errors import CardError, nearest
 from models_registry.gate_columns import (
     BY_METHOD,
+    CHANGED,
     COMPARISONS,
-    COUNTED,
     KNOWN_VALUES,
+    OF_ANSWERS,
     SCOPES,
     TABLES,
     USUAL,
@@ -236,6 +237,10 @@ def _verdict_rule(tree: Any) -> VerdictRule:  # noqa: ANN401
         raise _error(verdict.start_pos, f"no verdict '{verdict}'{nearest(verdict, VERDICTS)}")
     measure = None if measure_tree is None else _measure(_only(measure_tree), verdict)
     reference = LAST_NIGHT if reference_tree is None else _unquoted(_only(reference_tree))
+    if measure in OF_ANSWERS and reference != LAST_NIGHT:
+        raise _error(
+            _only(reference_tree).start_pos, f"{measure} is held against normal nights, and against no run by name"
+        )
     raw = _conditions(at)
     for name, _, _ in raw:
         if name not in COMPARISONS.names:
@@ -267,11 +272,13 @@ def _lost_rule(tree: Any) -> LostRule:  # noqa: ANN401
 def _measure(token: Token, verdict: str) -> str:
     name = _unquoted(token)
     stem, colon, method = name.partition(":")
-    if stem not in compared_measures() or (colon and (stem not in BY_METHOD or not method)):
-        raise _error(token.start_pos, f"no measure '{name}'{nearest(name, compared_measures())}")
-    if (name == COUNTED) != (verdict == "changed"):
+    known = (*compared_measures(), *OF_ANSWERS)
+    if stem not in known or (colon and (stem not in BY_METHOD or not method)):
+        raise _error(token.start_pos, f"no measure '{name}'{nearest(name, known)}")
+    if (name in CHANGED) != (verdict == "changed"):
+        alone = ", ".join(CHANGED)
         raise _error(
-            token.start_pos, f"{name} is never '{verdict}'; '{COUNTED}' alone is 'changed', every other 'regressed'"
+            token.start_pos, f"{name} is never '{verdict}'; {alone} alone are 'changed', every other 'regressed'"
         )
     return name
 

@@ -32,7 +32,15 @@ RANGES: Mapping[str, Range] = {
 """What figures of each unit can be, unless a column's `range` says otherwise. A rate is a share that is printed in percent."""
 
 ENDS = ("_low", "_high")
-_UNITS_OF_COSTS = {"cost_usd": "usd", "latency_ms": "ms"}
+_UNITS_BESIDE = {
+    "cost_usd": "usd",
+    "latency_ms": "ms",
+    "answer_length": "log_characters",
+    "completion_tokens": "log_tokens",
+    "token_limit_rate": "rate",
+    "refusal_rate": "rate",
+}
+"""Units of what is compared and has no column in the scorecard."""
 _OF_ENDS = ("unit", "range", "printed", "needs_full_grid")
 Form = Literal["figure", "interval"]
 About = Literal["samples", "samples and wordings"]
@@ -151,8 +159,8 @@ def compared_column(measure: str) -> MartColumn | None:
 
 def compared_unit(measure: str) -> str | None:
     """Returns the unit that the figures of a measure of rpt_run_comparisons are printed in; None: to three digits."""
-    if measure in _UNITS_OF_COSTS:
-        return _UNITS_OF_COSTS[measure]
+    if measure in _UNITS_BESIDE:
+        return _UNITS_BESIDE[measure]
     column = compared_column(measure)
     return None if column is None else column.unit
 

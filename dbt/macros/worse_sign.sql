@@ -1,7 +1,7 @@
 {# 1 where more of a measure is worse, -1 where less is, 0 where any change of it is told as one. #}
 {% macro worse_sign(measure) -%}
     case
-        when {{ measure }} in ('label_churn', 'judge_match_rate') then 0
+        when {{ measure }} in ('label_churn', 'judge_match_rate') or {{ measure }} in {{ answer_measures() }} then 0
         when
             split_part({{ measure }}, ':', 1)
             in ('sensitivity', 'invalid_rate', 'accuracy_std', 'cost_usd', 'latency_ms')

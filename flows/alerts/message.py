@@ -196,11 +196,13 @@ def _compared_block(group: Sequence[Problem], example: str | None) -> _Block:
     nights = any(problem.against == "normal_nights" for problem in group)
     against = "normal nights" if nights else "the baseline"
     lines = [f"{_models(group)} {_verb(group)} against {against}: {_counted(len(group), 'figure')}"]
-    moved = next((safe(problem.moved, WIDTH) for problem in group if problem.moved), None)
+    gravest_first = sorted(group, key=lambda problem: problem.kind != "regressed")
+    moved = next((safe(problem.moved, WIDTH) for problem in gravest_first if problem.moved), None)
     lines += [] if moved is None else [f"{moved[0].upper()}{moved[1:]}"]
     why = WHY.get(group[0].cause or "", "")
-    why = "" if why in (group[0].reason or "") else why  # said once
-    reason = safe(group[0].reason or "", REASON)
+    said = gravest_first[0].reason or ""
+    why = "" if why in said else why  # said once
+    reason = safe(said, REASON)
     if why or reason:
         lines += _wrapped("Why: " + " – ".join(part for part in (why, reason) if part))
     lines += [] if example is None else _wrapped(f"Example: {safe(example, REASON)}")

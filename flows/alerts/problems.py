@@ -8,7 +8,7 @@ from typing import Any
 
 from flows.alerts.alarms import Against, Alarm, Place, Problem
 from flows.display.figures import in_unit, moved
-from flows.display.movement import by_chance, in_labels, why
+from flows.display.movement import by_chance, in_words, why
 from models_registry.mart_columns import compared_unit
 
 Row = Mapping[str, Any]
@@ -36,16 +36,19 @@ def problems_of_night(rows: Iterable[Row], alarms: Iterable[Alarm]) -> tuple[lis
     """Returns what is worse than on normal nights, and the verdict of every measure that is in an alarm, or was in an open one.
 
     `rows` are those of marts.rpt_night_verdicts. An alarm of nights is known by its first night, in the place of a base run. One
-    whose measure is in no alarm any more was accepted, or what is asked changed.
+    whose measure is in no alarm any more was accepted, or what is asked changed. Where an alarm became much worse, another
+    begins with that night in its place, and so is told.
     """
     problems, verdicts, tonight = [], {}, {}
     for row in rows:
         tonight[*_names(row), row["measure"]] = row["verdict"]
         if row["since_run_id"] is None:
             continue
-        verdicts[*_names(row), row["measure"], row["since_run_id"]] = row["verdict"]
+        began = first_night(row)
+        verdicts[*_names(row), row["measure"], row["since_run_id"]] = "worse_since"
+        verdicts[*_names(row), row["measure"], began] = row["verdict"]
         if row["verdict"] in WORSE:
-            problems.append(_problem(row, row["since_run_id"], row["normal_run_id"], "normal_nights"))
+            problems.append(_problem(row, began, row["normal_run_id"], "normal_nights"))
     for alarm in alarms:
         if (
             alarm.key.is_compared
@@ -57,14 +60,20 @@ def problems_of_night(rows: Iterable[Row], alarms: Iterable[Alarm]) -> tuple[lis
     return problems, verdicts
 
 
+def first_night(row: Row) -> str | None:
+    """Returns the run that an alarm is known by: of its first night, or of the first on which it was much worse than before."""
+    known: str | None = row.get("worse_since_run_id") or row["since_run_id"]
+    return known
+
+
 def is_cost(alarm: Alarm) -> bool:
     """Returns whether an alarm is of what a run of answers cost, which is held against one normal night."""
     return alarm.key.measure in COSTS
 
 
-def _problem(row: Row, base: str, normal: str | None, against: Against) -> Problem:
+def _problem(row: Row, base: str | None, normal: str | None, against: Against) -> Problem:
     return Problem(
-        kind=row["verdict"], summary=summary(row), reason=why(row), moved=in_labels(row), cause=row["cause"],
+        kind=row["verdict"], summary=summary(row), reason=why(row), moved=in_words(row), cause=row["cause"],
         model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"], measure=row["measure"],
         base_run_id=base, compare_with=normal, against=against,
     )  # fmt: skip

@@ -6,6 +6,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 ABSENT = "–"
 LONG = 300
@@ -75,7 +76,12 @@ def in_unit(value: float | None, unit: str | None) -> str:
 
 
 def signed(value: float | None, unit: str | None = None) -> str:
-    """Returns a difference as its unit is printed, with its sign; one that prints as zero has none."""
+    """Returns a difference as its unit is printed, with its sign; one that prints as zero has none.
+
+    One of logarithms is a ratio: `× 1.56`.
+    """
+    if unit in _OF_LOGARITHM and value is not None and math.isfinite(value):
+        return f"× {math.exp(value):.2f}"
     text = in_unit(None if value is None else abs(value), unit)
     text = "0.0 %" if text.startswith("<") else text
     if value is None or not set(text) & set("123456789"):
@@ -149,7 +155,19 @@ def milliseconds(value: float | None) -> str:
     return f"{value:,.0f} ms" if value >= 10 else f"{value:.2g} ms"  # noqa: PLR2004
 
 
-_OF_UNIT: Mapping[str, Callable[[float], str]] = {"rate": percent, "usd": usd, "ms": milliseconds}
+def counted_of_logarithm(value: float | None, what: str) -> str:
+    """Returns the count behind a natural logarithm of 1 and a count: `26 characters`, below ten with a digit."""
+    if value is None:
+        return ABSENT
+    known = math.expm1(value)
+    text = f"{known:,.0f}" if known >= 9.95 or abs(known - round(known)) < 0.05 else f"{known:.1f}"  # noqa: PLR2004
+    return f"{text} {what.removesuffix('s') if text == '1' else what}"
+
+
+_OF_LOGARITHM = {"log_characters": "characters", "log_tokens": "tokens"}
+_OF_UNIT: Mapping[str, Callable[[float], str]] = {"rate": percent, "usd": usd, "ms": milliseconds} | {
+    unit: partial(counted_of_logarithm, what=what) for unit, what in _OF_LOGARITHM.items()
+}
 
 
 def count(value: int | None) -> str:

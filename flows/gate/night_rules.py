@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.display.movement import in_labels
+from flows.display.movement import in_words
 from flows.gate.outcome import Outcome, RuleResult, RuleRow, State
 from flows.gate.source import Source
 from flows.gate.value_rules import NAMES, NO_ROW, finite, selects
@@ -94,7 +94,7 @@ def failed_row(row: Row, state: State = "failed") -> RuleRow:
         q_value=finite(row["q_value"]),
         cause=row["cause"],
         reason=row["reason"],
-        moved=in_labels(row),
+        moved=in_words(row),
         what_changed=row.get("what_changed"),
     )
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from flows.alerts.alarms import Alarm, Key, changes
 from flows.alerts.message import WHY, told_together
-from flows.alerts.problems import problems_of, problems_of_night, summary
+from flows.alerts.problems import first_night, problems_of, problems_of_night, summary
 from flows.comparison.result import NEWS
 from flows.display.figures import ABSENT, cut, when
-from flows.display.movement import in_labels, why
+from flows.display.movement import in_words, why
 from flows.gate.outcome import GateResult
 from flows.report.ask_copy import Copy
 from flows.report.queries import query
@@ -122,7 +122,7 @@ def _moved(group: Sequence[Row], recovered: Collection[str]) -> Cause:
     models = list(dict.fromkeys(row["model_id"] for row in group))
     who = cut(models[0], NAME) + (f" and {len(models) - 1} more" if len(models) > 1 else "")
     places = [first[name] for name in ("model_id", "task_id", "strategy")][0 if len(models) > 1 else 1 :]
-    words = next((words for row in (first, *group) if row["verdict"] == kind and (words := in_labels(row))), None)
+    words = next((words for row in (first, *group) if row["verdict"] == kind and (words := in_words(row))), None)
     where = f"{first['measure']} of {', '.join(cut(place, NAME) for place in places)}"
     where = where if words is None else f"{words}; {where}"
     more = f", and {_counted(len(group) - 1, 'more figure')}" if len(group) > 1 else ""
@@ -173,7 +173,7 @@ def _alarms(
     settled = changes(
         [alarm for alarm in alarms if alarm.key.is_compared], [*of_night, *of_baselines], verdicts | told_of_night
     )
-    told = {row["since_run_id"] if is_of_nights(row) else row["base_run_id"] for row in last}  # as what moved
+    told = {first_night(row) if is_of_nights(row) else row["base_run_id"] for row in last}  # as what moved
     standing = [
         (item.alarm, item.note or item.alarm.summary)
         for item in settled.standing

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import datetime, timedelta
+from math import log
 from pathlib import Path
 
 import pytest
@@ -279,6 +280,19 @@ def test_what_is_worse_than_on_normal_nights_is_known_by_the_first_night_of_its_
     }
 
 
+def test_an_alarm_that_became_much_worse_is_told_anew_and_is_over_once() -> None:
+    before = opened(drop(base=3))
+    findings, recheck = problems_of_night([told(worse_since_run_id=run(7))], [before])
+    settled = changes([before], findings, recheck)
+    assert [(found.base_run_id, found in settled.news) for found in settled.raised] == [(run(7), True)]
+    assert [(item.alarm, item.reason, item.is_news) for item in settled.recovered] == [(before, "worse since", False)]
+    worse = opened(drop(base=7), 7)
+    later, recheck = problems_of_night([told(worse_since_run_id=run(7))], [worse])
+    assert not changes([worse], later, recheck).raised
+    over, recheck = problems_of_night([told(worse_since_run_id=run(7), verdict="within_noise")], [worse])
+    assert [item.is_news for item in changes([worse], over, recheck).recovered] == [True]
+
+
 def test_an_alarm_whose_measure_is_in_none_any_more_was_accepted() -> None:
     old, other = opened(drop(base=3)), opened(drop(base=3, model_id="llama"))
     _, recheck = problems_of_night([told(None, verdict="within_noise")], [old, other])
@@ -300,6 +314,29 @@ def test_a_night_that_is_mended_is_no_regression() -> None:
     ]  # fmt: skip
     findings, _ = problems_of(rows)
     assert not findings
+
+
+def test_a_message_says_first_what_the_graver_of_two_measures_is() -> None:
+    longer = told(measure="answer_length", verdict="changed", base=log(27), candidate=log(42), reason="tonight")
+    worse = told(
+        reason="worse than since 12 Nov: tonight",
+        moved_gold_label="a",
+        moved_label="b",
+        n_moved=14,
+        n_moved_before=1,
+        n_moved_samples=20,
+    )
+    findings, _ = problems_of_night([longer, worse], [])
+    night = Night(audit_id="nightly", audit_run_id=run(3), started_at=FIRST, exit_code=1)
+    both, alone = compose(night, changes([], findings, {})), compose(night, changes([], findings[:1], {}))
+    assert both is not None
+    assert alone is not None
+    assert "gpt regressed" in both.title
+    assert "Why: the provider changed the model – worse than since 12 Nov: tonight" in both.body
+    assert "Samples called b that are a: 14 of 20, 1 of 20 before" in both.body
+    assert "- question_type / simple / answer_length: 26 characters → 41 characters" in both.body
+    assert "gpt changed" in alone.title
+    assert "Answers of question_type are 1.6 times as long as on normal nights (41 characters, 26 before)" in alone.body
 
 
 def test_consistency_is_told_beside_another_measure_that_regressed() -> None:
@@ -327,6 +364,11 @@ def test_consistency_is_told_beside_another_measure_that_regressed() -> None:
             {"measure": "latency_ms", "base": 812.3, "candidate": 1250.0, "difference": 437.7, "difference_low": float("nan"),
              "difference_high": None, "q_value": float("nan"), "p_value": None},
             "812 ms → 1,250 ms, +438 ms",
+        ),
+        (
+            {"measure": "answer_length", "verdict": "changed", "base": log(27), "candidate": log(42), "difference": log(42 / 27),
+             "difference_low": log(1.41), "difference_high": log(1.72)},
+            "26 characters → 41 characters, × 1.56 [× 1.41, × 1.72], by chance 1 time in 1,000",
         ),
     ],
 )  # fmt: skip

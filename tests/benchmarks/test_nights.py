@@ -42,6 +42,22 @@ class Fall:
         }[self.is_on]
 
 
+@dataclass(frozen=True)
+class Steps:
+    """A value before CHANGES_ON, another from then on, and a third from eight nights later on."""
+
+    before: float
+    after: float
+    later: float | None = None
+
+    def __call__(self, night: int) -> float:
+        """Returns the value of a night."""
+        if self.later is not None and night >= CHANGES_ON + 8:
+            return self.later
+        return self.after if night >= CHANGES_ON else self.before
+
+
+SPOKEN = World(has_lengths=True)
 QUIET = {
     "repeated": World(),
     "cached": World(is_cached=True),
@@ -50,6 +66,19 @@ QUIET = {
     "missing cells": World(missing=0.03),
     "a third of 180": World(n_samples=180, share_each_night=3),
     "200 samples": World(n_samples=200),
+    "documents of four that move as one": World(n_of_document=4, document_shift=0.6),
+    "with lengths": SPOKEN,
+    "with lengths, cached": replace(SPOKEN, is_cached=True),
+    "with lengths, jittering": replace(SPOKEN, jitter=0.5),
+    "with lengths that wander by a fiftieth": replace(SPOKEN, wander=0.02),
+    "with lengths, a third of 180": replace(SPOKEN, n_samples=180, share_each_night=3),
+}
+# how is answered from one night on, measure that tells it, share of months in which it does, most nights in the median until then
+ANSWERED = {
+    "twice as long": (replace(SPOKEN, longer=Steps(1, 2)), "answer_length", 0.95, 0),
+    "more by 15 %": (replace(SPOKEN, longer=Steps(1, 1.15)), "answer_length", 0.95, 0),
+    "one in twenty refused": (replace(SPOKEN, refused=Steps(0, 0.05)), "refusal_rate", 0.95, 0),
+    "one in twenty cut, of 200": (replace(SPOKEN, n_samples=200, cut=Steps(0, 0.05)), "token_limit_rate", 0.95, 0),
 }
 # fall, share of months in which it is found, most nights in the median until then
 FALLS = [
@@ -101,3 +130,79 @@ def test_falls(pool: ProcessPoolExecutor, fall: Callable[[int], float], share: f
     )
     assert len(delays) >= share * N_MONTHS
     assert median(delays) <= nights
+
+
+def test_labels_are_told_as_soon_beside_lengths(pool: ProcessPoolExecutor) -> None:
+    """What lengths take of the budget of false alarms is not to be noticed in that of the labels."""
+    delays = {}
+    for name, world in (("labels alone", World()), ("beside lengths", SPOKEN)):
+        found = list(pool.map(partial(_found, world=replace(world, fall=Fall(0.03))), range(N_MONTHS)))
+        delays[name] = [delay for delay, _ in found if delay is not None]
+        print(f"\n{name}: found in {len(delays[name])} of {N_MONTHS}, after {median(delays[name])} nights")
+    assert len(delays["beside lengths"]) >= len(delays["labels alone"]) - 0.05 * N_MONTHS
+    assert median(delays["beside lengths"]) <= median(delays["labels alone"]) + 1
+
+
+def _told(seed: int, world: World, measure: str) -> int | None:
+    """The nights until model 0 is told to answer otherwise in this measure."""
+    states = live(world, seed).states[0]
+    assert {state.kind for state in states} <= {None, "changed"}
+    first = next((night for night, state in enumerate(states) if measure in state.alarm), None)
+    return None if first is None or first < CHANGES_ON else first - CHANGES_ON
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_how_is_answered(pool: ProcessPoolExecutor, name: str) -> None:
+    world, measure, share, nights = ANSWERED[name]
+    delays = [d for d in pool.map(partial(_told, world=world, measure=measure), range(N_MONTHS)) if d is not None]
+    print(f"\n{name}: found in {len(delays)} of {N_MONTHS}, after {median(delays)} nights")
+    assert len(delays) >= share * N_MONTHS
+    assert median(delays) <= nights
+
+
+def _worse_since(seed: int, world: World) -> int | None:
+    return next((state.worse_since for state in live(world, seed).states[0] if state.worse_since is not None), None)
+
+
+@pytest.mark.parametrize(
+    ("fall", "share"),
+    [(Steps(0, 0.05), 0), (Steps(0, 0.1), 0), (Steps(0, 0.05, 0.15), 0.9), (Steps(0, 0.1, 0.2), 0.9)],
+    ids=str,
+)
+def test_what_becomes_worse_within_its_alarm(pool: ProcessPoolExecutor, fall: Steps, share: float) -> None:
+    nights = [n for n in pool.map(partial(_worse_since, world=World(fall=fall)), range(N_MONTHS)) if n is not None]
+    early = [night for night in nights if fall.later is None or night < CHANGES_ON + 8]
+    print(
+        f"\n{fall}: worse in {len(nights)} of {N_MONTHS}, {len(early)} of them falsely, on nights {sorted(set(nights))}"
+    )
+    assert len(early) <= 0.05 * N_MONTHS
+    assert len(nights) - len(early) >= share * N_MONTHS
+
+
+def _accepted(seed: int) -> tuple[bool, bool]:
+    """Whether an improvement was told, and whether its nights were normal a week later and stayed so."""
+    kinds = [state.kind for state in live(World(fall=Steps(0, -0.05)), seed).states[0]]
+    is_told = "improved" in kinds
+    return is_told, is_told and kinds[-8:] == [None] * 8
+
+
+def test_improvements_accept_themselves(pool: ProcessPoolExecutor) -> None:
+    told, accepted = map(sum, zip(*pool.map(_accepted, range(N_MONTHS)), strict=True))
+    print(f"\n{told} of {N_MONTHS} improvements told, {accepted} normal by themselves and from then on")
+    assert told >= 0.9 * N_MONTHS
+    assert accepted >= 0.7 * told
+
+
+def _alarmed(seed: int, world: World) -> set[int]:
+    month = live(world, seed)
+    return {group for group in range(len(month.states)) if month.has_alarm(group)}
+
+
+@pytest.mark.parametrize("by", [0.03, 0.05])
+def test_sundays_are_told_of_the_model_that_is_worse_on_them(pool: ProcessPoolExecutor, by: float) -> None:
+    world = World(fall=Fall(by, "sundays"))
+    found = list(pool.map(partial(_alarmed, world=world), range(N_MONTHS)))
+    own = sum(len(groups & set(range(world.n_tasks))) for groups in found)
+    others = sum(len(groups) for groups in found) - own
+    print(f"\nSundays worse by {by}: told in {own} of {world.n_tasks * N_MONTHS} tasks, of other models {others} times")
+    assert others <= 0.1 * N_MONTHS + 1

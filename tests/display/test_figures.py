@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from flows.display.figures import (
     ABSENT,
     cut,
+    in_unit,
     interval,
     moved,
     number,
@@ -65,6 +68,23 @@ def test_differences_have_a_sign_and_the_unit_of_their_figure() -> None:
     assert moved(0.0621, 0.041, 0.083) == "+0.062 [+0.041, +0.083]"
     assert moved(-0.012, -0.03, 0.0001, "rate") == "-1.2 % [-3.0 %, 0.0 %]"
     assert moved(1.5, None, 2.0, "usd") == "+$1.50"
+    # ln 42 - ln 27 is a ratio of 1.56
+    assert moved(0.4418, 0.3436, 0.5423, "log_characters") == "× 1.56 [× 1.41, × 1.72]"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "printed"),
+    [
+        (math.log(27), "log_characters", "26 characters"),
+        (math.log(2), "log_tokens", "1 token"),
+        (math.log(3.6), "log_tokens", "2.6 tokens"),
+        (math.log(1235.4), "log_characters", "1,234 characters"),
+        (0.0, "log_characters", "0 characters"),
+        (None, "log_tokens", "–"),
+    ],
+)
+def test_a_logarithm_is_printed_as_what_it_counts(value: float | None, unit: str, printed: str) -> None:
+    assert in_unit(value, unit) == printed
     assert (signed(1e-12), signed(None), signed(float("nan"))) == ("0.000", ABSENT, ABSENT)
     assert ranged_in(0.12, 0.1, 0.139, "rate") == "12.0 % [10.0 %, 13.9 %]"
     assert ranged_in(0.5, None, None, None) == "0.500"

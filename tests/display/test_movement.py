@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
-from flows.display.movement import by_chance, in_labels, why
+from flows.display.movement import by_chance, in_words, why
 
 BILLING: dict[str, Any] = {
     "measure": "micro_f1", "moved_gold_label": "cancellation", "moved_label": "billing", "n_moved": 14, "n_moved_before": 1,
@@ -33,11 +34,35 @@ BILLING: dict[str, Any] = {
     ],
 )
 def test_samples_are_called_by_their_labels(change: dict[str, Any], said: str | None) -> None:
-    assert in_labels(BILLING | change) == said
+    assert in_words(BILLING | change) == said
+
+
+@pytest.mark.parametrize(
+    ("measure", "base", "candidate", "said"),
+    [
+        (
+            "answer_length", math.log(27), math.log(42),
+            "answers of intents are 1.6 times as long as on normal nights (41 characters, 26 before)",
+        ),
+        (
+            "completion_tokens", math.log(11), math.log(6),
+            "answers of intents have 0.5 times as many tokens as on normal nights (5 tokens, 10 before)",
+        ),
+        ("answer_length", 0.0, math.log(42), "answers of intents have 41 characters, 0 before"),
+        ("refusal_rate", 0.0, 0.08, "8 of 100 answers of intents were refused, 0 of 100 before"),
+        ("refusal_rate", 0.08, 0.002, "fewer than 1 of 100 answers of intents were refused, 8 of 100 before"),
+        ("token_limit_rate", 0.0, 0.12, "12 of 100 answers of intents ended at the token limit, 0 of 100 before"),
+        ("token_limit_rate", None, None, None),
+    ],
+)  # fmt: skip
+def test_how_answers_are_otherwise(measure: str, base: float | None, candidate: float | None, said: str | None) -> None:
+    row = {"measure": measure, "task_id": "intents", "base": base, "candidate": candidate, "verdict": "changed"}
+    assert in_words(row) == said
+    assert in_words(row | {"verdict": "within_noise"}) is None
 
 
 def test_a_comparison_has_no_words_of_its_labels() -> None:
-    assert in_labels({"measure": "micro_f1"}) is None
+    assert in_words({"measure": "micro_f1"}) is None
 
 
 def test_the_reason_stands_before_what_changed() -> None:

@@ -126,6 +126,28 @@ def test_figures_are_against_all_normal_nights(week: Week) -> None:
     assert (rows[7]["night"], rows[7]["verdict"]) == (1, "not_comparable")  # a new plan
 
 
+def test_how_is_answered_is_judged_beside_the_label(week: Week) -> None:
+    rows = sql(
+        week.folder,
+        "select measure, verdict, q_value, n_tests from marts.rpt_night_figures inner join marts.dim_audit_runs "
+        "using (audit_run_id) where measure in ('answer_length', 'completion_tokens', 'refusal_rate', 'token_limit_rate') "
+        "order by started_at, measure",
+    )
+    assert [row["measure"] for row in rows[:4]] == [
+        "answer_length",
+        "completion_tokens",
+        "refusal_rate",
+        "token_limit_rate",
+    ]
+    assert len(rows) == 4 * len(NIGHTS)
+    # wrong labels are some letters longer or shorter, which no night is told for; two tokens and no refusal are no test
+    third = {row["measure"]: row for row in rows[8:12]}
+    assert {row["verdict"] for row in third.values()} == {"within_noise"}
+    assert third["answer_length"]["n_tests"] is not None
+    for name in ("completion_tokens", "refusal_rate", "token_limit_rate"):
+        assert (third[name]["q_value"], third[name]["n_tests"]) == (1.0, None)
+
+
 def test_the_record_says_how_the_alarm_ended(week: Week) -> None:
     (alarm,) = sql(week.folder, "select * from marts.rpt_alarms")
     runs = [night.told["audit_run_id"] for night in week.nights]

@@ -9,6 +9,7 @@ import pytest
 
 from flows.gate.check import check_run
 from flows.gate.outcome import RuleResult
+from flows.gate.terminal import figures_of
 from flows.warehouse import Warehouse
 from tests.support.handmade_warehouse import TABLES, Gated
 
@@ -84,3 +85,19 @@ def test_a_rule_on_a_measure_looks_at_it_alone(tmp_path: Path) -> None:
     assert checked(tmp_path, *told, rule="no regressed on micro_f1").outcome == "passed"
     (tmp_path / "other").mkdir()
     assert checked(tmp_path / "other", *told, rule="no regressed on sensitivity").outcome == "failed"
+
+
+def test_what_is_answered_otherwise_fails_no_changed_and_no_other_rule(tmp_path: Path) -> None:
+    refused = {
+        "verdict": "changed", "measure": "refusal_rate", "base": 0.0, "candidate": 0.08, "difference": 0.08,
+        "difference_low": 0.05, "difference_high": 0.11,
+    }  # fmt: skip
+    told = (refused, {"verdict": "within_noise"}, {"verdict": "within_noise", "measure": "answer_length"})
+    passed = checked(tmp_path, *told, state="changed")
+    assert (passed.outcome, passed.reason) == ("passed", "none of 1 figures is regressed, against 9 normal nights")
+    (tmp_path / "other").mkdir()
+    failed = checked(tmp_path / "other", *told, rule="no changed", state="changed")
+    assert (failed.outcome, failed.reason) == ("failed", "1 of 2 figures is changed, against 9 normal nights")
+    assert failed.rows[0].moved == f"8 of 100 answers of {failed.rows[0].task_id} were refused, 0 of 100 before"
+    line = figures_of(failed.rows[0])
+    assert "refusal_rate 0 % -> 8 %; difference +8 % [+5 %, +11 %]" in line.replace(".0", "")

@@ -19,7 +19,7 @@ from flows.audit.design import design_audit
 from models_registry.ages import age_of
 from models_registry.cards import AuditCard
 from models_registry.errors import CardError
-from models_registry.gate_columns import COMPARISONS, TABLES, TEMPERATURE, Columns, compared_measures
+from models_registry.gate_columns import COMPARISONS, OF_ANSWERS, TABLES, TEMPERATURE, Columns, compared_measures
 from models_registry.gate_rules import Condition, DriftRule, LostRule, Rule, ValueRule, VerdictRule
 from models_registry.gates import RuleError, parse_gate, parse_rule
 from models_registry.mart_columns import ABOVE, ANY, SHARE
@@ -93,6 +93,7 @@ def test_conditions_are_of_their_columns_kind() -> None:
     [
         ("no regressed", VerdictRule("regressed", None, "last_night", ())),
         ("no regressed on micro_f1", VerdictRule("regressed", "micro_f1", "last_night", ())),
+        ("no changed on answer_length", VerdictRule("changed", "answer_length", "last_night", ())),
         ("no changed on label_churn", VerdictRule("changed", "label_churn", "last_night", ())),
         (
             'no regressed on "accuracy:judge:my judge" against release-4 at strategy = simple',
@@ -138,12 +139,12 @@ def test_which_measures_a_verdict_is_about() -> None:
     def about(text: str) -> set[str]:
         rule = parse_rule(text)
         assert isinstance(rule, VerdictRule)
-        return {
-            m for m in ("micro_f1", "accuracy:token_f1", "accuracy_std:label_match", "label_churn") if rule.is_about(m)
-        }
+        measures = ("micro_f1", "accuracy:token_f1", "accuracy_std:label_match", "label_churn", *OF_ANSWERS)
+        return {measure for measure in measures if rule.is_about(measure)}
 
     assert about("no regressed") == {"micro_f1", "accuracy:token_f1", "accuracy_std:label_match"}
-    assert about("no changed") == {"label_churn"}
+    assert about("no changed") == {"label_churn", *OF_ANSWERS}
+    assert about("no changed on refusal_rate") == {"refusal_rate"}
     assert about("no regressed on accuracy") == {"micro_f1", "accuracy:token_f1"}
     assert about("no regressed on accuracy_std") == {"accuracy_std:label_match"}
     assert about("no regressed on accuracy:token_f1") == {"accuracy:token_f1"}
@@ -207,6 +208,9 @@ def test_intervals_belong_to_the_figure_they_are_of() -> None:
         ("no regressed on accuracy:", "character 17: no measure 'accuracy:'; nearest: accuracy"),
         ("no regressed on micro_f1:label_match", "character 17: no measure 'micro_f1:label_match'"),
         ("no changed on micro_f1", "character 15: micro_f1 is never 'changed'"),
+        ("no regressed on refusal_rate", "character 17: refusal_rate is never 'regressed'"),
+        ("no changed on refusal_rat", "character 15: no measure 'refusal_rat'; nearest: refusal_rate"),
+        ("no changed on answer_length against pin", "character 37: answer_length is held against normal nights"),
         ("no regressed on label_churn", "character 17: label_churn is never 'regressed'"),
         ("no regressed at verdict = improved", "character 17: 'verdict' is no condition on a comparison"),
         ("micro_f1 >= 0.8; drop table marts.rpt_audit", "character 13: a number is wanted"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -9,15 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
+from models_registry.gate_columns import OF_ANSWERS
 from udfs.nights.churn_test import churn_test
-from udfs.nights.states import GroupState, StreamNight, next_state
+from udfs.nights.states import LEAST_LOG_EFFECT, GroupState, StreamNight, next_state
 from udfs.nights.window_test import Nights, WindowTest, window_test
 
 Floats = NDArray[np.float64]
 
 N_LABELS = 4
 CHANGES_ON = 12
-WORSE = {"micro_f1": -1, "sensitivity": 1, "label_churn": 0}
+WORSE = {"micro_f1": -1, "sensitivity": 1, "label_churn": 0} | dict.fromkeys(OF_ANSWERS, 0)
+LEAST = {"answer_length": LEAST_LOG_EFFECT, "completion_tokens": LEAST_LOG_EFFECT}
+
+
+def never(_: int) -> float:
+    """Returns what is added on a night of a quiet month; a name, so that a world goes to other processes."""
+    return 0.0
+
+
+def as_ever(_: int) -> float:
+    """Returns by how much a night of a quiet month is multiplied."""
+    return 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +44,18 @@ class World:
         shift: deviation in logits by which each class of samples moves on a night, all models alike.
         n_models, n_tasks, n_samples, n_wordings, n_repetitions, n_nights: sizes.
         share_each_night: of the samples, in turns.
+        n_of_document: samples that are of one document, which the tests know; they move alike by `document_shift`.
+        document_shift: deviation in logits by which each document moves on a night.
         missing: share of cells that are lost, at random each night.
+        has_lengths: whether lengths, tokens, ends at the token limit and refusals are measured too. Answers of odd models are cut
+            at a limit now and then, and now and then refused; those of even ones never are.
+        wander: deviation by which the logarithms of all lengths move on a night, all samples of a model alike.
+        longer: how many times as long model 0 answers on a night.
+        refused: share of the answers of model 0 that it refuses on a night, beside the usual.
+        cut: share of the answers of model 0 that end at the token limit on a night, the longest of them.
     """
 
-    fall: Callable[[int], float] = lambda _: 0.0
+    fall: Callable[[int], float] = never
     is_cached: bool = False
     jitter: float = 0.0
     shift: float = 0.0
@@ -45,7 +66,58 @@ class World:
     n_repetitions: int = 2
     n_nights: int = 30
     share_each_night: int = 1
+    n_of_document: int = 1
+    document_shift: float = 0.0
     missing: float = 0.0
+    has_lengths: bool = False
+    wander: float = 0.0
+    longer: Callable[[int], float] = as_ever
+    refused: Callable[[int], float] = never
+    cut: Callable[[int], float] = never
+
+    @property
+    def documents(self) -> NDArray[np.int64] | None:
+        """Returns the document of each sample; None where each is of its own."""
+        return None if self.n_of_document == 1 else np.arange(self.n_samples) // self.n_of_document
+
+
+@dataclass(slots=True)
+class Lengths:
+    """How one model answers in one task, whatever it says: heavy-tailed lengths, tokens that go with them, refusals, cuts."""
+
+    world: World
+    rng: np.random.Generator  # its own, so that labels are the same with and without lengths
+    is_touchy: bool  # whether some samples are refused, and some answers cut, on any night
+    changes: bool
+    means: Floats = field(init=False)  # of the logarithm of characters, (n_samples, n_wordings)
+    touchiness: Floats = field(init=False)  # chance of a refusal, (n_samples, 1)
+
+    def __post_init__(self) -> None:
+        """Draws what stays: samples differ much in length, wordings less."""
+        n, q = self.world.n_samples, self.world.n_wordings
+        self.means = (
+            4 + self.rng.normal(0, 0.8, (n, 1)) + self.rng.normal(0, 0.2, (1, q)) + self.rng.normal(0, 0.3, (n, q))
+        )
+        self.touchiness = self.is_touchy * 0.1 * (self.rng.random((n, 1)) < 0.1)
+
+    def ask(self, night: int) -> dict[str, Floats]:
+        """Returns the values of a night by measure, (n_samples, n_wordings) each."""
+        world, rng = self.world, self.rng
+        shape = (1 if world.is_cached or world.jitter else world.n_repetitions, *self.means.shape)
+        longer, refused, cut = (
+            (world.longer(night), world.refused(night), world.cut(night)) if self.changes else (1.0, 0.0, 0.0)
+        )
+        logs = self.means + np.log(longer) + world.wander * rng.standard_normal()
+        logs = logs + 0.3 * rng.standard_t(3, shape)  # of 60,000 answers one is some 5,000 times as long as another
+        is_cut = rng.random(shape) < 0.01 * self.is_touchy
+        if cut:
+            is_cut |= logs > np.quantile(logs, 1 - cut)
+        is_refused = rng.random(shape) < self.touchiness + refused
+        characters = np.where(is_refused, 40, np.ceil(np.exp(np.minimum(logs, 12))))
+        tokens = np.ceil(characters / 4 * np.exp(0.1 * rng.standard_normal(shape)))
+        values = (np.log1p(characters), np.log1p(tokens), is_refused, is_cut)
+        names = ("answer_length", "completion_tokens", "refusal_rate", "token_limit_rate")
+        return {name: value.mean(axis=0) for name, value in zip(names, values, strict=True)}
 
 
 @dataclass(slots=True)
@@ -55,15 +127,19 @@ class Answers:
     world: World
     logits: Floats  # (n_samples, n_wordings, N_LABELS), the gold label first
     changes: bool
+    lengths: Lengths | None = None
     shares: list[Floats] = field(default_factory=list)
     within: list[Floats] = field(default_factory=list)
-    values: dict[str, list[Floats]] = field(default_factory=lambda: {"micro_f1": [], "sensitivity": []})
+    values: dict[str, list[Floats]] = field(default_factory=lambda: defaultdict(list))
 
     def ask(self, night: int, rng: np.random.Generator, shift: Floats) -> None:
         """Adds a night; shift has a logit a class."""
         world, logits = self.world, self.logits.copy()
         fall = world.fall(night) if self.changes else 0.0
         logits[..., 0] += shift[np.arange(world.n_samples) % N_LABELS, None]
+        if world.document_shift:
+            documents = np.arange(world.n_samples) // world.n_of_document
+            logits[..., 0] += world.document_shift * rng.standard_normal(world.n_samples)[documents, None]
         logits[..., 0] -= _shift_for(self.logits, fall) if fall else 0.0
         shape = (world.n_repetitions, *logits.shape)
         if world.jitter:
@@ -91,6 +167,17 @@ class Answers:
             entropy = -np.where(p > 0, p * np.log(p), 0.0).sum(axis=-1) / np.log(N_LABELS)
         self.values["micro_f1"].append(p[:, 0])
         self.values["sensitivity"].append(np.where(np.isnan(p[:, 0]), np.nan, entropy))
+        if self.lengths is not None:
+            for name, cells in self.lengths.ask(night).items():
+                self.values[name].append(_over_cells(np.where(np.isnan(shares[..., 0]), np.nan, cells), shares))
+
+    def varies(self, name: str) -> bool:
+        """Returns whether any sample ever had another value on one night than on another."""
+        if name == "label_churn":
+            return True
+        values = np.stack(self.values[name])
+        known = ~np.isnan(values)
+        return bool((np.where(known, values, -np.inf).max(axis=0) > np.where(known, values, np.inf).min(axis=0)).any())
 
     def tests(self, state: GroupState, night: int, pinned: Sequence[int] = ()) -> dict[str, WindowTest]:
         """Returns tonight's tests, given the state of the night before and the nights that are pinned."""
@@ -99,7 +186,9 @@ class Answers:
         if len(numbers) == 1:
             return {}
         tests = {
-            name: window_test(np.stack([values[each] for each in numbers]), nights, self.world.n_wordings)
+            name: window_test(
+                np.stack([values[each] for each in numbers]), nights, self.world.n_wordings, self.world.documents
+            )
             for name, values in self.values.items()
         }
         shares = np.stack([self.shares[each] for each in numbers])
@@ -110,7 +199,19 @@ class Answers:
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.where(cells > 0, 1 - together / cells, np.nan).transpose(1, 2, 0)
         within = np.stack([self.within[each] for each in numbers])
-        return tests | {"label_churn": churn_test(apart, within, nights, self.world.n_wordings)}
+        return tests | {"label_churn": churn_test(apart, within, nights, self.world.n_wordings, self.world.documents)}
+
+    def p_in_alarm(self, name: str, state: GroupState, night: int) -> float:
+        """Returns the p-value of tonight's values against the bad nights of the alarm; NaN without any, and of label_churn."""
+        numbers = [each for each in state.alarm_nights if each not in state.good]
+        if not numbers or name == "label_churn":
+            return np.nan
+        numbers.append(night)
+        is_normal = np.array(numbers) < night
+        nights = Nights(night - np.array(numbers), is_normal, np.zeros_like(is_normal))
+        return window_test(
+            np.stack([self.values[name][each] for each in numbers]), nights, self.world.n_wordings
+        ).p_value
 
 
 @dataclass(slots=True)
@@ -142,9 +243,9 @@ def live(
     """
     rng = np.random.default_rng(seed)
     answers = [
-        Answers(world=world, logits=_logits(world, rng), changes=model == 0)
+        Answers(world=world, logits=_logits(world, rng), changes=model == 0, lengths=_lengths(world, seed, model, task))
         for model in range(world.n_models)
-        for _ in range(world.n_tasks)
+        for task in range(world.n_tasks)
     ]
     states = [GroupState() for _ in answers]
     month = Month([[] for _ in answers])
@@ -156,15 +257,30 @@ def live(
         for group, state in zip(answers, states, strict=True):
             group.ask(night, rng, shift)
             tests.append(group.tests(state, night, [each for each in pinned if each < night]))
-        q_values = adjusted([[test.p_value for test in own.values()] for own in tests])
-        for place, (own, qs) in enumerate(zip(tests, q_values, strict=True)):
+        q_values = adjusted(
+            [
+                [test.p_value if group.varies(name) else np.nan for name, test in own.items()]
+                for group, own in zip(answers, tests, strict=True)
+            ]
+        )
+        for place, (group, own, qs) in enumerate(zip(answers, tests, q_values, strict=True)):
             streams = {
-                name: StreamNight(test=test, q_value=q, worse=WORSE[name])
+                name: StreamNight(
+                    test=test, q_value=q, worse=WORSE[name], least_effect=LEAST.get(name),
+                    p_value_in_alarm=group.p_in_alarm(name, states[place], night),
+                )
                 for (name, test), q in zip(own.items(), qs, strict=True)
-            }
+            }  # fmt: skip
             states[place] = next_state(states[place], night, streams, min_effect)
             month.states[place].append(states[place])
     return month
+
+
+def _lengths(world: World, seed: int, model: int, task: int) -> Lengths | None:
+    if not world.has_lengths:
+        return None
+    rng = np.random.default_rng((seed, model, task))
+    return Lengths(world=world, rng=rng, is_touchy=model % 2 == 1, changes=model == 0)
 
 
 def adjusted(p_values: list[list[float]]) -> list[list[float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -16,12 +17,15 @@ GRAVEST_FIRST: tuple[Kind, ...] = ("regressed", "changed", "improved")
 
 ALARM_LEVEL, SUSPECT_LEVEL = 0.005, 0.05
 """Greatest q of an alarm, and of what is said without one."""
+LEAST_LOG_EFFECT = math.log(1.1)
+"""Least difference that matters of a measure that is a logarithm: a tenth more. What answers cost and take grow by as much."""
 MOST_NORMAL_NIGHTS = 28
 GOOD_NIGHTS = 2
 """Good nights in a row that end an alarm."""
 NIGHTS_TO_ACCEPT = 7
 """Improved nights in a row after which they are the new normal."""
 _ERRORS_FROM_LEVEL = 3.0
+_WORSE_THAN_LEVEL = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,19 +36,24 @@ class StreamNight:
         test: against the normal nights.
         q_value: over all streams of the audit tonight; NaN where nothing was tested.
         worse: 1 where more is worse, -1 where less is, 0 where any change is told as one.
+        least_effect: the least difference of it that matters; None: the audit's, as of all rates.
         raises: whether it raises an alarm by itself; otherwise it joins one of its group.
         is_of_other_judge: whether a judge scored it that rules otherwise than on normal nights: nothing is known of the model.
+        p_value_in_alarm: of the same test against the bad nights of its alarm in the place of normal ones; NaN without any.
     """
 
     test: WindowTest
     q_value: float
     worse: int
+    least_effect: float | None = None
     raises: bool = True
     is_of_other_judge: bool = False
+    p_value_in_alarm: float = math.nan
 
     def is_beyond(self, level: float, min_effect: float) -> bool:
         """Returns whether it is beyond chance at this level, and large enough to matter."""
-        return self.q_value <= level and abs(self.test.difference) >= min_effect
+        least = min_effect if self.least_effect is None else self.least_effect
+        return self.q_value <= level and abs(self.test.difference) >= least
 
     @property
     def kind(self) -> Kind:
@@ -73,6 +82,16 @@ class AlarmedStream:
         sign = 1 if self.told > 0 else -1
         return difference * sign < self.level * sign / 2
 
+    def is_worse(self, tonight: StreamNight, min_effect: float) -> bool:
+        """Returns whether a night is worse than the alarm was so far: beyond half as much again, and beyond chance.
+
+        What is told as a change or as better never is.
+        """
+        sign = 1 if self.told > 0 else -1
+        more = (tonight.test.difference_tonight - self.level) * sign
+        least = max((_WORSE_THAN_LEVEL - 1) * abs(self.level), min_effect)
+        return self.kind == "regressed" and more >= least and tonight.p_value_in_alarm <= ALARM_LEVEL
+
     def with_night(self, difference: float) -> AlarmedStream:
         """Returns it after a night, which counts where it reaches half of what was told."""
         sign = 1 if self.told > 0 else -1
@@ -92,6 +111,7 @@ class GroupState:
         since: the first night of the alarm; None without one.
         alarm_nights: the nights from there on.
         good: the good nights in a row up to tonight.
+        worse_since: the first night on which the alarm was much worse than before; None until there is one.
     """
 
     state: State = "first_night"
@@ -100,6 +120,7 @@ class GroupState:
     since: int | None = None
     alarm_nights: tuple[int, ...] = ()
     good: tuple[int, ...] = ()
+    worse_since: int | None = None
 
     @property
     def kind(self) -> Kind | None:
@@ -136,12 +157,13 @@ def next_state(
         before: the state after the night before; `accepted()` where somebody has accepted since.
         night: tonight's number, above those of all nights before.
         streams: tonight's measures by name.
-        min_effect: the least difference that matters.
+        min_effect: the least difference that matters, of measures that have none of their own.
         is_pinned: whether tonight is held against a night that somebody pinned: what is normal is that person's to say, then.
 
     An alarm begins with the first night of the window that told it; no night from there on is normal. It stands until
     GOOD_NIGHTS good nights in a row, which are normal then, or until it is accepted. An improvement of NIGHTS_TO_ACCEPT nights
     in a row accepts itself, where no night is pinned. What another judge scored is in no alarm, whenever it was raised.
+    A regression that becomes much worse has a `worse_since` from then on, once an alarm, and stays regressed.
     """
     of_others = {name for name, stream in streams.items() if stream.is_of_other_judge}
     before = before.without(of_others)
@@ -185,6 +207,7 @@ def _within_alarm(before: GroupState, night: int, streams: Mapping[str, StreamNi
         for name, stream in before.alarm.items()
     }
     told = {name: stream for name, stream in before.alarm.items() if name in streams}
+    is_worse = any(stream.is_worse(streams[name], min_effect) for name, stream in told.items())
     is_good = bool(told) and all(stream.is_good(streams[name].test.difference_tonight) for name, stream in told.items())
     good = (*before.good, night) if is_good and not is_raised else ()
     if len(good) >= GOOD_NIGHTS and _is_far_from_level(told, streams):
@@ -194,6 +217,7 @@ def _within_alarm(before: GroupState, night: int, streams: Mapping[str, StreamNi
         alarm=alarm | (_alarmed(joining) if is_raised else {}),
         alarm_nights=(*before.alarm_nights, night),
         good=good,
+        worse_since=night if before.worse_since is None and is_worse else before.worse_since,
     )
     return replace(after, state="recovering" if good else after.kind or "normal")
 

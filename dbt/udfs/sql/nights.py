@@ -18,11 +18,11 @@ from udfs.sql.columns import Column, doubles, flattened, integers, row_structs, 
 
 STATE_TYPE = (
     "STRUCT(state VARCHAR, normal BIGINT[], alarm STRUCT(measure VARCHAR, kind VARCHAR, told DOUBLE, total DOUBLE, "
-    "n_nights BIGINT)[], since BIGINT, alarm_nights BIGINT[], good BIGINT[])"
+    "n_nights BIGINT)[], since BIGINT, alarm_nights BIGINT[], good BIGINT[], worse_since BIGINT)"
 )
 STREAM_TYPE = (
-    f"STRUCT(measure VARCHAR, test {row_type(WindowTest)}, q_value DOUBLE, worse BIGINT, raises BOOLEAN, "
-    "is_of_other_judge BOOLEAN)"
+    f"STRUCT(measure VARCHAR, test {row_type(WindowTest)}, q_value DOUBLE, worse BIGINT, least_effect DOUBLE, "
+    "raises BOOLEAN, is_of_other_judge BOOLEAN, p_value_in_alarm DOUBLE)"
 )
 
 
@@ -117,6 +117,7 @@ _STATE = pa.struct([
     ("since", pa.int64()),
     ("alarm_nights", _NIGHTS),
     ("good", _NIGHTS),
+    ("worse_since", pa.int64()),
 ])  # fmt: skip
 
 
@@ -153,6 +154,7 @@ def _state(row: dict[str, Any] | None) -> GroupState:
         since=row["since"],
         alarm_nights=tuple(row["alarm_nights"] or ()),
         good=tuple(row["good"] or ()),
+        worse_since=row["worse_since"],
     )
 
 
@@ -167,13 +169,15 @@ def _row(state: GroupState) -> dict[str, Any]:
         "since": state.since,
         "alarm_nights": list(state.alarm_nights),
         "good": list(state.good),
+        "worse_since": state.worse_since,
     }
 
 
 def _stream(row: dict[str, Any]) -> StreamNight:
     nan = {name: np.nan for name, value in row["test"].items() if value is None}
     test = WindowTest(**(row["test"] | nan))
-    q_value = np.nan if row["q_value"] is None else row["q_value"]
+    q_value, p_value_in_alarm = (np.nan if row[name] is None else row[name] for name in ("q_value", "p_value_in_alarm"))
     return StreamNight(
-        test=test, q_value=q_value, worse=row["worse"], raises=row["raises"], is_of_other_judge=row["is_of_other_judge"]
-    )
+        test=test, q_value=q_value, worse=row["worse"], least_effect=row["least_effect"], raises=row["raises"],
+        is_of_other_judge=row["is_of_other_judge"], p_value_in_alarm=p_value_in_alarm,
+    )  # fmt: skip

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from flows.comparison.result import NEWS, VERDICTS
-from flows.display.figures import NAME, cut, number
+from flows.display.figures import NAME, cut, in_unit
 from flows.display.movement import why
 from flows.report.blocks.blocks import Section, by
 from flows.report.sections.columns import table
@@ -14,6 +14,7 @@ from flows.report.sections.compared import COULD_SEE, MART, NAMES, Q, figures, g
 from flows.report.summary_causes import base_of, last_comparable
 from flows.report.summary_worst import mart_of
 from flows.warehouse import Row
+from models_registry.mart_columns import compared_unit
 
 MOST_FINDINGS = 8  # a base
 MOST_TOGETHER = 4  # a finding; all of them stand in the table
@@ -75,4 +76,5 @@ def _findings(news: list[Row]) -> list[tuple[str, str]]:
 
 def _phrase(row: Row) -> str:
     who = " / ".join(cut(row[name], NAME) for name in ("model_id", "task_id", "strategy"))
-    return f"{row['measure']} {row['verdict']}, {who}, {number(row['base'])} → {number(row['candidate'])}"
+    before, now = (in_unit(row[name], compared_unit(row["measure"])) for name in ("base", "candidate"))
+    return f"{row['measure']} {row['verdict']}, {who}, {before} → {now}"

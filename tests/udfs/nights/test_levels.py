@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
 
 from flows.gate import night_rules
+from models_registry.gate_columns import OF_ANSWERS
 from models_registry.mart_columns import dbt_project
 from udfs.nights import states, window_test
 
@@ -24,6 +26,18 @@ def test_macros_say_what_the_rule_says(file: str, macro: str, level: float) -> N
     found = re.search(rf"macro {macro}\(\) -%}} ([0-9.]+) {{%- endmacro", text)
     assert found is not None
     assert float(found[1]) == level
+
+
+def test_the_macro_of_least_effects_says_what_the_rule_says() -> None:
+    text = (dbt_project() / "macros" / "answer_measures.sql").read_text(encoding="utf-8")
+    (factor,) = re.findall(r"ln\(([0-9.]+)\)", text)
+    assert math.log(float(factor)) == states.LEAST_LOG_EFFECT
+
+
+def test_the_macro_of_answer_measures_has_those_that_gates_know() -> None:
+    text = (dbt_project() / "macros" / "answer_measures.sql").read_text(encoding="utf-8")
+    (names,) = re.findall(r"macro answer_measures\(\) -%}\s+\((.*)\)", text)
+    assert tuple(names.replace("'", "").split(", ")) == OF_ANSWERS
 
 
 def test_the_gate_knows_from_how_many_nights_the_rule_is_whole() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.support.night_worlds import CHANGES_ON, World, live
 
 SMALL = World(n_models=2, n_tasks=1, n_nights=24)
+SPOKEN = replace(SMALL, n_nights=16, has_lengths=True)
 FALLEN, QUIET = 0, 1  # the groups of a small world
 
 
@@ -19,6 +21,49 @@ FALLEN, QUIET = 0, 1  # the groups of a small world
 )
 def test_quiet_months_are_quiet(world: World) -> None:
     month = live(world, 1)
+    assert not any(month.has_alarm(group) for group in (FALLEN, QUIET))
+
+
+def from_then_on(value: float, before: float = 0.0) -> Callable[[int], float]:
+    return lambda night: value if night >= CHANGES_ON else before
+
+
+@pytest.mark.parametrize(
+    ("world", "told"),
+    [
+        (SPOKEN, set()),
+        (replace(SPOKEN, is_cached=True, wander=0.02), set()),
+        (replace(SPOKEN, longer=from_then_on(2, 1)), {"answer_length", "completion_tokens"}),
+        (replace(SPOKEN, longer=from_then_on(1.05, 1)), set()),
+        (replace(SPOKEN, refused=from_then_on(0.05)), {"refusal_rate"}),
+    ],
+    ids=["quiet", "cached and wandering", "twice as long", "a twentieth longer", "one in twenty refused"],
+)
+def test_how_is_answered_is_told_the_same_night_or_not_at_all(world: World, told: set[str]) -> None:
+    month = live(world, 1)
+    states = month.states[FALLEN]
+    assert set(states[CHANGES_ON].alarm) == told
+    assert {state.kind for state in states} == ({None, "changed"} if told else {None})
+    assert not month.has_alarm(QUIET)
+
+
+def test_a_fall_that_deepens_is_worse_from_that_night_on_and_one_that_stays_is_not() -> None:
+    deepens = replace(SMALL, fall=lambda night: 0.05 * (night >= CHANGES_ON) + 0.1 * (night >= CHANGES_ON + 6))
+    assert [state.worse_since for state in live(deepens, 2).states[FALLEN]][-7:] == [None] + [CHANGES_ON + 6] * 6
+    stays = replace(SMALL, fall=lambda night: 0.05 * (night >= CHANGES_ON))
+    assert {state.worse_since for state in live(stays, 2).states[FALLEN]} == {None}
+
+
+def test_an_improvement_is_the_new_normal_after_a_week() -> None:
+    month = live(replace(SMALL, n_nights=20, fall=lambda night: -0.1 * (night >= CHANGES_ON)), 3)
+    states = month.states[FALLEN]
+    assert states[CHANGES_ON].since == CHANGES_ON
+    assert [state.kind for state in states[CHANGES_ON:]] == ["improved"] * 6 + [None] * 2
+    assert states[-1].normal == tuple(range(CHANGES_ON, 20))
+
+
+def test_documents_that_move_as_one_raise_no_alarm_where_they_are_known() -> None:
+    month = live(replace(SMALL, n_of_document=4, document_shift=0.6), 1)
     assert not any(month.has_alarm(group) for group in (FALLEN, QUIET))
 
 

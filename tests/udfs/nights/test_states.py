@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from udfs.nights.states import GroupState, StreamNight, next_state
+from udfs.nights.states import LEAST_LOG_EFFECT, GroupState, StreamNight, next_state
 from udfs.nights.window_test import WindowTest
 
 ERROR = 0.005
@@ -111,6 +111,32 @@ def test_an_improvement_accepts_itself_after_a_week() -> None:
     states = lived(0, 0, 0, *[0.1] * 7, 0)
     assert words(states)[3:] == [*["improved"] * 6, "normal", "normal"]
     assert states[-2].normal == tuple(range(3, 10))
+
+
+def test_a_regression_that_becomes_much_worse_is_worse_from_then_on() -> None:
+    state = lived(0, 0, 0, -0.1, -0.1)[-1]
+    nights = []
+    for night, (difference, p) in enumerate([(-0.14, 1e-9), (-0.16, 0.2), (-0.2, 1e-9), (-0.4, 1e-9)], 5):
+        state = next_state(state, night, {"micro_f1": replace(stream(difference), p_value_in_alarm=p)}, 0.02)
+        nights.append((state.state, state.worse_since))
+    # by less than half as much again, within chance of the alarm's nights, beyond both, and once an alarm
+    assert nights == [("regressed", None), ("regressed", None), ("regressed", 7), ("regressed", 7)]
+
+
+def test_what_is_no_regression_becomes_no_worse() -> None:
+    for worse, kind in ((0, "changed"), (1, "improved")):
+        before = lived(0, 0, 0, -0.1, worse=worse)[-1]
+        deeper = {"micro_f1": replace(stream(-0.3, worse=worse), p_value_in_alarm=1e-9)}
+        after = next_state(before, 4, deeper, 0.02)
+        assert (after.state, after.worse_since) == (kind, None)
+
+
+def test_a_measure_may_have_a_least_effect_of_its_own() -> None:
+    before = lived(0, 0, 0)[-1]
+    length = replace(stream(0.09, worse=0), least_effect=LEAST_LOG_EFFECT)
+    assert next_state(before, 3, {"answer_length": length}, 0.02).state == "normal"
+    tenth = replace(stream(0.0954, worse=0), least_effect=LEAST_LOG_EFFECT)
+    assert next_state(before, 3, {"answer_length": tenth}, 0.02).state == "changed"
 
 
 def test_against_a_pinned_night_an_improvement_stands() -> None:

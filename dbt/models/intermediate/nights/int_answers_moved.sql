@@ -31,7 +31,7 @@ p_tau as (
 
 figures as (
     select * from {{ ref('int_values_in_use') }}
-    where measure != 'label_churn'
+    where measure != 'label_churn' and measure not in {{ answer_measures() }}
 ),
 
 paired as (

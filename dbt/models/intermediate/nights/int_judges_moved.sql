@@ -17,8 +17,10 @@ tested as (
             'test': test,
             'q_value': q_value,
             'worse': worse::bigint,
+            'least_effect': null::double,
             'raises': true,
-            'is_of_other_judge': false
+            'is_of_other_judge': false,
+            'p_value_in_alarm': p_value_in_alarm
         } order by measure) as streams
     from {{ ref('int_streams_adjusted') }}
     group by all

@@ -1,5 +1,6 @@
 -- One row per night, model, task, strategy and measure: its test, adjusted for all that is tested tonight.
--- Benjamini and Hochberg over all measures of the night, whatever the model and task: one budget of false alarms.
+-- Benjamini and Hochberg over all measures of the night, whatever the model and task: one budget of false alarms. What is
+-- the same on all nights in every sample could not differ tonight, and is none of the tests that share the budget (Tarone, 1990).
 {{ config(materialized='view') }}
 with tested as (
     select * from {{ ref('int_streams_tested') }}
@@ -19,7 +20,7 @@ ranked as (
             order by test.p_value, model_id, task_id, strategy, measure
         ) as place
     from tested
-    where test.p_value is not null
+    where test.p_value is not null and varies
 ),
 
 adjusted as (
@@ -44,7 +45,7 @@ adjusted as (
 final as (
     select
         tested.*,
-        adjusted.q_value,
+        if(tested.varies, adjusted.q_value, tested.test.p_value) as q_value,
         adjusted.n_tests
     from tested
     left join adjusted using (audit_run_id, model_id, task_id, strategy, measure)

@@ -12,8 +12,12 @@ samples as (
     select * from {{ ref('int_samples_kept') }}
 ),
 
-used as (
+in_use as (
     select * from {{ ref('int_values_in_use') }}
+),
+
+used as (
+    select * from in_use
     where is_tested
 ),
 
@@ -57,7 +61,8 @@ by_measure as (
         list(cluster_index order by age, sample_index) as clusters,
         list(figure order by age, sample_index) as figures,
         avg(figure) filter (age = 0) as tonight,
-        avg(figure) filter (is_reference) as usual
+        avg(figure) filter (is_reference) as usual,
+        count(distinct hash(sample_index, round(figure, 9))) > count(distinct sample_index) as varies
     from used
     where measure != 'label_churn'
     group by all
@@ -121,9 +126,44 @@ by_group as (
         list(cluster_index order by age, other_age, sample_index) as clusters,
         list(apart order by age, other_age, sample_index) as figures,
         avg(apart) filter (age = 0 and other_age > 0) as tonight,
-        avg(apart) filter (age > 0 and other_age > 0 and age != other_age) as usual
+        avg(apart) filter (age > 0 and other_age > 0 and age != other_age) as usual,
+        max(apart) > 1e-9 as varies
     from between_nights
     group by all
+),
+
+-- an alarm's bad nights, in the place of normal ones
+in_alarms as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        measure,
+        list(age order by age, sample_index) as ages,
+        list(sample_index order by age, sample_index) as samples,
+        list(cluster_index order by age, sample_index) as clusters,
+        list(figure order by age, sample_index) as figures,
+        list_sort(list(distinct age) filter (age > 0)) as alarm_ages
+    from in_use
+    where (age = 0 or not is_tested) and measure != 'label_churn'
+    group by all
+    having bool_or(not is_tested)
+),
+
+tested_in_alarms as (
+    select
+        in_alarms.audit_run_id,
+        in_alarms.model_id,
+        in_alarms.task_id,
+        in_alarms.strategy,
+        in_alarms.measure,
+        window_test(
+            in_alarms.ages, in_alarms.samples, in_alarms.clusters, in_alarms.figures, in_alarms.alarm_ages,
+            null::bigint[], groups.n_wordings::integer
+        ).p_value as p_value_in_alarm
+    from in_alarms
+    inner join groups using (audit_run_id, model_id, task_id, strategy)
 ),
 
 tested as (
@@ -153,6 +193,7 @@ tested as (
 final as (
     select
         tested.* exclude (ages, figures),
+        tested_in_alarms.p_value_in_alarm,
         groups.audit_id,
         -- the mean of the nights that are told, which is tonight's where it alone is
         coalesce(
@@ -170,6 +211,7 @@ final as (
         ) as worse
     from tested
     inner join groups using (audit_run_id, model_id, task_id, strategy)
+    left join tested_in_alarms using (audit_run_id, model_id, task_id, strategy, measure)
 )
 
 select * from final

@@ -1,5 +1,6 @@
 -- One row per night, model, task, strategy and measure: how far it lies from normal nights, and what that is called.
 -- A measure within an alarm keeps its verdict until the alarm is over, whatever it does tonight.
+{%- set least = 'coalesce(' ~ least_effect('measured.measure') ~ ', nights.min_effect)' %}
 with streams as (
     select * from {{ ref('int_streams_adjusted') }}
 ),
@@ -29,7 +30,17 @@ judges_moved as (
     select * from {{ ref('int_judges_moved') }}
 ),
 
--- the first night of an alarm that stands or is over with tonight
+begun as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        started_at
+    from {{ ref('rpt_night_states') }}
+),
+
+-- the first night of an alarm that stands or is over with tonight, and that from which on it is worse
 named as (
     select
         states.audit_run_id,
@@ -41,8 +52,13 @@ named as (
         coalesce(nights.memory.since, states.memory.since) as since,
         held_against.normal_run_id,
         coalesce(held_against.is_pinned, false) as is_pinned,
+        coalesce(nights.memory.worse_since, states.memory.worse_since) as worse_since,
+        states.night = states.memory.worse_since as is_worse_tonight,
         any_value(used.other_run_id) filter (used.age = states.night - coalesce(nights.memory.since, states.memory.since))
-            as since_run_id
+            as since_run_id,
+        any_value(used.other_run_id) filter (
+            used.age = states.night - coalesce(nights.memory.worse_since, states.memory.worse_since)
+        ) as worse_since_run_id
     from states
     inner join nights using (audit_run_id, model_id, task_id, strategy)
     inner join used using (audit_run_id, model_id, task_id, strategy)
@@ -90,18 +106,20 @@ judged as (
         measured.*,
         named.* exclude (audit_run_id, model_id, task_id, strategy, memory),
         len(named.memory.good) as n_good,
-        streams.* exclude (audit_run_id, audit_id, model_id, task_id, strategy, measure, worse),
+        streams.* exclude (audit_run_id, audit_id, model_id, task_id, strategy, measure, worse, varies, p_value_in_alarm),
         nights.audit_id,
-        nights.min_effect,
+        {{ least }} as min_effect,
         alarmed.kind,
         moved.* exclude (audit_run_id, model_id, task_id, strategy, measure),
         judges_moved.scoring_method as judge,
+        strftime(begun.started_at, '%-d %b') as since_day,
+        strftime(worse.started_at, '%-d %b') as worse_day,
         coalesce(streams.worse, {{ worse_sign('measured.measure') }}) as worse,
         case
             when judges_moved.scoring_method is not null then 'not_comparable'
             when alarmed.kind is not null then alarmed.kind
             when streams.test.p_value is null or named.state = 'cannot_tell' then 'not_comparable'
-            when streams.q_value > {{ suspect_level() }} or abs(streams.test.difference) < nights.min_effect
+            when streams.q_value > {{ suspect_level() }} or abs(streams.test.difference) < {{ least }}
                 then 'within_noise'
             when named.state = 'unconfirmed' and streams.q_value <= {{ alarm_level() }} then 'unconfirmed'
             else 'suspect'
@@ -117,6 +135,18 @@ judged as (
             measured.audit_run_id = judges_moved.audit_run_id
             and measured.task_id = judges_moved.task_id
             and {{ is_scored_by('measured.measure', 'judges_moved.scoring_method') }}
+    left join begun
+        on
+            named.since_run_id = begun.audit_run_id
+            and named.model_id = begun.model_id
+            and named.task_id = begun.task_id
+            and named.strategy = begun.strategy
+    left join begun as worse
+        on
+            named.worse_since_run_id = worse.audit_run_id
+            and named.model_id = worse.model_id
+            and named.task_id = worse.task_id
+            and named.strategy = worse.strategy
 ),
 
 final as (
@@ -138,6 +168,10 @@ final as (
         min_effect,
         verdict,
         case
+            when coalesce(kind, '') != 'regressed' or worse_since is null or state != 'regressed' then ''
+            when is_worse_tonight then 'worse than since ' || since_day || ': '
+            else 'since ' || worse_day || ' worse than since ' || since_day || ': '
+        end || case
             when verdict = 'not_comparable' and state = 'cannot_tell' then 'too few samples were answered, or asked before'
             when normal_run_id is null then 'no night of this plan before'
             when verdict = 'not_comparable' and judge is not null then judge || ' rules otherwise than on normal nights'
@@ -164,6 +198,7 @@ final as (
         normal_run_id,
         is_pinned,
         if(kind is not null or since is not null, since_run_id, null) as since_run_id,
+        if(kind is not null or since is not null, worse_since_run_id, null) as worse_since_run_id,
         moved_gold_label,
         moved_label,
         n_moved,

@@ -27,8 +27,10 @@ tested as (
             'test': test,
             'q_value': q_value,
             'worse': worse::bigint,
+            'least_effect': {{ least_effect('measure') }},
             'raises': measure != 'consistency',
-            'is_of_other_judge': is_of_other_judge
+            'is_of_other_judge': is_of_other_judge,
+            'p_value_in_alarm': p_value_in_alarm
         } order by measure) as streams
     from streams
     group by all

@@ -19,6 +19,23 @@ comparisons as (
     from {{ ref('rpt_run_comparisons') }}
     where base_model_id = model_id
     group by all
+    union all by name
+    -- what changed how a model answers is what changed its labels, and no judge
+    select
+        base_run_id,
+        candidate_run_id,
+        model_id,
+        task_id,
+        strategy,
+        'of answers' as measure,
+        any_value(cause) as cause,
+        any_value(reason) as reason
+    from {{ ref('rpt_run_comparisons') }}
+    where
+        base_model_id = model_id
+        and verdict not in ('not_comparable', 'not_judged')
+        and not contains(measure, ':judge:')
+    group by all
 ),
 
 -- of a judge there is no comparison of answers, but what the two runs recorded of who serves it
@@ -86,7 +103,8 @@ costs as (
         found.n_samples,
         normal.normal_run_id,
         false as is_pinned,
-        null::varchar as since_run_id
+        null::varchar as since_run_id,
+        null::varchar as worse_since_run_id
     from normal
     inner join {{ ref('rpt_run_comparisons') }} as found
         on
@@ -136,6 +154,7 @@ told as (
         figures.normal_run_id,
         figures.is_pinned,
         figures.since_run_id,
+        figures.worse_since_run_id,
         figures.moved_gold_label,
         figures.moved_label,
         figures.n_moved,
@@ -149,7 +168,7 @@ told as (
             and figures.model_id = comparisons.model_id
             and figures.task_id = comparisons.task_id
             and figures.strategy = comparisons.strategy
-            and figures.measure = comparisons.measure
+            and if(figures.measure in {{ answer_measures() }}, 'of answers', figures.measure) = comparisons.measure
     left join serving
         on
             figures.normal_run_id = serving.base_run_id
