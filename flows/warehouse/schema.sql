@@ -1,5 +1,5 @@
 -- The contract between flows (which write) and dbt (which reads). Append-only, but for audit_runs, which is closed once.
--- Times are UTC. `version` grows by one with every change after a release; flows/warehouse/schema.py leads to it from earlier ones.
+-- Times are UTC. `version` grows by one with every change after a release; schema.py leads to it from earlier ones.
 create schema if not exists raw;
 
 create table if not exists raw.schema_versions (

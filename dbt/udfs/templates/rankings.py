@@ -182,4 +182,4 @@ def _opposite_halves(first: NDArray[np.float64], second: NDArray[np.float64]) ->
 
 def _centred_ranks(accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
     """Ranks over the last axis, ties by their average, less their mean: half of how many are smaller less how many are larger."""
-    return np.sign(accuracy[..., :, None] - accuracy[..., None, :]).sum(axis=-1) / 2
+    return np.asarray(np.sign(accuracy[..., :, None] - accuracy[..., None, :]).sum(axis=-1) / 2, np.float64)
