@@ -16,7 +16,8 @@ counts as below every one.
 
 A verdict rule is about the night against normal nights (the default, or `last_night`; of an import, against the one before), or
 about the comparison with a run: `baseline` (pinned under that name, else the one pinned last) or the name of a pinned one.
-`regressed` without a measure is of every measure but label_churn, `changed` is of label_churn alone; `accuracy` is accuracy by
+`regressed` without a measure is of every measure that has a better side, `changed` of those that have none: label_churn, and
+against normal nights answer_length, completion_tokens, token_limit_rate and refusal_rate. `accuracy` is accuracy by
 any scoring method; by `label_match` and `option_letter` it is `micro_f1`. None of them is about a judge: `no drift of judge:x`
 fails while an alarm of that judge stands, whether it turned harsh or mild. `no sample lost` fails for each sample, of those
 that the card calls critical where it does, that was right in all its asks on normal nights and is wrong in all since.

@@ -12,6 +12,7 @@
     'fct_predictions',
     'int_answer_families',
     'int_grids',
+    'int_variants_measured',
     'int_wordings_numbered',
     'stg_engines',
 ]) }}

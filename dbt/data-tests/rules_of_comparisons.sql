@@ -1,4 +1,4 @@
--- The rules of the group comparison, and of what comparisons alone build again, in one statement.
+-- The rules of the group comparison in one statement.
 {{ broken_rules([
     'fct_flips',
     'int_answers_paired',
@@ -8,9 +8,7 @@
     'int_measures_compared',
     'int_runs_described',
     'int_samples_paired',
-    'int_scores_averaged',
     'int_sides_paired',
-    'int_variants_measured',
     'int_variants_paired',
     'rpt_run_changes',
     'rpt_run_comparisons',

@@ -15,6 +15,7 @@
     'int_judge_rubrics',
     'int_model_sets',
     'int_rubric_verdicts',
+    'int_scores_averaged',
     'int_scores_rectified',
     'int_verdicts_by_wording',
     'int_verdicts_counted',

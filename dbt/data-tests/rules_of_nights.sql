@@ -2,7 +2,6 @@
 {{ broken_rules([
     'dim_groups',
     'fct_nights_apart',
-    'fct_sample_values',
     'fct_samples_lost',
     'int_answers_moved',
     'int_newest_normal_nights',

@@ -3,6 +3,7 @@
     'fct_consistency',
     'fct_p_tau',
     'fct_prompt_stability',
+    'fct_sample_values',
     'fct_sensitivity',
     'fct_variations',
     'int_annotations_listed',

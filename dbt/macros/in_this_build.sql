@@ -10,3 +10,9 @@
         true
     )
 {%- endmacro %}
+
+{# Deletes the rows of this build's runs from a mart before it is built: of a run that has no row any more the build would leave
+   what it had. #}
+{% macro delete_in_this_build() -%}
+    {% if is_incremental() %}delete from {{ this }} where {{ in_this_build() }}{% endif %}
+{%- endmacro %}

@@ -16,7 +16,6 @@ from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, 
 from flows.audit.rewording import n_variants, rewordings_of
 from flows.prompts.messages import STRUCTURED, prompt_of, render
 from flows.prompts.templates import OWN, ask
-from flows.rephrasers.by_model import MAX_ASKED_AT_ONCE
 from models_registry.cards import AuditCard, ModelCard, TaskCard, TemplateCard
 from models_registry.errors import UsageError, nearest, raise_all
 from models_registry.placeholders import placeholders
@@ -181,7 +180,7 @@ def _mean_prompt(registry: Registry, task: TaskCard, strategy: str, measured: Ta
 def _rephraser_rows(registry: Registry, audit_id: str) -> list[dict[str, Any]]:
     """One row a model that rewords, for every model or for itself."""
     audit = registry.audit(audit_id)
-    if audit.rephrasing is None or audit.rephrasing.rephraser is None or not audit.rephrasing.has_wording:
+    if audit.rephrasing is None or audit.rephrasing.rephraser is None:
         return []
     name, groups = audit.rephrasing.rephraser, audit.rephrasing.temperatures or (None,)
     card, models = registry.rephraser(name), {each: registry.model(each) for each in registry.models_of(audit_id)}
@@ -198,7 +197,7 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[dict[str, Any]]:
             "usd": _usd(registry.model(rewording.card.model), tokens_in, tokens_out),
         }
         for rewording in rewordings_of(card, models)
-        if rewording.card is not None and rewording.card.model is not None
+        if audit.rephrasing.has_wording and rewording.card is not None and rewording.card.model is not None
     ]
     rewords = card.model is not None
     return rows + [_rubric_row(registry, audit, each) for each, own in audit.judges.items() if rewords and own.wordings]
@@ -206,6 +205,8 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[dict[str, Any]]:
 
 def _rubric_row(registry: Registry, audit: AuditCard, judge_id: str) -> dict[str, Any]:
     """The requests that have the rubric of a judge reworded."""
+    from flows.rephrasers.by_model import MAX_ASKED_AT_ONCE
+
     name = (audit.rephrasing.rephraser if audit.rephrasing is not None else None) or ""
     card, judge, wanted = registry.rephraser(name), registry.judge(judge_id), (audit.judges[judge_id].wordings or 1) - 1
     model = registry.model((judge.model if card.is_self else card.model) or "")

@@ -61,9 +61,11 @@ def _of_answers(row: Mapping[str, Any]) -> str | None:
 
 
 def _of_hundred(rate: float) -> str:
-    """Returns a rate as so many of a hundred, none of them by rounding."""
+    """Returns a rate as so many of a hundred, neither none of them nor all by rounding."""
     text = number(100 * rate, 0)
-    return "fewer than 1 of 100" if text == "0" and rate > 0 else f"{text} of 100"
+    if text == "0" and rate > 0:
+        return "fewer than 1 of 100"
+    return "more than 99 of 100" if text == "100" and rate < 1 else f"{text} of 100"
 
 
 def why(row: Mapping[str, Any]) -> str:

@@ -166,8 +166,7 @@ def connect_published(path: Path, lake: Lake | None = None) -> Iterator[Connecti
     """Yields a reader's connection to a published copy or a lake, whose queries all see one publication; limited as any query."""
     with _reader(path, lake, "4GB") as con, _limited(con, MOST_LOOK_S):
         try:
-            if lake is None:
-                _refuse_other_version(con, path)
+            _refuse_other_version(con, lake or path)
             yield con
         except duckdb.InterruptException:
             raise WarehouseError(stopped_after(MOST_LOOK_S)) from None
@@ -175,7 +174,7 @@ def connect_published(path: Path, lake: Lake | None = None) -> Iterator[Connecti
             raise _translated(error, lake or path) from None
 
 
-def _refuse_other_version(con: Connection, path: Path) -> None:
+def _refuse_other_version(con: Connection, place: object) -> None:
     """Raises WarehouseError of a copy that another version published; the warehouse's next publication replaces it."""
     from flows.warehouse.schema import SCHEMA_VERSION, unknown_version
 
@@ -184,7 +183,7 @@ def _refuse_other_version(con: Connection, path: Path) -> None:
     except duckdb.CatalogException:
         return  # no warehouse at all: the first query says what it lacks
     if version not in (None, SCHEMA_VERSION):
-        raise unknown_version(version, path)
+        raise unknown_version(version, place)
 
 
 def _reader(path: Path, lake: Lake | None, memory: str) -> AbstractContextManager[Connection]:

@@ -122,8 +122,8 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
     "the rubric of a panel reworded": (
         {"judges/j.yml": "j: {panel: [matcher, matcher_erring]}\n",
          **audit("models: [lexical]\n  judges: {j: {wordings: 3}}\n  rephrasing: {rephraser: rules, variants: 2}")},
-        ("CardError: audits/a.yml line 4: judges.j.wordings: 'j' is a panel, which has no rubric of its own; reword its members' "
-        "in its place"),
+        ("CardError: audits/a.yml line 4: judges.j.wordings: 'j' is a panel, which has no rubric of its own; give wordings "
+        "to its members instead"),
     ),
     "the rubric of a judge that reads none": (
         audit("models: [lexical]\n  judges: {matcher: {wordings: 3}}\n  rephrasing: {rephraser: rules, variants: 2}"),

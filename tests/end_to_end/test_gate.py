@@ -13,7 +13,7 @@ import pytest
 from junitparser import Error, Failure, JUnitXml
 
 from flows.warehouse import now
-from tests.support.handmade_warehouse import Gated
+from tests.support.handmade_warehouse import MARTS, Gated
 from tests.support.shell import TIMEOUT_S, environment, promptaudit
 
 PROMPTAUDIT = f'promptaudit() {{ "{sys.executable}" -m flows.cli "$@"; }}\n'
@@ -46,7 +46,7 @@ class Night:
 
 @pytest.fixture
 def night(tmp_path: Path) -> Night:
-    gated = Gated(tmp_path)
+    gated = Gated(tmp_path, [path.stem for path in MARTS.rglob("*.yml")])
     base, run = (gated.run(name, audit="own", hours=hours, gate=[PASSES]) for name, hours in (("b", 25), ("a", 1)))
     names = {"model_id": "lexical", "task_id": "question_type"}
     for each, f1 in ((base, 0.95), (run, 0.85)):

@@ -431,10 +431,3 @@ def test_without_a_server_to_serve_on_one_line_says_so(tmp_path: Path) -> None:
     assert ended.code == 2
     assert ended.one_line().startswith("UsageError: PREFECT_API_URL names no server")
     assert len(ended.err.strip().splitlines()) == 1
-
-
-@pytest.mark.slow
-def test_a_deployment_of_an_earlier_version_finds_its_flow() -> None:
-    from prefect.flows import load_flow_from_entrypoint
-
-    assert load_flow_from_entrypoint("flows.nightly.nightly").name == "nightly"

@@ -149,20 +149,6 @@ def test_its_text_is_nowhere_in_a_lake(tmp_path: Path, monkeypatch: pytest.Monke
     assert lake.holding("Quell") == set()
 
 
-@pytest.mark.slow
-def test_a_backup_of_a_version_without_settings_is_passed_over(tmp_path: Path) -> None:
-    gated = made(tmp_path)
-    older = gated.warehouse.with_name(f"{gated.warehouse.name}.v2.backup")
-    shutil.copy(gated.warehouse, older)
-    with duckdb.connect(str(older)) as con:
-        for table in ("raw.prompt_variants", "marts.dim_prompt_variants", "marts.rpt_prompt_variants"):
-            con.execute(f"delete from {table}")
-        con.execute("alter table raw.prompt_variants drop column setting")
-        con.execute("alter table raw.tasks drop column recorded_at")
-    erase(Warehouse(gated.warehouse), "e-short")
-    assert holding(gated.warehouse.parent, SHORT) == set()
-
-
 def test_a_run_that_would_send_it_again_is_finished_first(tmp_path: Path) -> None:
     gated = made(tmp_path)
     with Warehouse(gated.warehouse).write() as con:

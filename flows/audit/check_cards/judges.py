@@ -37,7 +37,7 @@ def _check_wordings_of_judge(cards: AuditCards, name: str, card: JudgeCard) -> E
     where, said = cards.where("audits", cards.audit_id, "judges", name, "wordings"), f"judges.{name}.wordings"
     if card.panel:
         yield CardError(
-            f"{where}: {said}: '{name}' is a panel, which has no rubric of its own; reword its members' in its place"
+            f"{where}: {said}: '{name}' is a panel, which has no rubric of its own; give wordings to its members instead"
         )
         return
     model = cards.registry.model(card.model or "") if card.model in cards.used["models"] else None

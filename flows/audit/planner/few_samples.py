@@ -102,6 +102,14 @@ def few_samples(  # noqa: PLR0913 - what the command takes
     n_groups = n_strategies * len(registry.models_of(audit_id))
     m = (n_tested(warehouse, run) if run is not None and groups else None) or MEASURES_COMPARED * n_groups
     cells = max((_var_cell(each) for each in groups), default=MOST_VARIANCE)
+    if cells == 0 and kind == "sensitivity":
+        msg = f"{measure} does not vary in run {run.audit_run_id if run else ''}: ask again under more wordings"
+        raise DataError(msg)
+    if cells == 0:
+        cells, notes = (
+            MOST_VARIANCE,
+            [*notes, "no answer differs in the run; cells are taken to vary as much as they can"],
+        )
     cells = cells if kind == "sensitivity" else min(MOST_VARIANCE, cells)
     wordings = np.array([each for each in WORDINGS if kind == "linear" or each >= MANY], np.float64)
     # two nights share samples and wordings, as in `udfs.designs.widths.detectable_differences`

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -16,7 +14,6 @@ import pytest
 from flows.display.figures import count, milliseconds, number, percent, span
 from flows.display.policy import LEFT_OUT
 from flows.evidence.trace.gather import trace
-from flows.report import report
 from flows.report.blocks.cells import cells_of, parts, plain
 from flows.report.charts.drawing import undrawn
 from flows.report.gather import QUERIES, ReportData, gather
@@ -29,10 +26,8 @@ from flows.report.sections.distinct_answers import mean, variety
 from flows.report.sections.order import measured
 from flows.report.sections.prompt_variants import WORST, wordings
 from flows.report.sections.room import Room
-from flows.report.sections.sample_consistency import alike
 from flows.report.sections.sample_pairs import pairs
 from flows.report.sections.sensitivity import sensitivity
-from flows.report.sections.sensitivity_against_consistency import clouds
 from flows.report.sections.sensitivity_by_class import classes
 from flows.report.sections.stability import paraphrase, repetition
 from flows.report.sections.stability_by_model import between
@@ -470,46 +465,6 @@ def test_accuracy_over_variants_is_named_and_the_variants_own(ordinary: Reported
         n, original, mean, std = truth[tuple(str(part) for part in line[:3])]
         cells = [cell for cell in cells_of(line) if parse_figure(cell.figure)[0] == "rpt_accuracy_spreads"]
         assert [cell.value for cell in cells] == [n, *(pytest.approx(each, abs=1e-9) for each in (original, mean, std))]
-
-
-@pytest.mark.parametrize("change", ["drop table marts.{}", "delete from marts.{}"])
-def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
-    ordinary: Reported, tmp_path: Path, change: str
-) -> None:
-    warehouse = tmp_path / "audit.duckdb"
-    Warehouse(warehouse).published.path.parent.mkdir()
-    shutil.copy(Warehouse(ordinary.warehouse).published.path, Warehouse(warehouse).published.path)
-    with duckdb.connect(str(Warehouse(warehouse).published.path)) as con:
-        for mart in ("rpt_class_sensitivities", "rpt_sample_spreads", "rpt_answer_totals", "rpt_distinct_answers",
-                     "rpt_prompt_variants", "rpt_accuracy_spreads", "rpt_stability_by_share",
-                     "rpt_sample_similarities", "rpt_sample_pairs", "rpt_pair_distances",
-                     "rpt_measures_by_wordings", "rpt_design_widths"):  # fmt: skip
-            con.execute(change.format(mart))
-    older = gather(Warehouse(warehouse), ordinary.audit_run_id)
-    room = Room(older, most=0)
-    for section in (
-        sensitivity(older, Room(older)),
-        *(
-            each(older, room)
-            for each in (classes, clouds, alike, pairs, numbers, subsamples, costs, design_widths, variety)
-        ),
-    ):
-        block = block_of(section, "colours")
-        assert "`promptaudit rebuild`" in "".join(block.absent), section.anchor
-        assert not block.tables
-    prompts = block_of(wordings(older, room), "colours")
-    assert "`promptaudit rebuild`" in "".join(prompts.notes)
-    assert {line[-2:] for line in printed(prompts.tables[0])} == {("–", "–")}
-    (spreads,) = (block := block_of(accuracy(older, Room(older)), "colours")).tables
-    assert "`promptaudit rebuild`" in "".join(block.notes)
-    assert {(line[4], line[6], line[8]) for line in printed(spreads)} == {("–", "–", "–")}
-    unnamed, named = (
-        block_of(formats(each, Room(each)), "colours").tables
-        for each in (older, gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id))
-    )
-    assert [printed(table) for table in unnamed] == [printed(table) for table in named]
-    page = report(Warehouse(warehouse), ordinary.audit_run_id).read_text(encoding="utf-8")
-    assert 'id="costs"' in page
 
 
 def test_an_import_has_no_latency_and_says_so(found: ReportData) -> None:

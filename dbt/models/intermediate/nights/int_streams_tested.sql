@@ -161,7 +161,7 @@ tested_in_alarms as (
         window_test(
             in_alarms.ages, in_alarms.samples, in_alarms.clusters, in_alarms.figures, in_alarms.alarm_ages,
             null::bigint[], groups.n_wordings::integer
-        ).p_value as p_value_in_alarm
+        ).p_value_tonight as p_value_in_alarm
     from in_alarms
     inner join groups using (audit_run_id, model_id, task_id, strategy)
 ),

@@ -1,6 +1,6 @@
 -- One row per run, model, task, strategy, measure and sample: what answers alone say of the sample. Of label_churn it is how much
 -- its cells disagree with themselves, 1 - sum n (n - 1) / (R (R - 1)), averaged over those that were asked twice or more. Of
--- answer_length and completion_tokens it is a natural logarithm of 1 and so many, so that a difference is a ratio.
+-- answer_length and completion_tokens it is ln(1 + count), so that a difference is a ratio.
 {{ config(materialized='view') }}
 with measured as (
     select * from {{ ref('int_predictions_measured') }}

@@ -1,5 +1,6 @@
 -- One row per run, judge, task and wording of the judge's rubric: how it rules under it on the answers that it ruled on under
 -- every wording, and how far that is as under the rubric as it is written, and as people rule.
+{{ config(pre_hook='{{ delete_in_this_build() }}') }}
 with verdicts as (
     select
         *,

@@ -1,5 +1,6 @@
 -- One row per run, judge and task: how much the judge's verdict depends on the wording of its rubric, over the answers that it
 -- ruled on under every wording.
+{{ config(pre_hook='{{ delete_in_this_build() }}') }}
 with verdicts as (
     select
         *,

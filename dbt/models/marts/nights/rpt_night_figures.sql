@@ -9,10 +9,6 @@ nights as (
     select * from {{ ref('int_nights_before') }}
 ),
 
-used as (
-    select * from {{ ref('int_nights_in_use') }}
-),
-
 states as (
     select * from {{ ref('rpt_night_states') }}
     where {{ in_this_build() }}
@@ -30,40 +26,64 @@ judges_moved as (
     select * from {{ ref('int_judges_moved') }}
 ),
 
-begun as (
+every_night as (
     select
-        audit_run_id,
+        audit_id,
         model_id,
         task_id,
         strategy,
-        started_at
+        plan,
+        night,
+        audit_run_id,
+        strftime(started_at, '%-d %b') as day
     from {{ ref('rpt_night_states') }}
 ),
 
--- the first night of an alarm that stands or is over with tonight, and that from which on it is worse
-named as (
+-- the first night of an alarm that stands or is over with tonight, and the first on which it was much worse
+alarms as (
     select
         states.audit_run_id,
+        states.audit_id,
         states.model_id,
         states.task_id,
         states.strategy,
+        states.plan,
         states.state,
         states.memory,
         coalesce(nights.memory.since, states.memory.since) as since,
-        held_against.normal_run_id,
-        coalesce(held_against.is_pinned, false) as is_pinned,
         coalesce(nights.memory.worse_since, states.memory.worse_since) as worse_since,
         states.night = states.memory.worse_since as is_worse_tonight,
-        any_value(used.other_run_id) filter (used.age = states.night - coalesce(nights.memory.since, states.memory.since))
-            as since_run_id,
-        any_value(used.other_run_id) filter (
-            used.age = states.night - coalesce(nights.memory.worse_since, states.memory.worse_since)
-        ) as worse_since_run_id
+        held_against.normal_run_id,
+        coalesce(held_against.is_pinned, false) as is_pinned
     from states
     inner join nights using (audit_run_id, model_id, task_id, strategy)
-    inner join used using (audit_run_id, model_id, task_id, strategy)
     left join held_against using (audit_run_id, model_id, task_id, strategy)
-    group by all
+),
+
+named as (
+    select
+        alarms.* exclude (audit_id, plan),
+        firsts.audit_run_id as since_run_id,
+        firsts.day as since_day,
+        worse.audit_run_id as worse_since_run_id,
+        worse.day as worse_day
+    from alarms
+    left join every_night as firsts
+        on
+            alarms.audit_id = firsts.audit_id
+            and alarms.model_id = firsts.model_id
+            and alarms.task_id = firsts.task_id
+            and alarms.strategy = firsts.strategy
+            and alarms.plan = firsts.plan
+            and alarms.since = firsts.night
+    left join every_night as worse
+        on
+            alarms.audit_id = worse.audit_id
+            and alarms.model_id = worse.model_id
+            and alarms.task_id = worse.task_id
+            and alarms.strategy = worse.strategy
+            and alarms.plan = worse.plan
+            and alarms.worse_since = worse.night
 ),
 
 alarmed as (
@@ -112,8 +132,6 @@ judged as (
         alarmed.kind,
         moved.* exclude (audit_run_id, model_id, task_id, strategy, measure),
         judges_moved.scoring_method as judge,
-        strftime(begun.started_at, '%-d %b') as since_day,
-        strftime(worse.started_at, '%-d %b') as worse_day,
         coalesce(streams.worse, {{ worse_sign('measured.measure') }}) as worse,
         case
             when judges_moved.scoring_method is not null then 'not_comparable'
@@ -135,18 +153,6 @@ judged as (
             measured.audit_run_id = judges_moved.audit_run_id
             and measured.task_id = judges_moved.task_id
             and {{ is_scored_by('measured.measure', 'judges_moved.scoring_method') }}
-    left join begun
-        on
-            named.since_run_id = begun.audit_run_id
-            and named.model_id = begun.model_id
-            and named.task_id = begun.task_id
-            and named.strategy = begun.strategy
-    left join begun as worse
-        on
-            named.worse_since_run_id = worse.audit_run_id
-            and named.model_id = worse.model_id
-            and named.task_id = worse.task_id
-            and named.strategy = worse.strategy
 ),
 
 final as (

@@ -28,8 +28,9 @@ comparisons as (
         task_id,
         strategy,
         'of answers' as measure,
-        any_value(cause) as cause,
-        any_value(reason) as reason
+        -- what is scored may have causes of its own
+        arg_min(cause, starts_with(measure, 'accuracy')) as cause,
+        arg_min(reason, starts_with(measure, 'accuracy')) as reason
     from {{ ref('rpt_run_comparisons') }}
     where
         base_model_id = model_id
