@@ -95,8 +95,12 @@ def few_samples(  # noqa: PLR0913 - what the command takes
         run = source_run(warehouse, audit_id, from_run, ("run", "import"))
         groups = _groups(warehouse, run, registry, audit_id, measure)
     except DataError as error:
-        if kind == "sensitivity":
+        if kind == "sensitivity" and run is not None:
             raise
+        if kind == "sensitivity":
+            told = "only answers tell what sensitivity varies by"
+            msg = f"{n} samples are too few for a pilot, and {told}: `promptaudit run {audit_id}`"
+            raise DataError(msg) from error
         notes = [] if run is None else [f"{error.args[0]}; cells are taken to vary as much as they can"]
     n_strategies = sum(1 if registry.task(each).templates else len(audit.strategies) for each in audit.tasks)
     n_groups = n_strategies * len(registry.models_of(audit_id))

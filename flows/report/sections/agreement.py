@@ -55,10 +55,12 @@ def agreement(data: ReportData) -> Section:
             block.absent.append("No controls were shown to the judges.")
         if task_id in anchors:
             caption = "Judges on anchors"
-            block.tables.append(table(caption, _ANCHORS, anchors[task_id], "rpt_judge_anchors", is_open=True))
+            block.tables.append(
+                table(caption, _ANCHORS, anchors[task_id], "rpt_judge_anchors", n_heads=1, is_open=True)
+            )
         if task_id in worded:
             caption = "Judges under other wordings of their rubrics"
-            block.tables.append(table(caption, _WORDED, worded[task_id], "rpt_judge_wordings", is_open=True))
+            block.tables.append(table(caption, _WORDED, worded[task_id], "rpt_judge_wordings", n_heads=1, is_open=True))
             caption = "Judges by the wording of their rubrics"
             block.tables.append(table(caption, _RUBRICS, rubrics[task_id], "fct_judge_wordings", is_open=True))
         caption = "Agreement of the templates on which answers are right"

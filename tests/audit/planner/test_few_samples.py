@@ -108,7 +108,8 @@ def test_a_run_that_tells_nothing_of_cells_is_named(forty: PlannedAnswers) -> No
 
 def test_sensitivity_needs_a_run(forty: PlannedAnswers) -> None:
     line = plan(forty.folder, 0.1, "--measure", "sensitivity", code=2).one_line()
-    assert line.startswith("DataError: warehouse/audit.duckdb has no answers to audit 'a' to plan from")
+    assert line.startswith("DataError: 40 samples are too few for a pilot")
+    assert line.endswith("`promptaudit run a`")
     forty.add("r1", {"calm": World()}, n=40, q=6)
     few = told(forty.folder, 0.5, "--measure", "sensitivity")
     assert (few["audit_run_id"], few["if_samples_move"]) == ("r1", None)
