@@ -190,7 +190,7 @@ def test_words_edited_in_a_report_are_found_by_their_line(warehouse: Path, tmp_p
     assert (found.kind, found.what, found.which) == ("changed", "page", f"line {line}")
 
 
-@slow
+@pytest.mark.soak  # a seal that was kept is held against marts sealed anew in test_seal
 def test_marts_of_rows_that_landed_later_are_derived_again_where_a_seal_was_kept(copied: Callable[[], Path]) -> None:
     warehouse = copied()
     with duckdb.connect(str(warehouse), read_only=True) as con:

@@ -158,7 +158,7 @@ def test_what_stands_or_has_no_rows_is_left_and_other_views_are_made_again(built
     assert "forged" not in {row["column_name"] for row in Warehouse(warehouse).read("describe marts.rpt_latest")}
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # every run that is derived again has its rows once
 def test_rows_of_a_run_are_replaced_and_those_of_others_stay(built: tuple[Path, str]) -> None:
     warehouse, run = built
     count = "select audit_run_id, count(*) as n from marts.rpt_audit group by all order by all"
@@ -260,6 +260,7 @@ def test_a_child_that_nobody_gave_a_folder_removes_none(tmp_path: Path, module: 
     assert (tmp_path / "mine").read_text() == "kept"
 
 
+@pytest.mark.slow
 def test_what_is_left_out_of_a_build_is_read_by_what_is_built_as_a_mart_alone() -> None:
     """A table of intermediate results holds the last build's rows, of whichever run, so whoever reads it is left out as well."""
     manifest = compiled()

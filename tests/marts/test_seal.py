@@ -287,7 +287,7 @@ def test_marts_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated:
     assert verify(Warehouse(gated.warehouse), other, seal=kept).exit_code == 0
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # two builds, for a case of what is unsealed
 def test_marts_of_more_rows_cannot_be_held_against_an_older_seal(gated: Gated) -> None:
     run = sealed_night(gated)
     with Warehouse(gated.warehouse).write() as con:

@@ -110,7 +110,7 @@ def test_snapshots_and_files_stay_as_many_however_many_nights(
     same(Warehouse(gated.warehouse).published)
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # that a reader sees one publication is tested in a query of its own
 @pytest.mark.parametrize("lake", ["postgres"], indirect=True)
 def test_two_readers_with_the_catalog_s_address_see_whole_publications(
     lake: PlacedLake, gated: Gated, tmp_path: Path
