@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from flows.comparison.result import NEWS, VERDICTS
-from flows.display.figures import cut, in_unit, moved, number, when
+from flows.display.figures import chance, cut, in_unit, moved, when
 from models_registry.mart_columns import compared_unit
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
         unit = compared_unit(row["measure"])
         cells = (
             row["verdict"].replace("_", " "), place, row["measure"], in_unit(row["base"], unit), in_unit(row["candidate"], unit),
-            moved(row["difference"], row["difference_low"], row["difference_high"], unit), number(row["q_value"], 4),
+            moved(row["difference"], row["difference_low"], row["difference_high"], unit), chance(row["q_value"]),
             in_unit(row["detectable_difference"], unit),
         )  # fmt: skip
         table.add_row(*(Text(cell) for cell in cells))

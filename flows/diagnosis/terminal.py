@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from flows.diagnosis.confusions import LEAST_RATE, Confusion
 from flows.diagnosis.groups import Group
 from flows.diagnosis.samples import MEANS, PointsTo
-from flows.display.figures import cut, number, percent, ranged, ranged_in, share
+from flows.display.figures import chance, cut, number, percent, ranged, ranged_in, share
 from models_registry.mart_columns import ENDS, MartColumn, mart_columns
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _samples(diagnosis: Diagnosis, top: int) -> Iterable[str]:
         yield f"  none: no sample's label changes with the {diagnosis.word}"
     for row in diagnosis.samples[:top]:
         whose = "" if row.wording_share is None else f", {diagnosis.word} {share(max(0.0, row.wording_share))} of it"
-        p_value = "" if row.p_value is None else f" (p {number(row.p_value, 4)})"
+        p_value = "" if row.p_value is None else f" (p {chance(row.p_value)})"
         yield (
             f"  {cut(row.sample_id, 60)}  sensitivity {number(row.sensitivity)}, corrected "
             f"{ranged(row.corrected, row.low, row.high)}{whose}{p_value}"
@@ -121,7 +121,7 @@ def _group(group: Group, diagnosis: Diagnosis) -> Iterable[str]:
         f"{cut(w.word, 40)} ({w.n_in_group} of {len(group.sample_ids)}, else {w.n_in_rest} of {group.n_rest})"
         for w in group.words
     )
-    yield f"      shared words (p {number(group.p_value, 4)}): {words or 'withheld'}"
+    yield f"      shared words (p {chance(group.p_value)}): {words or 'withheld'}"
     yield (
         f"      sensitivity {number(group.sensitivity)}, the others {number(group.rest_sensitivity)}; "
         f"distance {number(group.distance)}; answers {answers}"

@@ -61,6 +61,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
+def chance(value: float | None) -> str:
+    """Returns a p-value or q to four digits; of a smaller one that it is below 0.0001."""
+    return "<0.0001" if value is not None and value < 0.00005 else number(value, 4)  # noqa: PLR2004 - rounds to 0
+
+
 def _settled(value: float) -> float:
     """A figure without its last digits: sums in another order differ in them, and 0.6075 would print as 0.607 or as 0.608."""
     return round(value, 9)

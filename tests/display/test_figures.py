@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from flows.display.figures import (
     ABSENT,
+    chance,
     cut,
     in_unit,
     interval,
@@ -93,6 +94,7 @@ def test_a_logarithm_is_printed_as_what_it_counts(value: float | None, unit: str
 def test_figures() -> None:
     assert number(None) == interval(None, 1.0)[1] == ABSENT == "–"
     assert (number(0.23482), number(-0.0001), number(1)) == ("0.235", "0.000", "1.000")
+    assert (chance(None), chance(0.00234), chance(7e-13), chance(0.00005)) == (ABSENT, "0.0023", "<0.0001", "0.0001")
     assert ranged(0.5, 0.4, 0.6) == "0.500 [0.400, 0.600]"
     assert ranged(0.5, None, None) == "0.500"
     assert [percent(rate) for rate in (None, 0, 0.0003, 0.0107, 1)] == ["–", "0 %", "< 0.1 %", "1.1 %", "100 %"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from flows.alerts.message import WHY
 from flows.comparison.result import RunComparison
-from flows.display.figures import ABSENT, count, cut
+from flows.display.figures import ABSENT, chance, count, cut
 from flows.report.blocks.blocks import Section
 from flows.report.blocks.cells import Traced
 from flows.report.comparison_page.largest import ranked
@@ -32,7 +32,7 @@ def _recorded_by(side: str) -> Column:
 
 
 _COSTS = (*NAMES, words("Why", "reason"), *figures())
-_MEASURED = (*_COSTS, column_of("p", "p_value", lambda of, name: of.number(name, 4)), Q, COULD_SEE)
+_MEASURED = (*_COSTS, column_of("p", "p_value", lambda of, name: of.cell(name, chance(of.row[name]))), Q, COULD_SEE)
 _RECORDED = (
     words("What", "what"), _or_every("model_id"), _or_every("task_id"),
     Column("Cause", lambda of: str(WHY.get(of.row["cause"], of.row["cause"]))),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flows.comparison.result import VERDICTS
-from flows.display.figures import in_unit, signed
+from flows.display.figures import chance, in_unit, signed
 from flows.report.blocks.cells import Cell, Printed, Traced
 from flows.report.sections.columns import MODEL, STRATEGY, Column, words
 from flows.report.sections.columns import figure as column_of
@@ -53,5 +53,5 @@ def figures(candidate: str = "Candidate") -> tuple[Column, ...]:
     )  # fmt: skip
 
 
-Q = column_of("q", "q_value", lambda of, name: of.number(name, 4))
+Q = column_of("q", "q_value", lambda of, name: of.cell(name, chance(of.row[name])))
 COULD_SEE = column_of("Could see", "detectable_difference")
