@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from flows.display.figures import ABSENT, count, milliseconds, number, percent, share, usd
+from flows.display.figures import ABSENT, chance, count, milliseconds, number, percent, share, usd
 from flows.display.policy import POLICIES
 from flows.evidence.verify.differences import SealDifference, few
 from flows.evidence.verify.runs import VerifyResult, verify
@@ -213,7 +213,7 @@ def spellings(value: Any) -> set[str]:
         unsigned = _of_number(abs(value))
         texts |= _of_number(value) | {f"{'-' if value < 0 else '+'}{text}" for text in unsigned}
         texts |= {text for text in unsigned if not set(text) & set("123456789")}  # too small for its sign to be printed
-        texts |= {count(value) if isinstance(value, int) else f"{value:g}"}
+        texts |= {count(value) if isinstance(value, int) else f"{value:g}"} | ({chance(value)} if value >= 0 else set())
     return texts | {f"{text}{mark}" for text in texts for mark in MARKS}
 
 
