@@ -64,7 +64,6 @@ def interrupt(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.soak  # a night that is cut short again and again goes on likewise
 def test_the_first_night_cut_short_before_its_marts_goes_on(folder: Path, webhooks: RunningWebhooks) -> None:
     from flows.audit import execution as executing
 
