@@ -125,13 +125,16 @@ def _wording(design: Design, judge_id: str, rephraser: RephraserCard) -> Wording
 
 def _landed(warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: str) -> list[Row]:
     """The wordings of a judge's rubric that a run has, refused ones and the rubric as it is written among them."""
+    key = rubric_key(design, judge_id)
+    if key is None:
+        return []
     return warehouse.read(
         "select wording_index, wording_key, rubric from raw.judge_wordings where audit_run_id = $run "
         "and judge_id = $judge and judge_key = $key and rephrasing_key = $rephrasing_key order by wording_index",
         run=audit_run_id,
         judge=judge_id,
         key=judge_key(design, judge_id),
-        rephrasing_key=rubric_key(design, judge_id),
+        rephrasing_key=key,
     )
 
 

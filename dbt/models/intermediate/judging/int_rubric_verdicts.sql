@@ -31,7 +31,7 @@ counted as (
     group by all
 ),
 
-final as (
+whole as (
     select
         * exclude (n_wordings),
         case
@@ -41,6 +41,14 @@ final as (
         end as ruling
     from counted
     qualify count(*) over (partition by audit_run_id, task_id, scoring_method, answer) = n_wordings
+),
+
+final as (
+    select
+        *,
+        list_position(['no_match', 'match', 'none'], ruling) as ruling_index,
+        dense_rank() over (partition by audit_run_id, task_id, scoring_method order by answer) as item
+    from whole
 )
 
 select * from final

@@ -2,11 +2,7 @@
 -- every wording, and how far that is as under the rubric as it is written, and as people rule.
 {{ config(pre_hook='{{ delete_in_this_build() }}') }}
 with verdicts as (
-    select
-        *,
-        list_position(['no_match', 'match', 'none'], ruling) as ruling_index,
-        dense_rank() over (partition by audit_run_id, task_id, scoring_method order by answer) as item
-    from {{ ref('int_rubric_verdicts') }}
+    select * from {{ ref('int_rubric_verdicts') }}
     where {{ in_this_build() }}
 ),
 
