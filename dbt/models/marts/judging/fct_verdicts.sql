@@ -40,7 +40,7 @@ final as (
         verdicts.control_id,
         coalesce(predictions.task_id, controls.task_id) as task_id,
         coalesce(predictions.sample_id, controls.sample_id) as sample_id,
-        if(judges.judge_id is null, verdicts.judge_id, 'judge:' || verdicts.judge_id) as rater,
+        if(starts_with(verdicts.judge_id, 'person:'), verdicts.judge_id, 'judge:' || verdicts.judge_id) as rater,
         case
             when judges.judge_id is not null and verdicts.judge_key = judges.judge_key then 0
             else rubrics.wording_index
