@@ -80,6 +80,7 @@ class Settings(BaseModel):
         None, description="an address called after each night; {exit_code} in it becomes the night's exit code"
     )
     lineage: bool = Field(default=True, description="off: no OpenLineage events of runs are written or sent")
+    prefect: bool = Field(default=True, description="off: runs are no flow runs of Prefect, and start no server of it")
     view_login: SecretStr | None = Field(
         None, description="user:password that `promptaudit view` asks for; it has to where others can reach it"
     )
@@ -125,9 +126,21 @@ def settings_of(warehouse: Path | None = None, registry: Sequence[Path] = ()) ->
 
 
 def work_in_audit_folder() -> None:
-    """Goes to the folder that AUDIT_FOLDER names: a worker stands elsewhere, and paths in settings are relative."""
-    if (folder := Path(os.environ.get(AUDIT_FOLDER, ""))).is_absolute():
+    """Goes to the folder that AUDIT_FOLDER names: paths in settings are relative, and a worker's flow begins at the root.
+
+    Raises UsageError where it cannot, or where a worker's environment names none.
+    """
+    folder, here = Path(os.environ.get(AUDIT_FOLDER, "")), Path.cwd()
+    if not folder.is_absolute():
+        if here == Path(here.anchor):
+            msg = f"{AUDIT_FOLDER} names no absolute folder; the environment of a worker has to name the one with warehouse/"
+            raise UsageError(msg)
+        return
+    try:
         os.chdir(folder)
+    except OSError as error:
+        msg = f"{AUDIT_FOLDER}: {folder}: {error.strerror}"
+        raise UsageError(msg) from None
 
 
 def registry_of(settings: Settings) -> Registry:

@@ -59,8 +59,10 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest
             "PREFECT_API_URL",
         ):
             monkeypatch.delenv(name)
-    # events are a third of a publication's time; processes of their own write them, and so do the tests of lineage
+    # events and a Prefect server are a third of a small run's time each; processes of their own have both, and so have the tests
+    # of lineage and of Prefect
     monkeypatch.setenv("PROMPTAUDIT_LINEAGE", "off")
+    monkeypatch.setenv("PROMPTAUDIT_PREFECT", "off")
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path_factory.getbasetemp() / "prefect"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("PROMPTAUDIT_TRUST_FILE", str(_trust / f"{uuid.uuid4().hex}.json"))

@@ -23,10 +23,10 @@ from urllib.parse import quote
 
 from flows.alerts.message import Message
 from flows.display.progress import Progress
-from flows.engines.scrub import scrub
 from flows.settings import Settings
 from flows.system.helper_processes import environment
 from flows.system.keys import content_id
+from flows.system.scrub import scrub
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
 from models_registry.errors import PromptauditError

@@ -13,6 +13,7 @@ from prefect.states import Completed, Failed
 from flows.asker.ask_shard import ask_shard
 from flows.display.progress import Progress
 from flows.settings import registry_of, settings_of, silence, work_in_audit_folder
+from flows.system.prefect_steps import StepFailed
 from models_registry.errors import PromptauditError
 
 
@@ -20,16 +21,14 @@ from models_registry.errors import PromptauditError
 def ask(audit_id: str, audit_run_id: str, shard: int, n_shards: int, warehouse: str | None = None) -> State[Any]:
     """Asks one shard of a run; what it is answered is handed over to the run's lander, which is told too why it fails."""
     silence()
-    work_in_audit_folder()
     log, progress = get_run_logger(), Progress()
     log.info("shard %s of %s of run %s", shard, n_shards, audit_run_id)
     try:
+        work_in_audit_folder()
         settings = settings_of(None if warehouse is None else Path(warehouse))
         n_answers = ask_shard(settings, registry_of(settings), audit_id, audit_run_id, shard, n_shards, progress)
     except PromptauditError as error:
-        progress.warn(str(error))  # on the worker, whole; Prefect hears its kind
-        return Failed(
-            message=f"exit code {error.exit_code}: {type(error).__name__}; the night and the worker say it whole"
-        )
+        progress.warn(str(error))
+        return Failed(message=f"exit code {error.exit_code}: {StepFailed(error)}")
     log.info("%s answers handed over", n_answers)
     return Completed(message=f"{n_answers} answers handed over")

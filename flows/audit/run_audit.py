@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from flows.audit.check_cards import CardCheck, check_audit
 from flows.audit.check_cards.models import lacking_engines
 from flows.audit.design import Design, design_audit
 from flows.audit.edit_prompts import export_prompts, read_prompts
-from flows.audit.execution import Execution, Outcome
 from flows.audit.judge import land_changed_judges
 from flows.audit.judge_wordings import are_rubrics_made
 from flows.audit.paraphrase import make_proposals
@@ -28,8 +27,10 @@ from flows.audit.runs import (
 )
 from flows.audit.shards.land_segments import land_left
 from flows.audit.shards.placement import AskersSetting
+from flows.audit.steps import AuditRun, Outcome, measure
 from flows.audit.template_variants import rewords_templates, variants_key
 from flows.audit.variants import earlier_proposals, rewordings, same_wordings
+from flows.display.encode import NOT_ENCODED
 from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import following
 from flows.marts.publish import is_published
@@ -37,6 +38,7 @@ from flows.report import report
 from flows.settings import Settings
 from flows.system.child_processes import guarded
 from flows.system.helper_processes import CHECKS, DBT, start
+from flows.system.prefect_server import as_flow_run
 from flows.trust.refuse import refuse_untrusted
 from flows.warehouse import Warehouse, now
 from models_registry.errors import raise_all
@@ -57,6 +59,7 @@ class RunResult:
     is_pilot: the run has asked what a pilot does, and is open for the rest.
     published: the DuckDB file that readers have; marts: the folder of the same tables as Parquet files.
     report: the run's page; None where whoever called writes it.
+    outcome: what taking its steps did.
     """
 
     audit_run_id: str
@@ -67,6 +70,7 @@ class RunResult:
     published: Path
     marts: Path
     report: Path | None
+    outcome: Outcome = field(metadata=NOT_ENCODED)
     is_pilot: bool = False
 
 
@@ -76,7 +80,6 @@ def run_audit(  # noqa: PLR0913 - one option each
     audit_id: str,
     progress: Progress,
     *,
-    execute: Callable[[Execution], None],
     new: bool = False,
     rephrase: bool = False,
     prompts: Path | None = None,
@@ -92,8 +95,7 @@ def run_audit(  # noqa: PLR0913 - one option each
 
     `pilot`: it asks the run's first samples under its first wordings and leaves the run open, so that the next call asks the
     rest. It publishes nothing; a copy that another audit publishes holds its answers, as of any run that is under way.
-    `on_open` is told the run's id before anything is asked. `reports` off: whoever calls writes the page. `execute` takes
-    the steps.
+    `on_open` is told the run's id before anything is asked. `reports` off: whoever calls writes the page.
     """
     checked = check_audit(registry, audit_id, max_usd)
     raise_all([*checked.errors, *checked.lacking_data])
@@ -109,8 +111,8 @@ def run_audit(  # noqa: PLR0913 - one option each
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by=f"a run of '{audit_id}'"):
         with warehouse.kept_open():
             make_ready(warehouse, progress, settings.spool)
-            run = None if new or rephrase else _same_run(warehouse, design, prompts)
-            if run is None:
+            found = _same_run(warehouse, design, prompts, anew=new or rephrase)
+            if found is None:
                 is_given = prompts is not None and not rewords_templates(design)
                 are_made = is_given or (not rephrase and _are_made(warehouse, design))
                 are_made &= are_rubrics_made(warehouse, design, anew=rephrase)
@@ -119,25 +121,24 @@ def run_audit(  # noqa: PLR0913 - one option each
                 design = design if pilot else design.asking(design.panel(count_runs(warehouse, design)))
                 audit_run_id = open_run(warehouse, design)
             else:
-                audit_run_id = run.audit_run_id
+                audit_run_id = found.audit_run_id
                 design = design.asking(samples_of_run(warehouse, audit_run_id))
                 is_changed = _land_changes(warehouse, audit_run_id, design, progress)
-                if run.state == "complete" and not is_changed and is_published(warehouse, audit_run_id):
-                    headline = f"run {audit_run_id} of '{audit_id}' is complete and {_age(run)} old: nothing asked"
+                if found.state == "complete" and not is_changed and is_published(warehouse, audit_run_id):
+                    headline = f"run {audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
                     notes = [CARD_CHANGED] if _is_kept_otherwise(warehouse, audit_run_id, design) else []
                     return nothing_done(
                         warehouse, audit_run_id, audit_id, f"{headline} (--new asks everything again)", notes
                     )
             if on_open is not None:
                 on_open(audit_run_id)
-            progress.say(f"{'run' if run is None else 'continuing run'} {audit_run_id} of '{audit_id}'")
+            progress.say(f"{'run' if found is None else 'continuing run'} {audit_run_id} of '{audit_id}'")
         # they get ready while the first answers come in
         start(DBT, warehouse.places.file.name)
         start(CHECKS)
-        execution = Execution(
+        run = AuditRun(
             warehouse=warehouse,
             audit_run_id=audit_run_id,
-            limits=design.audit.format,
             progress=progress,
             design=design,
             rephrase=rephrase,
@@ -149,16 +150,31 @@ def run_audit(  # noqa: PLR0913 - one option each
             askers=_askers(settings, design, n_askers, work_pool),
         )
         with following(warehouse, audit_run_id, progress.warn):
-            execute(execution)
+            outcome = _measure_as_flow_run(run)
     if pilot:
         headline = (
-            f"pilot of run {audit_run_id} of '{audit_id}': {execution.outcome.n_asked} cells asked; `promptaudit plan "
+            f"pilot of run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked; `promptaudit plan "
             f"{audit_id} --target-width` plans from it, `promptaudit run {audit_id}` asks the rest"
         )
-        return replace(result_of(execution, audit_id, headline), is_pilot=True)
-    rulings = f", {execution.outcome.n_judged} rulings made" if design.judges else ""
-    headline = f"run {audit_run_id} of '{audit_id}': {execution.outcome.n_asked} cells asked{rulings}"
-    return result_of(execution, audit_id, headline)
+        return replace(result_of(run, audit_id, headline, outcome), is_pilot=True)
+    rulings = f", {outcome.n_judged} rulings made" if design.judges else ""
+    headline = f"run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked{rulings}"
+    return result_of(run, audit_id, headline, outcome)
+
+
+def _measure_as_flow_run(run: AuditRun) -> Outcome:
+    """Takes the steps of a run, which Prefect shows."""
+    return as_flow_run(
+        lambda: measure(run),
+        name="audit",
+        run_name=f"{run.designed().audit_id} {run.audit_run_id}",
+        parameters={
+            "audit_id": run.designed().audit_id, "audit_run_id": run.audit_run_id, "rephrase": run.rephrase,
+            "max_usd": run.max_usd, "max_requests": run.max_requests,
+        },
+        folder=run.warehouse.places.prefect,
+        progress=run.progress,
+    )  # fmt: skip
 
 
 def _askers(settings: Settings, design: Design, n_askers: int | None, work_pool: str | None) -> AskersSetting:
@@ -169,12 +185,8 @@ def _askers(settings: Settings, design: Design, n_askers: int | None, work_pool:
     )
 
 
-def result_of(execution: Execution, audit_id: str, headline: str) -> RunResult:
-    """Returns the result of an execution that has published its run."""
-    return _result(execution.warehouse, execution.audit_run_id, audit_id, headline, execution.outcome)
-
-
-def _result(warehouse: Warehouse, audit_run_id: str, audit_id: str, headline: str, outcome: Outcome) -> RunResult:
+def result_of(run: AuditRun, audit_id: str, headline: str, outcome: Outcome) -> RunResult:
+    """Returns the result of taking the steps of a run that is published."""
     notes = list(outcome.notes)
     gate = outcome.validated
     if gate is not None and gate.failures:
@@ -185,14 +197,15 @@ def _result(warehouse: Warehouse, audit_run_id: str, audit_id: str, headline: st
         )
         notes += [f"  {line}" for line in gate.failures[:5]]
     return RunResult(
-        audit_run_id=audit_run_id,
+        audit_run_id=run.audit_run_id,
         audit_id=audit_id,
         headline=headline,
         n_asked=outcome.n_asked,
         notes=tuple(notes),
-        published=warehouse.published.path,
-        marts=warehouse.places.marts,
+        published=run.warehouse.published.path,
+        marts=run.warehouse.places.marts,
         report=outcome.report,
+        outcome=outcome,
     )
 
 
@@ -203,7 +216,8 @@ def nothing_done(
     page = warehouse.places.report(audit_run_id)
     if not page.is_file():
         report(warehouse, audit_run_id)
-    return _result(warehouse, audit_run_id, audit_id, headline, Outcome(notes=list(notes), report=page))
+    run = AuditRun(warehouse=warehouse, audit_run_id=audit_run_id)
+    return result_of(run, audit_id, headline, Outcome(notes=tuple(notes), report=page))
 
 
 def make_ready(warehouse: Warehouse, progress: Progress, spool: str | None = None) -> None:
@@ -214,10 +228,10 @@ def make_ready(warehouse: Warehouse, progress: Progress, spool: str | None = Non
         progress.say(f"landed {n_rows} rows that an interrupted run had kept")
 
 
-def _same_run(warehouse: Warehouse, design: Design, prompts: Path | None) -> Run | None:
-    """The newest run, if it asks what the cards ask now."""
+def _same_run(warehouse: Warehouse, design: Design, prompts: Path | None, *, anew: bool) -> Run | None:
+    """The newest run, if it asks what the cards ask now; `anew`: only one that this flow run, taken again, began itself."""
     run = newest_run(warehouse, design.audit_id)
-    if run is None or run.plan_fingerprint != design.plan_fingerprint:
+    if run is None or run.plan_fingerprint != design.plan_fingerprint or (anew and not run.is_of_this_flow_run):
         return None
     if prompts is not None and not same_wordings(warehouse, run.audit_run_id, read_prompts(prompts, design)):
         return None

@@ -19,6 +19,7 @@ from flows.audit.manifest import manifest_of
 from flows.audit.prices import price_of
 from flows.system.helper_processes import environment
 from flows.system.keys import as_json, content_id
+from flows.system.prefect_steps import flow_run_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of, label_rows, sample_row, task_row
 from models_registry.samples import critical_ids
@@ -34,6 +35,12 @@ class Run:
     state: str
     started_at: datetime
     plan_fingerprint: str
+    flow_run_id: str | None
+
+    @property
+    def is_of_this_flow_run(self) -> bool:
+        """Returns whether the flow run of Prefect that goes on here opened it."""
+        return self.flow_run_id is not None and self.flow_run_id == flow_run_id()
 
 
 def run_row(  # noqa: PLR0913 - one row's columns
@@ -71,6 +78,7 @@ def run_row(  # noqa: PLR0913 - one row's columns
         "library_versions": as_json(library_versions()),
         "source": None if source is None else as_json(source),
         "manifest": as_json(manifest),
+        "flow_run_id": flow_run_id(),
     }
     return frame_of("audit_runs", [row])
 
@@ -111,7 +119,7 @@ def reopen_run(warehouse: Warehouse, audit_run_id: str) -> None:
 def newest_run(warehouse: Warehouse, audit_id: str) -> Run | None:
     """Returns the run of an audit that started last, imports and trials left out; None where there is none."""
     rows = warehouse.read(
-        "select audit_run_id, state, started_at, plan_fingerprint from raw.audit_runs "
+        "select audit_run_id, state, started_at, plan_fingerprint, flow_run_id from raw.audit_runs "
         "where audit_id = $audit_id and origin = 'run' order by started_at desc, audit_run_id desc limit 1",
         audit_id=audit_id,
     )

@@ -49,7 +49,7 @@ def nightly(
 @app.command()
 def serve(audit: AuditName = "nightly") -> None:
     """Serve the nightly flow of an audit on its card's schedule, until interrupted."""
-    from flows.audit.prefect_server import apart
+    from flows.system.prefect_server import apart
 
     settings, registry = state.load()
     with apart():
@@ -66,7 +66,7 @@ def deploy(
     ] = None,
 ) -> None:
     """Deploy the nights of audits to the Prefect server of PREFECT_API_URL, on their cards' schedules."""
-    from flows.audit.prefect_server import apart
+    from flows.system.prefect_server import apart
 
     _, registry = state.load()
     with apart():

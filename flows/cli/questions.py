@@ -170,8 +170,16 @@ def view(
     browser: Annotated[
         bool, typer.Option(envvar="PROMPTAUDIT_VIEW_BROWSER", help="Show the index in a browser.")
     ] = True,
+    flows: Annotated[
+        bool, typer.Option("--flows", help="Serve Prefect's own pages about the runs of its own servers instead.")
+    ] = False,
 ) -> None:
     """Serve the index of runs, their pages and the published copy, read-only, until interrupted."""
+    if flows:
+        from flows.system.prefect_server import show_flow_runs
+        from flows.warehouse import Warehouse
+
+        show_flow_runs(Warehouse(state.settings().warehouse).places.prefect, state.progress())
     from flows.report.view import view as serve_pages
 
     serve_pages(state.settings(), state.progress(), host=host, port=port, opens=browser)

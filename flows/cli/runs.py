@@ -48,12 +48,11 @@ def run(
     ] = False,
 ) -> None:
     """Run an audit: from its cards to published marts, scorecard and report."""
-    from flows.audit import prefect_server
     from flows.audit.run_audit import run_audit
 
     settings, registry = state.load()
     result = run_audit(
-        settings, registry, audit, state.progress(), execute=prefect_server.run_tracked,
+        settings, registry, audit, state.progress(),
         new=new, rephrase=rephrase, prompts=prompts, max_usd=max_usd, max_requests=max_requests,
         n_askers=askers, work_pool=work_pool, pilot=pilot,
     )  # fmt: skip

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from flows.engines.code_copies import copied
-from flows.engines.scrub import one_line
 from flows.system.helper_processes import is_hidden
+from flows.system.scrub import one_line
 from models_registry.errors import CardError, EngineError
 from models_registry.own_code import Code
 from udfs.own_code import OwnCodeError, TrustedReader, load_function

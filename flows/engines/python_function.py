@@ -13,8 +13,8 @@ from flows.engines import Answer, Attempt, Engine, MayTry, Request, Say, always,
 from flows.engines.own_code import load, long_secrets, raised
 from flows.engines.pacing.retry import wait_before
 from flows.engines.pacing.spacing import Spacing
-from flows.engines.scrub import without_values
 from flows.system.daemon_threads import DaemonThreads
+from flows.system.scrub import without_values
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from models_registry.registry import Entry

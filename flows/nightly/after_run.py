@@ -15,16 +15,18 @@ from flows.alerts.message import Message, Night, compose
 from flows.alerts.notify import Delivery, notify, report_link
 from flows.alerts.problems import COSTS, WORSE, is_cost, problems_of, problems_of_night
 from flows.audit.run_audit import RunResult
-from flows.comparison.compare import compare, pair_of
+from flows.audit.steps import step
+from flows.comparison.compare import compare as compare_runs
+from flows.comparison.compare import pair_of
 from flows.display.encode import NOT_ENCODED, encoded_property
 from flows.display.progress import Progress
 from flows.evidence.retain import retain
 from flows.gate.check import check_run
 from flows.gate.outcome import GateResult
 from flows.gate.terminal import figures_of
-from flows.marts.publish import publish
+from flows.marts.publish import publish as publish_marts
 from flows.nightly.tonight import record_night
-from flows.report import report
+from flows.report import report as write_page
 from flows.report.terminal.closing import flip_in_words
 from flows.settings import Settings
 from flows.warehouse import Row, Warehouse
@@ -98,27 +100,13 @@ class NightContext:
         record_night(self.warehouse, self.audit_id, audit_run_id, step, outcome, self.scheduled_at)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AfterRun:
-    """Everything of a night that follows its run, step by step; doing it again finds what it has done.
-
-    `at` is when the gate is asked: None for now.
-    """
+    """A night whose run has ended. `at` is when the gate is asked: None for now."""
 
     context: NightContext
     audit_run_id: str
     at: datetime | None = None
-    page: Path | None = None
-    against: dict[str, Against] = field(default_factory=dict)
-    comparison_ids: list[str] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
-    night: list[Row] = field(default_factory=list)
-    states: list[Row] = field(default_factory=list)
-    gate_result: GateResult | None = None
-    changes: Changes = field(default_factory=Changes)
-    message: Message | None = None
-    delivery: Delivery | None = None
-    n_retired: int = 0
 
     @property
     def warehouse(self) -> Warehouse:
@@ -130,99 +118,152 @@ class AfterRun:
         """Returns where the night says what begins."""
         return self.context.progress
 
-    def compare(self) -> None:
-        """Compares the run with the newest normal night, which says what changed since, and with pinned baselines."""
-        warehouse, run, card = self.warehouse, self.audit_run_id, self.context.card
-        with self.context.locked():
-            self.progress.step("comparing with earlier runs")
-            with warehouse.kept_open():
-                self.against = _references(warehouse, self.context.audit_id, run)
-                self.comparison_ids = compare(warehouse, [pair_of(base, run, card) for base in self.against])
-                self.rows = warehouse.read(sql("nightly", "compared"), ids=self.comparison_ids)
-                self.night = warehouse.read(sql("nightly", "night"), run=run)
-                self.states = warehouse.read(sql("nightly", "states"), run=run)
 
-    def report(self) -> None:
-        """Writes the run's page, with what changed."""
-        with self.context.locked():
-            self.page = report(self.warehouse, self.audit_run_id, warn=self.progress.warn)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What a night is held against, and what came of that: comparisons, its figures against normal nights, its states."""
 
-    def gate(self) -> None:
-        """Holds the rules of the audit's card against the run."""
-        card = self.context.card
-        result = check_run(
-            self.warehouse, self.audit_run_id, rules=card.gate, max_age=card.max_age,
-            comparison_ids=self.comparison_ids, now=self.at,
-        )  # fmt: skip
-        is_worse = result.exit_code == 1 or any(row["verdict"] in WORSE for row in self.night)
-        flip = flip_in_words(self.warehouse, self.audit_run_id) if is_worse else None
-        self.gate_result = replace(result, flip=flip)
+    against: Mapping[str, Against]
+    comparison_ids: tuple[str, ...]
+    rows: tuple[Row, ...]
+    night: tuple[Row, ...]
+    states: tuple[Row, ...]
 
-    def alert(self) -> None:
-        """Settles the alarms, and tells the people of the card what is worth telling."""
-        warehouse, run, context, gate = self.warehouse, self.audit_run_id, self.context, self.outcome
-        with context.locked(), warehouse.kept_open():
-            baselines = [row for row in self.rows if self.against[row["base_run_id"]] == "baseline"]
-            dearer = [row for row in self.rows if row not in baselines and row["measure"] in COSTS]
-            of_baselines, verdicts = problems_of(baselines)
-            of_costs, costs = problems_of(dearer, "normal_nights")
-            of_night, told = problems_of_night(self.night, open_alarms(warehouse, context.audit_id, run))
-            problems = [*of_night, *of_costs, *of_baselines, *_gate_problems(gate)]
-            self.changes = settle(warehouse, context.audit_id, run, problems, verdicts | costs | told)
-            (started,) = warehouse.read(sql("nightly", "started"), run=run)
-        night = Night(
-            audit_id=context.audit_id,
-            audit_run_id=run,
-            started_at=started["started_at"],
-            exit_code=gate.exit_code,
-            report=report_link(warehouse, run, context.settings),
-            seal=started["seal"],
-            example=gate.example,
-            example_of=None if gate.flip is None else gate.flip.model_id,
-        )
-        self.message = compose(night, self.changes, tell_success=context.card.notify_success)
-        if self.message is not None:
-            self.progress.step("telling")
-            kind = self.message.kind
-            self.delivery = notify(warehouse, run, kind, self.message, context.settings, self.progress)
 
-    def publish(self) -> None:
-        """Retires raw rows as the card says, records that the night is finished, and publishes that."""
-        context, nights = self.context, self.context.card.retention.raw_nights
-        with context.locked(), self.warehouse.kept_open():
-            if nights is not None:
-                self.n_retired += len(retain(self.warehouse, context.audit_id, nights, keep=self.against))
-            outcome = {"exit_code": self.outcome.exit_code, "delivery": self.delivery}
-            context.record(self.audit_run_id, "finished", outcome)
-            publish(self.warehouse)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The night's page."""
 
-    @property
-    def outcome(self) -> GateResult:
-        """Returns what the gate says; raises ValueError before it was asked."""
-        if self.gate_result is None:
-            msg = "the gate was not asked yet"
-            raise ValueError(msg)
-        return self.gate_result
+    path: Path
 
-    def result(self, run: RunResult, *, is_repeated: bool) -> NightResult:
-        """Returns what came of the night."""
-        verdicts, states = Counter(row["verdict"] for row in self.night), Counter(row["state"] for row in self.states)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What changed in the alarms, and what people were told of it; no message where there is nothing to tell."""
+
+    changes: Changes
+    message: Message | None
+    delivery: Delivery | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """How many older runs were retired at the end."""
+
+    n_retired: int
+
+
+@step(derives=True, again=True)
+def compare(after: AfterRun) -> Compared:
+    """Compares the run with the newest normal night, which says what changed since, and with pinned baselines."""
+    warehouse, run, context = after.warehouse, after.audit_run_id, after.context
+    with context.locked():
+        after.progress.step("comparing with earlier runs")
+        with warehouse.kept_open():
+            against = _references(warehouse, context.audit_id, run)
+            ids = compare_runs(warehouse, [pair_of(base, run, context.card) for base in against])
+            return Compared(
+                against=against,
+                comparison_ids=tuple(ids),
+                rows=tuple(warehouse.read(sql("nightly", "compared"), ids=ids)),
+                night=tuple(warehouse.read(sql("nightly", "night"), run=run)),
+                states=tuple(warehouse.read(sql("nightly", "states"), run=run)),
+            )
+
+
+@step(derives=True, again=True)
+def report(after: AfterRun) -> Page:
+    """Writes the run's page, with what changed."""
+    with after.context.locked():
+        return Page(path=write_page(after.warehouse, after.audit_run_id, warn=after.progress.warn))
+
+
+@step(derives=True)
+def gate(after: AfterRun, compared: Compared) -> GateResult:
+    """Holds the rules of the audit's card against the run."""
+    card = after.context.card
+    result = check_run(
+        after.warehouse, after.audit_run_id, rules=card.gate, max_age=card.max_age,
+        comparison_ids=compared.comparison_ids, now=after.at,
+    )  # fmt: skip
+    is_worse = result.exit_code == 1 or any(row["verdict"] in WORSE for row in compared.night)
+    flip = flip_in_words(after.warehouse, after.audit_run_id) if is_worse else None
+    return replace(result, flip=flip)
+
+
+@step()
+def alert(after: AfterRun, compared: Compared, gated: GateResult) -> Told:
+    """Settles the alarms, and tells the people of the card what is worth telling."""
+    warehouse, run, context = after.warehouse, after.audit_run_id, after.context
+    with context.locked(), warehouse.kept_open():
+        baselines = [row for row in compared.rows if compared.against[row["base_run_id"]] == "baseline"]
+        dearer = [row for row in compared.rows if row not in baselines and row["measure"] in COSTS]
+        of_baselines, verdicts = problems_of(baselines)
+        of_costs, costs = problems_of(dearer, "normal_nights")
+        of_night, told = problems_of_night(compared.night, open_alarms(warehouse, context.audit_id, run))
+        problems = [*of_night, *of_costs, *of_baselines, *_gate_problems(gated)]
+        changes = settle(warehouse, context.audit_id, run, problems, verdicts | costs | told)
+        (started,) = warehouse.read(sql("nightly", "started"), run=run)
+    night = Night(
+        audit_id=context.audit_id,
+        audit_run_id=run,
+        started_at=started["started_at"],
+        exit_code=gated.exit_code,
+        report=report_link(warehouse, run, context.settings),
+        seal=started["seal"],
+        example=gated.example,
+        example_of=None if gated.flip is None else gated.flip.model_id,
+    )
+    message, delivery = compose(night, changes, tell_success=context.card.notify_success), None
+    if message is not None:
+        after.progress.step("telling")
+        delivery = notify(warehouse, run, message.kind, message, context.settings, after.progress)
+    return Told(changes=changes, message=message, delivery=delivery)
+
+
+@step(derives=True, again=True)
+def publish(after: AfterRun, compared: Compared, gated: GateResult, told: Told) -> Finished:
+    """Retires raw rows as the card says, records that the night is finished, and publishes that."""
+    context, nights, n_retired = after.context, after.context.card.retention.raw_nights, 0
+    with context.locked(), after.warehouse.kept_open():
+        if nights is not None:
+            n_retired = len(retain(after.warehouse, context.audit_id, nights, keep=compared.against))
+        outcome = {"exit_code": gated.exit_code, "delivery": told.delivery}
+        context.record(after.audit_run_id, "finished", outcome)
+        publish_marts(after.warehouse)
+    return Finished(n_retired=n_retired)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What the steps that follow a night's run made."""
+
+    compared: Compared
+    page: Page
+    gated: GateResult
+    told: Told
+    finished: Finished
+
+    def of_night(self, run: RunResult, *, is_repeated: bool) -> NightResult:
+        """Returns what came of the night whose run ended so."""
+        verdicts = Counter(row["verdict"] for row in self.compared.night)
+        states = Counter(row["state"] for row in self.compared.states)
         return NightResult(
-            audit_run_id=self.audit_run_id, audit_id=self.context.audit_id, is_repeated=is_repeated,
-            run=replace(run, report=self.page), comparison_ids=tuple(self.comparison_ids),
+            audit_run_id=run.audit_run_id, audit_id=run.audit_id, is_repeated=is_repeated,
+            run=replace(run, report=self.page.path), comparison_ids=self.compared.comparison_ids,
             verdicts=dict(sorted(verdicts.items())), states=dict(sorted(states.items())),
-            check=self.outcome, changes=self.changes, message=self.message, delivery=self.delivery,
-            n_retired=self.n_retired,
+            check=self.gated, changes=self.told.changes, message=self.told.message, delivery=self.told.delivery,
+            n_retired=self.finished.n_retired,
         )  # fmt: skip
 
 
-def in_order(after: AfterRun) -> None:
-    """Takes the steps that follow a night's run."""
-    after.compare()
-    after.report()
-    after.gate()
-    after.alert()
-    after.publish()
+def finish(after: AfterRun, asked: object = None) -> Ending:
+    """Takes the steps that follow a night's run, in their order; `asked` is what the run's own steps made, if taken now."""
+    compared = compare(after, wait_for=[asked])
+    page = report(after, wait_for=[compared])
+    gated = gate(after, compared)
+    told = alert(after, compared, gated, wait_for=[page])
+    return Ending(compared=compared, page=page, gated=gated, told=told, finished=publish(after, compared, gated, told))
 
 
 def _references(warehouse: Warehouse, audit_id: str, run: str) -> dict[str, Against]:

@@ -17,16 +17,16 @@ from uuid import UUID
 import yaml
 from prefect import get_client
 from prefect.client.orchestration import SyncPrefectClient
-from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate, WorkPoolCreate
+from prefect.client.schemas.actions import DeploymentUpdate, GlobalConcurrencyLimitCreate, WorkPoolCreate
 from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
 
 from flows.audit.check_cards import check_audit
-from flows.audit.shards.work_pool import PULL, deployment_of
+from flows.audit.shards.work_pool import OWN_CODE, PULL, deployment_of
 from flows.nightly.automations import DEAD, HEARTBEAT_S, apply, blocks_of, broken_of, late_of, marks_dead, tells
 from flows.nightly.limits import limits_of
-from flows.settings import AUDIT_FOLDER, SILENT
+from flows.settings import SILENT
 from flows.system.files import SHARED, write_text
 from flows.system.helper_processes import without_secret_settings
 from models_registry.errors import PromptauditError, UsageError, nearest, raise_all
@@ -35,11 +35,12 @@ from models_registry.registry import Registry
 TAG = "promptaudit"
 POOLS: dict[str, int | None] = {"api": None, "gpu": 1}
 """The work pools, and how many runs each takes at once: any number, or one."""
+NIGHT = {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT_S)}
 HEADER = """\
 # Deployments of the nightly flow, an audit each, as `promptaudit deploy AUDIT... --output FILE` writes them from the cards.
 # `promptaudit deploy AUDIT...` makes the work pools, the named limits, the automations and these on the server of
-# PREFECT_API_URL. The flow is imported from the installed package; the worker's environment names the folder that holds
-# warehouse/ and registry/. Without a step for it Prefect would copy that folder each night.
+# PREFECT_API_URL. The flow is imported from the installed package, and nothing from the folder that holds warehouse/ and
+# registry/, to which it goes then: AUDIT_FOLDER of the worker's environment names that. Without a step Prefect would copy it.
 """
 
 
@@ -81,7 +82,7 @@ def _deployment(registry: Registry, audit_id: str) -> dict[str, Any]:
         "schedules": [] if card.schedule is None else [schedule],
         # a night that is late waits and is held; cancelled, it would be a night without figures
         "concurrency_limit": {"limit": 1, "collision_strategy": "ENQUEUE"},
-        "work_pool": {"name": pool, "job_variables": {"env": {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT_S)}}},
+        "work_pool": {"name": pool, "job_variables": {"env": NIGHT | OWN_CODE}},
         "tags": [TAG, audit_id],
     }
 
@@ -109,7 +110,7 @@ def write_project(registry: Registry, audit_ids: list[str], path: Path) -> Path:
 def deploy(registry: Registry, audit_ids: list[str]) -> Deployment:
     """Makes what the audits' nights need on the server of PREFECT_API_URL; called again, it changes what differs from the cards.
 
-    Pools and limits that are there stay as an operator has set them; the automations are set anew.
+    Pools, limits and job variables that are there stay as an operator has set them; the automations are set anew.
 
     Raises:
         UsageError: no server is named, it does not take something, or it has no notification block that a card names.
@@ -130,8 +131,11 @@ def deploy(registry: Registry, audit_ids: list[str]) -> Deployment:
                 partial(client.read_global_concurrency_limit_by_name, name),
                 partial(client.create_global_concurrency_limit, limit),
             )
+        kept = {name: variables for name in _names(project) if (variables := _job_variables(client, name))}
     _deploy(project)
     with _server() as client:
+        for name, variables in kept.items():
+            _set_job_variables(client, name, variables)
         automations = _automations(client, blocks)
         apply(client, automations)
     names = ("name", "parameters", "work_pool", "schedules")
@@ -182,6 +186,31 @@ def _refuse_unknown_pool(client: SyncPrefectClient, name: str) -> None:
         raise UsageError(msg)
 
 
+def _names(project: Mapping[str, Any]) -> list[str]:
+    """Returns the deployments of a project as Prefect names them: `nightly/quickstart`."""
+    return [f"{each['entrypoint'].rpartition('.')[2]}/{each['name']}" for each in project["deployments"]]
+
+
+def _job_variables(client: SyncPrefectClient, name: str) -> dict[str, Any]:
+    """Returns the job variables that a deployment has on the server; none of one that is not there."""
+    try:
+        return dict(client.read_deployment_by_name(name).job_variables or {})
+    except ObjectNotFound:
+        return {}
+
+
+def _set_job_variables(client: SyncPrefectClient, name: str, kept: Mapping[str, Any]) -> None:
+    """Puts job variables over those of a deployment, and variables of its environment over the others.
+
+    They go there and not through `prefect deploy`, which would put the secret of a block in the place of its name.
+    """
+    deployed = client.read_deployment_by_name(name)
+    now: Mapping[str, Any] = deployed.job_variables or {}
+    wanted = {**now, **kept, "env": {**(now.get("env") or {}), **(kept.get("env") or {})}}
+    if wanted != now:
+        client.update_deployment(deployed.id, DeploymentUpdate(job_variables=wanted))
+
+
 def _unless_there(read: Callable[[], object], make: Callable[[], object]) -> None:
     try:
         read()
@@ -190,15 +219,14 @@ def _unless_there(read: Callable[[], object], make: Callable[[], object]) -> Non
 
 
 def _deploy(project: dict[str, Any]) -> None:
-    """Calls `prefect deploy` in an empty folder, and without AUDIT_FOLDER, which it would write into the deployment."""
+    """Calls `prefect deploy` in an empty folder."""
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
         file = Path(folder) / "prefect.yaml"
         file.write_text(_yaml(project), encoding="utf-8")
         line = [sys.executable, "-P", "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)]
-        kept = {name: value for name, value in without_secret_settings().items() if name != AUDIT_FOLDER}
         done = subprocess.run(  # noqa: S603 - this interpreter, our own words
-            line, cwd=folder, env=kept | SILENT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            check=False,
+            line, cwd=folder, env=without_secret_settings() | SILENT, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
     if done.returncode:
         # its words may quote the server's address with a password in it

@@ -1,4 +1,4 @@
-"""Runs a night as a Prefect flow: what follows its run is tasks of it; the work itself is in `night`.
+"""Runs a night as a Prefect flow; the work itself is in `night`, whose steps are tasks of it.
 
 Parameters, artifacts and logs hold ids and figures; nothing is pickled.
 """
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from prefect import flow, task
+from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 from prefect.exceptions import FailedRun
@@ -18,52 +18,14 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
-from flows.audit.prefect_steps import AGAIN, DERIVES, STEP, Steps, end_of, kept_at_hand
-from flows.nightly.after_run import AfterRun
 from flows.nightly.artifacts import Bar, show_artifacts
 from flows.nightly.limits import hold_limits, limits_of
 from flows.nightly.night import night
 from flows.nightly.tonight import is_missed
 from flows.settings import Settings, registry_of, settings_of, silence, work_in_audit_folder
+from flows.system.prefect_steps import StepFailed
 from models_registry.cards import AuditCard
 from models_registry.errors import PromptauditError
-
-
-@task(name="compare", task_run_name="compare", **STEP | AGAIN | DERIVES)
-def compare(audit_run_id: str) -> State[Any]:
-    """Compares the run with earlier ones."""
-    return end_of("compare", audit_run_id, AfterRun.compare)
-
-
-@task(name="report", task_run_name="report", **STEP | AGAIN | DERIVES)
-def report(audit_run_id: str) -> State[Any]:
-    """Writes the run's page, with what changed."""
-    return end_of("report", audit_run_id, AfterRun.report)
-
-
-@task(name="gate", task_run_name="gate", **STEP | DERIVES)
-def gate(audit_run_id: str) -> State[Any]:
-    """Holds the rules of the audit's card against the run."""
-    return end_of("gate", audit_run_id, AfterRun.gate)
-
-
-@task(name="alert", task_run_name="alert", **STEP)
-def alert(audit_run_id: str) -> State[Any]:
-    """Settles the alarms, and tells the people of the card."""
-    return end_of("alert", audit_run_id, AfterRun.alert)
-
-
-@task(name="publish", task_run_name="publish", **STEP | AGAIN | DERIVES)
-def publish(audit_run_id: str) -> State[Any]:
-    """Retires older raw rows, and publishes that the night is finished."""
-    return end_of("publish", audit_run_id, AfterRun.publish)
-
-
-def take(after: AfterRun) -> None:
-    """Takes the steps that follow a night's run, each as a task."""
-    with kept_at_hand(Steps(after)) as steps:
-        for step in (compare, report, gate, alert, publish):
-            steps.run(step)
 
 
 def night_name() -> str:
@@ -73,15 +35,20 @@ def night_name() -> str:
 
 
 @flow(name="nightly", flow_run_name=night_name, persist_result=False)
-def nightly(audit_id: str, warehouse: str | None = None, *, new: bool = False) -> State[Any]:
-    """Runs one night of an audit; the flow run fails when its gate does, or when it could not be measured, and says so."""
+def nightly(
+    audit_id: str, warehouse: str | None = None, *, new: bool = False, max_usd: float | None = None
+) -> State[Any]:
+    """Runs one night of an audit; the flow run fails when its gate does, or when it could not be measured, and says so.
+
+    Taken again, by Retry or after a pause, it goes on with the run that it began.
+    """
     silence()
     for logger in ("prefect.engine", "prefect.flow_runs"):
         logging.getLogger(logger).addFilter(_is_news)
-    work_in_audit_folder()
     log = get_run_logger()
     bar = Bar(log.info, log.warning)
     try:
+        work_in_audit_folder()
         settings = settings_of(None if warehouse is None else Path(warehouse))
         card, limits = _card_and_limits(settings, audit_id)
         scheduled_at = _scheduled_at()
@@ -90,10 +57,16 @@ def nightly(audit_id: str, warehouse: str | None = None, *, new: bool = False) -
             return Failed(name="Missed", message=message)
         with hold_limits(limits, bar):
             result = night(
-                settings, lambda: registry_of(settings), audit_id, bar, new=new, scheduled_at=scheduled_at, take=take
+                settings,
+                lambda: registry_of(settings),
+                audit_id,
+                bar,
+                new=new,
+                max_usd=max_usd,
+                scheduled_at=scheduled_at,
             )
     except PromptauditError as error:
-        message = f"exit code {error.exit_code}: {type(error).__name__}; the worker's output says it whole"
+        message = f"exit code {error.exit_code}: {StepFailed(error)}"
         bar.warn(str(error))
         return Failed(name=OUTCOMES.get(error.exit_code, "Failed"), message=message)
     show_artifacts(settings, result, bar)

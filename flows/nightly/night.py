@@ -17,13 +17,12 @@ from datetime import datetime
 from flows.alerts.alarms import Changes, Problem, settle
 from flows.alerts.message import Night, compose
 from flows.alerts.notify import heartbeat, notify
-from flows.audit import prefect_server
 from flows.audit.design import design_audit
 from flows.audit.rebuild import rebuild_runs
 from flows.audit.run_audit import run_audit
 from flows.display.progress import Progress
 from flows.marts.publish import is_published, publish
-from flows.nightly.after_run import AfterRun, NightContext, NightResult, in_order
+from flows.nightly.after_run import AfterRun, NightContext, NightResult, finish
 from flows.nightly.tonight import longest, record_night, steps_of, tonights_run
 from flows.settings import Settings
 from flows.system.child_processes import guarded
@@ -44,14 +43,14 @@ def night(  # noqa: PLR0913 - one option each
     progress: Progress,
     *,
     new: bool = False,
+    max_usd: float | None = None,
     scheduled_at: datetime | None = None,
-    take: Callable[[AfterRun], None] = in_order,
 ) -> NightResult:
     """Runs a whole night of an audit; its exit code is the gate's.
 
     `scheduled_at` is the time, in UTC and without a zone, for which a schedule began it; None where a person did.
-    `take` takes the steps that follow the run. `new` asks everything again. The heartbeat is called when a run took place;
-    an interrupted night goes on at its next start.
+    `new` asks everything again, once: a flow run of Prefect that is retried goes on with the run that it began. The heartbeat is
+    called when a run took place; an interrupted night goes on at its next start.
 
     Raises:
         WarehouseLocked: another night works on the warehouse, and `lock_wait_s` seconds are over.
@@ -71,7 +70,14 @@ def night(  # noqa: PLR0913 - one option each
                 limit = longest(registry.audit(audit_id), scheduled_at)
                 with at_most(limit, f"the night of '{audit_id}'"):
                     result = _night(
-                        settings, registry, audit_id, progress, began, take, new=new, scheduled_at=scheduled_at
+                        settings,
+                        registry,
+                        audit_id,
+                        progress,
+                        began,
+                        new=new,
+                        max_usd=max_usd,
+                        scheduled_at=scheduled_at,
                     )
             except Exception as error:
                 _tell_unmeasured(settings, audit_id, began, error, progress)
@@ -97,9 +103,9 @@ def _night(  # noqa: PLR0913 - what a night is told
     audit_id: str,
     progress: Progress,
     began: list[str],
-    take: Callable[[AfterRun], None],
     *,
     new: bool,
+    max_usd: float | None,
     scheduled_at: datetime | None,
 ) -> NightResult:
     context = NightContext(
@@ -112,7 +118,7 @@ def _night(  # noqa: PLR0913 - what a night is told
     with context.locked():
         context.warehouse.apply_schema()
     plan = design_audit(registry, audit_id).plan_fingerprint
-    tonight = None if new else tonights_run(context.warehouse, context.card, audit_id, plan, scheduled_at)
+    tonight = tonights_run(context.warehouse, context.card, audit_id, plan, scheduled_at, new=new)
     for row in context.warehouse.read(sql("nightly", "untold_runs"), audit=audit_id):
         if row["audit_run_id"] != tonight:
             _finish_older(context, row["audit_run_id"], row["finished_at"])
@@ -128,17 +134,16 @@ def _night(  # noqa: PLR0913 - what a night is told
         registry,
         audit_id,
         progress,
-        execute=prefect_server.run_tracked,
         new=tonight is None,
+        max_usd=max_usd,
         on_open=begin,
         reports=False,
     )
     is_repeated = not began and "finished" in steps_of(context.warehouse, audit_id, run.audit_run_id)
     if not began:  # it is complete: its night goes on, or is looked at again
         began.append(run.audit_run_id)
-    after = AfterRun(context=context, audit_run_id=run.audit_run_id)
-    take(after)
-    return after.result(run, is_repeated=is_repeated)
+    ending = finish(AfterRun(context=context, audit_run_id=run.audit_run_id), run.outcome)
+    return ending.of_night(run, is_repeated=is_repeated)
 
 
 def _finish_older(context: NightContext, run: str, finished_at: datetime) -> None:
@@ -147,7 +152,7 @@ def _finish_older(context: NightContext, run: str, finished_at: datetime) -> Non
     try:
         if not is_published(context.warehouse, run):
             rebuild_runs(context.settings, run, context.progress)
-        in_order(AfterRun(context=context, audit_run_id=run, at=finished_at))
+        finish(AfterRun(context=context, audit_run_id=run, at=finished_at))
     except PromptauditError as error:
         context.progress.warn(f"the night of run {run} stays unfinished: {error}")
 

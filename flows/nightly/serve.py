@@ -11,11 +11,11 @@ from pathlib import Path
 from prefect.runner import Runner
 
 from flows.audit.check_cards import check_audit
-from flows.audit.prefect_server import apart
 from flows.display.progress import Progress
 from flows.nightly.deployments import TAG, server_url
 from flows.nightly.flow import nightly
 from flows.settings import AUDIT_FOLDER, Settings
+from flows.system.prefect_server import apart
 from models_registry.errors import CardError, raise_all
 from models_registry.registry import Registry
 

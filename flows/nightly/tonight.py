@@ -17,13 +17,24 @@ from models_registry.cards import AuditCard
 DAY = timedelta(days=1)
 
 
-def tonights_run(
-    warehouse: Warehouse, card: AuditCard, audit_id: str, plan_fingerprint: str, scheduled_at: datetime | None
+def tonights_run(  # noqa: PLR0913 - what decides it
+    warehouse: Warehouse,
+    card: AuditCard,
+    audit_id: str,
+    plan_fingerprint: str,
+    scheduled_at: datetime | None,
+    *,
+    new: bool = False,
 ) -> str | None:
-    """Returns the run that is tonight's; None where tonight has not begun, or asked what the cards ask no longer."""
+    """Returns the run that is tonight's; None where tonight has not begun, or asked what the cards ask no longer.
+
+    The run that this flow run of Prefect began is tonight's whatever is asked; a `new` night has no other.
+    """
     newest = newest_run(warehouse, audit_id)
     if newest is None or newest.plan_fingerprint != plan_fingerprint:
         return None
+    if new or newest.is_of_this_flow_run:
+        return newest.audit_run_id if newest.is_of_this_flow_run else None
     if newest.state == "running":
         return newest.audit_run_id if now() - newest.started_at <= age_of(card.max_age) else None
     steps = steps_of(warehouse, audit_id, newest.audit_run_id)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
 import polars as pl
 from pydantic import ValidationError
 
-from flows.audit.execution import Execution
 from flows.audit.run_audit import RunResult, make_ready, nothing_done, result_of
 from flows.audit.runs import run_row
+from flows.audit.steps import AuditRun, derive
 from flows.audit.task_of_data import split_labels
 from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import following
@@ -363,17 +363,13 @@ def run_import(
         if not imported.is_new and is_published(warehouse, audit_run_id):
             headline = f"run {audit_run_id}: this import is here already: nothing done"
             return nothing_done(warehouse, audit_run_id, imported.audit_id, headline)
-        execution = Execution(
-            warehouse=warehouse, audit_run_id=audit_run_id, limits=options.format_limits, progress=progress
-        )
-        notes = execution.outcome.notes
-        notes += imported.notes
+        run, notes = AuditRun(warehouse=warehouse, audit_run_id=audit_run_id, progress=progress), list(imported.notes)
         if imported.n_duplicates:
             notes.append(f"{imported.n_duplicates} rows said the same cell twice and count once")
         if imported.n_missing:
             notes.append(f"{imported.n_missing} cells of the file's grid have no answer")
         with following(warehouse, audit_run_id, progress.warn):
-            execution.derive()
-        notes += differences(warehouse, audit_run_id)
+            outcome = derive(run)
+        notes += [*outcome.notes, *differences(warehouse, audit_run_id)]
     headline = f"run {audit_run_id} of '{imported.audit_id}': {imported.n_landed} answers imported"
-    return result_of(execution, imported.audit_id, headline)
+    return result_of(run, imported.audit_id, headline, replace(outcome, notes=tuple(notes)))

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from flows.engines.code_copies import bytecode_folder, copied
 from flows.engines.own_code import secrets
-from flows.engines.scrub import one_line
 from flows.rephrasers import Wording
 from flows.system.helper_processes import is_given
+from flows.system.scrub import one_line
 from models_registry.cards import RephraserCard
 from models_registry.errors import CardError, EngineError
 from models_registry.own_code import Code, command_sha256, program_of

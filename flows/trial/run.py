@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from flows.audit.check_cards.models import lacking_engines
-from flows.audit.execution import Execution
 from flows.audit.run_audit import make_ready
 from flows.audit.runs import open_run
+from flows.audit.steps import AuditRun, measure
 from flows.display.encode import NOT_ENCODED
 from flows.display.progress import Progress
 from flows.marts.publish import is_published
@@ -74,14 +74,11 @@ def try_change(  # noqa: PLR0913 - what the command may say
             progress.say(f"{'continuing trial' if earlier else 'trial'} {run} of '{design.audit_id}'")
             rows = [{**row, "audit_run_id": run} for row in trial.variants]
             warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
-            from flows.audit.prefect_server import run_small
-
-            execution = Execution(
-                warehouse=warehouse, audit_run_id=run, limits=design.audit.format, progress=progress, design=design,
+            asked = AuditRun(
+                warehouse=warehouse, audit_run_id=run, progress=progress, design=design,
                 max_usd=max_usd, max_requests=max_requests, reports=False,
             )  # fmt: skip
-            run_small(execution)
-            n_asked = execution.outcome.n_asked
+            n_asked = measure(asked).n_asked
     return TrialResult(
         audit_run_id=run,
         base_run_id=trial.base.audit_run_id,

@@ -75,6 +75,11 @@ class Places:
         return _own(self.path.resolve(), "dbt")
 
     @property
+    def prefect(self) -> Path:
+        """Returns the folder of what Prefect's own server keeps of runs."""
+        return _own(self.file, "prefect")
+
+    @property
     def archive(self) -> Path:
         """Returns the folder of retired raw rows."""
         return self.file.parent / "archive"

@@ -23,7 +23,7 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "audit_run_id": TEXT, "audit_id": TEXT, "origin": TEXT, "state": TEXT, "started_at": TIME, "finished_at": TIME,
         "fingerprint": TEXT, "plan_fingerprint": TEXT, "card": TEXT, "format_limits": TEXT, "seed": pl.Int64(),
         "n_resamples": WHOLE, "code_version": TEXT, "code_commit": TEXT, "is_code_dirty": YES,
-        "library_versions": TEXT, "source": TEXT, "manifest": TEXT,
+        "library_versions": TEXT, "source": TEXT, "manifest": TEXT, "flow_run_id": TEXT,
     },
     "models": {
         "audit_run_id": TEXT, "model_id": TEXT, "engine": TEXT, "model": TEXT, "card": TEXT, "fingerprint": TEXT,

@@ -25,7 +25,8 @@ create table if not exists raw.audit_runs (
     is_code_dirty boolean,
     library_versions varchar not null, -- JSON
     source varchar, -- JSON, import: the files with their sha256, and the options; trial: base run, samples, what is tried
-    manifest varchar -- JSON: hashes of the cards, data, code and dbt project it opened with
+    manifest varchar, -- JSON: hashes of the cards, data, code and dbt project it opened with
+    flow_run_id varchar -- the flow run of Prefect that opened it; null where a command did
 );
 
 create table if not exists raw.models (

@@ -386,7 +386,7 @@ def warehouse(tmp_path: Path) -> Path:
         for night in range(1, 9):
             con.execute(
                 "insert into raw.audit_runs select ?, 'nightly', 'run', 'complete', ?, null, '', '', '', '', 0, 0, '', "
-                "null, null, '', null, null",
+                "null, null, '', null, null, null",
                 [run(night), FIRST + timedelta(days=night - 1)],
             )
     return path

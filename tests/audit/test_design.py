@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from flows.audit.design import design_audit
 from flows.audit.estimate import estimate_audit
-from flows.audit.execution import Execution
 from flows.audit.judge import asked_judges
 from flows.audit.judge_requests import Ruling, asked_again, controls_of, judge_key, rulings_of
 from flows.audit.plan import CellsInWarehouse, missing_requests, template_of
 from flows.audit.run_audit import run_audit
 from flows.audit.runs import open_run
+from flows.audit.steps import AuditRun, Outcome
 from flows.audit.variants import landed_variants
 from flows.display.progress import Progress
 from flows.settings import Settings
@@ -279,11 +280,12 @@ def test_panels_go_round_and_a_run_keeps_its_own(tmp_path: Path) -> None:
     def asked(*, new: bool) -> tuple[str, ...]:
         seen: list[tuple[str, ...]] = []
 
-        def look(execution: Execution) -> None:
-            assert execution.design is not None
-            seen.append(tuple(each.sample_id for each in execution.design.samples["q"].samples))
+        def look(run: AuditRun) -> Outcome:
+            seen.append(tuple(each.sample_id for each in run.designed().samples["q"].samples))
+            return Outcome()
 
-        run_audit(settings, registry, "a", Progress(quiet=True), execute=look, new=new, reports=False)
+        with mock.patch("flows.audit.run_audit.measure", look):
+            run_audit(settings, registry, "a", Progress(quiet=True), new=new, reports=False)
         return seen[0]
 
     first = asked(new=True)

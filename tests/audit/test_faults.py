@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.audit.execution import Execution
+from flows.audit import steps
+from flows.audit.steps import AuditRun
 from flows.display.progress import Progress
 from flows.warehouse import Warehouse
 from models_registry.errors import EngineError, MeasureError
@@ -80,14 +81,11 @@ def test_a_cell_whose_answers_never_end_is_left_for_the_next_run(
         run, design = opened(warehouse, cards)
         ask(warehouse, cards)
         assert cells(warehouse) == (0, 0)
-        execution = Execution(
-            warehouse=Warehouse(warehouse), audit_run_id=run, limits=design.audit.format, progress=Progress(quiet=True),
-            design=design,
-        )  # fmt: skip
-        execution.paraphrase()
+        asked = AuditRun(warehouse=Warehouse(warehouse), audit_run_id=run, progress=Progress(quiet=True), design=design)
+        wordings = steps.paraphrase(asked)
         server.json("reset", "POST")
         with pytest.raises(MeasureError) as unanswered:
-            execution.infer()
+            steps.ask(asked, wordings)
         assert str(unanswered.value) == (
             "MeasureError: 2 cells have no answer yet; the same command again asks only them; the last try failed: an answer "
             "that did not end: its finish_reason is 'error': 502: upstream disconnected"

@@ -176,11 +176,12 @@ def foreign(tmp_path: Path) -> Iterator[Foreign]:
 
 LIBRARIES = """
 import json, logging, threading
-from flows.audit.prefect_server import server_url
+from flows.system.prefect_server import load_prefect
 from flows.audit.validate import Limit, _ask
 
-said = {"server": server_url()}
+load_prefect()
 from prefect.settings import PREFECT_LOGGING_SETTINGS_PATH, get_current_settings
+said = {"server": get_current_settings().api.url}
 
 def elsewhere():
     said["thread"] = get_current_settings().api.url

@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 CARD = """\
 served: {tasks: [question_type], models: [served], schedule: "30 1 * * *"}
 """
+OPERATORS: dict[str, Any] = {"working_dir": "/srv", "env": {"SERVED_KEY": "{{ prefect.blocks.secret.served }}"}}
 BLOCK = """\
 from prefect.blocks.notifications import CustomWebhookNotificationBlock
 CustomWebhookNotificationBlock(
@@ -52,10 +53,12 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def deployed(server: PrefectServer, registry: Path) -> PrefectServer:
-    """The server after `promptaudit deploy`, twice; in between the schedule of a card changes, and an operator a limit."""
+    """The server after `promptaudit deploy`, twice; in between a card changes, and an operator a limit and job variables."""
     card = registry / "registry/audits/served.yml"
-    server.run(BIN / "promptaudit", "deploy", "nightly", "served", cwd=registry, AUDIT_FOLDER="/of/who/deploys")
+    server.run(BIN / "promptaudit", "deploy", "nightly", "served", cwd=registry)
     server.ask("/v2/concurrency_limits/gpu-0", {"limit": 2}, method="PATCH")
+    (found,) = server.ask("/deployments/filter", {"deployments": {"name": {"any_": ["served"]}}})
+    server.ask(f"/deployments/{found['id']}", {"job_variables": OPERATORS}, method="PATCH")
     card.write_text(CARD.replace("30 1", "45 3"))
     said = server.run(BIN / "promptaudit", "deploy", "nightly", "served", cwd=registry)
     assert "deployed  nightly/served to pool 'gpu', on '45 3 * * *' (UTC)" in said
@@ -83,12 +86,15 @@ def test_deploying_twice_leaves_each_thing_once(deployed: PrefectServer) -> None
         assert each["global_concurrency_limit"]["limit"] == 1
         assert each["concurrency_options"]["collision_strategy"] == "ENQUEUE"
         (step,) = each["pull_steps"]
-        assert next(iter(step.values()))["directory"] == "{{ $AUDIT_FOLDER }}"  # the worker's
+        assert next(iter(step.values()))["directory"] == "/"
         (schedule,) = each["schedules"]
         assert (schedule["schedule"]["cron"], schedule["schedule"]["timezone"]) == (cron_of[name], "UTC")
         assert schedule["active"] is True
         assert set(each["tags"]) == {"promptaudit", name}
-        assert set(each["parameter_openapi_schema"]["properties"]) == {"audit_id", "warehouse", "new"}
+        assert set(each["parameter_openapi_schema"]["properties"]) == {"audit_id", "warehouse", "new", "max_usd"}
+    ours = {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "60", "PYTHONSAFEPATH": "1"}
+    assert found["nightly"]["job_variables"] == {"env": ours}
+    assert found["served"]["job_variables"] == {"working_dir": "/srv", "env": ours | OPERATORS["env"]}
     pools = {each["name"]: (each["type"], each["concurrency_limit"]) for each in deployed.ask("/work_pools/filter", {})}
     assert pools == {"api": ("process", None), "gpu": ("process", 1)}
     limits = {each["name"]: each["limit"] for each in deployed.ask("/v2/concurrency_limits/filter", {})}
@@ -162,6 +168,8 @@ def test_a_worker_runs_the_night_in_the_folder_that_its_environment_names(
     folder.mkdir()
     elsewhere.mkdir()
     deployed.run(BIN / "promptaudit", "init", cwd=folder)  # registry/audits/mine.yml
+    (folder / "flows").mkdir()  # as a repository for Prefect has one
+    (folder / "flows/__init__.py").write_text("raise SystemExit('another package')")
     started = deployed.run(
         BIN / "prefect", "deployment", "run", "nightly/nightly", "--param", "audit_id=min", cwd=elsewhere
     )

@@ -11,16 +11,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 from flows.cli import main
 from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
 from tests.support.ready_warehouse import make_ready
-
-if TYPE_CHECKING:
-    from flows.audit.execution import Execution
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 280
@@ -52,20 +49,20 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 def _of_a_process(extra: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment().items() if name != "PROMPTAUDIT_LINEAGE"} | extra
+    switched_off = ("PROMPTAUDIT_LINEAGE", "PROMPTAUDIT_PREFECT")
+    return {name: value for name, value in environment().items() if name not in switched_off} | extra
 
 
 def promptaudit(folder: Path, *arguments: str | Path, **extra: str) -> Ended:
     """Runs one command in `folder` to its end, in this process, without what a run is only shown by.
 
-    It starts no Prefect server and writes no lineage events, which are a third of a small run's time, and a first run finds
+    It is no flow run of Prefect and writes no lineage events, which are a third of a small run's time, and a first run finds
     views and marts made. Commands in processes of their own do all three, as a user's do.
     """
     out, err = io.StringIO(), io.StringIO()
     with (
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, environment(**extra)),
-        without_server(),
         _marts_at_hand() if "PROMPTAUDIT_LINEAGE" not in extra else contextlib.nullcontext(),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
@@ -106,29 +103,12 @@ def _marts_at_hand() -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def without_server() -> Iterator[None]:
-    """Runs in this process start no server of Prefect's: for tests of what an audit does, not of where it is shown."""
-    from flows.audit import prefect_server
-
-    tracked = prefect_server.run_tracked
-
-    def run(execution: Execution) -> None:
-        if "PREFECT_API_URL" in os.environ:
-            tracked(execution)
-        else:
-            prefect_server.run_small(execution)
-
-    with mock.patch.object(prefect_server, "run_tracked", run):
-        yield
-
-
 def start(folder: Path, *arguments: str | Path, has_server: bool = True, **extra: str) -> subprocess.Popen[str]:
-    """Starts one command in `folder` and leaves it running; it starts no Prefect server of its own unless it has one."""
+    """Starts one command in `folder` and leaves it running; it is shown by Prefect unless it has no server."""
     return subprocess.Popen(
-        [sys.executable, "-m", "flows.cli" if has_server else __name__, *map(str, arguments)],
+        [sys.executable, "-m", "flows.cli", *map(str, arguments)],
         cwd=folder,
-        env=_of_a_process(extra),
+        env=_of_a_process(extra if has_server else {"PROMPTAUDIT_PREFECT": "off"} | extra),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -152,8 +132,3 @@ def outputs_by_hash_seed(code: str) -> list[str]:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         outputs.append(done.stdout)
     return outputs
-
-
-if __name__ == "__main__":
-    with without_server():
-        main(sys.argv[1:])

@@ -21,7 +21,8 @@ renamed as (
         is_code_dirty,
         library_versions,
         source,
-        manifest
+        manifest,
+        flow_run_id
     from source
 )
 

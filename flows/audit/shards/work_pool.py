@@ -17,15 +17,17 @@ from prefect.settings import get_current_settings
 from prefect.states import Cancelled
 
 from flows.engines import Say
-from flows.settings import AUDIT_FOLDER
 from models_registry.errors import PromptauditError, UsageError, nearest
 
 LOOKS_EVERY_S = 2.0
 SLOW_S = 60.0
 """After so long without a worker, the run says so."""
 FLOW = "ask"
-PULL = [{"prefect.deployments.steps.set_working_directory": {"directory": f"{{{{ ${AUDIT_FOLDER} }}}}"}}]
-"""What a worker does before a flow: it stands in the folder that its own environment names."""
+PULL = [{"prefect.deployments.steps.set_working_directory": {"directory": "/"}}]
+"""What a worker does before a flow: it stands where Prefect, which imports from there first, finds no module. The flow goes on to
+the folder that the worker's environment names."""
+OWN_CODE = {"PYTHONSAFEPATH": "1"}
+"""What a flow's environment has, so that nothing in the worker's folder is imported in the place of the installed package."""
 
 
 def deployment_of(work_pool: str) -> dict[str, Any]:
@@ -36,7 +38,7 @@ def deployment_of(work_pool: str) -> dict[str, Any]:
         "entrypoint": "flows.asker.flow.ask",
         "parameters": {},
         "schedules": [],
-        "work_pool": {"name": work_pool},
+        "work_pool": {"name": work_pool, "job_variables": {"env": dict(OWN_CODE)}},
         "tags": ["promptaudit"],
     }
 

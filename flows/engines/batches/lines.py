@@ -17,7 +17,7 @@ from flows.engines import Answer, Attempt, Request
 from flows.engines.openai_api.completions import MAX_PARSED, read_completion
 from flows.engines.openai_api.error_bodies import described, error_in
 from flows.engines.openai_api.faults import Failure, failure_of
-from flows.engines.scrub import one_line
+from flows.system.scrub import one_line
 from models_registry.errors import DataError
 from models_registry.read_json import refuse_costly
 

@@ -20,7 +20,7 @@ from flows.engines.batches.provider import Provider
 from flows.engines.openai_api.error_bodies import described
 from flows.engines.openai_api.faults import Failure
 from flows.engines.pacing.retry import wait_before
-from flows.engines.scrub import one_line, scrub
+from flows.system.scrub import one_line, scrub
 from models_registry.cards import ModelCard
 
 ENDED = ("completed", "failed", "expired", "cancelled")

@@ -19,7 +19,7 @@ from flows.engines.openai_api.endpoints import open_endpoints
 from flows.engines.openai_api.error_bodies import error_of
 from flows.engines.openai_api.faults import Failure, failure_of
 from flows.engines.pacing.retry import wait_before
-from flows.engines.scrub import one_line
+from flows.system.scrub import one_line
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 

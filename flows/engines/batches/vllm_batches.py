@@ -19,11 +19,11 @@ from typing import Any
 from flows.engines import Answer, ServedModel
 from flows.engines.batches.lines import Draft, Results
 from flows.engines.batches.protocol import Batches, BatchStatus
-from flows.engines.scrub import one_line
 from flows.engines.vllm.command_line import arguments, environment, interpreter
 from flows.engines.vllm.folder import make_folder, open_log, remove_folder
 from flows.engines.vllm.log import last_words, tail
 from flows.system.files import force, put_in_place
+from flows.system.scrub import one_line
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 

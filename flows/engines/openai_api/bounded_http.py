@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 from openai import DefaultAioHttpClient
 
-from flows.engines.scrub import scrub
+from flows.system.scrub import scrub
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 MAX_ERROR_BYTES = CHUNK_BYTES = 1024 * 1024

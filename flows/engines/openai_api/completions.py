@@ -14,7 +14,7 @@ from flows.engines import Answer, Attempt
 from flows.engines.openai_api.error_bodies import described, error_in, is_error, readable
 from flows.engines.openai_api.faults import Failure, failure_in_success, failure_of_text
 from flows.engines.openai_api.finish_reasons import end_of, is_failure, is_reason
-from flows.engines.scrub import one_line, without_values
+from flows.system.scrub import one_line, without_values
 from models_registry.errors import DataError
 from models_registry.read_json import refuse_costly
 

@@ -22,7 +22,7 @@ from flows.engines.pacing.pace import Pace
 from flows.engines.pacing.pressure import pressure_of
 from flows.engines.pacing.retry import wait_before
 from flows.engines.pacing.spacing import Spacing
-from flows.engines.scrub import one_line
+from flows.system.scrub import one_line
 from models_registry.cards import ModelCard, Sampling
 from models_registry.errors import EngineError
 

@@ -13,7 +13,7 @@ import httpx2
 
 from flows.engines.openai_api.bounded_http import BodyTooLarge
 from flows.engines.openai_api.error_bodies import described, error_of
-from flows.engines.scrub import one_line
+from flows.system.scrub import one_line
 from models_registry.errors import EngineError
 
 

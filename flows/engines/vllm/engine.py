@@ -18,9 +18,9 @@ from flows.engines.openai_api.bounded_http import BodyTooLarge, bounded_client
 from flows.engines.openai_api.engine import OpenAIEngine
 from flows.engines.openai_api.error_bodies import described, error_of
 from flows.engines.openai_api.loglikelihoods import Asking, Loglikelihood, SingleTokens, loglikelihoods
-from flows.engines.scrub import one_line
 from flows.engines.vllm.process import PEEK_S, VllmProcess
 from flows.engines.vllm.shared import SERVERS
+from flows.system.scrub import one_line
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError, nearest
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-from flows.engines.scrub import scrub
+from flows.system.scrub import scrub
 from flows.warehouse import Warehouse
 
 JOBS = "promptaudit"

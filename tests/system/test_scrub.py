@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.engines.scrub import HIDDEN, one_line, scrub, without_values
+from flows.system.scrub import HIDDEN, one_line, scrub, without_values
 
 KEY = "k3y+with/odd.chars=&(more)*"
 

@@ -1,0 +1,307 @@
+"""Shows a piece of work as a flow run of Prefect, on the server that it is set to or on one of its own.
+
+Prefect reads `.env`, `prefect.toml` and `pyproject.toml` of the folder it is imported in, and `profiles.toml`, `logging.yml`
+and a database of PREFECT_HOME: each can name another server, or code to run. A folder of cards may be somebody else's, so
+Prefect is imported, and whatever it starts is started, `apart`. Then the environment and the user's own profile decide.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import logging
+import os
+import secrets
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from flows.settings import Settings, silence
+from flows.system import user_cache
+from flows.system.files import PRIVATE_UMASK, private_folder
+from flows.system.helper_processes import environment
+from flows.system.prefect_steps import Made, StepFailed, is_in_flow_run, known, told_as_step_failed
+from models_registry.errors import MeasureError, UsageError
+
+Result = TypeVar("Result")
+
+STARTS_WITHIN_S, STALLS_AFTER_S = 300.0, 30.0
+"""How long an own server may take to start, and how long it may do nothing meanwhile."""
+DATABASE = "flow_runs.db"  # of own servers, beside a warehouse
+EVENTS_WITHIN_S, ENDS_WITHIN_S = 5.0, 5.0
+
+
+class Listener(Protocol):
+    """Where a command says what it does."""
+
+    def say(self, text: str) -> None:
+        """Says one line."""
+
+    def warn(self, text: str) -> None:
+        """Says one line that should not be missed."""
+
+
+def as_flow_run(  # noqa: PLR0913 - what a flow run is called, and where
+    work: Callable[[], Result],
+    *,
+    name: str,
+    run_name: str,
+    parameters: Mapping[str, str | float | bool | None],
+    folder: Path,
+    progress: Listener,
+) -> Result:
+    """Does a piece of work, whose steps are tasks, as a flow run of Prefect; returns what it returns and raises what it raises.
+
+    It is shown on the server that Prefect is set to, else on one of its own, which keeps its database in `folder`. Where no
+    server answers, or PROMPTAUDIT_PREFECT is off, the work is done plainly; so is it in a flow run of that name, which shows it.
+    Parameters are ids and small values.
+
+    Raises MeasureError where the server went away before the work was done: what landed stays, and the next start goes on.
+    """
+    if not Settings().prefect or is_in_flow_run(name):
+        return work()
+    load_prefect()
+    from prefect.settings import (
+        PREFECT_API_AUTH_STRING,
+        PREFECT_API_KEY,
+        PREFECT_API_URL,
+        get_current_settings,
+        temporary_settings,
+    )
+
+    run = _FlowRun(work, name, run_name, parameters, progress)
+    server = get_current_settings().api.url
+    _keep_logs_there()
+    if server is not None:
+        progress.say(f"Prefect server: {server}")
+        return run.shown()
+    progress.say("no PREFECT_API_URL: starting an ephemeral Prefect server")
+    with contextlib.ExitStack() as opened:
+        try:
+            url = opened.enter_context(own_server(folder))
+        except OSError as error:
+            run.warn(str(error) if type(error) is OSError else type(error).__name__)
+            return work()
+        with apart():  # settings are read anew, and so are the files that stand where they are read
+            changed = {PREFECT_API_URL: url, PREFECT_API_KEY: None, PREFECT_API_AUTH_STRING: None}
+            opened.enter_context(temporary_settings(changed))
+        try:
+            return run.shown()
+        finally:
+            _end_events()
+
+
+class _FlowRun(Generic[Result]):
+    """A piece of work that is done as a flow run, once."""
+
+    def __init__(
+        self,
+        work: Callable[[], Result],
+        name: str,
+        run_name: str,
+        parameters: Mapping[str, str | float | bool | None],
+        progress: Listener,
+    ) -> None:
+        self._work, self._name, self._run_name, self._parameters = work, name, run_name, parameters
+        self._progress = progress
+        self._has_begun, self._results = False, list[Result]()
+
+    def warn(self, why: str) -> None:
+        """Says that the work is not shown."""
+        self._progress.warn(f"Prefect: {why}: it shows no steps of this run; the audit goes on without it")
+
+    def shown(self) -> Result:
+        """Does the work as a flow run on the server that is set now."""
+        from prefect import Flow
+
+        def body(**_: str | float | bool | None) -> Made[Result]:
+            self._has_begun = True
+            with told_as_step_failed():
+                self._results.append(self._work())
+            return Made(self._results[0])
+
+        shown = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in self._parameters]
+        vars(body)["__signature__"] = inspect.Signature(shown)  # Prefect shows parameters by the names that it finds there
+        flow = Flow(
+            body, name=self._name, flow_run_name=self._run_name, persist_result=False, validate_parameters=False
+        )
+        try:
+            return known(flow(**self._parameters))
+        except StepFailed as failed:
+            raise failed.error from None
+        except Exception as error:  # noqa: BLE001 - whatever Prefect's client or its transport raises
+            return self._without_server(error)
+
+    def _without_server(self, error: Exception) -> Result:
+        kind = type(error).__name__
+        if self._results:
+            self._progress.warn(f"Prefect: {kind}: its server does not know how this run ended")
+            return self._results[0]
+        if not self._has_begun:
+            self.warn(kind)
+            return self._work()
+        msg = f"Prefect: {kind}: its server went away; what landed stays, and the same command goes on"
+        raise MeasureError(msg) from None
+
+
+def _keep_logs_there() -> None:
+    """Has the lines of steps, which are words of our own and ids, kept by the server and not shown in the terminal."""
+    if not is_in_flow_run():  # a worker's own flow run has its logging already
+        for name in ("prefect.flow_runs", "prefect.task_runs"):
+            logger = logging.getLogger(name)
+            logger.setLevel(logging.INFO)
+            logger.propagate = False
+
+
+def _end_events() -> None:
+    """Has Prefect send what it still has to say while the server is there: the process waits for it at its end otherwise."""
+    from prefect.events.worker import EventsWorker
+
+    with contextlib.suppress(Exception):
+        EventsWorker.drain_all(timeout=EVENTS_WITHIN_S, at_exit=False)
+
+
+def show_flow_runs(folder: Path, progress: Listener) -> None:
+    """Serves Prefect's own pages about the flow runs that own servers kept in `folder`, until interrupted.
+
+    Raises UsageError where there are none.
+    """
+    if not (folder / DATABASE).exists():
+        msg = f"no run was shown by a Prefect server of its own: {folder} has no {DATABASE}"
+        raise UsageError(msg)
+    login = f"promptaudit:{secrets.token_urlsafe(16)}"  # every user of this machine can ask its loopback
+    try:
+        with own_server(folder, pages_for=login) as url:
+            progress.say(f"Prefect's pages at {url.removesuffix('/api')}, password {login}; Ctrl-C ends it")
+            threading.Event().wait()
+    except OSError as error:
+        msg = f"Prefect: {error}"
+        raise UsageError(msg) from None
+
+
+@contextlib.contextmanager
+def own_server(folder: Path, *, pages_for: str | None = None) -> Iterator[str]:
+    """Starts a Prefect server that ends with this block, waits until it answers, and yields the address of its API.
+
+    What it is told stays in `folder`, for the next one. `pages_for`: it serves Prefect's own pages too, and asks for this login.
+    Prefect's own way starts it where the user stands. Raises OSError where it does not come to answer.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/api"
+    program = "from flows.system.garbage import collect_rarely; collect_rarely(); import uvicorn; uvicorn.main()"
+    line = [
+        sys.executable, "-P", "-c", program, "--factory", "prefect.server.api.server:create_app",
+        "--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on",
+    ]  # fmt: skip
+    private_folder(folder)
+    database, empty = folder / DATABASE, f"prefect-{version('prefect')}.db"
+    if database.is_symlink():
+        msg = f"{database} is a link"
+        raise OSError(msg)
+    kept = None
+    if not database.exists():
+        kept = user_cache.read(empty)  # to make a database costs 5 s
+        if kept is not None:
+            database.write_bytes(kept)
+    is_new = not database.exists()
+    variables = {
+        "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "0", "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "0",
+        "PREFECT__SERVER_FINAL": "1", "PREFECT_API_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{database}",
+    }  # fmt: skip
+    if pages_for is None:
+        variables |= {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
+    else:
+        variables |= {
+            "PREFECT_UI_ENABLED": "1", "PREFECT_UI_API_URL": url, "PREFECT_SERVER_API_AUTH_STRING": pages_for,
+            "PREFECT__SERVER_WEBSERVER_ONLY": "1",
+        }  # fmt: skip
+    with apart():
+        server = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
+            line, env=environment() | variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True, umask=PRIVATE_UMASK,
+        )  # fmt: skip
+    try:
+        _wait_until_it_answers(server, url, pages_for)
+        if is_new:
+            _keep_empty(database, empty)
+        yield url
+    finally:
+        server.terminate()  # it keeps what it was told last
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(ENDS_WITHIN_S)
+        server.kill()
+        server.wait()
+
+
+def _wait_until_it_answers(server: subprocess.Popen[bytes], url: str, login: str | None) -> None:
+    import httpx
+    import psutil
+
+    until = time.monotonic() + STARTS_WITHIN_S
+    worked_s, stalled_at = 0.0, time.monotonic() + STALLS_AFTER_S
+    asked_as = None if login is None else httpx.BasicAuth(*login.split(":"))
+    with httpx.Client(auth=asked_as, timeout=1, trust_env=False) as client:
+        while server.poll() is None and time.monotonic() < min(until, stalled_at):
+            with contextlib.suppress(psutil.Error):
+                spent = psutil.Process(server.pid).cpu_times()
+                if spent.user + spent.system > worked_s:
+                    worked_s, stalled_at = spent.user + spent.system, time.monotonic() + STALLS_AFTER_S
+            with contextlib.suppress(httpx.TransportError):
+                if client.get(f"{url}/health").is_success:
+                    return
+            time.sleep(0.05)
+    code = server.poll()
+    msg = "its server does not answer" if code is None else f"its server ended with exit code {code}"
+    raise OSError(msg)
+
+
+def _keep_empty(database: Path, name: str) -> None:
+    """Keeps a database as Prefect made it, before it is told of anything, for the next server of this version."""
+    with (
+        contextlib.suppress(sqlite3.Error, OSError),
+        contextlib.closing(sqlite3.connect(database)) as source,
+        contextlib.closing(sqlite3.connect(":memory:")) as kept,
+    ):
+        source.backup(kept)
+        user_cache.keep(name, kept.serialize(), instead_of="prefect-*.db")
+
+
+def load_prefect() -> None:
+    """Imports Prefect, which takes seconds: the first import settles what it goes by."""
+    with apart():
+        import prefect.events
+        import prefect.flows
+
+        prefect.settings.get_current_settings()
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """Works in a private folder of ours meanwhile, where Prefect finds none of the files it would read in the user's.
+
+    Prefect is kept quiet. Its own files go there too, unless PREFECT_HOME says where, and its profiles are the user's. The
+    working folder is that of all threads: none that needs it may run beside this.
+    """
+    silence()
+    # LOGGING_ROOT has those of its services
+    for logger in ("LOGGING", "SERVER_LOGGING", "INTERNAL_LOGGING", "LOGGING_ROOT"):
+        os.environ.setdefault(f"PREFECT_{logger}_LEVEL", "CRITICAL")
+    folder = user_cache.folder("prefect")
+    try:
+        home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect").expanduser().absolute()
+    except RuntimeError:  # no home
+        home = folder
+    profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml").expanduser().absolute()
+    os.environ["PREFECT_HOME"] = str(home if os.environ.get("PREFECT_HOME") else folder)
+    os.environ["PREFECT_PROFILES_PATH"] = str(profiles)
+    with contextlib.chdir(folder):
+        yield
