@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from prefect import flow
+from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
+from prefect.states import Completed, Failed
 
 from flows.audit.run_audit import run_audit
 from flows.display.progress import Progress
 from flows.settings import registry_of, settings_of, silence, work_in_audit_folder
-from flows.system.prefect_steps import told_as_step_failed
+from flows.system.prefect_steps import StepFailed
+from models_registry.errors import PromptauditError
 
 
 def run_name() -> str:
@@ -27,14 +31,18 @@ def audit(  # noqa: PLR0913 - what the command takes
     rephrase: bool = False,
     max_usd: float | None = None,
     max_requests: int | None = None,
-) -> str:
-    """Executes an audit and returns its run's id; one that was begun goes on, also where this flow run is taken again."""
+) -> State[Any]:
+    """Executes an audit; a run that was begun goes on, also where this flow run is taken again."""
     silence()
-    with told_as_step_failed():
+    progress = Progress()
+    try:
         work_in_audit_folder()
-        settings, progress = settings_of(None if warehouse is None else Path(warehouse)), Progress()
+        settings = settings_of(None if warehouse is None else Path(warehouse))
         done = run_audit(
             settings, registry_of(settings), audit_id, progress,
             new=new, rephrase=rephrase, max_usd=max_usd, max_requests=max_requests,
         )  # fmt: skip
-    return done.audit_run_id
+    except PromptauditError as error:
+        progress.warn(str(error))
+        return Failed(message=f"exit code {error.exit_code}: {StepFailed(error)}")
+    return Completed(message=done.headline)

@@ -21,13 +21,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from flows.settings import Settings, silence
 from flows.system import user_cache
 from flows.system.files import PRIVATE_UMASK, private_folder
 from flows.system.helper_processes import environment
-from flows.system.prefect_steps import Made, StepFailed, is_in_flow_run, known, told_as_step_failed
+from flows.system.prefect_steps import Made, StepFailed, is_in_flow_run, known
 from models_registry.errors import MeasureError, UsageError
 
 Result = TypeVar("Result")
@@ -78,7 +78,6 @@ def as_flow_run(  # noqa: PLR0913 - what a flow run is called, and where
 
     run = _FlowRun(work, name, run_name, parameters, progress)
     server = get_current_settings().api.url
-    _keep_logs_there()
     if server is not None:
         progress.say(f"Prefect server: {server}")
         return run.shown()
@@ -111,7 +110,7 @@ class _FlowRun(Generic[Result]):
     ) -> None:
         self._work, self._name, self._run_name, self._parameters = work, name, run_name, parameters
         self._progress = progress
-        self._has_begun, self._results = False, list[Result]()
+        self._has_begun, self._ended = False, list[Made[Result] | Exception]()
 
     def warn(self, why: str) -> None:
         """Says that the work is not shown."""
@@ -120,35 +119,41 @@ class _FlowRun(Generic[Result]):
     def shown(self) -> Result:
         """Does the work as a flow run on the server that is set now."""
         from prefect import Flow
+        from prefect.states import Failed
 
-        def body(**_: str | float | bool | None) -> Made[Result]:
+        def body(**_: str | float | bool | None) -> Any:  # noqa: ANN401 - a state of Prefect's, or what was made
             self._has_begun = True
-            with told_as_step_failed():
-                self._results.append(self._work())
-            return Made(self._results[0])
+            try:
+                self._ended.append(Made(self._work()))
+            except Exception as error:  # noqa: BLE001 - raised again below: one that Prefect sees it pickles
+                self._ended.append(error)
+                return Failed(message=str(StepFailed(error)))
+            return self._ended[0]
 
+        body.__name__ = self._name
         shown = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in self._parameters]
-        vars(body)["__signature__"] = inspect.Signature(shown)  # Prefect shows parameters by the names that it finds there
+        vars(body)["__signature__"] = inspect.Signature(
+            shown
+        )  # Prefect shows parameters by the names that it finds there
+        _keep_logs_there()
         flow = Flow(
             body, name=self._name, flow_run_name=self._run_name, persist_result=False, validate_parameters=False
         )
         try:
-            return known(flow(**self._parameters))
-        except StepFailed as failed:
-            raise failed.error from None
-        except Exception as error:  # noqa: BLE001 - whatever Prefect's client or its transport raises
-            return self._without_server(error)
-
-    def _without_server(self, error: Exception) -> Result:
-        kind = type(error).__name__
-        if self._results:
-            self._progress.warn(f"Prefect: {kind}: its server does not know how this run ended")
-            return self._results[0]
-        if not self._has_begun:
-            self.warn(kind)
-            return self._work()
-        msg = f"Prefect: {kind}: its server went away; what landed stays, and the same command goes on"
-        raise MeasureError(msg) from None
+            flow(**self._parameters)
+        except Exception as error:  # noqa: BLE001 - that the work failed, or whatever Prefect's client or its transport raises
+            if not self._has_begun:
+                self.warn(type(error).__name__)
+                return self._work()
+            if not self._ended:
+                msg = f"Prefect: {type(error).__name__}: its server went away; what landed stays, and the same command goes on"
+                raise MeasureError(msg) from None
+            if not isinstance(self._ended[0], Exception):
+                self._progress.warn(f"Prefect: {type(error).__name__}: its server does not know how this run ended")
+        (ended,) = self._ended
+        if isinstance(ended, Exception):
+            raise ended
+        return known(ended)
 
 
 def _keep_logs_there() -> None:
@@ -222,7 +227,7 @@ def own_server(folder: Path, *, pages_for: str | None = None) -> Iterator[str]:
     else:
         variables |= {
             "PREFECT_UI_ENABLED": "1", "PREFECT_UI_API_URL": url, "PREFECT_SERVER_API_AUTH_STRING": pages_for,
-            "PREFECT__SERVER_WEBSERVER_ONLY": "1",
+            "PREFECT_UI_STATIC_DIRECTORY": str(user_cache.folder("prefect-pages")), "PREFECT__SERVER_WEBSERVER_ONLY": "1",
         }  # fmt: skip
     with apart():
         server = subprocess.Popen(  # noqa: S603 - this interpreter, our own words

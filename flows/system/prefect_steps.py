@@ -53,14 +53,16 @@ class StepFailed(Exception):
         super().__init__(words)
         self.error = error
 
+    def __reduce__(self) -> tuple[type[RuntimeError], tuple[str]]:
+        """Returns what is pickled of it: its words alone."""
+        return RuntimeError, (str(self),)
+
 
 @contextlib.contextmanager
-def told_as_step_failed() -> Iterator[None]:
+def _told_as_step_failed() -> Iterator[None]:
     """Raises StepFailed in the place of any error inside."""
     try:
         yield
-    except StepFailed:
-        raise
     except Exception as error:  # noqa: BLE001 - of one that is not ours the kind alone is told
         raise StepFailed(error) from None
 
@@ -196,14 +198,14 @@ def _as_task(
 
         @functools.wraps(work)
         async def shown_async(subject: Any, /, *values: Any) -> Any:  # noqa: ANN401 - the step's own
-            with told_as_step_failed(), _assets_told(work.__name__, subject.warehouse, made):
+            with _told_as_step_failed(), _assets_told(work.__name__, subject.warehouse, made):
                 return Made(await work(subject, *values))
 
         return named(shown_async)
 
     @functools.wraps(work)
     def shown(subject: Any, /, *values: Any) -> Any:  # noqa: ANN401 - the step's own
-        with told_as_step_failed(), _heard(subject.progress), _assets_told(work.__name__, subject.warehouse, made):
+        with _told_as_step_failed(), _heard(subject.progress), _assets_told(work.__name__, subject.warehouse, made):
             return Made(work(subject, *values))
 
     return named(shown)

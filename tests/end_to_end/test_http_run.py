@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,15 @@ from tests.support.http_audit import write_questions
 from tests.support.openai_server import RunningServer, running_server
 from tests.support.shell import promptaudit, promptaudit_process, sql, start
 
+STEP = """
+from pathlib import Path
+from flows.audit.steps import AuditRun, transform
+from flows.warehouse import Warehouse
+
+warehouse = Warehouse(Path("warehouse/audit.duckdb"))
+(run,) = warehouse.read("select audit_run_id from raw.audit_runs")
+print(transform(AuditRun(warehouse=warehouse, audit_run_id=run["audit_run_id"]), "after_formats"))
+"""
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 
 
@@ -113,6 +124,11 @@ def test_an_interrupted_run_goes_on_with_what_is_missing(tmp_path: Path, server:
     assert cells == {"n": 600, "n_cells": 600}
     # only what was in flight is asked twice; the rewordings are the rest
     assert server.counters()["requests"] <= 600 + 8 + 10
+    # a step is a function of a run, whoever made that, in whatever process
+    before = sql(tmp_path, "select * exclude (measure_version) from marts.rpt_audit")
+    done = subprocess.run([sys.executable, "-P", "-c", STEP], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert sql(tmp_path, "select * exclude (measure_version) from marts.rpt_audit") == before
 
 
 @pytest.mark.soak

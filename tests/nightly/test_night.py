@@ -42,6 +42,21 @@ def test_each_scheduled_start_is_a_night_of_its_own_however_close(warehouse: Pat
     assert tonights_run(Warehouse(warehouse), card(), AUDIT, "other prompts", FIRST) is None
 
 
+def test_a_new_night_is_another_unless_the_flow_run_that_began_it_is_taken_again(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = begun(warehouse, FIRST)
+    with Warehouse(warehouse).write() as con:
+        con.execute("update raw.audit_runs set flow_run_id = 'of a night'")
+    found = {}
+    for flow_run in (None, "of a night", "another"):
+        monkeypatch.setattr("flows.audit.runs.flow_run_id", lambda flow_run=flow_run: flow_run)
+        found[flow_run] = [
+            tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, SECOND, new=new) for new in (True, False)
+        ]
+    assert found == {None: [None, None], "of a night": [run, run], "another": [None, None]}
+
+
 def test_a_scheduled_start_does_not_take_the_night_that_a_person_began(warehouse: Path) -> None:
     run = begun(warehouse, None)
     assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, SECOND) is None

@@ -78,7 +78,7 @@ def promptaudit(folder: Path, *arguments: str | Path, **extra: str) -> Ended:
 def promptaudit_process(folder: Path, *arguments: str | Path, **extra: str) -> Ended:
     """Runs one command in `folder` to its end, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "flows.cli", *map(str, arguments)],
+        [sys.executable, "-P", "-m", "flows.cli", *map(str, arguments)],
         cwd=folder,
         env=_of_a_process(extra),
         capture_output=True,
@@ -106,7 +106,7 @@ def _marts_at_hand() -> Iterator[None]:
 def start(folder: Path, *arguments: str | Path, has_server: bool = True, **extra: str) -> subprocess.Popen[str]:
     """Starts one command in `folder` and leaves it running; it is shown by Prefect unless it has no server."""
     return subprocess.Popen(
-        [sys.executable, "-m", "flows.cli", *map(str, arguments)],
+        [sys.executable, "-P", "-m", "flows.cli", *map(str, arguments)],
         cwd=folder,
         env=_of_a_process(extra if has_server else {"PROMPTAUDIT_PREFECT": "off"} | extra),
         stdout=subprocess.PIPE,

@@ -1,0 +1,161 @@
+"""Work that is shown on a Prefect server of its own: its steps, its edges, its words, and its pages afterwards."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.shell import environment, promptaudit, start
+
+KEY = "sk-0123456789abcdef0123456789abcdef"
+WORK = """
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.display.progress import Progress
+from flows.system.prefect_server import as_flow_run
+from flows.system.prefect_steps import flow_run_id, step
+from models_registry.errors import EngineError
+
+@dataclass(frozen=True)
+class Subject:
+    warehouse: Path
+    progress: Progress
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+    notes: tuple[str, ...] = ()  # the empty tuple of each is the same object
+
+@step()
+def first(subject): return Named("first")
+
+@step(run_name="second of {word}")
+def second(subject, word): return Named("second")
+
+@step(again=True)
+def third(subject, made): return Named(f"third after {made.name}")
+
+@step()
+def fails(subject, made): raise EngineError(f"the server said: api_key={sys.argv[2]} is wrong") if made else None
+
+subject = Subject(Path("audit.duckdb"), Progress())
+
+def work():
+    one = first(subject)
+    two = second(subject, "two", wait_for=[one])
+    return third(subject, one) if sys.argv[1] == "works" else fails(subject, two)
+
+found = as_flow_run(
+    work, name="shown", run_name=sys.argv[1], parameters={"word": sys.argv[1]}, folder=Path("prefect").absolute(),
+    progress=subject.progress,
+)
+print(found.name, flow_run_id(), "prefect" in sys.modules)
+"""
+
+
+def shown(folder: Path, how: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Does the work in a process of its own."""
+    said = environment(**{"PROMPTAUDIT_PREFECT": "on"} | variables)
+    line = [sys.executable, "-P", "-c", WORK, how, KEY]
+    return subprocess.run(line, cwd=folder, env=said, capture_output=True, text=True, timeout=200, check=False)
+
+
+def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
+    """Rows of what the servers kept."""
+    with sqlite3.connect(folder / "prefect/flow_runs.db") as con:
+        return con.execute(query).fetchall()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three pieces of work, each on a server of its own: one of them fails."""
+    place = tmp_path_factory.mktemp("shown")
+    for how in ("works", "fails", "works"):
+        done = shown(place, how)
+        if how == "works":
+            assert done.stdout == "third after first None True\n", done.stderr
+        else:
+            assert done.returncode == 1
+            assert done.stderr.splitlines()[-1] == (
+                f"models_registry.errors.EngineError: EngineError: the server said: api_key={KEY} is wrong"
+            )
+    return place
+
+
+@pytest.mark.slow
+def test_a_server_of_its_own_keeps_what_it_showed(folder: Path) -> None:
+    runs = rows(folder, "select name, state_name, parameters from flow_run order by start_time")
+    assert runs == [
+        ("works", "Completed", '{"word": "works"}'), ("fails", "Failed", '{"word": "fails"}'),
+        ("works", "Completed", '{"word": "works"}'),
+    ]  # fmt: skip
+    tasks = rows(folder, "select id, name, state_name, task_inputs from task_run order by start_time limit 3")
+    names = {task[0].replace("-", ""): task[1] for task in tasks}
+    edges = {
+        name: {names[each["id"].replace("-", "")] for made in json.loads(inputs).values() for each in made}
+        for _, name, _, inputs in tasks
+    }
+    assert edges == {"first": set(), "second of two": {"first"}, "third": {"first"}}
+    assert {state for *_, state, _ in tasks} == {"Completed"}
+
+
+@pytest.mark.slow
+def test_a_step_that_fails_shows_its_words_without_keys(folder: Path) -> None:
+    words = "EngineError: the server said: api_key=[hidden] is wrong"
+    ((said,),) = rows(folder, "select message from task_run_state where type = 'FAILED'")
+    assert said.endswith(f"StepFailed: {words}")
+    assert ("Failed", words) in rows(folder, "select name, message from flow_run_state where type = 'FAILED'")
+    logged = rows(folder, "select message from log where level >= 40")
+    assert any(words in message for (message,) in logged)
+    kept = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert KEY.encode() not in kept
+    assert b"the server said" in kept
+
+
+@pytest.mark.slow
+def test_its_pages_are_served_to_whoever_has_the_login(folder: Path) -> None:
+    (folder / "warehouse").mkdir(exist_ok=True)
+    (folder / "warehouse/prefect").symlink_to(folder / "prefect")
+    serving = start(folder, "view", "--flows")
+    try:
+        assert serving.stderr is not None
+        found = re.search(r"at (http://[\d.:]+), password (\S+); Ctrl-C", serving.stderr.readline())
+        assert found is not None
+        address, login = found.groups()
+        filter_ = urllib.request.Request(f"{address}/api/flow_runs/filter", b"{}", {"Content-Type": "application/json"})  # noqa: S310
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(filter_, timeout=20)  # noqa: S310
+        filter_.add_header("Authorization", f"Basic {b64encode(login.encode()).decode()}")
+        with urllib.request.urlopen(filter_, timeout=20) as answer:  # noqa: S310
+            assert sorted(run["name"] for run in json.load(answer)) == ["fails", "works", "works"]
+        with urllib.request.urlopen(address, timeout=20) as answer:  # noqa: S310
+            assert b"Prefect" in answer.read()
+    finally:
+        serving.send_signal(signal.SIGINT)
+        _, said = serving.communicate(timeout=60)
+    assert serving.returncode == 130, said
+
+
+def test_without_a_run_that_was_shown_there_are_no_pages(tmp_path: Path) -> None:
+    ended = promptaudit(tmp_path, "view", "--flows")
+    assert ended.code == 2
+    assert "no run was shown by a Prefect server of its own" in ended.one_line()
+
+
+def test_switched_off_the_same_work_is_done_without_prefect(tmp_path: Path) -> None:
+    done = shown(tmp_path, "works", PROMPTAUDIT_PREFECT="off")
+    assert done.stdout == "third after first None False\n", done.stderr
+    assert not (tmp_path / "prefect").exists()
