@@ -36,7 +36,7 @@ LONG = (
     "end_to_end/test_evidence.py", "end_to_end/test_http_run.py", "packaging/test_deploy.py", "end_to_end/test_paper_audits.py",
     "marts/test_seal.py", "end_to_end/test_night_resumes.py", "end_to_end/test_nights.py", "marts/test_write_lake.py",
     "evidence/test_retain.py", "erase/test_erase.py", "end_to_end/test_judged_run.py", "packaging/test_action.py",
-    "packaging/test_wheel.py", "end_to_end/test_try.py", "audit/shards/test_lander.py", "marts/test_dbt_child.py",
+    "packaging/test_wheel.py", "end_to_end/test_try.py", "ask/shards/test_lander.py", "marts/test_dbt_child.py",
     "python/test_stability.py", "end_to_end/test_annotate.py", "report/answers_grid/test_grid_in_a_browser.py",
     "recorded_runs/formats/test_accuracies.py", "dbt/test_measures.py", "end_to_end/test_simulated.py",
     "end_to_end/test_prompts_as_sent.py", "dbt/test_unit_tests.py", "report/test_formats_page.py",

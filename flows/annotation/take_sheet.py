@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from flows.audit.run_audit import make_ready
+from flows.audit.run import make_ready
 from flows.display.progress import Progress
 from flows.evidence.retain import without_retired
 from flows.marts.publish import newest_published, publish

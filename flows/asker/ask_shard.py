@@ -15,16 +15,12 @@ from typing import Self
 
 import polars as pl
 
-from flows.audit.ask import Workers
-from flows.audit.check_cards import check_audit
-from flows.audit.design import Design, design_audit
-from flows.audit.infer import ModelWork, in_order
-from flows.audit.land import Landing
-from flows.audit.plan import missing_requests
-from flows.audit.shards.deal import deal
-from flows.audit.shards.land_segments import askers_folder
-from flows.audit.shards.leases import LeasedBudget
-from flows.audit.shards.messages import (
+from flows.ask.infer import ModelWork, in_order
+from flows.ask.land import Landing
+from flows.ask.shards.deal import deal
+from flows.ask.shards.land_segments import askers_folder
+from flows.ask.shards.leases import LeasedBudget
+from flows.ask.shards.messages import (
     ASKER,
     LANDED,
     LANDER,
@@ -39,7 +35,11 @@ from flows.audit.shards.messages import (
     read_message,
     write_message,
 )
+from flows.ask.workers import Workers
+from flows.cards.check_cards import check_audit
 from flows.display.progress import Progress
+from flows.plan.cells import missing_requests
+from flows.plan.design import Design, design_audit
 from flows.settings import Settings
 from flows.system.processes import began_at, machine
 from flows.system.shared_folder import SharedFolder

@@ -1,1 +1,1 @@
-"""The path of an audit, one verb a module, from its cards to its marts."""
+"""An audit from its cards to its marts: its runs, and the steps of each."""

@@ -10,7 +10,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
-from flows.audit.run_audit import run_audit
+from flows.audit.run import run_audit
 from flows.display.progress import Progress
 from flows.settings import registry_of, settings_of, silence, work_in_audit_folder
 from flows.system.prefect_steps import StepFailed

@@ -10,7 +10,7 @@ from flows.system.keys import sha256_of
 from flows.trust.refuse import code_in
 
 if TYPE_CHECKING:
-    from flows.audit.design import Design
+    from flows.plan.design import Design
 
 
 def manifest_of(design: Design) -> dict[str, Any]:

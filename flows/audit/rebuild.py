@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.audit.run_audit import make_ready
+from flows.audit.run import make_ready
 from flows.comparison.compare import compare_again
 from flows.display.progress import Progress
 from flows.evidence.retain import restore, without_retired

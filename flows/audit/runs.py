@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
-from flows.audit.design import Design, used_fields
-from flows.audit.grid import design_row
 from flows.audit.manifest import manifest_of
-from flows.audit.prices import price_of
+from flows.cards.prices import price_of
+from flows.plan.design import Design, used_fields
+from flows.plan.grid import design_row
 from flows.system.helper_processes import environment
 from flows.system.keys import as_json, content_id
 from flows.system.prefect_steps import flow_run_id

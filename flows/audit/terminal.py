@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from flows.display.figures import number
 
 if TYPE_CHECKING:
-    from flows.audit.planner.design_plan import DesignCost, DesignPlan
-    from flows.audit.planner.few_samples import FewSamples
-    from flows.audit.run_audit import RunResult
-    from flows.audit.unstable_prompts import UnstablePrompts
+    from flows.audit.run import RunResult
+    from flows.plan.least.design_plan import DesignCost, DesignPlan
+    from flows.plan.least.few_samples import FewSamples
+    from flows.wordings.unstable_prompts import UnstablePrompts
 
 
 def lines_of(result: RunResult) -> list[str]:

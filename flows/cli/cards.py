@@ -15,8 +15,8 @@ from models_registry.errors import UsageError, nearest
 @app.command()
 def validate(audit: Annotated[str | None, typer.Argument(help="An audit card; default: every card.")] = None) -> None:
     """Check cards and the data they name."""
-    from flows.audit.check_cards import check_cards
     from flows.audit.terminal import lines_of_check
+    from flows.cards.check_cards import check_cards
 
     _, registry = state.load()
     check = check_cards(registry, audit)
@@ -40,8 +40,8 @@ def init(
     model: Annotated[str | None, typer.Option(help="The name of the model there.")] = None,
 ) -> None:
     """Scaffold a folder of your own cards: a model, a task with data, a rephraser and an audit."""
-    from flows.audit.new_cards import Endpoint, scaffold, scaffold_for
-    from flows.audit.task_of_data import columns_of, split_labels
+    from flows.cards.new_cards import Endpoint, scaffold, scaffold_for
+    from flows.cards.task_of_data import columns_of, split_labels
 
     if (url is None) != (model is None):
         msg = "--url and --model go together: the endpoint, and the model's name there"

@@ -13,7 +13,7 @@ from flows.warehouse import Warehouse
 from models_registry.errors import UsageError
 
 if TYPE_CHECKING:
-    from flows.audit.run_audit import RunResult
+    from flows.audit.run import RunResult
 
 
 @app.command()
@@ -48,7 +48,7 @@ def run(
     ] = False,
 ) -> None:
     """Run an audit: from its cards to published marts, scorecard and report."""
-    from flows.audit.run_audit import run_audit
+    from flows.audit.run import run_audit
 
     settings, registry = state.load()
     result = run_audit(
@@ -219,8 +219,8 @@ def plan(
 
     With --target-width or --detect: the least samples, wordings and repetitions that do, from the answers of a run.
     """
-    from flows.audit.estimate import estimate_audit
     from flows.audit.terminal import lines_of_estimate
+    from flows.plan.estimate import estimate_audit
 
     if (target_width is not None or detect is not None) and (export_prompts is not None or below_pss is not None):
         msg = "--target-width and --detect plan a design: --export-prompts and --below-pss are another call"
@@ -234,7 +234,7 @@ def plan(
     _refuse_alone(measure=measure, assurance=assurance, **{"from": from_run})
     settings, registry = state.load()
     if export_prompts is not None:
-        from flows.audit.run_audit import export_variants
+        from flows.audit.run import export_variants
 
         n = export_variants(settings, registry, audit, export_prompts, state.progress())
         show({"path": str(export_prompts), "n_variants": n}, f"{n} prompt variants in {export_prompts}")
@@ -259,9 +259,9 @@ def _plan_design(
     assurance: float | None,
     from_run: str | None,
 ) -> None:
-    from flows.audit.planner.few_samples import few_samples
-    from flows.audit.planner.least_design import plan_difference, plan_width
     from flows.audit.terminal import lines_of_few_samples, lines_of_plan
+    from flows.plan.least.few_samples import few_samples
+    from flows.plan.least.least_design import plan_difference, plan_width
 
     if target_width is not None and detect is not None:
         msg = "give one of --target-width and --detect"
@@ -290,8 +290,8 @@ def _plan_design(
 
 def _export_unstable(audit: str, path: Path | None, below: float) -> None:
     from flows.audit.terminal import line_of_unstable
-    from flows.audit.unstable_prompts import export_unstable
     from flows.display.encode import encoded
+    from flows.wordings.unstable_prompts import export_unstable
 
     if path is None:
         msg = "--below-pss chooses what --export-prompts writes; give that too"

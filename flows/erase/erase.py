@@ -16,8 +16,8 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from flows.audit.ask_in_batches import drop_batches
-from flows.audit.shards.land_segments import land_left
+from flows.ask.ask_in_batches import drop_batches
+from flows.ask.shards.land_segments import land_left
 from flows.engines import Say, silent
 from flows.erase.examples import blank_examples, shown_rows
 from flows.erase.leftovers import beyond_reach, still_quoting

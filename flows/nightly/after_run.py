@@ -14,7 +14,7 @@ from flows.alerts.alarms import Changes, Problem, open_alarms, settle
 from flows.alerts.message import Message, Night, compose
 from flows.alerts.notify import Delivery, notify, report_link
 from flows.alerts.problems import COSTS, WORSE, is_cost, problems_of, problems_of_night
-from flows.audit.run_audit import RunResult
+from flows.audit.run import RunResult
 from flows.audit.steps import step
 from flows.comparison.compare import compare as compare_runs
 from flows.comparison.compare import pair_of

@@ -22,8 +22,8 @@ from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
 
-from flows.audit.check_cards import check_audit
-from flows.audit.shards.work_pool import OWN_CODE, PULL, deployment_of
+from flows.ask.shards.work_pool import OWN_CODE, PULL, deployment_of
+from flows.cards.check_cards import check_audit
 from flows.nightly.automations import DEAD, HEARTBEAT_S, apply, blocks_of, broken_of, late_of, marks_dead, tells
 from flows.nightly.limits import limits_of
 from flows.settings import SILENT

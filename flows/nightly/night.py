@@ -17,13 +17,13 @@ from datetime import datetime
 from flows.alerts.alarms import Changes, Problem, settle
 from flows.alerts.message import Night, compose
 from flows.alerts.notify import heartbeat, notify
-from flows.audit.design import design_audit
 from flows.audit.rebuild import rebuild_runs
-from flows.audit.run_audit import run_audit
+from flows.audit.run import run_audit
 from flows.display.progress import Progress
 from flows.marts.publish import is_published, publish
 from flows.nightly.after_run import AfterRun, NightContext, NightResult, finish
 from flows.nightly.tonight import longest, record_night, steps_of, tonights_run
+from flows.plan.design import design_audit
 from flows.settings import Settings
 from flows.system.child_processes import guarded
 from flows.system.deadline import at_most

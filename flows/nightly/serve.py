@@ -10,7 +10,7 @@ from pathlib import Path
 
 from prefect.runner import Runner
 
-from flows.audit.check_cards import check_audit
+from flows.cards.check_cards import check_audit
 from flows.display.progress import Progress
 from flows.nightly.deployments import TAG, server_url
 from flows.nightly.flow import nightly

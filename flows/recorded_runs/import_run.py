@@ -12,10 +12,10 @@ from typing import Any, get_args
 import polars as pl
 from pydantic import ValidationError
 
-from flows.audit.run_audit import RunResult, make_ready, nothing_done, result_of
+from flows.audit.run import RunResult, make_ready, nothing_done, result_of
 from flows.audit.runs import run_row
 from flows.audit.steps import AuditRun, derive
-from flows.audit.task_of_data import split_labels
+from flows.cards.task_of_data import split_labels
 from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import following
 from flows.marts.manifest import made_by

@@ -33,7 +33,7 @@ _HIDDEN = (
 _HIDDEN_PARTS = frozenset({"KEY", "TOKEN", "PAT", "AUTH", "COOKIE", "BEARER"})
 FOLDER = "PROMPTAUDIT_CHILD_FOLDER"
 """The variable that tells a child its private folder, which it removes when whoever started it is gone."""
-DBT, CHECKS = "flows.marts.dbt_child", "flows.audit.expectations"
+DBT, CHECKS = "flows.marts.dbt_child", "flows.formats.expectations"
 """The modules of the children there are: what builds marts, and what checks formats."""
 # a measure's matrices are small: a second thread of the linear algebra would spin more than it computes
 QUIET_ALGEBRA = {"OPENBLAS_NUM_THREADS": "1"}

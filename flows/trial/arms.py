@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from flows.audit.design import Design
-from flows.audit.variants import Proposal
+from flows.plan.design import Design
 from flows.prompts.messages import FILLED, STRUCTURED, TRIED, dressed
 from flows.prompts.put_samples import Prompter
 from flows.system.keys import as_json, prompt_variant_id
 from flows.trial.base_run import Base
 from flows.warehouse import Row
 from flows.warehouse.rows import reader_json
+from flows.wordings.variants import Proposal
 from models_registry.cards import TaskCard
 from models_registry.errors import DataError, UsageError
 

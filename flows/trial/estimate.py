@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from flows.audit.check_cards.models import lacking_engines
-from flows.audit.grid import n_asks
-from flows.audit.prices import completion_tokens, price_of, prompt_tokens
+from flows.cards.check_cards.models import lacking_engines
+from flows.cards.prices import completion_tokens, price_of, prompt_tokens
+from flows.plan.grid import n_asks
 from flows.prompts.messages import prompt_of, render
 from flows.trial.arms import asks
 from flows.trial.plan import Trial

@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from flows.audit.check_cards.models import unknown_prices
-from flows.audit.design import Design
-from flows.audit.paraphrase import make_proposals
-from flows.audit.variants import Proposal, earlier_proposals, rephrasing_key, rewordings
+from flows.cards.check_cards.models import unknown_prices
+from flows.plan.design import Design
 from flows.prompts.messages import FILLED, TRIED, dressing
 from flows.settings import Settings
 from flows.system.keys import as_json, content_id, sent_by
@@ -17,6 +15,8 @@ from flows.trial.arms import FILLER, Change, arms, asks, change_of
 from flows.trial.base_run import Base, base_run, choose, read_base
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.sql import sql
+from flows.wordings.paraphrase import make_proposals
+from flows.wordings.variants import Proposal, earlier_proposals, rephrasing_key, rewordings
 from models_registry.cards import AuditCard, FormatLimits, GridDesign, ModelCard, TaskCard
 from models_registry.errors import UsageError, raise_all
 from models_registry.registry import Entry, Registry

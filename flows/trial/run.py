@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flows.audit.check_cards.models import lacking_engines
-from flows.audit.run_audit import make_ready
+from flows.audit.run import make_ready
 from flows.audit.runs import open_run
 from flows.audit.steps import AuditRun, measure
+from flows.cards.check_cards.models import lacking_engines
 from flows.display.encode import NOT_ENCODED
 from flows.display.progress import Progress
 from flows.marts.publish import is_published

@@ -11,11 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from flows.asker.ask_shard import ask_shard
-from flows.audit.budget import Budget, Purse
-from flows.audit.paraphrase import paraphrase
-from flows.audit.shards.land_segments import askers_folder
-from flows.audit.shards.messages import (
+from flows.ask.shards.land_segments import askers_folder
+from flows.ask.shards.messages import (
     ASKER,
     LANDED,
     LANDER,
@@ -28,11 +25,14 @@ from flows.audit.shards.messages import (
     read_message,
     write_message,
 )
+from flows.asker.ask_shard import ask_shard
 from flows.display.progress import Progress
+from flows.plan.budget import Budget, Purse
 from flows.settings import settings_of
 from flows.system.shared_folder import SharedFolder
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import SCHEMAS
+from flows.wordings.paraphrase import paraphrase
 from models_registry.errors import CardError, MeasureError
 from models_registry.registry import load_registry
 from tests.support.http_audit import AUDIT, opened, write_cards

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.audit.new_cards import scaffold
+from flows.cards.new_cards import scaffold
 from tests.support.prefect_server import OVER, SOON_S, end_group, running_prefect, wait_for
 
 COMMAND = Path(sys.executable).parent / "promptaudit"
@@ -177,7 +177,7 @@ def foreign(tmp_path: Path) -> Iterator[Foreign]:
 LIBRARIES = """
 import json, logging, threading
 from flows.system.prefect_server import load_prefect
-from flows.audit.validate import Limit, _ask
+from flows.formats.validate import Limit, _ask
 
 load_prefect()
 from prefect.settings import PREFECT_LOGGING_SETTINGS_PATH, get_current_settings

@@ -67,7 +67,7 @@ def test_a_command_imports_what_it_uses(
     assert n_modules < most
 
 
-@pytest.mark.parametrize("module", ["flows.audit.run_audit", "flows.evidence.verify", "flows.recorded_runs.import_run"])
+@pytest.mark.parametrize("module", ["flows.audit.run", "flows.evidence.verify", "flows.recorded_runs.import_run"])
 def test_what_makes_and_checks_runs_is_imported_without_the_libraries_of_single_steps(module: str) -> None:
     program = f"import sys, {module}; print({{name.partition('.')[0] for name in sys.modules}})"
     ran = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from flows.audit.runs import close_run
-from flows.audit.validate import validate
+from flows.formats.validate import validate
 from flows.marts.transform import transform
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.system.keys import prompt_variant_id

@@ -14,16 +14,16 @@ import polars as pl
 import pytest
 
 from flows.annotation.write_sheet import cell_of
-from flows.audit.budget import Purse, budget_of
-from flows.audit.design import design_audit
-from flows.audit.infer import infer
-from flows.audit.judge import judge
-from flows.audit.paraphrase import paraphrase
+from flows.ask.infer import infer
+from flows.ask.judge import judge
 from flows.audit.runs import close_run, open_run
 from flows.engines import silent
 from flows.evidence.trace.gather import trace
+from flows.plan.budget import Purse, budget_of
+from flows.plan.design import design_audit
 from flows.warehouse import Warehouse
 from flows.warehouse.figure_names import row_id
+from flows.wordings.paraphrase import paraphrase
 from models_registry.registry import SHIPPED, load_registry
 from tests.support.ready_warehouse import make_ready
 from tests.support.shell import Ended, promptaudit, sql

@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 
 from flows.audit.rebuild import rebuild_runs
 from flows.audit.runs import close_run
-from flows.audit.variants import earlier_rows
 from flows.display.progress import Progress
 from flows.evidence.retain import restore, retain, retired_runs
 from flows.marts.publish import publish
@@ -31,6 +30,7 @@ from flows.settings import Settings
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import frame_of
 from flows.warehouse.selection import Selection
+from flows.wordings.variants import earlier_rows
 from models_registry.cards import FormatLimits
 from models_registry.errors import UsageError, WarehouseError
 from models_registry.registry import load_registry

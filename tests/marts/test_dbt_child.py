@@ -250,7 +250,7 @@ def test_what_a_folder_brings_as_a_reading_of_the_project_is_not_read(built: tup
     assert Path(process_for(warehouse).cwd()) not in (warehouse.parent, target, tmp_path)
 
 
-@pytest.mark.parametrize("module", ["flows.audit.expectations", "flows.marts.dbt_child"])
+@pytest.mark.parametrize("module", ["flows.formats.expectations", "flows.marts.dbt_child"])
 def test_a_child_that_nobody_gave_a_folder_removes_none(tmp_path: Path, module: str) -> None:
     (tmp_path / "mine").write_text("kept")
     line = [sys.executable, "-P", "-m", module, "audit.duckdb"]

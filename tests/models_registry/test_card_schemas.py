@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 from ruamel.yaml import YAML
 
-from flows.audit.new_cards import scaffold
+from flows.cards.new_cards import scaffold
 from models_registry.card_schemas import file_schema
 from models_registry.cards import Card
 from models_registry.errors import CardError

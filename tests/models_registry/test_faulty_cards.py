@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.audit.check_cards import check_audit, check_cards
+from flows.cards.check_cards import check_audit, check_cards
 from flows.comparison.compare_named import card_of
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.settings import settings_of

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from flows.audit.check_cards import check_cards
-from flows.audit.design import design_audit
+from flows.cards.check_cards import check_cards
+from flows.plan.design import design_audit
 from models_registry.ages import age_of
 from models_registry.cards import AuditCard
 from models_registry.errors import CardError

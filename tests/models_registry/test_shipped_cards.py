@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from pydantic import ValidationError
 
-from flows.audit.prices import price_of, usd_of
+from flows.cards.prices import price_of, usd_of
 from flows.rephrasers import Wording
 from flows.rephrasers.by_rules import RulesRephraser
 from flows.rephrasers.refusals import why_refused

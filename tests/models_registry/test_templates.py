@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from flows.audit.check_cards import check_audit
-from flows.audit.design import design_audit
+from flows.cards.check_cards import check_audit
+from flows.plan.design import design_audit
 from flows.prompts.templates import ask
 from models_registry.cards import TaskCard, Template
 from models_registry.errors import CardError

@@ -27,7 +27,7 @@ def test_a_card_that_is_not_sensitive_is_the_card_it_was() -> None:
 
 
 def test_being_sensitive_changes_nothing_that_is_sent() -> None:
-    from flows.audit.design import NOT_SENT
+    from flows.plan.design import NOT_SENT
 
     sent = [
         card.model_dump(mode="json", exclude=NOT_SENT) for card in (CARD, CARD.model_copy(update={"sensitive": True}))

@@ -17,12 +17,12 @@ from typing import Any
 
 import duckdb
 
-from flows.audit.ask_in_batches import BatchContext, ask_in_batches, open_batches
-from flows.audit.design import Design, design_audit
-from flows.audit.land import Landing, landing_in
-from flows.audit.plan import CellsInWarehouse, Variant, missing_requests
-from flows.audit.prices import price_of
+from flows.ask.ask_in_batches import BatchContext, ask_in_batches, open_batches
+from flows.ask.land import Landing, landing_in
+from flows.cards.prices import price_of
 from flows.engines import Answer, Request
+from flows.plan.cells import CellsInWarehouse, Variant, missing_requests
+from flows.plan.design import Design, design_audit
 from flows.system.keys import prompt_variant_id
 from flows.warehouse import Warehouse
 from flows.warehouse.segments import replay

@@ -16,18 +16,18 @@ from typing import Any
 
 import duckdb
 
-from flows.audit.ask import AskResult
-from flows.audit.budget import Purse, budget_of
-from flows.audit.design import Design, design_audit
-from flows.audit.infer import infer
-from flows.audit.judge import judge
-from flows.audit.paraphrase import paraphrase
+from flows.ask.infer import infer
+from flows.ask.judge import judge
+from flows.ask.shards.land_segments import land_left, lost_in
+from flows.ask.shards.lander import lander_of
+from flows.ask.shards.placement import AskersSetting
+from flows.ask.workers import AskResult
 from flows.audit.runs import newest_run, open_run
-from flows.audit.shards.land_segments import land_left, lost_in
-from flows.audit.shards.lander import lander_of
-from flows.audit.shards.placement import AskersSetting
 from flows.engines import silent
+from flows.plan.budget import Purse, budget_of
+from flows.plan.design import Design, design_audit
 from flows.warehouse import Warehouse
+from flows.wordings.paraphrase import paraphrase
 from models_registry.registry import load_registry
 from tests.support.openai_server import LABELS
 

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from flows.audit.runs import close_run
-from flows.audit.validate import validate
+from flows.formats.validate import validate
 from flows.marts.publish import publish
 from flows.marts.transform import transform
 from flows.recorded_runs.import_run import ImportOptions, import_predictions

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from flows.audit.design import Design
+from flows.plan.design import Design
 from flows.prompts.messages import FILLED, TRIED, dressing
 from flows.trial.arms import change_of
 from flows.trial.base_run import Base

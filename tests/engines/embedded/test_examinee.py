@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.audit.design import Design, design_audit
 from flows.engines import Question, Request
 from flows.engines.embedded.draws import uniform
 from flows.engines.embedded.engine import open_annotator
 from flows.engines.embedded.examinee import CHOSEN, GIVEN, examinee_annotator, in_words, whole_in_words
 from flows.engines.embedded.matching_judge import matches
+from flows.plan.design import Design, design_audit
 from flows.prompts.templates import ask, question_of
 from flows.system.keys import prompt_variant_id
 from models_registry.cards import ModelCard

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.audit.anchors import right_in_words, wrong_in_words
-from flows.audit.design import Design, design_audit
-from flows.audit.judge_requests import KINDS, Ruling, controls_of, rulings_of
+from flows.ask.anchors import right_in_words, wrong_in_words
 from flows.engines import Question, Request
 from flows.engines.embedded.engine import open_annotator
 from flows.engines.embedded.matching_judge import matcher_annotator, matches
+from flows.plan.design import Design, design_audit
+from flows.plan.judge_requests import KINDS, Ruling, controls_of, rulings_of
 from models_registry.audit_cards import Samples
 from models_registry.cards import Controls, JudgeCard, ModelCard
 from models_registry.errors import EngineError

@@ -1,0 +1,1 @@
+"""Asks models and judges what is missing, and lands what they say."""

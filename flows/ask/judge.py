@@ -1,0 +1,345 @@
+"""Has judges rule on landed completions: an answer once, however many predictions give it, and controls among them.
+
+Under further wordings of its rubric a judge rules on some of the answers again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flows.ask.anchors import anchors_of
+from flows.ask.first_answers import Look
+from flows.ask.land import Landing, landing_in
+from flows.ask.workers import AskResult, Workers
+from flows.cards.prices import cost_of
+from flows.engines import Answer, LandedAnswers, Request
+from flows.engines.answer_rows import answer_columns
+from flows.plan.budget import Purse
+from flows.plan.design import Design
+from flows.plan.judge_requests import Control, Ruling, asked_again, controls_of, judge_key, rulings_of
+from flows.system.keys import as_json, content_id, request_sha256, sent_by, verdict_id
+from flows.warehouse import Warehouse, now
+from flows.warehouse.rows import frame_of
+from flows.warehouse.sql import sql
+from flows.wordings.judge_wordings import RubricWording, reword_rubrics, rubric_key, rubric_wordings
+from models_registry.ages import age_of
+from models_registry.cards import JudgeCard, ModelCard, Price
+from models_registry.samples import Sample
+from udfs.scoring.verdict import SCHEMA, read_verdict
+
+READ_AT_ONCE = 1000  # completions
+MEND = "mend the rubric, or raise max_unreadable_rate_at_first of the judge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OpenRuling:
+    """A ruling that has not been made, and where its answer lies."""
+
+    repetition: int
+    task_id: str
+    sample_id: str
+    prediction_id: str | None = None
+    reader: str | None = None
+    option_order: Sequence[int] | None = None
+    control: Control | None = None
+    by: RubricWording
+
+    @property
+    def judged_id(self) -> str:
+        return self.prediction_id or (self.control.control_id if self.control else "")
+
+
+def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], Any]) -> AskResult:
+    """Asks every judge for the rulings that are missing and lands its replies, verbatim, the unreadable ones too.
+
+    `asking` makes the progress bars: judge to how many rulings. Raises as `infer` does.
+    """
+    if not design.judges:
+        return AskResult()
+    notes = reword_rubrics(purse, design)  # of judges that were named or changed since the run made its wordings
+    controls = _controls_and_anchors(purse.warehouse, purse.audit_run_id, design)
+    land_changed_judges(purse.warehouse, purse.audit_run_id, design)
+    _land_controls(purse.warehouse, purse.audit_run_id, controls)
+    missing = {
+        name: missing_rulings(purse.warehouse, purse.audit_run_id, design, name, controls)
+        for name in asked_judges(design)
+    }
+    with asking({name: len(wanted) for name, wanted in missing.items()}) as on_answer:
+        landing = landing_in(purse.warehouse, purse.audit_run_id)
+        workers = Workers(purse.budget, landing, on_answer, age_of(design.audit.retry_within), say=purse.say)
+
+        async def ask_all() -> None:
+            async with asyncio.TaskGroup() as group:
+                for name, wanted in missing.items():
+                    group.create_task(workers.ask(_JudgeWork(purse, design, name, wanted, workers.landing)))
+
+        result = workers.run(ask_all())
+    return replace(result, notes=(*notes, *result.notes))
+
+
+def asked_judges(design: Design) -> list[str]:
+    """Returns the judges that a model answers for: all but panels, whose members vote."""
+    return [name for name, card in design.judges.items() if card.model is not None]
+
+
+def count_missing_rulings(warehouse: Warehouse, audit_run_id: str, design: Design) -> int:
+    """Returns how many rulings of a run are not settled, over all judges."""
+    controls = _controls_and_anchors(warehouse, audit_run_id, design)
+    judges = asked_judges(design)
+    return sum(len(missing_rulings(warehouse, audit_run_id, design, name, controls)) for name in judges)
+
+
+def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[str]:
+    """Keeps the judges that are new or changed since the run opened; returns their names."""
+    newest = warehouse.read(
+        "select judge_id, judge_key, card, rephrasing_key, n_reworded_answers from raw.judges where audit_run_id = $audit_run_id "
+        "qualify recorded_at = max(recorded_at) over (partition by judge_id)",
+        audit_run_id=audit_run_id,
+    )
+    decides = ("judge_id", "judge_key", "card", "rephrasing_key", "n_reworded_answers")
+    known = {tuple(row[name] for name in decides) for row in newest}
+    rows = [
+        {
+            "audit_run_id": audit_run_id, "judge_id": name, "judge_key": judge_key(design, name),
+            "model_id": card.model, "panel": as_json(card.panel) if card.panel else None, "repetitions": card.repetitions,
+            "max_asks": card.max_asks, "card": card.canonical_json(),
+            "model_card": None if card.model is None else design.registry.model(card.model).canonical_json(),
+            "recorded_at": now(), "rephrasing_key": rubric_key(design, name),
+            "n_reworded_answers": _n_reworded_answers(design, name),
+        }
+        for name, card in design.judges.items()
+    ]  # fmt: skip
+    changed = [row for row in rows if tuple(row[name] for name in decides) not in known]
+    warehouse.land([("judges", frame_of("judges", changed))])
+    return [str(row["judge_id"]) for row in changed]
+
+
+def _n_reworded_answers(design: Design, judge_id: str) -> int | None:
+    """How many answers to a task are ruled on under further wordings of a rubric; None where there are none."""
+    return None if rubric_key(design, judge_id) is None else design.audit.judges[judge_id].answers
+
+
+def _controls_and_anchors(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[Control]:
+    return [*controls_of(design), *anchors_of(warehouse, audit_run_id, design)]
+
+
+def _land_controls(warehouse: Warehouse, audit_run_id: str, controls: Sequence[Control]) -> None:
+    rows = [
+        {
+            "audit_run_id": audit_run_id, "control_id": control.control_id, "task_id": control.task_id,
+            "sample_id": control.sample_id, "kind": control.kind, "completion": control.completion,
+            "is_match": control.is_match,
+        }
+        for control in controls
+    ]  # fmt: skip
+    warehouse.land([("judge_controls", frame_of("judge_controls", rows))])
+
+
+def missing_rulings(
+    warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: str, controls: Sequence[Control]
+) -> list[_OpenRuling]:
+    """Returns what a judge has not ruled on, controls where a hash puts them among the answers; further wordings come last."""
+    card = design.judges[judge_id]
+    tasks = [task_id for task_id in design.tasks if card.rules_on(task_id)]
+    as_written, *others = rubric_wordings(warehouse, audit_run_id, design, judge_id)
+    by_key = {wording.judge_key: wording for wording in (as_written, *others)}
+    rows = warehouse.read(
+        sql("ask", "missing_rulings"),
+        run=audit_run_id,
+        judge=judge_id,
+        keys=list(by_key),
+        repetitions=card.repetitions,
+        tasks=tasks,
+        n_answers=_n_reworded_answers(design, judge_id),
+    )
+    wanted = [
+        _OpenRuling(**{name: row[name] for name in row if name != "judge_key"}, by=by_key[row["judge_key"]])
+        for row in rows
+    ]
+    settled = warehouse.read(
+        "select control_id, repetition from raw.verdicts where audit_run_id = $run and judge_id = $judge "
+        "and judge_key = $key and is_settled and control_id is not null",
+        run=audit_run_id,
+        judge=judge_id,
+        key=as_written.judge_key,
+    )
+    done = {(row["control_id"], row["repetition"]) for row in settled}
+    wanted += [
+        _OpenRuling(
+            repetition=repetition,
+            task_id=control.task_id,
+            sample_id=control.sample_id,
+            control=control,
+            by=as_written,
+        )
+        for control in controls
+        if control.task_id in tasks and control.place < getattr(card.controls, control.kind)
+        for repetition in range(1, card.repetitions + 1)
+        if (control.control_id, repetition) not in done
+    ]
+
+    def place(ruling: _OpenRuling) -> tuple[bool, str]:
+        is_further = ruling.by.wording_index > 0
+        parts = (judge_id, ruling.judged_id, str(ruling.repetition))
+        return is_further, content_id(*parts, ruling.by.judge_key) if is_further else content_id(*parts)
+
+    return sorted(wanted, key=place)
+
+
+class _JudgeWork:
+    """One judge's missing rulings: a reply that cannot be read is asked for again, as often as its card allows."""
+
+    what = "judge"
+    landed: LandedAnswers | None = None  # a judge perturbs nobody
+
+    def __init__(
+        self, purse: Purse, design: Design, judge_id: str, wanted: list[_OpenRuling], landing: Landing
+    ) -> None:
+        self.name = judge_id
+        self._purse, self._design, self._landing = purse, design, landing
+        self._card: JudgeCard = design.judges[judge_id]
+        entry = design.registry.entry("models", self._card.model or "")
+        model = _capped(design.registry.model(self._card.model or ""), self._card.max_tokens)
+        self.entry = replace(entry, card=model)
+        self._sent = sent_by(model)
+        asks_for_schema = self._card.reply is None and self._card.marks != "none"
+        self._schema = SCHEMA if model.takes_schemas and asks_for_schema else None
+        self._samples = {
+            (task_id, sample.sample_id): sample
+            for task_id, chosen in design.samples.items()
+            for sample in chosen.samples
+        }
+        self._open: dict[str, tuple[_OpenRuling, Ruling, int]] = {}  # by the id of the verdict that is asked for
+        self._look = Look(
+            f"judge '{judge_id}'", "verdict", self._read, self._card.max_unreadable_rate_at_first, purse.say, MEND
+        )
+        self.requests = self._requests(wanted)
+
+    def batch_of(self, request: Request) -> str:  # noqa: ARG002 - as of cells
+        """Returns one name: all rulings of a judge are one batch."""
+        return self.name
+
+    async def admit(self) -> None:
+        """Waits for the look at the first replies."""
+        await self._look.admit()
+
+    def take(self, request: Request, answer: Answer, price: Price | None) -> Request | None:
+        """Lands a reply; the next ask where it cannot be read and one is left."""
+        wanted, ruling, ask = self._open.pop(request.prediction_id)
+        self._landing.add_attempts(request.prediction_id, answer.attempts)
+        if not answer.is_landed:
+            self._open[request.prediction_id] = wanted, ruling, ask  # it may be asked again
+            self._look.see(request, answer)  # which counts what came back, answered or not
+            return None
+        is_readable = read_verdict(answer.completion, self._card.reply_form).is_match is not None
+        is_settled = is_readable or answer.completion is None or ask >= self._card.max_asks
+        row = {
+            "audit_run_id": self._purse.audit_run_id, "verdict_id": request.prediction_id,
+            "prediction_id": wanted.prediction_id, "control_id": ruling.control_id, "judge_id": self.name,
+            "judge_key": wanted.by.judge_key, "repetition": wanted.repetition, "ask": ask, "is_settled": is_settled,
+            "finish_reason": answer.finish_reason, "request_sha256": request.request_sha256,
+            **answer_columns(answer, cost_of(answer, price), now()),
+        }  # fmt: skip
+        self._landing.append("verdicts", row)
+        self._landing.n_landed += is_settled
+        # that no verdict comes of another wording is found, and no reason to stop
+        self._look.see(request, answer, may_stop=wanted.by.wording_index == 0)
+        return None if is_settled else self._request(wanted, ruling, ask + 1)
+
+    def end(self) -> None:
+        """Lets go of whoever waits for the look."""
+        self._look.end()
+
+    def notes(self) -> list[str]:
+        """Returns nothing: of a judge only its engine has something to say."""
+        return []
+
+    def _requests(self, wanted: list[_OpenRuling]) -> Iterator[Request]:
+        n_asked = self._asked_before()
+        for start in range(0, len(wanted), READ_AT_ONCE):
+            some = wanted[start : start + READ_AT_ONCE]
+            completions = _completions(self._purse.warehouse, self._purse.audit_run_id, some)
+            for each in some:
+                completion = each.control.completion if each.control else completions[each.prediction_id or ""]
+                signs = tuple(_signs(each.reader))
+                control_id = each.control.control_id if each.control else None
+                ruling = Ruling(
+                    prediction_id=each.prediction_id,
+                    control_id=control_id,
+                    task_id=each.task_id,
+                    sample_id=each.sample_id,
+                    signs=signs,
+                    completion=completion,
+                    option_order=tuple(each.option_order or ()),
+                )
+                yield self._request(
+                    each, ruling, n_asked.get((each.by.judge_key, each.judged_id, each.repetition), 0) + 1
+                )
+
+    def _request(self, wanted: _OpenRuling, ruling: Ruling, ask: int) -> Request:
+        task = self._design.tasks[ruling.task_id]
+        sample: Sample = self._samples[ruling.task_id, ruling.sample_id]
+        messages, question = rulings_of(task, wanted.by.card, sample, ruling)
+        messages = asked_again(messages, wanted.by.card, ask)
+        sha256 = request_sha256(self._sent, messages, wanted.repetition, self._schema)
+        asked_id = verdict_id(self._purse.audit_run_id, self.name, wanted.judged_id, wanted.repetition, ask, sha256)
+        self._open[asked_id] = (wanted, ruling, ask)
+        return Request(
+            prediction_id=asked_id,
+            model_id=self.name,
+            task_id=ruling.task_id,
+            strategy="",
+            prompt_variant_id=wanted.judged_id,
+            paraphrase_temperature=None,
+            variant_index=ask - 1,
+            sample_id=ruling.sample_id,
+            repetition=wanted.repetition,
+            messages=messages,
+            labels=(),
+            text=ruling.completion,
+            request_sha256=sha256,
+            answer_schema=self._schema,
+            question=question,
+        )
+
+    def _read(self, request: Request, answer: Answer) -> tuple[str | None, bool]:
+        del request
+        is_match = read_verdict(answer.completion, self._card.reply_form).is_match
+        return None if is_match is None else f"match {is_match}".lower(), is_match is not None
+
+    def _asked_before(self) -> dict[tuple[str, str, int], int]:
+        """How often an unsettled ruling has been asked for by an execution that was stopped, by the key of the judge too."""
+        rows = self._purse.warehouse.read(
+            sql("ask", "unsettled_rulings"),
+            run=self._purse.audit_run_id,
+            judge=self.name,
+        )
+        return {(row["judge_key"], row["judged_id"], row["repetition"]): row["ask"] for row in rows}
+
+
+def _capped(model: ModelCard, max_tokens: int) -> ModelCard:
+    """The card with room for a verdict: its own cap fits a label."""
+    name = "max_tokens" if model.sampling.max_completion_tokens is None else "max_completion_tokens"
+    sampling = model.sampling.model_copy(update={name: max_tokens})
+    return model.model_copy(update={"sampling": sampling})
+
+
+def _signs(reader: str | None) -> Sequence[str]:
+    """The enumerators that a multiple-choice prompt showed, as its reader keeps them."""
+    shown = json.loads(reader) if reader else None
+    return shown.get("option_letter", ()) if isinstance(shown, dict) else ()
+
+
+def _completions(warehouse: Warehouse, audit_run_id: str, some: Sequence[_OpenRuling]) -> dict[str, str]:
+    ids = [each.prediction_id for each in some if each.prediction_id is not None]
+    rows = warehouse.read(
+        "select prediction_id, completion from raw.predictions where audit_run_id = $run "
+        "and prediction_id in (select unnest($ids))",
+        run=audit_run_id,
+        ids=ids,
+    )
+    return {row["prediction_id"]: row["completion"] for row in rows}

@@ -1,0 +1,101 @@
+"""Whether an audit's judges can rule on its answers, and what is sent otherwise than their rubrics are written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from flows.cards.check_cards.cards import AuditCards, Errors
+from models_registry.cards import JudgeCard
+from models_registry.errors import CardError, nearest
+
+
+def check_judges(cards: AuditCards) -> Errors:
+    """Checks that a judge's id is no other rater's, its model gives verdicts, and its instructions are for tasks there are."""
+    known = cards.registry.names("tasks")
+    for name, card in cards.judges.items():
+        if ":" in name or "|" in name:
+            where = cards.where("judges", name)
+            yield CardError(f"{where}: judge '{name}': its id holds no ':' and no '|', which stand between raters")
+        model = cards.used["models"].get(card.model or "")
+        rules = None if model is None else cards.registry.model(card.model or "")
+        if rules is not None and rules.engine == "embedded" and rules.model != "matcher":
+            where = cards.where("judges", name, "model")
+            yield CardError(f"{where}: '{card.model}' gives no verdicts; of the embedded models `matcher` does")
+        yield from _check_tasks_of_judge(cards, name, card, known)
+        yield from _check_wordings_of_judge(cards, name, card)
+        for index, member in enumerate(card.panel):
+            if member in cards.used["judges"] and cards.registry.judge(member).panel:
+                where = cards.where("judges", name, "panel", index)
+                yield CardError(f"{where}: '{member}' is a panel itself; a panel is of judges with a model")
+
+
+def _check_wordings_of_judge(cards: AuditCards, name: str, card: JudgeCard) -> Errors:
+    """Checks that a judge whose rubric is reworded has one that is read, and that the audit's rephraser can reword it."""
+    options = cards.audit.judges.get(name)
+    if options is None or options.wordings is None:
+        return
+    where, said = cards.where("audits", cards.audit_id, "judges", name, "wordings"), f"judges.{name}.wordings"
+    if card.panel:
+        yield CardError(
+            f"{where}: {said}: '{name}' is a panel, which has no rubric of its own; give wordings to its members instead"
+        )
+        return
+    model = cards.registry.model(card.model or "") if card.model in cards.used["models"] else None
+    if model is not None and model.engine == "embedded":
+        yield CardError(f"{where}: {said}: '{card.model}' rules by itself and reads no rubric; leave wordings out")
+    rephraser = cards.rephraser
+    if rephraser is None:
+        yield CardError(
+            f"{where}: {said}: rephrasing.rephraser rewords rubrics too, and audit '{cards.audit_id}' has none"
+        )
+    elif rephraser.variants is not None and (listed_as := f"judge:{name}") not in rephraser.variants:
+        (known_as,) = cards.used["rephrasers"]
+        where = cards.where("rephrasers", known_as, "variants")
+        hint = nearest(listed_as, rephraser.variants)
+        yield CardError(
+            f"{where}: variants: none of '{listed_as}', whose rubric audit '{cards.audit_id}' has reworded{hint}"
+        )
+    elif rephraser.is_self and model is not None and model.is_in_process and model.engine != "embedded":
+        yield CardError(f"{where}: {said}: each model rewords its own prompts, and '{card.model}' can reword nothing")
+
+
+def _check_tasks_of_judge(cards: AuditCards, name: str, card: JudgeCard, known: Collection[str]) -> Errors:
+    """Checks that the tasks a judge names are there, that it rules on one of the audit's, and a panel where its members do."""
+    named = {task_id: ("instructions", task_id) for task_id in card.instructions}
+    for task_id, place in (named | {task_id: ("tasks", index) for index, task_id in enumerate(card.tasks)}).items():
+        if task_id not in known:
+            where = cards.where("judges", name, *place)
+            yield CardError(f"{where}: no task '{task_id}'{nearest(task_id, known)}")
+    ruled = [task_id for task_id in cards.audit.tasks if card.rules_on(task_id)]
+    if not ruled and name in cards.audit.judges:
+        where = cards.where("judges", name, "tasks")
+        yield CardError(f"{where}: judge '{name}' rules on no task of audit '{cards.audit_id}'")
+    for index, member in enumerate(card.panel):
+        unruled = [
+            task_id
+            for task_id in ruled
+            if member in cards.used["judges"] and not cards.registry.judge(member).rules_on(task_id)
+        ]
+        if unruled:
+            where = cards.where("judges", name, "panel", index)
+            yield CardError(f"{where}: '{member}' does not rule on task '{unruled[0]}'; name the panel's `tasks` too")
+
+
+def altered_rubrics(cards: AuditCards) -> list[str]:
+    """Returns what is put around the parts of a rubric that has no marks of its own, and where its replies may be no verdicts."""
+    notes = []
+    for name, card in cards.judges.items():
+        if card.panel or card.has_marks:
+            continue
+        where = f"{cards.where('judges', name, 'rubric')}: judge '{name}'"
+        if card.marks == "around":
+            notes.append(
+                f"{where}: marks go around each completion, since the rubric has no {{mark}}; `marks: none` adds none"
+            )
+        if card.references == "listed":
+            notes.append(f"{where}: each reference gets '- ' and options a heading; `references: plain` adds nothing")
+        if card.reply is None and "match" not in card.rubric:
+            notes.append(
+                f'{where}: the rubric never says "match"; a reply of another form than {{"match": true}} needs `reply`'
+            )
+    return notes

@@ -1,0 +1,56 @@
+"""Whether models can be asked: their prices where a budget needs them, recorded answers, keys, addresses, vLLM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from flows.cards.check_cards.cards import AuditCards, Errors
+from flows.cards.prices import price_of
+from flows.engines.openai_api.addresses import key_of, refuse_addresses
+from flows.engines.vllm.command_line import interpreter
+from models_registry.cards import ModelCard
+from models_registry.errors import PromptauditError, UsageError
+from models_registry.registry import Entry, Registry
+
+
+def check_prices(cards: AuditCards) -> Errors:
+    """Yields an error unless a budget in dollars holds only where every price is known, those of rephrasers and judges too."""
+    yield from unknown_prices(cards.registry, cards.used["models"], cards.max_usd)
+
+
+def unknown_prices(registry: Registry, models: Iterable[str], max_usd: float | None) -> Errors:
+    """Yields an error for each model without a price, where there is a budget in dollars."""
+    for name in () if max_usd is None else models:
+        if price_of(registry.model(name)) is None:
+            yield UsageError(
+                f"a budget of {max_usd:g} USD, but no price of model '{name}' is known; put `price` in its card "
+                f"({registry.entry('models', name).where(name)}), `price: free` for a machine of one's own"
+            )
+
+
+def check_recorded(cards: AuditCards) -> Errors:
+    """Yields an error unless the file of a recorded model can be read and has answers of it."""
+    for name, card in cards.models.items():
+        if card.engine == "recorded":
+            from flows.engines.recorded import RecordedEngine
+
+            entry = cards.used["models"][name]
+            try:
+                RecordedEngine(card, entry)
+            except PromptauditError as error:
+                yield error.at(f"{entry.where(name, 'path')}: model '{name}'")
+
+
+def lacking_engines(models: Mapping[str, Entry]) -> Errors:
+    """Yields why models cannot be asked from this machine: a key that is not set, an address, no environment of vLLM."""
+    for name, entry in models.items():
+        card = entry.card
+        if not isinstance(card, ModelCard) or card.is_in_process:
+            continue
+        try:
+            if card.is_by_vllm and (card.engine == "batch" or not card.base_url):
+                interpreter()
+            else:
+                refuse_addresses(card, key_of(card))
+        except PromptauditError as error:
+            yield error.at(entry.where(name))

@@ -1,0 +1,1 @@
+"""Checks that answers kept their format, before anything is aggregated."""

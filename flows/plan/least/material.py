@@ -1,0 +1,222 @@
+"""Gathers what a plan is made from: groups of answers, the components to plan with, bounds of the search, costs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flows.cards.check_cards import CardCheck, check_audit
+from flows.cards.check_cards.design import needs_full_grid
+from flows.plan.least.components import AnswerGroup, SourceRun, answer_groups, kind_of, source_run
+from flows.plan.least.costs import RequestCosts, request_costs
+from flows.plan.least.design_plan import DesignCost
+from flows.settings import Settings
+from flows.warehouse import Warehouse
+from flows.warehouse.sql import sql
+from models_registry.errors import raise_all
+from models_registry.registry import Registry
+from models_registry.samples import load_samples
+from udfs.designs.search import (
+    MOST_SAMPLES,
+    REPETITIONS,
+    Criterion,
+    least_design,
+    least_incomplete,
+    smallest_figure,
+)
+from udfs.designs.variance_components import VarianceComponents
+from udfs.designs.widths import (
+    MEASURES_COMPARED,
+    Design,
+    Kind,
+    assured_half_widths,
+    detectable_differences,
+    half_widths,
+)
+
+LEAST_SAVED = 0.1
+"""The share of a full grid's requests that an incomplete one saves, to be worth the measures that it leaves out."""
+
+Figure = Callable[[VarianceComponents, NDArray[np.float64], Design], NDArray[np.float64]]
+"""Takes a group's components, numbers of samples of shape (n,) and a design; gives a figure for each number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What the search goes through: groups, how surely they are planned, bounds, whether incomplete grids will do, and costs."""
+
+    run: SourceRun
+    kind: Kind
+    groups: Sequence[AnswerGroup]
+    assurance: float | None
+    most_samples: int
+    repetitions: tuple[int, ...]
+    has_incomplete: bool
+    costs: RequestCosts
+    n_comparisons: int
+    min_effect: float
+    notes: tuple[str, ...]
+
+    def half_widths(
+        self, components: VarianceComponents, n_samples: NDArray[np.float64], shape: Design
+    ) -> NDArray[np.float64]:
+        """Returns the half-width of a group's printed interval at each number of samples, shape (n,).
+
+        With assurance it is what a run's stays below so surely.
+        """
+        if self.assurance is None:
+            return half_widths(components, n_samples, shape, self.kind)
+        return assured_half_widths(components, n_samples, shape, self.kind, self.assurance)
+
+    def differences(
+        self, components: VarianceComponents, n_samples: NDArray[np.float64], shape: Design
+    ) -> NDArray[np.float64]:
+        """Returns the smallest difference that is detected in a group at each number of samples, shape (n,)."""
+        return detectable_differences(
+            components, n_samples, shape, n_comparisons=self.n_comparisons, min_effect=self.min_effect
+        )
+
+    def worst(self, figure: Figure) -> Criterion:
+        """Returns the largest of a figure over the groups."""
+        return lambda n, shape: np.maximum.reduce([figure(each.components, n, shape) for each in self.groups])
+
+    def least(self, figure: Figure, limit: float) -> Design | None:
+        """Returns the design of fewest requests whose figure is at most `limit` in every group.
+
+        It is an incomplete grid where one saves at least a tenth of the requests.
+        """
+        full = self.least_full(figure, limit)
+        if full is None or not self.has_incomplete:
+            return full
+        part = least_incomplete(self.worst(figure), limit, self.most_samples)
+        return full if part is None or part.n_requests > (1 - LEAST_SAVED) * full.n_requests else part
+
+    def least_full(self, figure: Figure, limit: float) -> Design | None:
+        """Returns the full grid of fewest requests whose figure is at most `limit` in every group."""
+        return least_design(
+            self.worst(figure), limit, self.kind, most_samples=self.most_samples, repetitions=self.repetitions
+        )
+
+    def cost(self, design: Design) -> DesignCost:
+        """Returns a design with what a night of it costs."""
+        cost = self.costs.of(design)
+        return DesignCost(
+            n_samples=design.n_samples, n_wordings=design.n_wordings, wordings_per_sample=design.wordings_per_sample,
+            n_repetitions=design.n_repetitions, n_requests=cost.n_requests, usd=cost.usd, hours=cost.hours,
+            width=2 * float(self.worst(self.half_widths)(np.array([design.n_samples], np.float64), design)[0]),
+        )  # fmt: skip
+
+    def smallest(self, figure: Figure) -> float:
+        """Returns the smallest figure of the group that needs most, of any full grid of the samples there are."""
+        return smallest_figure(
+            self.worst(figure), self.kind, most_samples=self.most_samples, repetitions=self.repetitions
+        )
+
+
+def gather_material(  # noqa: PLR0913 - what a plan is made from
+    settings: Settings,
+    registry: Registry,
+    audit_id: str,
+    measure: str,
+    assurance: float | None,
+    from_run: str | None,
+) -> Material:
+    """Returns what a plan of an audit is made from: groups of answers, what bounds the search, and costs.
+
+    Raises:
+        UsageError: no such measure or run.
+        DataError: the run's answers are too few to plan from, or none.
+    """
+    kind = kind_of(measure)
+    checked = check_audit(registry, audit_id)
+    raise_all(checked.errors)
+    warehouse = Warehouse(settings.warehouse)
+    run = source_run(warehouse, audit_id, from_run)
+    with run.kept_open(warehouse):
+        groups = answer_groups(warehouse, run, registry, audit_id, measure)
+        names = {(each.model_id, each.task_id, each.strategy) for each in groups}
+        costs = request_costs(warehouse, run, registry, names)
+        n_compared = n_tested(warehouse, run)
+    why_full = needs_full_grid(checked.cards) if kind == "linear" else None
+    if kind == "sensitivity":  # what it varies by is known for the repetitions of the run alone
+        repetitions: tuple[int, ...] = (Counter(each.n_repetitions for each in groups).most_common(1)[0][0],)
+    else:
+        repetitions = REPETITIONS if all(each.components.has_repetitions for each in groups) else (1,)
+    return Material(
+        run=run,
+        kind=kind,
+        groups=groups,
+        assurance=assurance,
+        most_samples=min((n_available(checked, each) for each in {name for _, name, _ in names}), default=MOST_SAMPLES),
+        repetitions=repetitions,
+        has_incomplete=kind == "linear" and why_full is None,
+        costs=costs,
+        n_comparisons=n_compared or MEASURES_COMPARED * len(groups),
+        min_effect=registry.audit(audit_id).min_effect,
+        notes=_notes(registry, audit_id, run, groups, why_full),
+    )
+
+
+def n_tested(warehouse: Warehouse, run: SourceRun) -> int | None:
+    """Returns how many differences were tested between a run and another; None of a run that has been compared with none."""
+    if not run.is_complete:
+        return None
+    (row,) = warehouse.published.read(sql("plan", "comparisons_between_nights"), run=run.audit_run_id)
+    n: int | None = row["n"]
+    return n
+
+
+def n_available(checked: CardCheck, task_id: str) -> int:
+    """Returns how many samples the data of a task have, as far as that is known here."""
+    registry = checked.cards.registry
+    card, root = registry.task(task_id), registry.data_root(task_id)
+    if card.data.path is not None and (root / card.data.path).exists():
+        kept_out = len(card.label_names) if "one_shot" in checked.cards.audit.strategies and not card.examples else 0
+        return max(2, len(load_samples(task_id, card, root)) - kept_out)
+    return card.data.rows or MOST_SAMPLES
+
+
+def _notes(
+    registry: Registry, audit_id: str, run: SourceRun, groups: Sequence[AnswerGroup], why_full: str | None
+) -> tuple[str, ...]:
+    """What of the card is not planned for, why grids are full, how wordings count, and what becomes of a pilot's answers."""
+    audit, notes = registry.audit(audit_id), []
+    for field, names in (("model", registry.models_of(audit_id)), ("task", audit.tasks)):
+        known = {each.model_id if field == "model" else each.task_id for each in groups}
+        notes += [
+            f"{field} '{name}' has no such answers in that run: it is not planned for"
+            for name in names
+            if name not in known
+        ]
+    rephraser = None if audit.rephrasing is None else audit.rephrasing.rephraser
+    asks_rephraser = rephraser is not None and not registry.rephraser(rephraser).asks_nobody
+    if audit.judges or asks_rephraser:
+        notes.append(f"judges and rephrasers are not among the requests; `promptaudit plan {audit_id}` counts them")
+    most = max(groups, key=lambda each: each.n_wordings_asked / each.components.n_wordings)
+    n_asked, n_unlike = most.n_wordings_asked - len(most.breaking), most.components.n_wordings
+    if n_asked > n_unlike:
+        notes.append(
+            f"the {n_asked} wordings of {most.name} are {n_unlike} families by text and answers, and a family counts as one "
+            f"wording: a plan's wordings are unlike ones, of which such a rephraser makes one in {n_asked / n_unlike:.1f}; more "
+            f"near-copies do not help"
+        )
+    notes += [
+        f"wording {wording} of {group.name} breaks ({rate:.3f} against {of_others:.3f} of the others) and is planned without, as "
+        f"the scorecard's `_unbroken` figures are; an interval with such a wording in it is wider"
+        for group in groups
+        for wording, rate, of_others in group.breaking
+    ]
+    if why_full is not None:
+        notes.append(
+            f"full grids alone are planned, since {why_full}; asking a sample under some of its wordings may take fewer requests"
+        )
+    if not run.is_complete:
+        notes.append(
+            f"`promptaudit run {audit_id}` keeps the pilot's answers while the card asks what it asked for then; with other "
+            f"samples, wordings or repetitions it is another run, and asks all of its cells"
+        )
+    return tuple(notes)

@@ -1,0 +1,1 @@
+"""The wordings of a run: how they come about, are kept, edited and landed as prompt variants."""

@@ -1,0 +1,70 @@
+"""Cards for a user's own data and endpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flows.cards.check_cards import check_cards
+from flows.cards.new_cards import Endpoint, scaffold_for
+from flows.cards.task_of_data import columns_of
+from models_registry.errors import CardError, UsageError
+from models_registry.registry import load_registry
+
+ROWS = "id,text,label\n" + "".join(f"{n:03},a text: {{x}} #{n},{'no' if n % 2 else 'on'}\n" for n in range(12))
+
+
+def test_a_file_and_an_endpoint_become_cards_that_are_sound(tmp_path: Path) -> None:
+    data, folder = tmp_path / "mine.csv", tmp_path / "registry"
+    data.write_text(ROWS, encoding="utf-8")
+    endpoint = Endpoint(url="http://127.0.0.1:8123/v1", model="house-1")
+    written = scaffold_for(folder, data, columns_of(data), 'Say "on": or no, #1', endpoint)
+    assert all(path.is_file() for path in written)
+    registry = load_registry([folder])
+    task, model = registry.task("my_task"), registry.model("my_model")
+    # YAML reads a bare `on` and `no` as booleans, a bare 003 as a number: labels and ids stay text
+    assert task.label_names == ("on", "no")
+    assert task.instruction == 'Say "on": or no, #1'
+    assert (model.model, model.base_url, model.api_key_env) == ("house-1", ("http://127.0.0.1:8123/v1",), None)
+    assert registry.audit("mine").models == ("my_model",)
+    assert check_cards(registry, "mine")["summary"] == "audit 'mine' is sound"
+    assert (folder / "datasets/mine.csv").read_text(encoding="utf-8") == ROWS
+
+
+def test_an_endpoint_elsewhere_names_the_variable_of_its_key() -> None:
+    card = Endpoint(url="https://api.example.org/v1", model="m").card()
+    assert card["api_key_env"] == "OPENAI_API_KEY"
+    assert "price" not in card
+
+
+def test_without_an_endpoint_the_offline_models_are_audited(tmp_path: Path) -> None:
+    data, folder = tmp_path / "mine.jsonl", tmp_path / "registry"
+    data.write_text("".join(f'{{"text": "t{n}", "gold": "{"ab"[n % 2]}"}}\n' for n in range(6)), encoding="utf-8")
+    scaffold_for(folder, data, columns_of(data), None, None)
+    registry = load_registry([folder])
+    assert registry.audit("mine").models == ("lexical", "random")
+    assert registry.task("my_task").data.path == "datasets/mine.jsonl"
+    assert check_cards(registry, "mine")["summary"] == "audit 'mine' is sound"
+
+
+def test_what_is_no_address_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    data = tmp_path / "mine.csv"
+    data.write_text(ROWS, encoding="utf-8")
+    with pytest.raises(UsageError, match="--url 'file:///etc': not an http or https address"):
+        scaffold_for(tmp_path / "registry", data, columns_of(data), None, Endpoint(url="file:///etc", model="m"))
+    assert not (tmp_path / "registry").exists()
+
+
+@pytest.mark.parametrize("url", ["http://[bad", "http://h:99999/v1", "http:///v1"])
+def test_what_cannot_be_an_address_is_none(url: str) -> None:
+    with pytest.raises(UsageError, match="not an http or https address"):
+        Endpoint(url=url, model="m").card()
+
+
+def test_a_card_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
+    data = tmp_path / "mine.csv"
+    data.write_text(ROWS, encoding="utf-8")
+    with pytest.raises(CardError):
+        scaffold_for(tmp_path / "registry", data, columns_of(data), None, Endpoint(url="http://h/v1", model=""))
+    assert not (tmp_path / "registry").exists()
