@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from flows.display.encode import encoded_property
 from flows.warehouse import Row, Warehouse
+from flows.warehouse.sql import sql
 
 VERDICTS = (
     "regressed", "changed", "improved", "unconfirmed", "suspect", "not_comparable", "not_judged", "within_noise",
@@ -25,6 +26,7 @@ class RunComparison:
     measures: Sequence[Row]
     changes: Sequence[Row]
     flips: Sequence[Row]
+    moved: Sequence[Row]  # of each group that regressed or changed the confusion that grew most, the largest first
 
     @encoded_property
     def verdicts(self) -> dict[str, int]:
@@ -39,9 +41,12 @@ def run_comparison(warehouse: Warehouse, comparison_id: str) -> RunComparison:
     changes = _of(warehouse, "rpt_run_changes", comparison_id, "model_id, task_id, what")
     flips = _of(warehouse, "fct_flips", comparison_id, "flip, task_id, strategy, model_id, sample_id")
     runs = warehouse.published.read("select audit_run_id, audit_id, started_at from marts.dim_audit_runs")
+    moved = warehouse.published.read(sql("comparison", "answers_moved"), comparison=comparison_id)
     known = {run["audit_run_id"]: run for run in runs}
     sides = [known[measures[0][side]] for side in ("base_run_id", "candidate_run_id")] if measures else []
-    return RunComparison(comparison_id=comparison_id, runs=sides, measures=measures, changes=changes, flips=flips)
+    return RunComparison(
+        comparison_id=comparison_id, runs=sides, measures=measures, changes=changes, flips=flips, moved=moved
+    )
 
 
 def _of(warehouse: Warehouse, table: str, comparison_id: str, order: str) -> list[Row]:

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING
 
 from flows.comparison.result import NEWS, VERDICTS
 from flows.display.figures import chance, cut, in_unit, moved, when
+from flows.display.movement import confused_in_words
 from models_registry.mart_columns import compared_unit
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from flows.comparison.result import RunComparison
+    from flows.warehouse import Row
 
 MOST_FLIPS = 8  # named, of a kind
+MOST_MOVED = 3  # groups whose largest confusion is said
 NAME = 60
+IN_BASE = "in the base"
 
 
 def opening_lines(comparison: RunComparison) -> list[str]:
@@ -48,10 +52,10 @@ def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
     for heading in ("base", "candidate", "difference", "q", "could see"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in sorted(rows, key=lambda row: VERDICTS.index(row["verdict"])):
-        place = " / ".join(cut(row[name], NAME) for name in ("model_id", "task_id", "strategy"))
         unit = compared_unit(row["measure"])
         cells = (
-            row["verdict"].replace("_", " "), place, row["measure"], in_unit(row["base"], unit), in_unit(row["candidate"], unit),
+            row["verdict"].replace("_", " "), place_of(row), row["measure"],
+            in_unit(row["base"], unit), in_unit(row["candidate"], unit),
             moved(row["difference"], row["difference_low"], row["difference_high"], unit), chance(row["q_value"]),
             in_unit(row["detectable_difference"], unit),
         )  # fmt: skip
@@ -59,11 +63,17 @@ def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
     return table
 
 
+def place_of(row: Row) -> str:
+    """Returns the model, the task and the strategy that a row is about."""
+    return " / ".join(cut(row[name], NAME) for name in ("model_id", "task_id", "strategy"))
+
+
 def closing_lines(comparison: RunComparison) -> list[str]:
-    """Returns why measures came out so, and which samples flipped."""
+    """Returns what moved in the words of the task, why measures came out so, and which samples flipped."""
     measures = comparison.measures
+    lines = [f"moved      {place_of(row)}: {confused_in_words(row, IN_BASE)}" for row in comparison.moved[:MOST_MOVED]]
     reasons = Counter(row["reason"] for row in measures if row["verdict"] not in ("not_comparable", "not_judged"))
-    lines = [f"why        {cut(reason, 400)}" for reason, _ in reasons.most_common(5)]
+    lines += [f"why        {cut(reason, 400)}" for reason, _ in reasons.most_common(5)]
     apart = Counter(row["reason"] for row in measures if row["verdict"] == "not_comparable")
     lines += [f"apart      {n} not comparable: {cut(reason, 200)}" for reason, n in apart.most_common(5)]
     for flip, samples in _samples_by_flip(comparison).items():

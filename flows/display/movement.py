@@ -30,11 +30,17 @@ def in_words(row: Mapping[str, Any]) -> str | None:
     if not n or (before is not None and n <= before) or row.get("verdict") in ("improved", "within_noise"):
         return None
     of = f"of {count(row['n_moved_samples'])}"
-    counts = f"{count(n)} {of}" if before is None else f"{count(n)} {of}, {count(before)} {of} before"
     if before is None:
-        return f"samples with another commonest answer than before: {counts}"
+        return f"samples with another commonest answer than before: {count(n)} {of}"
     if row["moved_gold_label"] is None:
-        return f"samples with more wrong answers than right ones: {counts}"
+        return f"samples with more wrong answers than right ones: {count(n)} {of}, {count(before)} {of} before"
+    return confused_in_words(row, "before")
+
+
+def confused_in_words(row: Mapping[str, Any], then: str) -> str:
+    """Returns how many more samples of a label are called another, and how many were `then`: before, in the base."""
+    of = f"of {count(row['n_moved_samples'])}"
+    counts = f"{count(row['n_moved'])} {of}, {count(row['n_moved_before'])} {of} {then}"
     gold, label = (row[name] and cut(row[name], LABEL) for name in ("moved_gold_label", "moved_label"))
     if label is None:
         return f"samples that are {gold} and get no readable answer: {counts}"

@@ -21,8 +21,11 @@ LABELS = ("a", "b", "c")
 N_SAMPLES, N_VARIANTS = 60, 12
 
 
-def answers(*, skill: dict[str, float], seed: int) -> list[dict[str, Any]]:
-    """Answers of models that know the label as often as `skill` says, each asked twice under every wording."""
+def answers(*, skill: dict[str, float], seed: int, confused: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """Answers of models that know the label as often as `skill` says, each asked twice under every wording.
+
+    `bad` calls the samples in `confused` b.
+    """
     dice = random.Random(seed)
     rows = []
     for model, knows in skill.items():
@@ -31,6 +34,7 @@ def answers(*, skill: dict[str, float], seed: int) -> list[dict[str, Any]]:
             for variant in range(N_VARIANTS):
                 for repetition in (1, 2):
                     said = gold if dice.random() < knows else dice.choice(LABELS)
+                    said = "b" if model == "bad" and f"s{sample}" in confused else said
                     rows.append(
                         {"model": model, "task": "asked", "sample_id": f"s{sample}", "variant_index": variant,
                          "is_original": variant == 0, "repetition": repetition, "gold_label": gold, "completion": said}
@@ -44,8 +48,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("compared")
     (place / "warehouse").mkdir()
     nights = [
-        Recorded("night", answers(skill={"good": 0.9, "bad": knows}, seed=seed), labels, FormatLimits())
-        for seed, knows, labels in ((1, 0.9, LABELS), (2, 0.6, LABELS), (3, 0.6, (*LABELS, "d")))
+        Recorded(
+            "night", answers(skill={"good": 0.9, "bad": knows}, seed=seed, confused=confused), labels, FormatLimits()
+        )
+        for seed, knows, labels, confused in (
+            (1, 0.9, LABELS, ()),
+            (2, 0.6, LABELS, ("s0", "s3")),
+            (3, 0.6, (*LABELS, "d"), ()),
+        )
     ]
     published(place / "warehouse", nights)
     return place
@@ -73,6 +83,17 @@ def test_what_fell_regressed_and_what_stayed_is_within_noise(compared: Any) -> N
     assert of(compared, "bad", "label_churn")["verdict"] == "changed"
     verdicts = {r["verdict"] for r in compared["measures"] if r["model_id"] == "good" and r["p_value"] is not None}
     assert verdicts == {"within_noise"}
+
+
+def test_the_confusion_that_grew_most_is_told_in_the_words_of_the_task(folder: Path, compared: Any) -> None:
+    (row,) = compared["moved"]
+    assert (row["model_id"], row["task_id"], row["strategy"]) == ("bad", "asked", "simple")
+    assert (row["moved_gold_label"], row["moved_label"], row["n_moved"], row["n_moved_before"]) == ("a", "b", 2, 0)
+    ended = promptaudit(folder, "compare", "night~2", "night~1")
+    words = "samples called b that are a: 2 of 20, 0 of 20 in the base"
+    assert f"moved      bad / asked / simple: {words}" in ended.out
+    page = folder / ended.out.splitlines()[-1].removeprefix("report").strip()
+    assert words in page.read_text(encoding="utf-8")
 
 
 def test_nothing_recorded_explains_it(compared: Any) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from flows.comparison.result import NEWS, RunComparison
+from flows.comparison.terminal import IN_BASE, place_of
+from flows.display.movement import confused_in_words
 from flows.display.policy import Policy, Texts
 from flows.report.ask_copy import Copy
 from flows.report.comparison_page.largest import CHURN, Largest, largest_of, ranked
@@ -35,6 +37,7 @@ class ComparisonData:
     sides: tuple[Side, Side]
     causes: list[Cause]
     largest: Largest | None
+    moved: str | None  # the confusion that grew most, in the words of the task
     example: Example | None
 
 
@@ -55,9 +58,20 @@ def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None 
             comparison=told,
             sides=(sides[0], sides[1]),
             causes=differences_of([row for row in told.measures if row["verdict"] in NEWS], recorded),
-            largest=largest_of(told.measures),
+            largest=(largest := largest_of(told.measures)),
+            moved=_moved(told, largest),
             example=_example(copy, told, (sides[0], sides[1])),
         )
+
+
+def _moved(comparison: RunComparison, largest: Largest | None) -> str | None:
+    """The confusion that grew most where the largest difference is, else wherever one grew."""
+    place = None if largest is None else place_of(largest.row)
+    rows = sorted(comparison.moved, key=lambda row: place_of(row) != place)
+    if not rows:
+        return None
+    said = confused_in_words(rows[0], IN_BASE)
+    return said if place_of(rows[0]) == place else f"{place_of(rows[0])}: {said}"
 
 
 def _copy_of_both(con: Connection, warehouse: Warehouse, comparison: RunComparison, texts: Texts) -> Copy:

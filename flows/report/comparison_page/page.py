@@ -107,6 +107,7 @@ def page_of(data: ComparisonData) -> str:
             most_causes=MOST_CAUSES,
             is_recorded_alike=not data.comparison.changes,
             largest=data.largest,
+            moved=data.moved,
             example=data.example,
             next_command=next_command(data),
             heat=heat(data.comparison.measures),

@@ -44,9 +44,14 @@ def data(
         Side(name=name, run=run, model_id=model)
         for name, run, model in zip(("base", "candidate"), runs, models or (None, None), strict=True)
     )
-    comparison = RunComparison(comparison_id=ID, runs=runs, measures=measures, changes=[], flips=[])
+    comparison = RunComparison(comparison_id=ID, runs=runs, measures=measures, changes=[], flips=[], moved=[])
     return ComparisonData(
-        comparison=comparison, sides=(base, candidate), causes=[], largest=largest_of(measures), example=None
+        comparison=comparison,
+        sides=(base, candidate),
+        causes=[],
+        largest=largest_of(measures),
+        moved=None,
+        example=None,
     )
 
 
@@ -171,7 +176,9 @@ def test_headings_of_what_is_folded_say_what_is_found() -> None:
         row("micro_f1", "regressed", -0.06), row("pss_inter", "not_comparable", reason="other label set"),
         row("latency_ms", "not_judged", 30.0, base=10.0),
     ]  # fmt: skip
-    found = sections(RunComparison(comparison_id=ID, runs=[], measures=measures, changes=[change], flips=[flip]))
+    found = sections(
+        RunComparison(comparison_id=ID, runs=[], measures=measures, changes=[change], flips=[flip], moved=[])
+    )
     assert [(section.anchor, section.finding) for section in found] == [
         ("measures", "1 regressed, 1 not comparable"),
         ("costs", "latency_ms differs most for m, t, s: 10 ms → 40 ms"),
@@ -179,5 +186,5 @@ def test_headings_of_what_is_folded_say_what_is_found() -> None:
         ("flips", "Samples: 1 became wrong"),
     ]
     assert found[0].blocks[0].notes == ["1 not comparable: other label set."]
-    bare = sections(RunComparison(comparison_id=ID, runs=[], measures=measures[:1], changes=[], flips=[]))
+    bare = sections(RunComparison(comparison_id=ID, runs=[], measures=measures[:1], changes=[], flips=[], moved=[]))
     assert [section.finding for section in bare] == ["1 regressed", "Nothing on record differs", "No sample flipped"]

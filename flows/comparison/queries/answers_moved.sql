@@ -1,0 +1,110 @@
+-- Of each group of a comparison that regressed or changed: the label that most more samples of a gold label have as their
+-- commonest answer in the candidate than in the base, of the samples that both asked. A null label is no readable answer.
+with compared as (
+    select distinct
+        base_run_id,
+        candidate_run_id,
+        base_model_id,
+        model_id,
+        task_id,
+        strategy
+    from marts.rpt_run_comparisons
+    where comparison_id = $comparison and verdict in ('regressed', 'changed')
+),
+
+commonest as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_id,
+        any_value(gold_label) as gold_label,
+        -- of equally common ones the first of the card; no valid answer is the last
+        arg_max_null(label, (p_tau, label_index >= 0, -label_index)) as label
+    from marts.fct_p_tau
+    where audit_run_id in (select base_run_id from compared union all select candidate_run_id from compared)
+    group by all
+),
+
+paired as (
+    select
+        compared.model_id,
+        compared.task_id,
+        compared.strategy,
+        candidate.gold_label,
+        candidate.label,
+        base.label as label_before
+    from compared
+    inner join commonest as candidate
+        on
+            compared.candidate_run_id = candidate.audit_run_id
+            and compared.model_id = candidate.model_id
+            and compared.task_id = candidate.task_id
+            and compared.strategy = candidate.strategy
+    inner join commonest as base
+        on
+            compared.base_run_id = base.audit_run_id
+            and compared.base_model_id = base.model_id
+            and compared.task_id = base.task_id
+            and compared.strategy = base.strategy
+            and candidate.sample_id = base.sample_id
+    where candidate.gold_label is not null
+),
+
+said as (
+    select
+        * exclude (label_before),
+        true as is_candidate
+    from paired
+    union all
+    select
+        * exclude (label, label_before),
+        label_before as label,
+        false as is_candidate
+    from paired
+),
+
+counted as (
+    select
+        model_id,
+        task_id,
+        strategy,
+        gold_label,
+        label,
+        count(*) filter (is_candidate) as n_moved,
+        count(*) filter (not is_candidate) as n_moved_before
+    from said
+    where label is distinct from gold_label
+    group by all
+),
+
+golds as (
+    select
+        model_id,
+        task_id,
+        strategy,
+        gold_label,
+        count(*) as n_moved_samples
+    from paired
+    group by all
+)
+
+select
+    counted.model_id,
+    counted.task_id,
+    counted.strategy,
+    counted.gold_label as moved_gold_label,
+    counted.label as moved_label,
+    counted.n_moved,
+    counted.n_moved_before,
+    golds.n_moved_samples
+from counted
+inner join golds using (model_id, task_id, strategy, gold_label)
+where counted.n_moved > counted.n_moved_before
+qualify
+    row_number() over (
+        partition by counted.model_id, counted.task_id, counted.strategy
+        order by counted.n_moved - counted.n_moved_before desc, counted.gold_label asc, counted.label asc nulls last
+    ) = 1
+order by counted.n_moved - counted.n_moved_before desc, counted.model_id, counted.task_id, counted.strategy
