@@ -69,6 +69,11 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def sheet_of(folder: Path) -> list[dict[str, str]]:
+    """The rows of the sheet by what they say: their own order follows the run's id, and with it who disagrees where."""
+    return sorted(read(folder / "sheet.csv"), key=lambda row: (row["question"], row["answer"]))
+
+
 def write(path: Path, rows: list[dict[str, str]]) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -120,7 +125,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
     assert ended.code == 0, ended.err
     ended = promptaudit(folder, "annotate", "--sheet", "sheet.csv", "--answers", "1000")
     assert ended.code == 0, ended.err
-    rows = read(folder / "sheet.csv")
+    rows = sheet_of(folder)
     filled = [ruled(row, "ann", is_right(row)) for row in rows]
     filled += [
         ruled(row, "bob", is_right(row) != (place % WRONG_OF_BOB == 0)) for place, row in enumerate(rows[:RULED_BY_BOB])
@@ -135,12 +140,12 @@ def judged(folder: Path) -> list[tuple[bool, bool, int]]:
     """For every row of the sheet: ann's ruling, the judge's, and the row's place."""
     rows = sql(folder, "select prediction_id, is_correct from marts.fct_scores where scoring_method = 'judge:j'")
     by_judge = {row["prediction_id"]: row["is_correct"] for row in rows}
-    return [(is_right(row), by_judge[row["item"]], place) for place, row in enumerate(read(folder / "sheet.csv"))]
+    return [(is_right(row), by_judge[row["item"]], place) for place, row in enumerate(sheet_of(folder))]
 
 
 def test_a_distinct_answer_stands_once_whatever_it_says(audited: tuple[Path, Ended]) -> None:
     folder, _ = audited
-    rows = read(folder / "sheet.csv")
+    rows = sheet_of(folder)
     counted = sql(
         folder,
         "select count(distinct (sample_id, reader, completion)) as n from marts.fct_predictions "
@@ -184,7 +189,7 @@ def test_agreement_with_people_is_measured(audited: tuple[Path, Ended]) -> None:
 
 def test_people_are_a_scoring_method(audited: tuple[Path, Ended]) -> None:
     folder, _ = audited
-    ruled = {row["item"]: (is_right(row), place) for place, row in enumerate(read(folder / "sheet.csv"))}
+    ruled = {row["item"]: (is_right(row), place) for place, row in enumerate(sheet_of(folder))}
     ties = {item for item, (_, place) in ruled.items() if place < RULED_BY_BOB and place % WRONG_OF_BOB == 0}
     rows = sql(folder, "select prediction_id, is_correct, reason from marts.fct_scores where scoring_method = 'people'")
     by_people = {row["prediction_id"]: (row["is_correct"], row["reason"]) for row in rows}
@@ -203,7 +208,7 @@ def test_people_are_a_scoring_method(audited: tuple[Path, Ended]) -> None:
 
 def test_the_judges_accuracy_is_rectified(audited: tuple[Path, Ended]) -> None:
     folder, _ = audited
-    sheet = read(folder / "sheet.csv")
+    sheet = sheet_of(folder)
     # where ann and bob contradict each other nobody knows: these 5 rows say nothing of the judge
     known = {row["item"] for place, row in enumerate(sheet) if place >= RULED_BY_BOB or place % WRONG_OF_BOB != 0}
     by_ann = {row["item"]: is_right(row) for row in sheet}
@@ -238,7 +243,7 @@ def test_the_judges_accuracy_is_rectified(audited: tuple[Path, Ended]) -> None:
 
 def test_it_says_what_landed(audited: tuple[Path, Ended]) -> None:
     folder, taken = audited
-    n = len(read(folder / "sheet.csv"))
+    n = len(sheet_of(folder))
     said: dict[str, Any] = taken.json()
     assert (said["n_landed"], said["n_not_ruled"]) == (n + RULED_BY_BOB, n - RULED_BY_BOB)
     assert said["annotators"] == ["ann", "bob"]
@@ -296,7 +301,7 @@ def test_a_person_may_rule_again(audited: tuple[Path, Ended]) -> None:
     folder, _ = audited
     counted = "select agreement_rate, n_rated from marts.fct_judge_agreement where raters = 'person:ann | person:bob'"
     assert sql(folder, counted) == [{"agreement_rate": 0.75, "n_rated": RULED_BY_BOB}]
-    rows = [{**ruled(row, "bob", is_right(row)), "reason": row["answer"]} for row in read(folder / "sheet.csv")]
+    rows = [{**ruled(row, "bob", is_right(row)), "reason": row["answer"]} for row in sheet_of(folder)]
     ended = promptaudit(folder, "annotate", "--take", write(folder / "again.csv", rows[:RULED_BY_BOB]))
     assert ended.code == 0, ended.err
     assert sql(folder, counted) == [{"agreement_rate": 1.0, "n_rated": RULED_BY_BOB}]

@@ -11,6 +11,7 @@ from unittest import mock
 
 import pytest
 
+from flows.audit import steps
 from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
 from tests.support.shell import Ended, promptaudit, sql
@@ -65,14 +66,12 @@ def interrupt(*_: object, **__: object) -> None:
 
 
 def test_the_first_night_cut_short_before_its_marts_goes_on(folder: Path, webhooks: RunningWebhooks) -> None:
-    from flows.audit import execution as executing
-
-    derive = executing.transform
+    derive = steps.build
 
     def transform(warehouse: Path, runs: list[str], part: str, **options: object) -> None:
         derive(warehouse, runs, part, **options) if part == "up_to_formats" else interrupt()  # type: ignore[arg-type]
 
-    with mock.patch.object(executing, "transform", transform):
+    with mock.patch.object(steps, "build", transform):
         assert nightly(folder, webhooks).code == 130
     assert webhooks.of("/ok/alive") == []
     ended = nightly(folder, webhooks)
@@ -122,7 +121,7 @@ def test_cut_short_after_its_run_again_and_again_the_night_goes_on(
 
 
 def test_what_fails_after_the_run_is_told_once_and_made_up_for(folder: Path, webhooks: RunningWebhooks) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         msg = "the disk is full"
         raise WarehouseError(msg)
 
@@ -140,7 +139,7 @@ def test_what_fails_after_the_run_is_told_once_and_made_up_for(folder: Path, web
 def test_a_night_that_hangs_is_stopped_told_and_made_up_for(folder: Path, webhooks: RunningWebhooks) -> None:
     before = len(told(webhooks))
     with (
-        mock.patch("flows.nightly.after_run.compare", side_effect=lambda *_: time.sleep(60)),
+        mock.patch("flows.nightly.after_run.compare", side_effect=lambda *_, **__: time.sleep(60)),
         mock.patch("flows.nightly.night.longest", return_value=timedelta(seconds=3)),
     ):
         ended = nightly(folder, webhooks)
