@@ -107,4 +107,4 @@ qualify
         partition by counted.model_id, counted.task_id, counted.strategy
         order by counted.n_moved - counted.n_moved_before desc, counted.gold_label asc, counted.label asc nulls last
     ) = 1
-order by counted.n_moved - counted.n_moved_before desc, counted.model_id, counted.task_id, counted.strategy
+order by counted.n_moved - counted.n_moved_before desc, counted.model_id asc, counted.task_id asc, counted.strategy asc
