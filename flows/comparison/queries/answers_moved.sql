@@ -23,7 +23,9 @@ commonest as (
         -- of equally common ones the first of the card; no valid answer is the last
         arg_max_null(label, (p_tau, label_index >= 0, -label_index)) as label
     from marts.fct_p_tau
-    where audit_run_id in (select base_run_id from compared union all select candidate_run_id from compared)
+    where
+        audit_run_id in (select base_run_id from compared)
+        or audit_run_id in (select candidate_run_id from compared)
     group by all
 ),
 
