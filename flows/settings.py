@@ -80,7 +80,9 @@ class Settings(BaseModel):
         None, description="an address called after each night; {exit_code} in it becomes the night's exit code"
     )
     lineage: bool = Field(default=True, description="off: no OpenLineage events of runs are written or sent")
-    prefect: bool = Field(default=True, description="off: runs are no flow runs of Prefect, and start no server of it")
+    prefect: bool = Field(
+        default=True, description="off: a command's runs are no flow runs of Prefect, and start no server of it"
+    )
     view_login: SecretStr | None = Field(
         None, description="user:password that `promptaudit view` asks for; it has to where others can reach it"
     )

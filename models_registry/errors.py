@@ -27,6 +27,8 @@ class PromptauditError(Exception):
     """The base of every error a user can meet; `str(error)` is the one line shown."""
 
     exit_code = 2
+    quotes: tuple[str, ...] = ()
+    """What of the line is a text of others that leaves this machine with it nowhere: an answer of a model."""
 
     def __init__(self, message: str) -> None:
         super().__init__(" ".join(message.split()))

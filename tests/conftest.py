@@ -74,7 +74,7 @@ def _no_process_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     yield
     if "tests.support.lakes" in sys.modules:
         sys.modules["tests.support.lakes"].SERVERS.close()
-    # an ephemeral Prefect server ends with its process, but pytest-xdist ends its workers without their farewells
+    # a run's own Prefect server ends with its process, but pytest-xdist ends its workers without their farewells
     for child in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
             child.kill()

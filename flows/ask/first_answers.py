@@ -67,9 +67,11 @@ class Look:
             )
             if answer.completion is None:
                 msg = f"{what} an error: {answer.error}"
-            else:
-                msg = f"{what} is {answer.completion[:80]!r}; {'; '.join([*self._advice(), self._mend])}"
-            raise MeasureError(msg)
+                raise MeasureError(msg)
+            quoted = repr(answer.completion[:80])
+            error = MeasureError(f"{what} is {quoted}; {'; '.join([*self._advice(), self._mend])}")
+            error.quotes = (" ".join(quoted.split()),)
+            raise error
         if self._n_back >= FIRST:
             self.end()
 

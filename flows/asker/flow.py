@@ -8,13 +8,12 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
-from prefect.states import Completed, Failed
+from prefect.states import Completed
 
 from flows.asker.ask_shard import ask_shard
 from flows.display.progress import Progress
 from flows.settings import registry_of, settings_of, silence, work_in_audit_folder
-from flows.system.prefect_steps import StepFailed
-from models_registry.errors import PromptauditError
+from flows.system.prefect_server import failed
 
 
 @flow(name="ask", flow_run_name="ask {audit_id} shard {shard} of {n_shards}", persist_result=False)
@@ -27,8 +26,7 @@ def ask(audit_id: str, audit_run_id: str, shard: int, n_shards: int, warehouse: 
         work_in_audit_folder()
         settings = settings_of(None if warehouse is None else Path(warehouse))
         n_answers = ask_shard(settings, registry_of(settings), audit_id, audit_run_id, shard, n_shards, progress)
-    except PromptauditError as error:
-        progress.warn(str(error))
-        return Failed(message=f"exit code {error.exit_code}: {StepFailed(error)}")
+    except Exception as error:  # noqa: BLE001 - one that Prefect sees it logs and pickles
+        return failed(error, progress.warn)
     log.info("%s answers handed over", n_answers)
     return Completed(message=f"{n_answers} answers handed over")

@@ -8,13 +8,12 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
-from prefect.states import Completed, Failed
+from prefect.states import Completed
 
 from flows.audit.run import run_audit
 from flows.display.progress import Progress
 from flows.settings import registry_of, settings_of, silence, work_in_audit_folder
-from flows.system.prefect_steps import StepFailed
-from models_registry.errors import PromptauditError
+from flows.system.prefect_server import failed
 
 
 def run_name() -> str:
@@ -42,7 +41,6 @@ def audit(  # noqa: PLR0913 - what the command takes
             settings, registry_of(settings), audit_id, progress,
             new=new, rephrase=rephrase, max_usd=max_usd, max_requests=max_requests,
         )  # fmt: skip
-    except PromptauditError as error:
-        progress.warn(str(error))
-        return Failed(message=f"exit code {error.exit_code}: {StepFailed(error)}")
+    except Exception as error:  # noqa: BLE001 - one that Prefect sees it logs and pickles
+        return failed(error, progress.warn)
     return Completed(message=done.headline)

@@ -22,6 +22,7 @@ from flows.system.keys import as_json, content_id
 from flows.system.prefect_steps import flow_run_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of, label_rows, sample_row, task_row
+from models_registry.errors import UsageError
 from models_registry.samples import critical_ids
 
 LIBRARIES = ("duckdb", "dbt-core", "dbt-duckdb", "numpy", "scipy", "polars", "prefect", "great-expectations", "openai")
@@ -117,13 +118,22 @@ def reopen_run(warehouse: Warehouse, audit_run_id: str) -> None:
 
 
 def newest_run(warehouse: Warehouse, audit_id: str) -> Run | None:
-    """Returns the run of an audit that started last, imports and trials left out; None where there is none."""
+    """Returns the run of an audit that started last, imports and trials left out; None where there is none.
+
+    Raises UsageError where the flow run of Prefect that is taken again here began an earlier one: that is over.
+    """
     rows = warehouse.read(
         "select audit_run_id, state, started_at, plan_fingerprint, flow_run_id from raw.audit_runs "
         "where audit_id = $audit_id and origin = 'run' order by started_at desc, audit_run_id desc limit 1",
         audit_id=audit_id,
     )
-    return Run(**rows[0]) if rows else None
+    newest = Run(**rows[0]) if rows else None
+    if newest is not None and (flow_run := flow_run_id()) is not None and not newest.is_of_this_flow_run:
+        query = "select audit_run_id from raw.audit_runs where audit_id = $audit and flow_run_id = $flow_run"
+        if earlier := warehouse.read(query, audit=audit_id, flow_run=flow_run):
+            msg = f"run {earlier[0]['audit_run_id']}, which this flow run began, was followed by {newest.audit_run_id}"
+            raise UsageError(msg)
+    return newest
 
 
 def count_runs(warehouse: Warehouse, design: Design) -> int:

@@ -116,22 +116,21 @@ class AnsweredBatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Derived:
-    """A part of the marts that was derived, and what there is to say of it."""
+class Derivation:
+    """What there is to say of a part of the marts that was derived."""
 
-    part: Part
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class Comparisons:
     """The comparisons with a run that were derived anew."""
 
     comparison_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class Publication:
     """The copy that readers have."""
 
     path: Path
@@ -189,7 +188,7 @@ def ask(run: AuditRun, wordings: ParaphraseResult) -> Answers:
 
 
 @step(derives=True, again=True, run_name="transform {part}")
-def transform(run: AuditRun, part: Part) -> Derived:
+def transform(run: AuditRun, part: Part) -> Derivation:
     """Derives one part of the marts; after the formats were checked the run is complete."""
     landed(run.warehouse, run.audit_run_id)
     if part == "after_formats":
@@ -197,14 +196,14 @@ def transform(run: AuditRun, part: Part) -> Derived:
     run.progress.step("deriving measures" if part == "after_formats" else "reading answers")
     build(run.warehouse, [run.audit_run_id], part, command="run" if part == "pilot" else "build")
     if part == "after_formats":
-        return Derived(part=part)
+        return Derivation()
     failed = run.warehouse.read(sql("audit", "failed_readers"), run=run.audit_run_id)
     notes = (
         f"task '{row['task_id']}': of {row['n_answers']} of its answers {row['unread_because']}; a reader is called "
         "in an empty folder, without the variables that hold keys"
         for row in failed
     )
-    return Derived(part=part, notes=tuple(notes))
+    return Derivation(notes=tuple(notes))
 
 
 @step(derives=True)
@@ -241,21 +240,21 @@ def judge(run: AuditRun) -> AskResult:
 
 
 @step(derives=True, again=True)
-def compare(run: AuditRun) -> Compared:
+def compare(run: AuditRun) -> Comparisons:
     """Derives anew what earlier comparisons hold this run against."""
-    return Compared(comparison_ids=tuple(compare_again(run.warehouse, [run.audit_run_id])))
+    return Comparisons(comparison_ids=tuple(compare_again(run.warehouse, [run.audit_run_id])))
 
 
 @step(derives=True, again=True)
-def publish(run: AuditRun, compared: Compared) -> Published:
+def publish(run: AuditRun, compared: Comparisons) -> Publication:
     """Publishes the run's marts."""
     run.progress.step("publishing")
     ids = compared.comparison_ids
-    return Published(path=publish_marts(run.warehouse, [run.audit_run_id], ids, warn=run.progress.warn))
+    return Publication(path=publish_marts(run.warehouse, [run.audit_run_id], ids, warn=run.progress.warn))
 
 
 @step(derives=True, again=True)
-def report(run: AuditRun, compared: Compared) -> Path:
+def report(run: AuditRun, compared: Comparisons) -> Path:
     """Writes the run's page, and those about its comparisons that are there."""
     page = write_page(run.warehouse, run.audit_run_id, warn=run.progress.warn)
     write_again(run.warehouse, compared.comparison_ids)

@@ -10,6 +10,7 @@ import typer
 
 from flows.cli.app import (
     AuditName,
+    MaxUsd,
     ModelOption,
     RunName,
     StrategyOption,
@@ -33,6 +34,7 @@ def nightly(
         bool,
         typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Begin another night, even if the last one is recent."),
     ] = False,
+    max_usd: MaxUsd = None,
 ) -> int:
     """Continue or start tonight's run, hold it against normal nights, check its gate, report, and send messages."""
     from flows.nightly.night import night
@@ -40,7 +42,7 @@ def nightly(
     from flows.settings import registry_of
 
     settings = state.settings()
-    result = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new)
+    result = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new, max_usd=max_usd)
     show(result, "\n".join(lines_of(result)))
     show_closing(Warehouse(settings.warehouse), result.audit_run_id)
     return result.exit_code

@@ -176,10 +176,14 @@ def view(
 ) -> None:
     """Serve the index of runs, their pages and the published copy, read-only, until interrupted."""
     if flows:
+        if (host, port) != ("127.0.0.1", 4300):
+            msg = "--flows serves on a free port of loopback: it takes neither --host nor --port"
+            raise UsageError(msg)
         from flows.system.prefect_server import show_flow_runs
         from flows.warehouse import Warehouse
 
         show_flow_runs(Warehouse(state.settings().warehouse).places.prefect, state.progress())
+        return
     from flows.report.view import view as serve_pages
 
     serve_pages(state.settings(), state.progress(), host=host, port=port, opens=browser)

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 
 from flows.comparison.result import NEWS, VERDICTS
 from flows.display.figures import chance, cut, in_unit, moved, when
-from flows.display.movement import confused_in_words
+from flows.display.movement import IN_BASE, confused_in_words, place_of
 from models_registry.mart_columns import compared_unit
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from flows.comparison.result import RunComparison
-    from flows.warehouse import Row
 
 MOST_FLIPS = 8  # named, of a kind
 MOST_MOVED = 3  # groups whose largest confusion is said
 NAME = 60
-IN_BASE = "in the base"
 
 
 def opening_lines(comparison: RunComparison) -> list[str]:
@@ -61,11 +59,6 @@ def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
         )  # fmt: skip
         table.add_row(*(Text(cell) for cell in cells))
     return table
-
-
-def place_of(row: Row) -> str:
-    """Returns the model, the task and the strategy that a row is about."""
-    return " / ".join(cut(row[name], NAME) for name in ("model_id", "task_id", "strategy"))
 
 
 def closing_lines(comparison: RunComparison) -> list[str]:

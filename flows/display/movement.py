@@ -14,6 +14,7 @@ LABEL = 60
 LEAST_FOR_RATIO = 0.5
 """Characters below which answers were empty, and nothing is so many times as long."""
 _RATES = {"refusal_rate": "were refused", "token_limit_rate": "ended at the token limit"}
+IN_BASE = "in the base"
 MOST_SURE = 1e-6
 """Below this q nothing is said but that it is less than one in a million."""
 
@@ -35,6 +36,11 @@ def in_words(row: Mapping[str, Any]) -> str | None:
     if row["moved_gold_label"] is None:
         return f"samples with more wrong answers than right ones: {count(n)} {of}, {count(before)} {of} before"
     return confused_in_words(row, "before")
+
+
+def place_of(row: Mapping[str, Any]) -> str:
+    """Returns the model, the task and the strategy that a row is about, for people: names are cut."""
+    return " / ".join(cut(row[name], LABEL) for name in ("model_id", "task_id", "strategy"))
 
 
 def confused_in_words(row: Mapping[str, Any], then: str) -> str:

@@ -120,7 +120,7 @@ class AfterRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class NightComparison:
     """What a night is held against, and what came of that: comparisons, its figures against normal nights, its states."""
 
     against: Mapping[str, Against]
@@ -138,7 +138,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class AlarmOutcome:
     """What changed in the alarms, and what people were told of it; no message where there is nothing to tell."""
 
     changes: Changes
@@ -147,14 +147,14 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class Retirement:
     """How many older runs were retired at the end."""
 
     n_retired: int
 
 
 @step(derives=True, again=True)
-def compare(after: AfterRun) -> Compared:
+def compare(after: AfterRun) -> NightComparison:
     """Compares the run with the newest normal night, which says what changed since, and with pinned baselines."""
     warehouse, run, context = after.warehouse, after.audit_run_id, after.context
     with context.locked():
@@ -162,7 +162,7 @@ def compare(after: AfterRun) -> Compared:
         with warehouse.kept_open():
             against = _references(warehouse, context.audit_id, run)
             ids = compare_runs(warehouse, [pair_of(base, run, context.card) for base in against])
-            return Compared(
+            return NightComparison(
                 against=against,
                 comparison_ids=tuple(ids),
                 rows=tuple(warehouse.read(sql("nightly", "compared"), ids=ids)),
@@ -179,7 +179,7 @@ def report(after: AfterRun) -> Page:
 
 
 @step(derives=True)
-def gate(after: AfterRun, compared: Compared) -> GateResult:
+def gate(after: AfterRun, compared: NightComparison) -> GateResult:
     """Holds the rules of the audit's card against the run."""
     card = after.context.card
     result = check_run(
@@ -192,7 +192,7 @@ def gate(after: AfterRun, compared: Compared) -> GateResult:
 
 
 @step()
-def alert(after: AfterRun, compared: Compared, gated: GateResult) -> Told:
+def alert(after: AfterRun, compared: NightComparison, outcome: GateResult) -> AlarmOutcome:
     """Settles the alarms, and tells the people of the card what is worth telling."""
     warehouse, run, context = after.warehouse, after.audit_run_id, after.context
     with context.locked(), warehouse.kept_open():
@@ -201,48 +201,48 @@ def alert(after: AfterRun, compared: Compared, gated: GateResult) -> Told:
         of_baselines, verdicts = problems_of(baselines)
         of_costs, costs = problems_of(dearer, "normal_nights")
         of_night, told = problems_of_night(compared.night, open_alarms(warehouse, context.audit_id, run))
-        problems = [*of_night, *of_costs, *of_baselines, *_gate_problems(gated)]
+        problems = [*of_night, *of_costs, *of_baselines, *_gate_problems(outcome)]
         changes = settle(warehouse, context.audit_id, run, problems, verdicts | costs | told)
         (started,) = warehouse.read(sql("nightly", "started"), run=run)
     night = Night(
         audit_id=context.audit_id,
         audit_run_id=run,
         started_at=started["started_at"],
-        exit_code=gated.exit_code,
+        exit_code=outcome.exit_code,
         report=report_link(warehouse, run, context.settings),
         seal=started["seal"],
-        example=gated.example,
-        example_of=None if gated.flip is None else gated.flip.model_id,
+        example=outcome.example,
+        example_of=None if outcome.flip is None else outcome.flip.model_id,
     )
     message, delivery = compose(night, changes, tell_success=context.card.notify_success), None
     if message is not None:
         after.progress.step("telling")
         delivery = notify(warehouse, run, message.kind, message, context.settings, after.progress)
-    return Told(changes=changes, message=message, delivery=delivery)
+    return AlarmOutcome(changes=changes, message=message, delivery=delivery)
 
 
 @step(derives=True, again=True)
-def publish(after: AfterRun, compared: Compared, gated: GateResult, told: Told) -> Finished:
+def publish(after: AfterRun, compared: NightComparison, outcome: GateResult, told: AlarmOutcome) -> Retirement:
     """Retires raw rows as the card says, records that the night is finished, and publishes that."""
     context, nights, n_retired = after.context, after.context.card.retention.raw_nights, 0
     with context.locked(), after.warehouse.kept_open():
         if nights is not None:
             n_retired = len(retain(after.warehouse, context.audit_id, nights, keep=compared.against))
-        outcome = {"exit_code": gated.exit_code, "delivery": told.delivery}
-        context.record(after.audit_run_id, "finished", outcome)
+        ended = {"exit_code": outcome.exit_code, "delivery": told.delivery}
+        context.record(after.audit_run_id, "finished", ended)
         publish_marts(after.warehouse)
-    return Finished(n_retired=n_retired)
+    return Retirement(n_retired=n_retired)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """What the steps that follow a night's run made."""
 
-    compared: Compared
+    compared: NightComparison
     page: Page
-    gated: GateResult
-    told: Told
-    finished: Finished
+    outcome: GateResult
+    told: AlarmOutcome
+    finished: Retirement
 
     def of_night(self, run: RunResult, *, is_repeated: bool) -> NightResult:
         """Returns what came of the night whose run ended so."""
@@ -252,7 +252,7 @@ class Ending:
             audit_run_id=run.audit_run_id, audit_id=run.audit_id, is_repeated=is_repeated,
             run=replace(run, report=self.page.path), comparison_ids=self.compared.comparison_ids,
             verdicts=dict(sorted(verdicts.items())), states=dict(sorted(states.items())),
-            check=self.gated, changes=self.told.changes, message=self.told.message, delivery=self.told.delivery,
+            check=self.outcome, changes=self.told.changes, message=self.told.message, delivery=self.told.delivery,
             n_retired=self.finished.n_retired,
         )  # fmt: skip
 
@@ -261,9 +261,11 @@ def finish(after: AfterRun, asked: object = None) -> Ending:
     """Takes the steps that follow a night's run, in their order; `asked` is what the run's own steps made, if taken now."""
     compared = compare(after, wait_for=[asked])
     page = report(after, wait_for=[compared])
-    gated = gate(after, compared)
-    told = alert(after, compared, gated, wait_for=[page])
-    return Ending(compared=compared, page=page, gated=gated, told=told, finished=publish(after, compared, gated, told))
+    outcome = gate(after, compared)
+    told = alert(after, compared, outcome, wait_for=[page])
+    return Ending(
+        compared=compared, page=page, outcome=outcome, told=told, finished=publish(after, compared, outcome, told)
+    )
 
 
 def _references(warehouse: Warehouse, audit_id: str, run: str) -> dict[str, Against]:

@@ -132,10 +132,13 @@ def deploy(registry: Registry, audit_ids: list[str]) -> Deployment:
                 partial(client.create_global_concurrency_limit, limit),
             )
         kept = {name: variables for name in _names(project) if (variables := _job_variables(client, name))}
-    _deploy(project)
+    try:
+        _deploy(project)
+    finally:
+        with _server() as client:
+            for name, variables in kept.items():
+                _set_job_variables(client, name, variables)
     with _server() as client:
-        for name, variables in kept.items():
-            _set_job_variables(client, name, variables)
         automations = _automations(client, blocks)
         apply(client, automations)
     names = ("name", "parameters", "work_pool", "schedules")
@@ -200,13 +203,14 @@ def _job_variables(client: SyncPrefectClient, name: str) -> dict[str, Any]:
 
 
 def _set_job_variables(client: SyncPrefectClient, name: str, kept: Mapping[str, Any]) -> None:
-    """Puts job variables over those of a deployment, and variables of its environment over the others.
+    """Puts job variables over those of a deployment, and beside the variables of ours in its environment the others.
 
     They go there and not through `prefect deploy`, which would put the secret of a block in the place of its name.
     """
     deployed = client.read_deployment_by_name(name)
     now: Mapping[str, Any] = deployed.job_variables or {}
-    wanted = {**now, **kept, "env": {**(now.get("env") or {}), **(kept.get("env") or {})}}
+    others = kept.get("env")
+    wanted = {**now, **kept, "env": {**(others if isinstance(others, dict) else {}), **(now.get("env") or {})}}
     if wanted != now:
         client.update_deployment(deployed.id, DeploymentUpdate(job_variables=wanted))
 

@@ -23,7 +23,7 @@ from flows.nightly.limits import hold_limits, limits_of
 from flows.nightly.night import night
 from flows.nightly.tonight import is_missed
 from flows.settings import Settings, registry_of, settings_of, silence, work_in_audit_folder
-from flows.system.prefect_steps import StepFailed
+from flows.system.prefect_server import failed
 from models_registry.cards import AuditCard
 from models_registry.errors import PromptauditError
 
@@ -65,10 +65,8 @@ def nightly(
                 max_usd=max_usd,
                 scheduled_at=scheduled_at,
             )
-    except PromptauditError as error:
-        message = f"exit code {error.exit_code}: {StepFailed(error)}"
-        bar.warn(str(error))
-        return Failed(name=OUTCOMES.get(error.exit_code, "Failed"), message=message)
+    except Exception as error:  # noqa: BLE001 - one that Prefect sees it logs and pickles
+        return failed(error, bar.warn, OUTCOMES)
     show_artifacts(settings, result, bar)
     message = f"exit code {result.exit_code}: {result.check.headline}"
     if result.is_repeated:

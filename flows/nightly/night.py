@@ -6,6 +6,7 @@ A night is begun with its run and finished when it has been told. What a start f
 - tonight's complete run is not asked again: what its night still lacks is done, and what was told is not told twice. Where a
   schedule began it, tonight is the night of that scheduled time and no other. Where a person did, it is the newest night, until
   half the time from its last step to the next night of the card's schedule, at most twelve hours;
+- a flow run of Prefect that is taken again goes on with the run that it began, however old; it is refused once a later one began;
 - an older night that was cut short in its last steps is finished first, and then tonight's begins.
 """
 

@@ -16,24 +16,29 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from flows.settings import Settings, silence
 from flows.system import user_cache
-from flows.system.files import PRIVATE_UMASK, private_folder
+from flows.system.files import PRIVATE_UMASK, private_folder, write_bytes
 from flows.system.helper_processes import environment
-from flows.system.prefect_steps import Made, StepFailed, is_in_flow_run, known
-from models_registry.errors import MeasureError, UsageError
+from flows.system.prefect_steps import StepFailed, StepResult, forget, is_in_flow_run, remembered
+from models_registry.errors import PromptauditError, UsageError, WarehouseError
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
 
 Result = TypeVar("Result")
 
 STARTS_WITHIN_S, STALLS_AFTER_S = 300.0, 30.0
 """How long an own server may take to start, and how long it may do nothing meanwhile."""
+DEFECT = 2  # the exit code of an error that has none of its own
 DATABASE = "flow_runs.db"  # of own servers, beside a warehouse
 EVENTS_WITHIN_S, ENDS_WITHIN_S = 5.0, 5.0
 
@@ -63,7 +68,7 @@ def as_flow_run(  # noqa: PLR0913 - what a flow run is called, and where
     server answers, or PROMPTAUDIT_PREFECT is off, the work is done plainly; so is it in a flow run of that name, which shows it.
     Parameters are ids and small values.
 
-    Raises MeasureError where the server went away before the work was done: what landed stays, and the next start goes on.
+    The steps are taken here, and a server that goes away meanwhile does not learn of them.
     """
     if not Settings().prefect or is_in_flow_run(name):
         return work()
@@ -81,15 +86,15 @@ def as_flow_run(  # noqa: PLR0913 - what a flow run is called, and where
     if server is not None:
         progress.say(f"Prefect server: {server}")
         return run.shown()
-    progress.say("no PREFECT_API_URL: starting an ephemeral Prefect server")
+    progress.say("no PREFECT_API_URL: starting a Prefect server of its own")
     with contextlib.ExitStack() as opened:
         try:
-            url = opened.enter_context(own_server(folder))
-        except OSError as error:
-            run.warn(str(error) if type(error) is OSError else type(error).__name__)
+            own = opened.enter_context(own_server(folder))
+        except (OSError, WarehouseError) as error:
+            run.warn(type(error).__name__ if isinstance(error, OSError) and error.errno else str(error))
             return work()
         with apart():  # settings are read anew, and so are the files that stand where they are read
-            changed = {PREFECT_API_URL: url, PREFECT_API_KEY: None, PREFECT_API_AUTH_STRING: None}
+            changed = {PREFECT_API_URL: own.url, PREFECT_API_AUTH_STRING: own.login, PREFECT_API_KEY: None}
             opened.enter_context(temporary_settings(changed))
         try:
             return run.shown()
@@ -110,7 +115,7 @@ class _FlowRun(Generic[Result]):
     ) -> None:
         self._work, self._name, self._run_name, self._parameters = work, name, run_name, parameters
         self._progress = progress
-        self._has_begun, self._ended = False, list[Made[Result] | Exception]()
+        self._ended: list[StepResult[Result] | BaseException] = []
 
     def warn(self, why: str) -> None:
         """Says that the work is not shown."""
@@ -122,19 +127,21 @@ class _FlowRun(Generic[Result]):
         from prefect.states import Failed
 
         def body(**_: str | float | bool | None) -> Any:  # noqa: ANN401 - a state of Prefect's, or what was made
-            self._has_begun = True
             try:
-                self._ended.append(Made(self._work()))
-            except Exception as error:  # noqa: BLE001 - raised again below: one that Prefect sees it pickles
+                self._ended.append(StepResult(self._work()))
+            except BaseException as error:
                 self._ended.append(error)
-                return Failed(message=str(StepFailed(error)))
+                if not isinstance(error, Exception):
+                    raise
+                return Failed(message=str(StepFailed(error)))  # an exception that Prefect sees it pickles
+            finally:
+                forget()
             return self._ended[0]
 
         body.__name__ = self._name
-        shown = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in self._parameters]
-        vars(body)["__signature__"] = inspect.Signature(
-            shown
-        )  # Prefect shows parameters by the names that it finds there
+        # Prefect shows parameters by the names that it finds there
+        names = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in self._parameters]
+        vars(body)["__signature__"] = inspect.Signature(names)
         _keep_logs_there()
         flow = Flow(
             body, name=self._name, flow_run_name=self._run_name, persist_result=False, validate_parameters=False
@@ -142,18 +149,31 @@ class _FlowRun(Generic[Result]):
         try:
             flow(**self._parameters)
         except Exception as error:  # noqa: BLE001 - that the work failed, or whatever Prefect's client or its transport raises
-            if not self._has_begun:
+            if not self._ended:
                 self.warn(type(error).__name__)
                 return self._work()
-            if not self._ended:
-                msg = f"Prefect: {type(error).__name__}: its server went away; what landed stays, and the same command goes on"
-                raise MeasureError(msg) from None
-            if not isinstance(self._ended[0], Exception):
+            if isinstance(self._ended[0], StepResult):
                 self._progress.warn(f"Prefect: {type(error).__name__}: its server does not know how this run ended")
         (ended,) = self._ended
-        if isinstance(ended, Exception):
+        if isinstance(ended, BaseException):
             raise ended
-        return known(ended)
+        return remembered(ended)
+
+
+def failed(error: Exception, warn: Callable[[str], None], names: Mapping[int, str] | None = None) -> State[Any]:
+    """Returns the state of a deployed flow that an error ended; the worker is told the whole error, and its stack of a defect.
+
+    `names`: what the state is called by exit code.
+    """
+    from prefect.states import Failed
+
+    if isinstance(error, PromptauditError):
+        warn(str(error))
+        code = error.exit_code
+    else:
+        traceback.print_exception(error)
+        code = DEFECT
+    return Failed(name=(names or {}).get(code, "Failed"), message=f"exit code {code}: {StepFailed(error)}")
 
 
 def _keep_logs_there() -> None:
@@ -176,27 +196,42 @@ def _end_events() -> None:
 def show_flow_runs(folder: Path, progress: Listener) -> None:
     """Serves Prefect's own pages about the flow runs that own servers kept in `folder`, until interrupted.
 
-    Raises UsageError where there are none.
+    Raises UsageError where there are none, or the server ends.
     """
     if not (folder / DATABASE).exists():
         msg = f"no run was shown by a Prefect server of its own: {folder} has no {DATABASE}"
         raise UsageError(msg)
-    login = f"promptaudit:{secrets.token_urlsafe(16)}"  # every user of this machine can ask its loopback
     try:
-        with own_server(folder, pages_for=login) as url:
-            progress.say(f"Prefect's pages at {url.removesuffix('/api')}, password {login}; Ctrl-C ends it")
-            threading.Event().wait()
+        with own_server(folder, has_pages=True) as own:
+            address = own.url.removesuffix("/api")
+            progress.say(f"Prefect's pages at {address}, password {own.login}; Ctrl-C ends it")
+            code = own.process.wait()
     except OSError as error:
         msg = f"Prefect: {error}"
         raise UsageError(msg) from None
+    msg = f"Prefect: its server ended with exit code {code}"
+    raise UsageError(msg)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnServer:
+    """A Prefect server of ours: the address of its API, the login, user:password, that it asks for, its process."""
+
+    url: str
+    login: str
+    process: subprocess.Popen[bytes]
 
 
 @contextlib.contextmanager
-def own_server(folder: Path, *, pages_for: str | None = None) -> Iterator[str]:
-    """Starts a Prefect server that ends with this block, waits until it answers, and yields the address of its API.
+def own_server(folder: Path, *, has_pages: bool = False) -> Iterator[OwnServer]:
+    """Starts a Prefect server that ends with this block, waits until it answers, and yields it.
 
-    What it is told stays in `folder`, for the next one. `pages_for`: it serves Prefect's own pages too, and asks for this login.
-    Prefect's own way starts it where the user stands. Raises OSError where it does not come to answer.
+    It asks for a login, since every user of this machine can reach its loopback, and keeps what it is told in `folder`, for the
+    next one. `has_pages`: it serves Prefect's own pages too. Prefect's own way starts it where the user stands.
+
+    Raises:
+        OSError: it does not come to answer, or a link stands where its database would.
+        WarehouseError: the folder cannot be made.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -207,38 +242,42 @@ def own_server(folder: Path, *, pages_for: str | None = None) -> Iterator[str]:
         sys.executable, "-P", "-c", program, "--factory", "prefect.server.api.server:create_app",
         "--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on",
     ]  # fmt: skip
-    private_folder(folder)
     database, empty = folder / DATABASE, f"prefect-{version('prefect')}.db"
-    if database.is_symlink():
-        msg = f"{database} is a link"
+    if folder.is_symlink() or database.is_symlink():
+        msg = f"{database} or its folder is a link"
         raise OSError(msg)
-    kept = None
-    if not database.exists():
-        kept = user_cache.read(empty)  # to make a database costs 5 s
-        if kept is not None:
-            database.write_bytes(kept)
+    private_folder(folder)
     is_new = not database.exists()
+    if is_new and (kept := user_cache.read(empty)) is not None:  # to make a database costs 5 s
+        write_bytes(kept, database)
+        is_new = False
+    login = f"promptaudit:{secrets.token_urlsafe(16)}"
     variables = {
+        "PREFECT_SERVER_API_AUTH_STRING": login, "PREFECT__SERVER_FINAL": "1",
         "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "0", "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "0",
-        "PREFECT__SERVER_FINAL": "1", "PREFECT_API_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{database}",
+        "PREFECT_API_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{database}",
     }  # fmt: skip
-    if pages_for is None:
-        variables |= {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
-    else:
+    if has_pages:
         variables |= {
-            "PREFECT_UI_ENABLED": "1", "PREFECT_UI_API_URL": url, "PREFECT_SERVER_API_AUTH_STRING": pages_for,
-            "PREFECT_UI_STATIC_DIRECTORY": str(user_cache.folder("prefect-pages")), "PREFECT__SERVER_WEBSERVER_ONLY": "1",
+            "PREFECT_UI_ENABLED": "1", "PREFECT_UI_API_URL": url, "PREFECT__SERVER_WEBSERVER_ONLY": "1",
+            "PREFECT_UI_STATIC_DIRECTORY": str(user_cache.folder("prefect-pages")),
         }  # fmt: skip
+    else:
+        variables |= {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
     with apart():
         server = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
             line, env=environment() | variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True, umask=PRIVATE_UMASK,
         )  # fmt: skip
     try:
-        _wait_until_it_answers(server, url, pages_for)
+        if not _answers(server, url, login):
+            code = server.poll()
+            how = "does not answer" if code is None else f"ended with exit code {code}"
+            msg = f"its server {how}; what it keeps is {database}"
+            raise OSError(msg)
         if is_new:
             _keep_empty(database, empty)
-        yield url
+        yield OwnServer(url=url, login=login, process=server)
     finally:
         server.terminate()  # it keeps what it was told last
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -247,14 +286,14 @@ def own_server(folder: Path, *, pages_for: str | None = None) -> Iterator[str]:
         server.wait()
 
 
-def _wait_until_it_answers(server: subprocess.Popen[bytes], url: str, login: str | None) -> None:
+def _answers(server: subprocess.Popen[bytes], url: str, login: str) -> bool:
+    """Waits for a server that starts; returns whether it came to answer."""
     import httpx
     import psutil
 
     until = time.monotonic() + STARTS_WITHIN_S
     worked_s, stalled_at = 0.0, time.monotonic() + STALLS_AFTER_S
-    asked_as = None if login is None else httpx.BasicAuth(*login.split(":"))
-    with httpx.Client(auth=asked_as, timeout=1, trust_env=False) as client:
+    with httpx.Client(auth=httpx.BasicAuth(*login.split(":")), timeout=1, trust_env=False) as client:
         while server.poll() is None and time.monotonic() < min(until, stalled_at):
             with contextlib.suppress(psutil.Error):
                 spent = psutil.Process(server.pid).cpu_times()
@@ -262,11 +301,9 @@ def _wait_until_it_answers(server: subprocess.Popen[bytes], url: str, login: str
                     worked_s, stalled_at = spent.user + spent.system, time.monotonic() + STALLS_AFTER_S
             with contextlib.suppress(httpx.TransportError):
                 if client.get(f"{url}/health").is_success:
-                    return
+                    return True
             time.sleep(0.05)
-    code = server.poll()
-    msg = "its server does not answer" if code is None else f"its server ended with exit code {code}"
-    raise OSError(msg)
+    return False
 
 
 def _keep_empty(database: Path, name: str) -> None:

@@ -13,7 +13,7 @@ import inspect
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, NoReturn, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from flows.system.scrub import one_line
 from models_registry.errors import MeasureError, PromptauditError, WarehouseLocked
@@ -46,16 +46,16 @@ AssetsOf = Callable[[str, Any, float], Sequence[Asset]]
 
 
 class StepFailed(Exception):
-    """What Prefect is told of an error."""
+    """What Prefect is told of an error: the scrubbed words of one of ours without what they quote, of others the kind."""
 
     def __init__(self, error: Exception) -> None:
-        words = one_line("; ".join(error.lines)) if isinstance(error, PromptauditError) else type(error).__name__
-        super().__init__(words)
+        words = type(error).__name__
+        if isinstance(error, PromptauditError):
+            words = "; ".join(error.lines)
+            for quoted in error.quotes:
+                words = words.replace(quoted, "[a text]")
+        super().__init__(one_line(words))
         self.error = error
-
-    def __reduce__(self) -> tuple[type[RuntimeError], tuple[str]]:
-        """Returns what is pickled of it: its words alone."""
-        return RuntimeError, (str(self),)
 
 
 @contextlib.contextmanager
@@ -89,14 +89,17 @@ def _taken(work: Callable[..., Result], task: Callable[[], Any]) -> Callable[...
     """Returns what does the work as a task in a flow run, and as it is elsewhere."""
 
     @functools.wraps(work)
-    def take(subject: object, /, *values: object, wait_for: Sequence[object] = ()) -> Result:
+    def take(subject: object, /, *values: object, wait_for: Sequence[object] = (), **named: object) -> Result:
         if not is_in_flow_run():
-            return work(subject, *values)
+            return work(subject, *values, **named)
+        handed = inspect.signature(work).bind(subject, *values, **named).args
         try:
-            made: Made[Result] = task()(*_unseen(subject, *values), wait_for=_made_by(*values, *wait_for))
+            made: StepResult[Result] = task()(*_unseen(*handed), wait_for=_made_by(*handed, *wait_for))
         except Exception as error:  # noqa: BLE001 - told apart there
-            _raise(work.__name__, error)
-        return known(made)
+            failure = _failure(work.__name__, error)
+        else:
+            return remembered(made)
+        raise failure
 
     return take
 
@@ -105,14 +108,17 @@ def _taken_async(work: Callable[..., Any], task: Callable[[], Any]) -> Any:  # n
     """Returns what does the work of a coroutine function likewise."""
 
     @functools.wraps(work)
-    async def take(subject: object, /, *values: object, wait_for: Sequence[object] = ()) -> Any:  # noqa: ANN401 - the work's own
+    async def take(subject: object, /, *values: object, wait_for: Sequence[object] = (), **named: object) -> Any:  # noqa: ANN401
         if not is_in_flow_run():
-            return await work(subject, *values)
+            return await work(subject, *values, **named)
+        handed = inspect.signature(work).bind(subject, *values, **named).args
         try:
-            made = await task()(*_unseen(subject, *values), wait_for=_made_by(*values, *wait_for))
+            made = await task()(*_unseen(*handed), wait_for=_made_by(*handed, *wait_for))
         except Exception as error:  # noqa: BLE001 - told apart there
-            _raise(work.__name__, error)
-        return known(made)
+            failure = _failure(work.__name__, error)
+        else:
+            return remembered(made)
+        raise failure
 
     return take
 
@@ -144,8 +150,8 @@ def _unseen(*values: object) -> list[object]:
     return [value if isinstance(value, str) else quote(value) for value in values]
 
 
-class Made(Generic[Result]):
-    """What a step made, as Prefect has it: it draws an edge to whoever is handed this, and cannot look into it.
+class StepResult(Generic[Result]):
+    """A value that a step made, as Prefect has it: it draws an edge to whoever is handed this, and cannot look into it.
 
     Handed the value, it would look inside, and take an empty tuple in it for what another step made.
     """
@@ -154,30 +160,35 @@ class Made(Generic[Result]):
         self.value = value
 
 
-_made: dict[str | None, dict[int, Made[Any]]] = {}
-"""By flow run, and by the identity of a value that is kept alive here: how Prefect knows it."""
+_results: dict[str, dict[int, StepResult[Any]]] = {}
+"""By flow run, while that lasts, and by the identity of a value: how Prefect knows the value."""
 
 
-def known(made: Made[Result]) -> Result:
-    """Returns a value, which later steps of this flow run may be handed, so that Prefect draws an edge."""
-    _made.setdefault(flow_run_id(), {})[id(made.value)] = made
+def remembered(made: StepResult[Result]) -> Result:
+    """Returns a value, for later steps of this flow run to be handed, so that Prefect draws an edge."""
+    if (flow_run := flow_run_id()) is not None:
+        _results.setdefault(flow_run, {})[id(made.value)] = made
     return made.value
 
 
-def _made_by(*values: object) -> list[Made[Any]]:
+def forget() -> None:
+    """Lets go of what the steps of this flow run made, at its end."""
+    _results.pop(flow_run_id() or "", None)
+
+
+def _made_by(*values: object) -> list[StepResult[Any]]:
     """Those of these values that steps of this flow run made, as Prefect knows them."""
-    of_run = _made.get(flow_run_id(), {})
+    of_run = _results.get(flow_run_id() or "", {})
     return [of_run[id(value)] for value in values if id(value) in of_run]
 
 
-def _raise(name: str, error: Exception) -> NoReturn:
-    """Raises what a step's work raised, MeasureError where it took too long."""
+def _failure(name: str, error: Exception) -> Exception:
+    """Returns what a step's work raised; MeasureError where it took too long, or Prefect could not show it."""
     if isinstance(error, StepFailed):
-        raise error.error from None
+        return error.error
     if isinstance(error, TimeoutError):
-        msg = f"{name} was stopped after {LONGEST_S / 3600:g} hours"
-        raise MeasureError(msg) from None
-    raise error
+        return MeasureError(f"{name} was stopped after {LONGEST_S / 3600:g} hours")
+    return MeasureError(f"Prefect: {type(error).__name__} at {name}; what landed stays, and the same command goes on")
 
 
 def _as_task(
@@ -199,14 +210,14 @@ def _as_task(
         @functools.wraps(work)
         async def shown_async(subject: Any, /, *values: Any) -> Any:  # noqa: ANN401 - the step's own
             with _told_as_step_failed(), _assets_told(work.__name__, subject.warehouse, made):
-                return Made(await work(subject, *values))
+                return StepResult(await work(subject, *values))
 
         return named(shown_async)
 
     @functools.wraps(work)
     def shown(subject: Any, /, *values: Any) -> Any:  # noqa: ANN401 - the step's own
         with _told_as_step_failed(), _heard(subject.progress), _assets_told(work.__name__, subject.warehouse, made):
-            return Made(work(subject, *values))
+            return StepResult(work(subject, *values))
 
     return named(shown)
 

@@ -224,7 +224,7 @@ def test_libraries_read_nothing_of_the_working_folder_and_prefect_the_users_prof
 def test_a_night_on_a_server_of_its_own_touches_nothing_of_the_folder_but_cards_and_warehouse(foreign: Foreign) -> None:
     done = foreign.run(COMMAND, "nightly", "mine")
     assert done.returncode == 0, done.stderr
-    assert "starting an ephemeral Prefect server" in done.stderr
+    assert "starting a Prefect server of its own" in done.stderr
     assert "goes on without it" not in done.stderr
     foreign.assert_untouched()
 

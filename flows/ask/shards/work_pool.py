@@ -118,7 +118,7 @@ class WorkPool:
             await client.create_deployment(
                 await client.create_flow_from_name(FLOW), self._work_pool, work_pool_name=self._work_pool,
                 entrypoint=wanted["entrypoint"], description=wanted["description"], tags=wanted["tags"], pull_steps=PULL,
-                enforce_parameter_schema=False,
+                enforce_parameter_schema=False, job_variables=wanted["work_pool"]["job_variables"],
             )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 -- Of each group of a comparison that regressed or changed: the label that most more samples of a gold label have as their
--- commonest answer in the candidate than in the base, of the samples that both asked. A null label is no readable answer.
+-- commonest answer in the candidate than in the base, of the samples that both asked with the same text and options. A null
+-- label is no readable answer. What only costs more has no confusion.
 with compared as (
     select distinct
         base_run_id,
@@ -9,7 +10,13 @@ with compared as (
         task_id,
         strategy
     from marts.rpt_run_comparisons
-    where comparison_id = $comparison and verdict in ('regressed', 'changed')
+    where
+        comparison_id = $comparison
+        and verdict in ('regressed', 'changed')
+        and (
+            measure in ('micro_f1', 'label_churn', 'sensitivity', 'sensitivity_corrected', 'consistency')
+            or starts_with(measure, 'accuracy:')
+        )
 ),
 
 commonest as (
@@ -51,7 +58,20 @@ paired as (
             and compared.task_id = base.task_id
             and compared.strategy = base.strategy
             and candidate.sample_id = base.sample_id
-    where candidate.gold_label is not null
+            and candidate.gold_label = base.gold_label
+    inner join marts.dim_samples as asked
+        on
+            compared.candidate_run_id = asked.audit_run_id
+            and compared.task_id = asked.task_id
+            and candidate.sample_id = asked.sample_id
+    inner join marts.dim_samples as asked_before
+        on
+            compared.base_run_id = asked_before.audit_run_id
+            and compared.task_id = asked_before.task_id
+            and base.sample_id = asked_before.sample_id
+    where
+        asked.input is not distinct from asked_before.input
+        and asked.options is not distinct from asked_before.options
 ),
 
 said as (

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from flows.comparison.result import NEWS, RunComparison
-from flows.comparison.terminal import IN_BASE, place_of
-from flows.display.movement import confused_in_words
+from flows.display.movement import IN_BASE, confused_in_words, place_of
 from flows.display.policy import Policy, Texts
 from flows.report.ask_copy import Copy
 from flows.report.comparison_page.largest import CHURN, Largest, largest_of, ranked
@@ -54,11 +53,12 @@ def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None 
         copy = _copy_of_both(con, warehouse, comparison, Texts(text))
         told = _with_texts(comparison, copy.texts)
         recorded = [row for row in told.changes if not (is_of_models and row["cause"] in OF_THE_MODEL)]
+        largest = largest_of(told.measures)
         return ComparisonData(
             comparison=told,
             sides=(sides[0], sides[1]),
             causes=differences_of([row for row in told.measures if row["verdict"] in NEWS], recorded),
-            largest=(largest := largest_of(told.measures)),
+            largest=largest,
             moved=_moved(told, largest),
             example=_example(copy, told, (sides[0], sides[1])),
         )
@@ -66,12 +66,12 @@ def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None 
 
 def _moved(comparison: RunComparison, largest: Largest | None) -> str | None:
     """The confusion that grew most where the largest difference is, else wherever one grew."""
-    place = None if largest is None else place_of(largest.row)
-    rows = sorted(comparison.moved, key=lambda row: place_of(row) != place)
+    place = None if largest is None else _group(largest.row)
+    rows = sorted(comparison.moved, key=lambda row: _group(row) != place)
     if not rows:
         return None
     said = confused_in_words(rows[0], IN_BASE)
-    return said if place_of(rows[0]) == place else f"{place_of(rows[0])}: {said}"
+    return said if _group(rows[0]) == place else f"{place_of(rows[0])}: {said}"
 
 
 def _copy_of_both(con: Connection, warehouse: Warehouse, comparison: RunComparison, texts: Texts) -> Copy:
