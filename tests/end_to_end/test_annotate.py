@@ -53,15 +53,19 @@ CARDS = {
 }
 
 
-def is_right(row: dict[str, str]) -> bool:
-    """Whether an answer of a sheet is right, by a reader of this test's own: the longest option it holds, else its sign."""
+def said_sign(row: dict[str, str]) -> str | None:
+    """The sign of the option that an answer gives, by a reader of this test's own: the longest option, else its sign."""
     options = dict(line.split(". ", 1) for line in row["options"].split("\n"))
-    right, _, _ = row["references"].partition(". ")
     named = [sign for sign, option in options.items() if option.casefold() in row["answer"].casefold()]
     if named:
-        return max(named, key=lambda sign: len(options[sign])) == right
+        return max(named, key=lambda sign: len(options[sign]))
     found = re.fullmatch(r"(?:The answer is )?[\[(]?(\w+)[\])]?\.?", row["answer"])
-    return found is not None and found[1] == right
+    return None if found is None else found[1]
+
+
+def is_right(row: dict[str, str]) -> bool:
+    """Whether an answer of a sheet is right."""
+    return said_sign(row) == row["references"].partition(". ")[0]
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -70,8 +74,18 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def sheet_of(folder: Path) -> list[dict[str, str]]:
-    """The rows of the sheet by what they say: their own order follows the run's id, and with it who disagrees where."""
-    return sorted(read(folder / "sheet.csv"), key=lambda row: (row["question"], row["answer"]))
+    """The rows of the sheet, every fourth of its first ones hostile, where bob says otherwise than ann.
+
+    The sheet's own order follows the run's id, and so does what the judge says: in that order a kind of answer of which there are
+    few was open altogether now and then, and more rulings of it were wanted.
+    """
+    rows = read(folder / "sheet.csv")
+    hostile = [row for row in rows if said_sign(row) is None]
+    others = [row for row in rows if said_sign(row) is not None]
+    mixed = []
+    while len(mixed) < RULED_BY_BOB:
+        mixed += [hostile.pop(), *(others.pop() for _ in range(WRONG_OF_BOB - 1))]
+    return mixed + hostile + others
 
 
 def write(path: Path, rows: list[dict[str, str]]) -> Path:
