@@ -151,9 +151,10 @@ class _FlowRun(Generic[Result]):
         except Exception as error:  # noqa: BLE001 - that the work failed, or whatever Prefect's client or its transport raises
             if not self._ended:
                 self.warn(type(error).__name__)
-                return self._work()
-            if isinstance(self._ended[0], StepResult):
+            elif isinstance(self._ended[0], StepResult):
                 self._progress.warn(f"Prefect: {type(error).__name__}: its server does not know how this run ended")
+        if not self._ended:  # also where Prefect takes the state of an earlier try for the end of this one
+            return self._work()
         (ended,) = self._ended
         if isinstance(ended, BaseException):
             raise ended
