@@ -43,7 +43,10 @@ paired as (
         compared.strategy,
         candidate.gold_label,
         candidate.label,
-        base.label as label_before
+        base.label as label_before,
+        count(*) over (
+            partition by compared.model_id, compared.task_id, compared.strategy, candidate.gold_label
+        ) as n_moved_samples
     from compared
     inner join commonest as candidate
         on
@@ -76,57 +79,36 @@ paired as (
 
 said as (
     select
-        * exclude (label_before),
-        true as is_candidate
-    from paired
-    union all
-    select
         * exclude (label, label_before),
-        label_before as label,
-        false as is_candidate
+        unnest([label, label_before]) as label,
+        unnest([true, false]) as is_candidate
     from paired
 ),
 
 counted as (
     select
-        model_id,
-        task_id,
-        strategy,
-        gold_label,
-        label,
+        * exclude (is_candidate),
         count(*) filter (is_candidate) as n_moved,
         count(*) filter (not is_candidate) as n_moved_before
     from said
     where label is distinct from gold_label
     group by all
-),
-
-golds as (
-    select
-        model_id,
-        task_id,
-        strategy,
-        gold_label,
-        count(*) as n_moved_samples
-    from paired
-    group by all
 )
 
 select
-    counted.model_id,
-    counted.task_id,
-    counted.strategy,
-    counted.gold_label as moved_gold_label,
-    counted.label as moved_label,
-    counted.n_moved,
-    counted.n_moved_before,
-    golds.n_moved_samples
+    model_id,
+    task_id,
+    strategy,
+    gold_label as moved_gold_label,
+    label as moved_label,
+    n_moved,
+    n_moved_before,
+    n_moved_samples
 from counted
-inner join golds using (model_id, task_id, strategy, gold_label)
-where counted.n_moved > counted.n_moved_before
+where n_moved > n_moved_before
 qualify
     row_number() over (
-        partition by counted.model_id, counted.task_id, counted.strategy
-        order by counted.n_moved - counted.n_moved_before desc, counted.gold_label asc, counted.label asc nulls last
+        partition by model_id, task_id, strategy
+        order by n_moved - n_moved_before desc, gold_label asc, label asc nulls last
     ) = 1
-order by counted.n_moved - counted.n_moved_before desc, counted.model_id asc, counted.task_id asc, counted.strategy asc
+order by n_moved - n_moved_before desc, model_id asc, task_id asc, strategy asc
