@@ -13,7 +13,7 @@ from prefect.states import Completed
 from flows.audit.run import run_audit
 from flows.display.progress import Progress
 from flows.settings import registry_of, settings_of, silence, work_in_audit_folder
-from flows.system.prefect_server import failed
+from flows.system.prefect_server import events_sent, failed
 
 
 def run_name() -> str:
@@ -37,10 +37,11 @@ def audit(  # noqa: PLR0913 - what the command takes
     try:
         work_in_audit_folder()
         settings = settings_of(None if warehouse is None else Path(warehouse))
-        done = run_audit(
-            settings, registry_of(settings), audit_id, progress,
-            new=new, rephrase=rephrase, max_usd=max_usd, max_requests=max_requests,
-        )  # fmt: skip
+        with events_sent():
+            done = run_audit(
+                settings, registry_of(settings), audit_id, progress,
+                new=new, rephrase=rephrase, max_usd=max_usd, max_requests=max_requests,
+            )  # fmt: skip
     except Exception as error:  # noqa: BLE001 - one that Prefect sees it logs and pickles
         return failed(error, progress.warn)
     return Completed(message=done.headline)

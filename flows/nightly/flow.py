@@ -23,7 +23,7 @@ from flows.nightly.limits import hold_limits, limits_of
 from flows.nightly.night import night
 from flows.nightly.tonight import is_missed
 from flows.settings import Settings, registry_of, settings_of, silence, work_in_audit_folder
-from flows.system.prefect_server import failed
+from flows.system.prefect_server import events_sent, failed
 from models_registry.cards import AuditCard
 from models_registry.errors import PromptauditError
 
@@ -42,6 +42,11 @@ def nightly(
 
     Taken again, by Retry or after a pause, it goes on with the run that it began.
     """
+    with events_sent():
+        return _night_of(audit_id, warehouse, new=new, max_usd=max_usd)
+
+
+def _night_of(audit_id: str, warehouse: str | None, *, new: bool, max_usd: float | None) -> State[Any]:
     silence()
     for logger in ("prefect.engine", "prefect.flow_runs"):
         logging.getLogger(logger).addFilter(_is_news)

@@ -85,7 +85,8 @@ def as_flow_run(  # noqa: PLR0913 - what a flow run is called, and where
     server = get_current_settings().api.url
     if server is not None:
         progress.say(f"Prefect server: {server}")
-        return run.shown()
+        with contextlib.nullcontext() if is_in_flow_run() else events_sent():
+            return run.shown()
     progress.say("no PREFECT_API_URL: starting a Prefect server of its own")
     with contextlib.ExitStack() as opened:
         try:
@@ -96,10 +97,8 @@ def as_flow_run(  # noqa: PLR0913 - what a flow run is called, and where
         with apart():  # settings are read anew, and so are the files that stand where they are read
             changed = {PREFECT_API_URL: own.url, PREFECT_API_AUTH_STRING: own.login, PREFECT_API_KEY: None}
             opened.enter_context(temporary_settings(changed))
-        try:
+        with events_sent():
             return run.shown()
-        finally:
-            _end_events()
 
 
 class _FlowRun(Generic[Result]):
@@ -186,12 +185,27 @@ def _keep_logs_there() -> None:
             logger.propagate = False
 
 
-def _end_events() -> None:
-    """Has Prefect send what it still has to say while the server is there: the process waits for it at its end otherwise."""
+@contextlib.contextmanager
+def events_sent() -> Iterator[None]:
+    """Has Prefect send at the end of this block what it still has to say of steps, and drops what it cannot send soon.
+
+    At its end the process waits for every event otherwise, where the server is away 7 s for each of some 200.
+    """
     from prefect.events.worker import EventsWorker
 
-    with contextlib.suppress(Exception):
-        EventsWorker.drain_all(timeout=EVENTS_WITHIN_S, at_exit=False)
+    service: Any = EventsWorker  # it answers otherwise inside a loop
+
+    async def dropped(_event: object) -> None:
+        """Sends nothing."""
+
+    try:
+        yield
+    finally:
+        with contextlib.suppress(Exception):
+            waiting = tuple(service._instances.values())  # noqa: SLF001 - Prefect has no other way to give events up
+            _, unsent = service.drain_all(timeout=EVENTS_WITHIN_S, at_exit=False)
+            for worker in waiting if unsent else ():
+                vars(worker)["_handle"] = dropped
 
 
 def show_flow_runs(folder: Path, progress: Listener) -> None:
