@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import starmap
 from typing import Any, NamedTuple
@@ -31,8 +31,8 @@ class Picture(NamedTuple):
 def single(drawing: Drawing) -> Picture:
     """Returns a chart as it stands on the page."""
     label, height, inner = _opened(str(drawing))
-    told = max(_datasets(drawing).values(), key=lambda told: len(told["rows"]))
-    return Picture(inner, label, WIDTH, height, told["names"], told["rows"])
+    names = _names(drawing)
+    return Picture(inner, label, WIDTH, height, names, [[row.get(name) for name in names] for row in drawing.source.rows])
 
 
 def joined(heading: str, drawings: Sequence[tuple[str, Drawing]]) -> Picture:
@@ -58,9 +58,8 @@ def joined(heading: str, drawings: Sequence[tuple[str, Drawing]]) -> Picture:
 
 
 def _panel(left: int, top: int, size: Mapping[str, int], name: str, drawing: Drawing) -> str:
-    layers = [layer for layer in drawing.spec["spec"]["layer"] if layer["mark"].get("opacity") != 0]  # tooltips alone
-    data = {name: list(_rows(told)) for name, told in _datasets(drawing).items()}
-    _, _, inner = _opened(str(plotted({"layer": layers, **size}, data, name)))
+    source = drawing.source
+    _, _, inner = _opened(str(plotted({"layer": source.layers, **size}, source.datasets, name, {})))
     title = escape(fitted(cut(name, 2 * NAME), size["width"] - 2 * PADDING), quote=False)
     return (
         f'<g transform="translate({left} {top})">'
@@ -71,18 +70,11 @@ def _panel(left: int, top: int, size: Mapping[str, int], name: str, drawing: Dra
 
 def _named(name: str, drawing: Drawing) -> tuple[list[str], list[Row]]:
     """The columns of a panel's data and its rows, with the panel's name in front."""
-    told = max(_datasets(drawing).values(), key=lambda told: len(told["rows"]))
-    return ["panel", *told["names"]], [{"panel": name, **row} for row in _rows(told)]
+    return ["panel", *_names(drawing)], [{"panel": name, **row} for row in drawing.source.rows]
 
 
-def _datasets(drawing: Drawing) -> Mapping[str, Mapping[str, Any]]:
-    datasets: Mapping[str, Mapping[str, Any]] = drawing.spec["spec"]["datasets"]
-    return datasets
-
-
-def _rows(told: Mapping[str, Any]) -> Iterator[Row]:
-    names: Sequence[str] = told["names"]
-    return (dict(zip(names, row, strict=True)) for row in told["rows"])
+def _names(drawing: Drawing) -> list[str]:
+    return list(dict.fromkeys(name for row in drawing.source.rows for name in row))
 
 
 def _opened(svg: str) -> tuple[str, int, str]:

@@ -14,10 +14,9 @@ from flows.report.answers_grid import section as answers_grid
 from flows.report.blocks.blocks import Section
 from flows.report.blocks.filters import environment, trace_links
 from flows.report.charts import parts
-from flows.report.charts.drawing import COMMON
 from flows.report.charts.parts import only, parted
-from flows.report.charts.script import Alive, script
 from flows.report.gather import ReportData
+from flows.report.inline_script import inline
 from flows.report.sections import findings, guide, identity
 from flows.report.sections.agreement import agreement
 from flows.report.sections.designs import part_of_grid
@@ -38,6 +37,7 @@ from flows.warehouse import Row
 from models_registry.mart_columns import MartColumn, scorecard_columns
 
 TEMPLATE = "report.html.j2"
+SCRIPT = Path(__file__).with_name("report.js")
 MOST_SCORECARD = 120
 MOST_CAUSES = 5
 NO_SAMPLES = "No sample changes its label with the prompt, or none was asked under two prompt variants."
@@ -128,15 +128,14 @@ def _rendered(  # noqa: PLR0913 - what a page is made of
             samples=samples(data),
             no_samples=why_in_part(data.scorecard) or NO_SAMPLES,
             gate=checks,
-            grid_script=answers_grid.script(),
+            grid_script=inline(answers_grid.SCRIPT),
             facts=identity.facts(data),
             identity_tables=identity.tables(data),
             measures=content.measures,
             conventions=guide.CONVENTIONS,
             tracing=guide.TRACING,
             seal=data.run.get("seal"),
-            script=script(),
-            alive=Alive(COMMON),
+            script=inline(SCRIPT),
         )
     )
 

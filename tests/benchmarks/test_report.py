@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from flows.report.charts.script import script
 from flows.report.gather import gather
 from flows.report.page import render_parts
 from flows.warehouse import Warehouse
@@ -46,7 +45,7 @@ def test_many_tasks(tmp_path: Path) -> None:
         started = time.process_time()
         pages = render_parts(found)
         rendered.append(time.process_time() - started)
-    a_group = (sum(map(len, pages)) - len(pages) * len(script().text)) / len(found.scorecard)
+    a_group = sum(map(len, pages)) / len(found.scorecard)
     print(
         f"\n{N_TASKS} tasks: queries {min(asked):.2f} s, pages {min(rendered):.2f} s of processor time, "
         f"{len(pages)} pages of at most {max(map(len, pages)) / 1e6:.1f} MB, {a_group / 1e3:.0f} kB a group"

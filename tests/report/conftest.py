@@ -10,7 +10,6 @@ import pytest
 from flows.comparison.compare import Pair, compare
 from flows.comparison.result import run_comparison
 from flows.report import report
-from flows.report.charts.script import script
 from flows.report.comparison_page.page import write_page
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
@@ -38,12 +37,6 @@ class Reported:
     @property
     def html(self) -> str:
         return self.page.read_text(encoding="utf-8")
-
-    @property
-    def words(self) -> str:
-        """The page without the script that draws charts."""
-        assert str(script().text) in self.html
-        return self.html.replace(script().text, "")
 
 
 NAMES = ("ordinary", "hostile", "judged", "hostile_judged")

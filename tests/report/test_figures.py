@@ -38,8 +38,8 @@ def marts_of(run: Reported, names: set[str]) -> dict[str, dict[str, object]]:
 @pytest.mark.parametrize("name", list(PAGES))
 def test_every_figure_of_the_page_is_the_marts(name: str, request: pytest.FixtureRequest) -> None:
     run: Reported = request.getfixturevalue(name)
-    printed = [(unescape(value), figure, unescape(text)) for value, figure, text in DATA.findall(run.words)]
-    assert run.words.count("<data ") == len(printed) > 100
+    printed = [(unescape(value), figure, unescape(text)) for value, figure, text in DATA.findall(run.html)]
+    assert run.html.count("<data ") == len(printed) > 100
     marts = marts_of(run, {parse_figure(figure)[0] for _, figure, _ in printed})
     for value, figure, text in printed:
         mart, column, digits = parse_figure(figure)
@@ -68,13 +68,13 @@ def test_the_scorecard_names_all_its_figures_and_rows(ordinary: Reported) -> Non
     _, rows = table(
         ordinary.warehouse, f"select count(*) from marts.rpt_audit where audit_run_id = '{ordinary.audit_run_id}'"
     )
-    card = ordinary.words.partition('id="scorecard">')[2].partition("</section>")[0]
+    card = ordinary.html.partition('id="scorecard">')[2].partition("</section>")[0]
     names = [parse_figure(figure)[1] for _, figure, _ in DATA.findall(card)]
     for column in ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "pss_intra", "pss_inter",
                    "wording_share", "invalid_rate", "cost_usd", "n_samples", "n_variants"):  # fmt: skip
         assert names.count(column) == rows[0][0], column
     assert len(set(re.findall(r'class="trace">(rpt_audit\.[0-9a-f]{12})<', card))) == rows[0][0]
-    assert "promptaudit trace NAME" in ordinary.words
+    assert "promptaudit trace NAME" in ordinary.html
 
 
 def test_a_row_links_to_its_page_only_where_there_is_one(hostile_judged: Reported) -> None:
@@ -132,6 +132,6 @@ def test_the_csv_holds_the_figures_of_the_page(ordinary: Reported) -> None:
         assert line["run"] == row["audit_run_id"]
         assert line["task"] == row.get("task_id", line["task"])
         assert line["measure"] == f"{mart}.{column}"
-    on_page = {figure for _, figure, _ in DATA.findall(ordinary.words.partition('id="samples">')[0])}
+    on_page = {figure for _, figure, _ in DATA.findall(ordinary.html.partition('id="samples">')[0])}
     left_out = {figure for figure in on_page - by_figure.keys() if not figure.split(".")[1].endswith(("_low", "_high"))}
     assert left_out == set()

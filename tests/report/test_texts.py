@@ -87,7 +87,7 @@ def test_without_texts_no_text_is_in_the_page(name: str, request: pytest.Fixture
 
     run: Reported = request.getfixturevalue(name)
     secret = texts_of(run)
-    in_excerpts = {text for text in secret if text in run.words.replace("&#39;", "'")}
+    in_excerpts = {text for text in secret if text in run.html.replace("&#39;", "'")}
     assert len(in_excerpts) > 5
     with undrawn():
         page = render(gather(Warehouse(run.warehouse), run.audit_run_id, "none"))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from flows.report.charts import script as live
 from flows.system import user_cache as cache
 
 
@@ -27,14 +26,11 @@ def test_what_is_kept_is_read_and_is_its_owners_alone(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("spoilt", [b"", b"half", b"0" * 64 + b"\nforged", b"\xff\xfe"])
-def test_what_is_spoilt_counts_as_nothing_and_is_made_again(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, spoilt: bytes
-) -> None:
-    monkeypatch.setattr("vl_convert.javascript_bundle", lambda own: f"bundled: {own}")  # the real one takes two seconds
-    script = live._bundled()
-    (kept,) = folder.glob("*/live-*.js")
+def test_what_is_spoilt_counts_as_nothing(folder: Path, spoilt: bytes) -> None:
+    cache.keep("a.js", b"one")
+    (kept,) = folder.glob("*/a.js")
     kept.write_bytes(spoilt)
-    assert live._bundled() == script
+    assert cache.read("a.js") is None
 
 
 def test_a_folder_that_others_may_write_is_left_alone() -> None:

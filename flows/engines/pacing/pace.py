@@ -81,7 +81,7 @@ class Pace(Generic[Endpoint]):
             self.rate.accepted(now)
         if "x-ratelimit-remaining-requests" in headers or "x-ratelimit-remaining-tokens" in headers:
             self._quota.read(headers, now, self.in_flight, tokens)
-            self._is_calm = False
+            self._is_calm, self.rate.has_quota = False, True
         elif not self._is_calm:
             self._is_calm = self._has_recovered(now)
 

@@ -28,6 +28,8 @@ VAIN_S = 3.0
 VAIN_CUTS = (
     5  # in a row, each so soon after the last and with such a share: rejections have nothing to do with the rate
 )
+VAIN_FALL = 0.6  # of a limit, by cuts in a row that each brought few rejections: no limit, since less is sent and as much rejected
+FEW = 0.2  # of requests: a limit that has fallen rejects more
 DEAF_S = 30.0
 
 
@@ -43,6 +45,9 @@ class Rate:
         self._growth = 0.0  # of a search; 0 once the limit is known
         self._plateau_s = PLATEAU_S[0]
         self._n_vain = 0
+        self._fall = 1.0  # of the limit, by its last cuts
+        self.has_quota = False
+        """Whether the endpoint says how much is left of its limit, which is waited for."""
 
     def per_second(self, now: float) -> float:
         """Returns requests/s that may be sent now."""
@@ -133,14 +138,17 @@ class Rate:
                 break
         n_rejected = sum(at > now - span for at in self._rejected)
         share = n_rejected / (n_accepted + n_rejected)
-        if n_accepted == 0 or share < MIN_SHARE or self._is_vain(share, now):
+        if n_accepted == 0 or share < MIN_SHARE or self._is_vain(n_accepted / span, share, now):
             return None
         return n_accepted / span
 
-    def _is_vain(self, share: float, now: float) -> bool:
+    def _is_vain(self, limit: float, share: float, now: float) -> bool:
+        """Takes in a limit that is to be learnt; where rejections have nothing to do with the rate, does without one for a while."""
         is_soon = now - self._learnt_at < VAIN_S
         self._n_vain = self._n_vain + 1 if is_soon and share >= VAIN_SHARE else 0
-        if self._n_vain < VAIN_CUTS:
+        change = limit / self.limit if share < FEW else math.inf  # 0 of a first limit
+        self._fall = self._fall * change if 0 < change < 1 else 1.0
+        if self._n_vain < VAIN_CUTS and (self._fall >= VAIN_FALL or self.has_quota):
             return False
         self._forget()
         self._deaf_until = now + DEAF_S
@@ -150,5 +158,6 @@ class Rate:
         self.limit, self.is_watching = math.inf, False
         self._learnt_at = self._resumed_at = self._next_at = -math.inf
         self._growth, self._plateau_s, self._n_vain = 0.0, PLATEAU_S[0], 0
+        self._fall = 1.0
         self._accepted.clear()
         self._rejected.clear()

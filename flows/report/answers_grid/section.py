@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +12,13 @@ from flows.report import page_size
 from flows.report.answers_grid.content import GridContent
 from flows.report.answers_grid.pack import BUDGET, packed
 from flows.report.blocks.filters import environment
-from flows.report.charts.script import Script, as_json, inline
+from flows.report.inline_script import Script, as_json, inline
 from flows.report.gather import ReportData
 
 PLACE = "<!--answers-->"  # nothing that a page is told of can hold it: what is escaped has no such sign
 TEMPLATE = "answers_grid.html.j2"
+SCRIPT = Path(__file__).with_name("grid.js")
+"""What unpacks and draws the grid."""
 BESIDE = 30_000  # characters of the section beside the packed answers, most of them its script
 FINDING = "{n} answers, wordings by samples"
 ALL = "All {of} answers are here, those to the samples whose answers differ most first."
@@ -60,7 +61,7 @@ def answers_grid(data: ReportData, budget: int = BUDGET, room: int | None = None
     sentence = NONE if not grid.n_answers else ALL if grid.n_answers >= n_landed else PART
     return AnswersGrid(
         packed=as_json({"deflated": grid.deflated, "shown": grid.shown}),
-        script=script(),
+        script=inline(SCRIPT),
         finding=(FINDING if grid.n_answers else NONE).format(n=count(grid.n_answers)),
         summary=sentence.format(n=count(grid.n_answers), of=count(n_landed)),
         texts=data.texts.summary,
@@ -75,9 +76,3 @@ def filled_in(page: str, data: ReportData) -> str:
     grid = answers_grid(data, min(BUDGET, room), room)
     section = environment(Path(__file__).parents[1]).get_template(TEMPLATE).render(grid=grid)
     return page.replace(PLACE, section, 1)
-
-
-@functools.cache
-def script() -> Script:
-    """Returns what unpacks and draws the grid, `grid.js`."""
-    return inline(Path(__file__).with_name("grid.js").read_text(encoding="utf-8"))

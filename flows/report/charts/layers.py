@@ -1,4 +1,4 @@
-"""Says charts in Vega-Lite's words, as plain dicts: `plot` draws them as SVG, a browser may draw them again."""
+"""Says charts in Vega-Lite's words, as plain dicts, which `plot` draws as SVG."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def threshold(level: float | None, domain: Sequence[float], encoding: Spec) -> l
     """Returns a dashed rule at a level that lies within the domain; the rows that say where are named `threshold`."""
     if level is None or not domain or not min(domain) <= level <= max(domain):
         return []
-    return [layer("threshold", "rule", encoding, color=PAINT["muted"], strokeDash=[4, 3], strokeWidth=1, tooltip=None)]
+    return [layer("threshold", "rule", encoding, color=PAINT["muted"], strokeDash=[4, 3], strokeWidth=1)]
 
 
 def known(*fields: str) -> Spec:

@@ -1,4 +1,4 @@
-"""Marks of the drawings as pieces of SVG; marks that look alike and cannot hide each other are one path."""
+"""Marks of the drawings as pieces of SVG: those that look alike and cannot hide each other are one path, or one group."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from flows.display.figures import shown
 from flows.report.charts.layers import Spec, stacked
 from flows.report.charts.scales import Bands, Linear, Scale
 from flows.warehouse import Row
@@ -16,16 +17,22 @@ Rows = Sequence[Row]
 
 MIDDLE = 4  # from the middle of a line of text to its foot
 OPAQUE = 1.0
+FIGURE = "figure"  # of a row of data: the name of the figure that it draws
+TITLED = ("rect", "bar", "circle", "point", "tick")  # marks that stand for one row each
+Piece = tuple[str, str, str]  # style, path, title
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Where a chart's marks are drawn: both scales, left, top, right and bottom, and the scales of further channels."""
+    """Where a chart's marks are drawn: both scales, left, top, right and bottom, the scales of further channels, and
+    the fields with their headings that titles of marks say; none: marks have no titles.
+    """
 
     x: Scale
     y: Scale
     box: tuple[float, float, float, float]
     others: Mapping[str, Spec]
+    fields: Mapping[str, str]
 
     def at(self, side: str, layer: Spec, row: Row) -> float:
         """Returns where a row lies in a direction, in the middle of its band where there is one."""
@@ -43,6 +50,15 @@ class Frame:
         series = self.others["yOffset"]["domain"]
         room = self.y.width / len(series)
         return room * (series.index(row[use["field"]]) - (len(series) - 1) / 2), room
+
+    def title(self, layer: Spec, row: Row) -> str:
+        """Returns what a pointer that rests on a row's mark shows: a line a field; nothing of marks that stand for many rows."""
+        mark = layer["mark"]
+        if not self.fields or not (mark["type"] in TITLED or mark.get("is_titled")):
+            return ""
+        values = {heading: row.get(field) for field, heading in (*self.fields.items(), (FIGURE, FIGURE))}
+        lines = (f"{heading}: {shown(str(value))}" for heading, value in values.items() if value is not None)
+        return f"<title>{escape(chr(10).join(lines), quote=False)}</title>"
 
     def channel(self, name: str, layer: Spec, row: Row) -> Any:
         """Returns what a row's colour, shape or dash is."""
@@ -75,12 +91,20 @@ def _styled(paints: Mapping[str, str | None], **attributes: Any) -> str:
     return style
 
 
-def _paths(grouped: Iterable[tuple[str, str]]) -> str:
-    """A path for all pieces of one style."""
-    paths: dict[str, str] = {}
-    for style, piece in grouped:
-        paths[style] = paths.get(style, "") + piece
-    return "".join(f'<path{style} d="{pieces}"/>' for style, pieces in paths.items())
+def _paths(pieces: Iterable[Piece]) -> str:
+    """A path for all pieces of one style; a group of paths where they have titles."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for style, path, title in pieces:
+        groups.setdefault(style, []).append((path, title))
+    return "".join(_path(style, own) for style, own in groups.items())
+
+
+def _path(style: str, own: Sequence[tuple[str, str]]) -> str:
+    if not any(title for _, title in own):
+        together = "".join(path for path, _ in own)
+        return f'<path{style} d="{together}"/>'
+    apart = "".join(f'<path d="{path}">{title}</path>' for path, title in own)
+    return f"<g{style}>{apart}</g>"
 
 
 def _box(left: float, top: float, right: float, bottom: float) -> str:
@@ -107,7 +131,8 @@ def _rects(layer: Spec, rows: Rows, frame: Frame) -> str:
     for row, start, end in stacked(layer, rows):
         half = frame.x.width * mark["width"]["band"] / 2 if isinstance(frame.x, Bands) else 0.0
         middle = frame.at("x", layer, row)
-        pieces.append((_filled(layer, row, frame), _box(middle - half, frame.y(end), middle + half, frame.y(start))))
+        box = _box(middle - half, frame.y(end), middle + half, frame.y(start))
+        pieces.append((_filled(layer, row, frame), box, frame.title(layer, row)))
     if pieces:
         return _paths(pieces)
     for row in rows:
@@ -119,7 +144,7 @@ def _rects(layer: Spec, rows: Rows, frame: Frame) -> str:
             _, room = frame.beside(layer, row)
             middle, half = frame.at("y", layer, row), room * mark["height"]["band"] / 2
             top, bottom = middle - half, middle + half
-        pieces.append((_filled(layer, row, frame), _box(left, top, right, bottom)))
+        pieces.append((_filled(layer, row, frame), _box(left, top, right, bottom), frame.title(layer, row)))
     return _paths(pieces)
 
 
@@ -147,7 +172,7 @@ def _rules(layer: Spec, rows: Rows, frame: Frame) -> str:
             {"stroke": frame.channel("color", layer, row)}, stroke_width=mark.get("strokeWidth"), stroke_dasharray=dash,
             opacity=mark.get("opacity"),
         )  # fmt: skip
-        pieces.append((style, piece))
+        pieces.append((style, piece, frame.title(layer, row)))
     return _clipped(layer, rows, frame, _paths(pieces))
 
 
@@ -177,18 +202,22 @@ def _areas(layer: Spec, rows: Rows, frame: Frame) -> str:
 def _lines(layer: Spec, rows: Rows, frame: Frame) -> str:
     out = []
     for own in _series(layer, rows):
-        points = sorted((frame.at("x", layer, row), frame.at("y", layer, row)) for row in own)
+        points = sorted(
+            ((frame.at("x", layer, row), frame.at("y", layer, row), frame.title(layer, row)) for row in own),
+            key=lambda point: point[:2],
+        )
         dashes = frame.channel("strokeDash", layer, own[0]) or ()
         colour = frame.channel("color", layer, own[0])
         style = _styled(
             {"stroke": colour}, stroke_width=layer["mark"].get("strokeWidth"),
             stroke_dasharray="" if list(dashes) == [1, 0] else " ".join(map(str, dashes)),
         )  # fmt: skip
-        path = "L".join(f"{px(x)} {px(y)}" for x, y in points)
+        path = "L".join(f"{px(x)} {px(y)}" for x, y, _ in points)
         out.append(f'<path{style} d="M{path}"/>')
-        if layer["mark"].get("point"):
-            dots = "".join(symbol("circle", x, y, layer["mark"]["point"]["size"]) for x, y in points)
-            out.append(f'<path{_styled({"fill": colour})} d="{dots}"/>')
+        dot = layer["mark"].get("point")
+        if dot and (dot["is_seen"] or frame.fields):
+            style = _styled({"fill": colour}, opacity=None if dot["is_seen"] else 0)
+            out.append(_paths((style, symbol("circle", x, y, dot["size"]), title) for x, y, title in points))
     return _clipped(layer, rows, frame, "".join(out))
 
 
@@ -199,12 +228,12 @@ def _points(layer: Spec, rows: Rows, frame: Frame) -> str:
         shape = "circle" if mark["type"] == "circle" else frame.channel("shape", layer, row) or "circle"
         piece = symbol(shape, frame.at("x", layer, row), frame.at("y", layer, row), frame.channel("size", layer, row))
         paints = {"fill": frame.channel("color", layer, row), "stroke": mark.get("stroke")}
-        pieces.append((_styled(paints, stroke_width=mark.get("strokeWidth")), piece))
+        pieces.append((_styled(paints, stroke_width=mark.get("strokeWidth")), piece, frame.title(layer, row)))
     opacity = mark.get("opacity", OPAQUE)
     if opacity == OPAQUE:
         return _paths(pieces)
     # where they lie on each other they are darker: each is a mark of its own
-    return "".join(f'<path{style} opacity="{opacity}" d="{piece}"/>' for style, piece in pieces)
+    return "".join(f'<path{style} opacity="{opacity}" d="{piece}">{title}</path>' for style, piece, title in pieces)
 
 
 def symbol(shape: str, x: float, y: float, size: float) -> str:
@@ -236,7 +265,7 @@ def _ticks(layer: Spec, rows: Rows, frame: Frame) -> str:
     for row in rows:
         x, y = frame.at("x", layer, row), frame.at("y", layer, row)
         style = _styled({"stroke": frame.channel("color", layer, row)}, stroke_width=mark["thickness"])
-        pieces.append((style, f"M{px(x)} {px(y - half)}V{px(y + half)}"))
+        pieces.append((style, f"M{px(x)} {px(y - half)}V{px(y + half)}", frame.title(layer, row)))
     return _paths(pieces)
 
 

@@ -33,6 +33,8 @@ MOST_BARS = 20
 STATUSES = {"unparsed": "first", "refused": "second", "empty": "third", "truncated": "fourth"}
 Domain = tuple[float, float]
 STABLE = 0.8  # the PSS from which a prompt is often called stable
+MOST_DOTS = 12  # a line that are drawn
+UNSEEN = 90  # square pixels of a dot that is there for its title alone
 DEEPEST = 0.3  # below a figure, of what is drawn of its interval
 SERIES = ("first", "second", "third", "fourth")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])
@@ -108,10 +110,10 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, 
         **shared, "y": number("pss", title="PSS", scale=between(domain)),
         "strokeDash": names("series", scale=of(series, [[1, 0], [5, 3]])),
     }  # fmt: skip
-    dots: Any = {"size": 14, "filled": True} if most <= 12 else False  # noqa: PLR2004
+    dots = {"size": 14 if most <= MOST_DOTS else UNSEEN, "is_seen": most <= MOST_DOTS}
     layers = [
         layer("rows", "area", band, where=known("low", "high"), opacity=0.16, clip=True),
-        layer("rows", "line", line, where=known("pss"), strokeWidth=2, clip=True, point=dots),
+        layer("rows", "line", line, where=known("pss"), strokeWidth=2, clip=True, is_titled=True, point=dots),
     ]
     across = {
         "x": number("from", scale=ends), "x2": to("to"), "y": number("level", title="PSS", scale=between(domain)),
@@ -230,7 +232,10 @@ def nights(
         layer("changed", "rule", {"x": x}, color=PAINT["muted"], strokeWidth=1.5, strokeDash=[4, 3]),
         layer("points", "area", span, where=known("low", "high"), opacity=0.13, clip=True),
         layer("points", "rule", span, where=is_alone, strokeWidth=1.5, opacity=0.5, clip=True),
-        layer("points", "line", {**at, "strokeDash": dashes}, strokeWidth=2, clip=True),
+        layer(
+            "points", "line", {**at, "strokeDash": dashes}, strokeWidth=2, clip=True, is_titled=True,
+            point={"size": UNSEEN, "is_seen": False},
+        ),
         layer("points", "circle", at, where=is_set("is_alone"), size=26, opacity=1),
         layer(
             "points", "point", at, where=is_set("is_marked"),

@@ -24,8 +24,11 @@ ROOM_BETWEEN_LABELS = 3
 OFFSETS = 0.2  # room between and around names that have several series
 
 
-def plotted(spec: Spec, data: Mapping[str, Rows], label: str) -> Markup:
-    """Draws the chart as one image named `label`; nothing in it can run, load or link: it holds numbers and escaped text."""
+def plotted(spec: Spec, data: Mapping[str, Rows], label: str, fields: Mapping[str, str]) -> Markup:
+    """Draws the chart as one image named `label`; nothing in it can run, load or link: it holds numbers and escaped text.
+
+    fields: what the title of a mark says of its row, with headings. The name of the figure that it draws follows.
+    """
     width, height = spec["width"], spec["height"]
     layers = [(layer, [row for row in data[layer["data"]["name"]] if _is_in(layer, row)]) for layer in spec["layer"]]
     x, y = _Axis("x", layers), _Axis("y", layers)
@@ -43,7 +46,7 @@ def plotted(spec: Spec, data: Mapping[str, Rows], label: str) -> Markup:
         x.laid(left, right)
         over = max((place + width_of(text) / 2 for place, text in x.labels()), default=0) - (width - PADDING)
         right -= max(0, over)
-    frame = Frame(x.laid(left, right), y.laid(bottom, top), (left, top, right, bottom), _others(layers))
+    frame = Frame(x.laid(left, right), y.laid(bottom, top), (left, top, right, bottom), _others(layers), fields)
     inner = "".join(
         (
             *_ruled(x, y, frame),

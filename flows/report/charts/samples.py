@@ -109,7 +109,7 @@ def violins(outlines: Rows, middles: Rows, series: Sequence[str], label: str) ->
     }  # fmt: skip
     layers = [
         layer("outlines", "area", outline, orient="vertical", opacity=0.5, line=False),
-        layer("middles", "rule", middle, strokeWidth=2.5),
+        layer("middles", "rule", middle, strokeWidth=2.5, is_titled=True),
         layer("middles", "text", words, align="left", baseline="middle", fontSize=11, color=PAINT["muted"], dx=2),
     ]
     data = [{**row, "start": 0, "top": row["place"], "name": cut(row["series"], 30)} for row in middles]

@@ -166,6 +166,21 @@ def test_rejections_that_have_nothing_to_do_with_the_rate_do_not_stop_everything
     assert server.between(30, 60)[0] > 150  # 2 in flight at 10 ms would be 200
 
 
+def test_a_rejection_after_a_standstill_sets_no_low_rate() -> None:
+    rate = Rate()
+    rate.rejected(0.0, 0.0)
+    for index in range(60):
+        rate.accepted(index / 30)
+    for index in range(2):
+        rate.rejected(1.5, 1.9 + index / 100)
+    assert rate.rejected(2.1, 2.2)  # which ends the search for it
+    assert 28 <= rate.limit <= 34
+    for index in range(25):  # 2.5 a second, 25 of 26
+        rate.accepted(4.2 + index * 0.4)
+    rate.rejected(14.0, 14.2)
+    assert rate.limit == math.inf
+
+
 def test_a_wait_that_is_asked_for_pauses_everyone(monkeypatch: pytest.MonkeyPatch) -> None:
     pace = pace_of(64)
     shared = Lanes([pace])

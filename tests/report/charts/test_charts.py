@@ -7,11 +7,19 @@ import pytest
 
 from flows.report.charts import panels
 from flows.report.charts.curves import Axes, curves
-from flows.report.charts.drawing import COMMON
 from flows.report.charts.scales import Linear, log_ticks
 from flows.report.charts.widths import widths
 
 SVG = "{http://www.w3.org/2000/svg}"
+# what our charts share, in the words of Vega-Lite
+VEGA = {
+    "padding": 6, "autosize": {"type": "fit", "contains": "padding"},
+    "config": {
+        "axis": {"labelFontSize": 11, "titleFontSize": 11, "tickSize": 4, "labelPadding": 4, "titlePadding": 6, "tickCount": 5,
+                 "labelFlush": False},
+        "axisX": {"grid": False}, "legend": {"disable": True},
+    },
+}  # fmt: skip
 
 
 def _parsed(drawn: str) -> ET.Element:
@@ -26,11 +34,33 @@ def test_a_label_that_is_markup_is_drawn_as_text() -> None:
     texts = [element.text or "" for element in root.iter(SVG + "text")]
     assert {"a&b\"'", "nul\\x00", "\\u202eabc", "{{7*7}}"} <= set(texts)
     assert any(text.startswith("<script>") for text in texts)
-    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {"svg", "g", "path", "text"}
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {"svg", "g", "path", "text", "title"}
     assert {name for element in root.iter() for name in element.attrib} <= {
         "role", "aria-label", "width", "height", "viewBox", "class", "fill", "d", "text-anchor", "x", "y", "opacity",
         "stroke-width", "transform",
     }  # fmt: skip
+
+
+def test_the_title_of_a_mark_says_its_figure_in_full_and_its_name() -> None:
+    rows = [
+        {"name": name, "value": 1 / 3, "low": low, "high": high, "figure": f"fct_consistency.{place}"}
+        for place, (name, low, high) in enumerate((("<script>1</script>", 0.25, 0.5), ("\u202eabc", None, None)))
+    ]
+    titles = [each.text for each in _parsed(panels.bars(rows, "x")).iter(SVG + "title")]
+    assert titles == [
+        "class: <script>1</script>\nconsistency: 0.3333333333333333\nlow: 0.25\nhigh: 0.5\nfigure: fct_consistency.0",
+        "class: \\u202eabc\nconsistency: 0.3333333333333333\nfigure: fct_consistency.1",
+    ]
+
+
+def test_a_line_of_many_figures_has_unseen_dots_for_their_titles() -> None:
+    few, many = (
+        panels.lines([{"series": "valid", "k": k, "pss": 0.9, "low": None, "high": None} for k in range(2, n)], (0, 1), "k", "x")
+        for n in (12, 20)
+    )
+    for drawn, n, is_seen in ((few, 10, True), (many, 18, False)):
+        assert len(list(_parsed(drawn).iter(SVG + "title"))) == n
+        assert ('opacity="0"' in drawn) is not is_seen
 
 
 def test_a_drawing_holds_no_id_and_what_reaches_over_its_frame_is_clipped() -> None:
@@ -53,7 +83,7 @@ def test_every_series_has_its_own_mark_and_a_missing_value_none() -> None:
     methods = ["rule", "other rule", "judge:a", "judge:b"]
     rows = [{"name": "m", "series": m, "value": 0.5, "low": None, "high": None} for m in methods]
     drawn = panels.ranges(rows, methods, (0.0, 1.0), "accuracy", "x")
-    paths = {e.get("d") for e in _parsed(drawn).iter(SVG + "path") if (e.get("class") or "").startswith("fill-")}
+    paths = {path.get("d") for group in _parsed(drawn).iter(SVG + "g") for path in group if path.find(SVG + "title") is not None}
     assert len(paths) == 4  # a circle, a diamond, a square, a triangle
     assert all(f"fill-{name}" in drawn for name in ("first", "second", "third", "fourth"))
     fewer = panels.ranges([*rows[:3], rows[3] | {"value": None}], methods, (0.0, 1.0), "accuracy", "x")
@@ -102,14 +132,9 @@ def test_scales_and_labels_are_those_of_vega() -> None:
         "ranges": panels.ranges(spans, ["r"], (0.0, 4.2), "ms", "x"),
     }
     for name, ours in drawn.items():
-        spec = ours.spec["spec"]
-        data = {
-            of: [dict(zip(told["names"], row, strict=True)) for row in told["rows"]]
-            for of, told in spec["datasets"].items()
-        }
-        theirs = vl_convert.vegalite_to_svg(
-            {**COMMON, **spec, "datasets": data}, vl_version="6.1", allowed_base_urls=[]
-        )
+        size = {name: int(_parsed(ours).get(name, "0")) for name in ("width", "height")}
+        spec = {**VEGA, **size, "layer": ours.source.layers, "datasets": ours.source.datasets}
+        theirs = vl_convert.vegalite_to_svg(spec, vl_version="6.1", allowed_base_urls=[])
         said = [sorted(e.text or "" for e in _parsed(svg).iter(SVG + "text")) for svg in (ours, theirs)]
         assert said[0] == said[1], name
 
@@ -138,7 +163,7 @@ def test_a_run_is_a_diamond_beside_the_line_of_its_series() -> None:
     root = _parsed(widths(points, ["simple", "detail"], {"value": "width"}, "widths"))
     lines = [each for each in root.iter(SVG + "path") if each.get("stroke-width") == "2"]
     assert [each.get("stroke-dasharray") for each in lines] == [None, "6 3"]
-    (diamond,) = [each for each in root.iter(SVG + "path") if each.get("class") == "fill-first stroke-ink"]
+    ((diamond,),) = [each for each in root.iter(SVG + "g") if each.get("class") == "fill-first stroke-ink"]
     assert (diamond.get("d") or "").count("z") == 1
     labels = [each.text for each in root.iter(SVG + "text")]
     assert {"100", "1k", "requests", "width"} <= set(labels)

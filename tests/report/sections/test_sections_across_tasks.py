@@ -250,8 +250,7 @@ def test_tasks_stand_in_the_order_of_their_score() -> None:
     for block, scope in ((intra, "intra"), (inter, "inter")):
         (panel,) = block.panels
         assert isinstance(panel.drawing, Drawing)
-        rows = panel.drawing.spec["spec"]["datasets"]["rows"]
-        names = [dict(zip(rows["names"], row, strict=True)) for row in rows["rows"]]
+        names = panel.drawing.source.datasets["rows"]
         assert [row["name"] for row in names] == [f"task {k}" for k in range(12)]
         assert all(row["figure"].startswith(f"rpt_audit.pss_{scope}.") for row in names)
         assert 'stroke-dasharray="4 3"' in str(panel.drawing)  # the line at .8

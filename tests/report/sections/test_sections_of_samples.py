@@ -72,10 +72,9 @@ def printed(table: Table) -> list[tuple[str, ...]]:
 def drawn_data(block: Block, name: str) -> Iterator[list[dict[str, Any]]]:
     """The data of that name behind each chart of a block that has such."""
     for panel in block.panels:
-        spec = panel.drawing.spec["spec"]  # type: ignore[attr-defined]
-        if name in spec["datasets"]:
-            data = spec["datasets"][name]
-            yield [dict(zip(data["names"], row, strict=True)) for row in data["rows"]]
+        datasets = panel.drawing.source.datasets  # type: ignore[attr-defined]
+        if name in datasets:
+            yield list(datasets[name])
 
 
 def test_classes_have_the_quantiles_of_their_samples(ordinary: Reported, found: ReportData) -> None:
