@@ -30,6 +30,10 @@ hypothesis.settings.register_profile("no deadline", deadline=None)
 hypothesis.settings.load_profile("no deadline")
 # kept for the next tests, and for the next run of them
 os.environ["PROMPTAUDIT_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "promptaudit")
+# events and a Prefect server are a third of a small run's time each; processes of their own have both, and so have the tests of
+# lineage and of Prefect. They are set here since what a file's tests share is made before a test's own environment is.
+SWITCHED_OFF = {"PROMPTAUDIT_LINEAGE": "off", "PROMPTAUDIT_PREFECT": "off"}
+os.environ.update(SWITCHED_OFF)
 # files that take long, longest first: begun last, one of them would go on while the other workers have nothing left to do
 LONG = (
     "docs/test_readme.py", "end_to_end/test_prefect.py", "asker/test_work_pool.py", "report/test_browser.py",
@@ -53,16 +57,9 @@ def _trust(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, _trust: Path) -> None:
     for name in list(os.environ):
-        if (name.startswith("PROMPTAUDIT_") and name != "PROMPTAUDIT_CACHE") or name in (
-            "OPENAI_API_KEY",
-            "OPENAI_BASE_URL",
-            "PREFECT_API_URL",
-        ):
+        is_ours = name.startswith("PROMPTAUDIT_") and name not in ("PROMPTAUDIT_CACHE", *SWITCHED_OFF)
+        if is_ours or name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "PREFECT_API_URL"):
             monkeypatch.delenv(name)
-    # events and a Prefect server are a third of a small run's time each; processes of their own have both, and so have the tests
-    # of lineage and of Prefect
-    monkeypatch.setenv("PROMPTAUDIT_LINEAGE", "off")
-    monkeypatch.setenv("PROMPTAUDIT_PREFECT", "off")
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path_factory.getbasetemp() / "prefect"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("PROMPTAUDIT_TRUST_FILE", str(_trust / f"{uuid.uuid4().hex}.json"))
