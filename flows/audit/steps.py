@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -90,6 +91,11 @@ class AuditRun:
             raise ValueError(msg)
         return self.design
 
+    def kept_open_where_quick(self) -> AbstractContextManager[None]:
+        """Keeps the warehouse's file open while models are asked that answer at once; others are asked for hours, and it is free."""
+        is_quick = all(card.engine == "embedded" for card in self.designed().models.values())
+        return self.warehouse.kept_open() if is_quick else nullcontext()
+
     def purse(self) -> Purse:
         """Returns what the run may still spend now."""
         limits = self.designed().audit.budget
@@ -152,9 +158,10 @@ def paraphrase(run: AuditRun) -> ParaphraseResult:
     """Makes the prompt variants, or finds those that the run has, and lands them."""
     run.progress.step("making prompt variants")
     design = run.designed()
-    result = make_variants(run.purse(), design, anew=run.rephrase, prompts=run.prompts)
-    variants = tuple(deal_samples(run.warehouse, run.audit_run_id, design, result.variants))
-    of_rubrics = () if run.is_pilot else reword_rubrics(run.purse(), design, anew=run.rephrase)
+    with run.warehouse.kept_open():
+        result = make_variants(run.purse(), design, anew=run.rephrase, prompts=run.prompts)
+        variants = tuple(deal_samples(run.warehouse, run.audit_run_id, design, result.variants))
+        of_rubrics = () if run.is_pilot else reword_rubrics(run.purse(), design, anew=run.rephrase)
     return replace(result, variants=variants, notes=(*result.notes, *of_rubrics))
 
 
@@ -256,15 +263,17 @@ def publish(run: AuditRun, compared: Comparisons) -> Publication:
 @step(derives=True, again=True)
 def report(run: AuditRun, compared: Comparisons) -> Path:
     """Writes the run's page, and those about its comparisons that are there."""
-    page = write_page(run.warehouse, run.audit_run_id, warn=run.progress.warn)
-    write_again(run.warehouse, compared.comparison_ids)
+    with run.warehouse.kept_open():
+        page = write_page(run.warehouse, run.audit_run_id, warn=run.progress.warn)
+        write_again(run.warehouse, compared.comparison_ids)
     return page
 
 
 def measure(run: AuditRun) -> Outcome:
     """Takes the steps of a run, in their order, and returns what they did; raises what the first of them raises that fails."""
     wordings = paraphrase(run)
-    answers = ask(run, wordings)
+    with run.kept_open_where_quick():
+        answers = ask(run, wordings)
     asked = Outcome(n_asked=answers.asked.n_landed, notes=(*wordings.notes, *answers.asked.notes))
     made: Sequence[object] = answers.batches or [wordings]
     if run.is_pilot:
