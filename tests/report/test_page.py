@@ -147,13 +147,12 @@ def test_the_page_is_complete_closed_and_accessible(name: str, request: pytest.F
     run: Reported = request.getfixturevalue(name)
     seen = Seen(run.html)
     ids = [value for _, attribute, value in seen.attributes if attribute == "id"]
-    assert set(ids) == PAGES[name] | {"charts", "answers-packed"}
+    assert set(ids) == PAGES[name] | {"answers-packed"}
     assert len(ids) == len(set(ids))
     policy = next(v for t, a, v in seen.attributes if t == "meta" and a == "content" and "default-src" in v)
     assert policy == (
         f"default-src 'none'; script-src '{inline(SCRIPT).source}' '{inline(GRID_SCRIPT).source}'; style-src 'unsafe-inline'; "
-        "img-src data:; "
-        "connect-src 'none'; base-uri 'none'; form-action 'none'"
+        "img-src data:; connect-src 'none'; base-uri 'none'; form-action 'none'"
     )
     links = [value for _, attribute, value in seen.attributes if attribute in {"href", "src", "xlink:href"}]
     trace = re.compile(rf"traces/{run.audit_run_id}/[a-z_]+\.[0-9a-f]{{12}}\.html")

@@ -217,7 +217,8 @@ def _lines(layer: Spec, rows: Rows, frame: Frame) -> str:
         dot = layer["mark"].get("point")
         if dot and (dot["is_seen"] or frame.fields):
             style = _styled({"fill": colour}, opacity=None if dot["is_seen"] else 0)
-            out.append(_paths((style, symbol("circle", x, y, dot["size"]), title) for x, y, title in points))
+            shape = "circle" if dot["is_seen"] else "square"  # which takes less room
+            out.append(_paths((style, symbol(shape, x, y, dot["size"]), title) for x, y, title in points))
     return _clipped(layer, rows, frame, "".join(out))
 
 
