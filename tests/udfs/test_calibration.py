@@ -274,7 +274,7 @@ def test_shares_cover_other_wordings(name: str) -> None:
     assert sum(night[0].low <= truth[0] <= night[0].high for night in nights) < fewest(N_NIGHTS, 0.93)
 
 
-@pytest.mark.parametrize("n_variants", [3, 5])
+@pytest.mark.parametrize("n_variants", [3, pytest.param(5, marks=pytest.mark.soak)])
 def test_a_detectable_difference_is_found_with_few_wordings(n_variants: int) -> None:
     design, world = Design(n_samples=60, n_variants=n_variants), World(same, MODEL)
     lower = replace(world, candidate=less_skilled(MODEL, detectable(world, design, 1), design))
