@@ -92,7 +92,7 @@ class AuditRun:
         return self.design
 
     def kept_open_where_quick(self) -> AbstractContextManager[None]:
-        """Keeps the warehouse's file open while models are asked that answer at once; others are asked for hours, and it is free."""
+        """Keeps the warehouse's file open where all models answer at once; others are asked for hours, and others may open it."""
         is_quick = all(card.engine == "embedded" for card in self.designed().models.values())
         return self.warehouse.kept_open() if is_quick else nullcontext()
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flows.display.policy import Policy
-    from flows.report.gather import ReportData
+    from flows.report.data import ReportData
     from flows.warehouse import Warehouse
 
 __all__ = [

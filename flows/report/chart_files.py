@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from flows.display.figures import shown
 from flows.display.spreadsheet import CsvRows, number_or_cell
-from flows.report.blocks.blocks import Block, Section
+from flows.report.blocks.blocks import Block, DrawnSection
 from flows.report.charts.drawing import Drawing
 from flows.report.charts.plot import PADDING
 from flows.report.charts.scales import FONT_SIZE, fitted, width_of
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.joint_charts import Picture, joined, single
 from flows.report.page import sections
 from flows.report.sections.room import unlimited
@@ -36,18 +36,18 @@ _COLOUR = re.compile(r"--([a-z]+): (#[0-9a-f]{6})")
 
 
 FIGURES: Mapping[str, str] = {
-    "classes": "errica-2025-sensitivity-by-class",
-    "telling": "errica-2025-labels-of-samples",
-    "clouds": "errica-2025-sensitivity-against-consistency",
-    "alike": "errica-2025-consistency-by-sample",
-    "pairs": "errica-2025-pairs-of-samples",
-    "numbers": "errica-2025-by-number-of-wordings",
-    "repetition": "barrie-2025-pss-by-repetition",
-    "paraphrase": "barrie-2025-pss-by-paraphrase-temperature",
-    "between": "barrie-2025-pss-by-model",
+    "sensitivity_by_class": "errica-2025-sensitivity-by-class",
+    "label_distributions": "errica-2025-labels-of-samples",
+    "sensitivity_against_consistency": "errica-2025-sensitivity-against-consistency",
+    "sample_consistency": "errica-2025-consistency-by-sample",
+    "sample_pairs": "errica-2025-pairs-of-samples",
+    "measures_by_wordings": "errica-2025-by-number-of-wordings",
+    "stability_by_repetition": "barrie-2025-pss-by-repetition",
+    "stability_by_wording": "barrie-2025-pss-by-paraphrase-temperature",
+    "stability_by_model": "barrie-2025-pss-by-model",
     "subsamples": "barrie-2025-pss-by-share-of-samples",
-    "stability-across": "barrie-2025-all-tasks",
-    "accuracy": "hua-2025-accuracy-by-template",
+    "stability_across_tasks": "barrie-2025-all-tasks",
+    "accuracy_by_variant": "hua-2025-accuracy-by-template",
     "scoring": "hua-2025-rule-against-judge",
     "rankings": "hua-2025-rankings",
 }
@@ -102,7 +102,7 @@ def write_charts(data: ReportData, folder: Path, only: Sequence[str] = ()) -> li
     return written + ([] if only else _write_tables(everything, folder))
 
 
-def _write_tables(everything: Sequence[Section], folder: Path) -> list[Path]:
+def _write_tables(everything: Sequence[DrawnSection], folder: Path) -> list[Path]:
     written = []
     for section in everything:
         for table in (each for block in section.blocks for each in block.tables if each.file and each.rows):
@@ -114,7 +114,7 @@ def _write_tables(everything: Sequence[Section], folder: Path) -> list[Path]:
     return written
 
 
-def _charts(section: Section) -> Iterator[_Chart]:
+def _charts(section: DrawnSection) -> Iterator[_Chart]:
     """The figures of a section: one, or those that its blocks name."""
     for figure, blocks in _by_figure(section.blocks).items():
         drawn = [

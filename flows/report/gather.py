@@ -2,79 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
-
 from flows.display.policy import Policy, Texts
-from flows.history.nights import MOST_NIGHTS, Nights, gather_nights
+from flows.history.nights import MOST_NIGHTS, gather_nights
 from flows.report.ask_copy import Copy, rows
 from flows.report.blocks.blocks import by
+from flows.report.contents import SECTIONS
+from flows.report.data import ReportData
 from flows.report.gather_answers import GridAnswers, gather_answers
-from flows.report.gather_judging import JudgingData, gather_judging
+from flows.report.gather_judging import gather_judging
 from flows.report.queries import query
-from flows.report.summary import Summary, gate_of, summarise
+from flows.report.summary import gate_of, summarise
 from flows.warehouse import Row, Warehouse
 
-if TYPE_CHECKING:
-    from flows.gate.outcome import GateResult
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportData:
-    """What a report says of one run. Each list of rows is what the query of its name gives."""
-
-    run: Row
-    texts: Texts
-    gate: GateResult | None  # None: the run did not land
-    summary: Summary
-    judging: JudgingData
-    answers: GridAnswers
-    nights: Nights
-    n_checks: int
-    has_formats_page: bool
-    models: list[Row] = field(default_factory=list)
-    tasks: list[Row] = field(default_factory=list)
-    scorecard: list[Row] = field(default_factory=list)
-    sensitivity_bins: list[Row] = field(default_factory=list)
-    consistencies: list[Row] = field(default_factory=list)
-    stabilities: list[Row] = field(default_factory=list)
-    variants: list[Row] = field(default_factory=list)
-    formats: list[Row] = field(default_factory=list)
-    accuracies: list[Row] = field(default_factory=list)
-    failed_checks: list[Row] = field(default_factory=list)
-    top: list[Row] = field(default_factory=list)
-    top_sensitivities: list[Row] = field(default_factory=list)
-    top_labels: list[Row] = field(default_factory=list)
-    top_examples: list[Row] = field(default_factory=list)
-    changes: list[Row] = field(default_factory=list)
-    # about samples
-    references: list[Row] = field(default_factory=list)
-    class_sensitivities: list[Row] = field(default_factory=list)
-    sample_spreads: list[Row] = field(default_factory=list)
-    clouds: list[Row] = field(default_factory=list)
-    telling: list[Row] = field(default_factory=list)
-    consistency_bins: list[Row] = field(default_factory=list)
-    pairs: list[Row] = field(default_factory=list)
-    sample_pairs: list[Row] = field(default_factory=list)
-    pair_distances: list[Row] = field(default_factory=list)
-    measures_by_wordings: list[Row] = field(default_factory=list)
-    variations: list[Row] = field(default_factory=list)
-    design_widths: list[Row] = field(default_factory=list)
-    designs: list[Row] = field(default_factory=list)
-    # about answers
-    distinct_answers: list[Row] = field(default_factory=list)
-    prompt_variants: list[Row] = field(default_factory=list)
-    accuracy_spreads: list[Row] = field(default_factory=list)
-    answer_totals: list[Row] = field(default_factory=list)
-    attempts: list[Row] = field(default_factory=list)
-    stabilities_by_share: list[Row] = field(default_factory=list)
-    # across tasks
-    measures_across_tasks: list[Row] = field(default_factory=list)
-    sensitivity_against_consistency: list[Row] = field(default_factory=list)
-    scoring_across_tasks: list[Row] = field(default_factory=list)
-
-
-QUERIES = tuple(each.name for each in fields(ReportData) if each.default_factory is list)
+OF_PAGE = (
+    "models", "tasks", "scorecard", "variants", "formats", "failed_checks", "top", "top_sensitivities", "top_labels",
+    "top_examples", "changes", "references", "designs",
+)  # fmt: skip
+OF_SECTIONS = tuple(sorted({name for section in SECTIONS for name in section.queries}))
 
 
 def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> ReportData:
@@ -85,7 +29,7 @@ def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) 
 
 
 def _gathered(copy: Copy, warehouse: Warehouse, answers: GridAnswers) -> ReportData:
-    rows_of_queries = {name: copy(query(name)) for name in QUERIES}
+    rows_of_queries = {name: copy(query(name)) for name in OF_PAGE}
     rows_of_queries["changes"] = _unquoted(copy, warehouse, rows_of_queries["changes"])
     gate = gate_of(warehouse, copy.run)
     return ReportData(
@@ -95,9 +39,10 @@ def _gathered(copy: Copy, warehouse: Warehouse, answers: GridAnswers) -> ReportD
         summary=summarise(copy, gate, rows_of_queries),
         judging=gather_judging(copy),
         answers=answers,
-        nights=gather_nights(copy, query("nightly"), MOST_NIGHTS),
+        nights=gather_nights(copy, query("nights"), MOST_NIGHTS),
         has_formats_page=warehouse.places.formats_page(copy.run["audit_run_id"]).is_file(),
         n_checks=copy(query("n_checks"))[0]["n_checks"],
+        of_sections={name: copy(query(name)) for name in OF_SECTIONS},
         **rows_of_queries,
     )
 

@@ -51,7 +51,7 @@ def gather_judging(ask: Ask) -> JudgingData:
     """Returns the rows of one run; none where answers are only matched with labels."""
     spreads = ask(query("spreads"))
     tasks = {row["task_id"] for row in spreads if row["scoring_method"] != LABELS}
-    agreements = ask(query("agreements"))  # people may have ruled where no judge has
+    agreements = ask(query("agreement"))  # people may have ruled where no judge has
     tasks |= {row["task_id"] for row in agreements}
     if not tasks:
         return JudgingData()

@@ -32,7 +32,9 @@ def single(drawing: Drawing) -> Picture:
     """Returns a chart as it stands on the page."""
     label, height, inner = _opened(str(drawing))
     names = _names(drawing)
-    return Picture(inner, label, WIDTH, height, names, [[row.get(name) for name in names] for row in drawing.source.rows])
+    return Picture(
+        inner, label, WIDTH, height, names, [[row.get(name) for name in names] for row in drawing.source.rows]
+    )
 
 
 def joined(heading: str, drawings: Sequence[tuple[str, Drawing]]) -> Picture:

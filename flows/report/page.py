@@ -11,27 +11,23 @@ from pathlib import Path
 from flows.display.figures import NAME, count, cut
 from flows.report import page_size
 from flows.report.answers_grid import section as answers_grid
-from flows.report.blocks.blocks import Section
+from flows.report.blocks.blocks import DrawnSection
 from flows.report.blocks.filters import environment, trace_links
 from flows.report.charts import parts
 from flows.report.charts.parts import only, parted
-from flows.report.gather import ReportData
+from flows.report.contents import OF_JUDGES, OF_RUN, OF_TASKS
+from flows.report.data import ReportData
 from flows.report.inline_script import inline
-from flows.report.sections import findings, guide, identity
-from flows.report.sections.agreement import agreement
+from flows.report.sections import guide, identity
 from flows.report.sections.designs import part_of_grid
-from flows.report.sections.disagreements import disagreements
-from flows.report.sections.format_gate import gate
-from flows.report.sections.gate_rules import checked
+from flows.report.sections.extremes import ends, known_rows
+from flows.report.sections.format_gate import format_gate
+from flows.report.sections.gate_rules import gate_rules
 from flows.report.sections.heat import heat
-from flows.report.sections.missing_answers import missing_answers
-from flows.report.sections.nights import trend
-from flows.report.sections.order import measured
-from flows.report.sections.rankings import rankings
+from flows.report.sections.nights import nights
 from flows.report.sections.reasons import why_in_part
-from flows.report.sections.run_changes import changes
 from flows.report.sections.scoring import scoring
-from flows.report.sections.scoring_across_tasks import scoring_across_tasks
+from flows.report.sections.wavering_samples import finding as samples_finding
 from flows.report.sections.wavering_samples import samples
 from flows.warehouse import Row
 from models_registry.mart_columns import MartColumn, scorecard_columns
@@ -98,8 +94,6 @@ def _rendered(  # noqa: PLR0913 - what a page is made of
     n_left_out: int = 0,
 ) -> str:
     is_first = part is None or part.place == 1
-    checks = gate(data)
-    checks.finding = findings.format_checks(data)
     return (
         environment(Path(__file__).parent)
         .get_template(TEMPLATE)
@@ -119,15 +113,15 @@ def _rendered(  # noqa: PLR0913 - what a page is made of
             scorecard_measures=_measures_of(data.scorecard),
             scope=scope(data),
             finding_of={
-                "scorecard": findings.scorecard(data),
-                "samples": findings.samples(data),
+                "scorecard": _scorecard_finding(data),
+                "samples": samples_finding(data),
                 "run": identity.line(data),
             },
             first=content.first,
             sections=content.others if is_first else content.measured,
             samples=samples(data),
             no_samples=why_in_part(data.scorecard) or NO_SAMPLES,
-            gate=checks,
+            gate=format_gate.drawn(data),
             grid_script=inline(answers_grid.SCRIPT),
             facts=identity.facts(data),
             identity_tables=identity.tables(data),
@@ -154,6 +148,12 @@ def _scorecard(data: ReportData) -> list[Row]:
     return [data.scorecard[place] for place in sorted(ranked[:MOST_SCORECARD])]
 
 
+def _scorecard_finding(data: ReportData) -> str:
+    """Returns between which two groups the corrected sensitivity lies, in a sentence."""
+    rows = known_rows(data, data.scorecard, "sensitivity_corrected")
+    return ends("Corrected sensitivity", rows, "sensitivity_corrected")
+
+
 def _measures_of(scorecard: list[Row]) -> list[MartColumn]:
     """The measures that the scorecard has a column for, where it has rows."""
     return [column for column in scorecard_columns() if column.scorecard is not None] if scorecard else []
@@ -171,9 +171,9 @@ class Part:
 class Content:
     """The sections of a report: before the scorecard, after it, and the measures that they print."""
 
-    first: list[Section]
-    of_run: list[Section]
-    measured: list[Section]
+    first: list[DrawnSection]
+    of_run: list[DrawnSection]
+    measured: list[DrawnSection]
     measures: tuple[guide.Measure, ...]
 
     def of(self, tasks: frozenset[str] | None) -> Content:
@@ -181,29 +181,30 @@ class Content:
         return self if tasks is None else dataclasses.replace(self, measured=only(self.measured, tasks))
 
     @property
-    def others(self) -> list[Section]:
+    def others(self) -> list[DrawnSection]:
         """Returns everything after the scorecard."""
         return [*self.of_run, *self.measured]
 
 
 def sections(data: ReportData) -> Content:
     """Returns every section that has a chart or a table of figures, in the page's order."""
-    judged = judged_sections(data)
-    n_first = 1 if data.judging.comparisons else 0  # what a run with judges was made for
-    over_nights = trend(data)
-    of_run = [*changes(data.changes), *missing_answers(data.scorecard), *over_nights, *judged[n_first:]]
-    measures = (*guide.measures(), *(guide.NIGHTS if over_nights else ()), *(guide.SCORING if judged else ()))
-    content = Content(
-        first=[*checked(data.gate), *judged[:n_first]], of_run=of_run, measured=measured(data), measures=measures
+    of_run = {section.name: section.drawn(data) for section in OF_RUN}
+    of_run = {name: section for name, section in of_run.items() if section.blocks}
+    measures = (
+        *guide.measures(),
+        *(guide.NIGHTS if nights.name in of_run else ()),
+        *(guide.SCORING if any(section.name in of_run for section in OF_JUDGES) else ()),
     )
-    findings.say_findings([*content.first, *content.others], data)
-    return content
-
-
-def judged_sections(data: ReportData) -> list[Section]:
-    """Returns the sections on scoring and judges that this run has something for."""
-    sections = [scoring(data), scoring_across_tasks(data), rankings(data), agreement(data), disagreements(data)]
-    return [section for section in sections if section.blocks]
+    # what a run with judges was made for stands before the scorecard
+    names = [gate_rules.name, *([scoring.name] if data.judging.comparisons else [])]
+    first = [of_run.pop(name) for name in names if name in of_run]
+    measured = [(section, section.drawn(data)) for section in OF_TASKS]
+    return Content(
+        first=first,
+        of_run=list(of_run.values()),
+        measured=[drawn for section, drawn in measured if drawn.blocks or not section.is_optional],
+        measures=measures,
+    )
 
 
 def scope(data: ReportData) -> list[str]:

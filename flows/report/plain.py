@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from flows.display.figures import NAME, cut, shown, when
 from flows.display.markdown import cell, code, table
 from flows.display.spreadsheet import CsvRows, number_or_cell
-from flows.report.blocks.blocks import Section, Table
+from flows.report.blocks.blocks import DrawnSection, Table
 from flows.report.blocks.cells import Cell, Printed, Traced, cells_of, parts, plain
 from flows.report.charts.drawing import undrawn
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.page import scope, sections
-from flows.report.sections.format_gate import gate
+from flows.report.sections.format_gate import format_gate
 from flows.report.summary import Summary
 from flows.warehouse.figure_names import grains, parse_figure
 from models_registry.mart_columns import MartColumn, compact_measures, mart_columns, scorecard_columns
@@ -47,7 +47,7 @@ def markdown(data: ReportData) -> str:
     with undrawn():
         content = sections(data)
     n_changes = 1 if data.changes else 0
-    for section in (*content.first, *content.others[:n_changes], gate(data), *content.others[n_changes:]):
+    for section in (*content.first, *content.others[:n_changes], format_gate.drawn(data), *content.others[n_changes:]):
         lines += _section(section)
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -89,7 +89,7 @@ def _figure(of: Traced, column: MartColumn) -> Printed:
     return (of.measure(column), *beside, " ", *parts(bounds)) if bounds else of.measure(column)
 
 
-def _section(section: Section) -> list[str]:
+def _section(section: DrawnSection) -> list[str]:
     """A heading, findings, and of each task the first table."""
     lines: list[str] = []
     for block in section.blocks:

@@ -22,11 +22,12 @@ from flows.gate.check import check_run
 from flows.gate.formats import junit, markdown, write_junit, write_markdown
 from flows.gate.outcome import GateResult, RuleResult, RuleRow
 from flows.gate.terminal import MOST_ROWS, figures_of, lines_of, lines_of_pin, name_of
-from flows.report.sections.gate_rules import checked as verdict
+from flows.report.sections.gate_rules import gate_rules
 from flows.report.summary import gate_of
 from flows.settings import Settings
 from flows.warehouse import Warehouse, now
 from models_registry.errors import CardError, UsageError, WarehouseError
+from tests.report.sections.test_sections_across_tasks import report_data
 from tests.support.handmade_warehouse import NAMES, Gated, run_id
 from tests.support.published_copy import table
 
@@ -623,8 +624,7 @@ def test_the_report_begins_with_what_the_gate_says_whatever_the_age(tmp_path: Pa
     found = gate_of(Warehouse(warehouse), row)
     assert found is not None
     assert found.counts == "3 rules: 1 failed, 1 could not be measured, 1 passed"
-    (section,) = verdict(found)
-    (block,) = section.blocks
+    (block,) = gate_rules.drawn(report_data(gate=found)).blocks
     assert [(line[0], line[1]) for line in block.tables[0].rows] == [
         ("Failed", "micro_f1 >= 0.5"),
         ("Could not be measured", "invalid_rate <= 0.1"),
@@ -638,4 +638,5 @@ def test_a_card_without_rules_or_with_ones_of_another_version_has_no_verdict(tmp
     none, strange = gated.run("a"), gated.run("b", gate=["micro_f1 ~ 0.5"])
     warehouse = gated.published()
     rows = [{"audit_run_id": run, "started_at": now()} for run in (none, strange)]
-    assert [verdict(gate_of(Warehouse(warehouse), row)) for row in rows] == [[], []]
+    gates = [gate_of(Warehouse(warehouse), row) for row in rows]
+    assert [gate_rules.drawn(report_data(gate=gate)).blocks for gate in gates] == [[], []]

@@ -78,7 +78,15 @@ def _is_sound(path: Path) -> None:
     text = path.read_text("utf-8")
     assert "var(--" not in text
     root = ET.fromstring(text)  # noqa: S314 - our own
-    assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {"svg", "style", "rect", "path", "g", "text", "title"}
+    assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {
+        "svg",
+        "style",
+        "rect",
+        "path",
+        "g",
+        "text",
+        "title",
+    }
     coloured = {word for each in root.iter() for word in (each.get("class") or "").split() if word != "clip"}
     assert all(f".{word}{{" in text for word in coloured)
     picture = path.with_suffix(".png").read_bytes()
@@ -95,10 +103,12 @@ def test_the_command_says_how_many_it_wrote_and_where(ordinary: Reported, tmp_pa
     n = len(list((tmp_path / "figures").glob("*.svg")))
     assert (ended.code, ended.out) == (0, f"{n} figures in figures, each as SVG, PNG and CSV\n")
     warehouse = Warehouse(ordinary.warehouse)
-    own = charts_of(warehouse, ordinary.audit_run_id, tmp_path / "own", ["consistency", "pairs"])
-    assert {path.stem for path in own} == {"consistency", FIGURES["pairs"]}
-    with pytest.raises(UsageError, match="--only pairz: no section with charts is called so; nearest: pairs"):
-        charts_of(warehouse, ordinary.audit_run_id, tmp_path / "none", ["pairz"])
+    own = charts_of(warehouse, ordinary.audit_run_id, tmp_path / "own", ["consistency", "sample_pairs"])
+    assert {path.stem for path in own} == {"consistency", FIGURES["sample_pairs"]}
+    with pytest.raises(
+        UsageError, match="--only sample_pair: no section with charts is called so; nearest: sample_pairs"
+    ):
+        charts_of(warehouse, ordinary.audit_run_id, tmp_path / "none", ["sample_pair"])
     assert not (tmp_path / "none").exists()
     (tmp_path / "file").touch()
     with pytest.raises(WarehouseError, match="file: cannot be written: File exists"):

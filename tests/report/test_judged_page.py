@@ -11,9 +11,9 @@ import pytest
 
 from flows.display.figures import interval, number, percent, share, shown, usd
 from flows.report import report
+from flows.report.contents import OF_JUDGES
 from flows.report.gather import gather
 from flows.report.gather_judging import JudgingData
-from flows.report.page import judged_sections
 from flows.report.sections.disagreements import disagreements
 from flows.report.sections.rankings import correlation
 from flows.report.sections.scoring import drawn_methods, scoring
@@ -285,15 +285,16 @@ def test_a_run_without_rows_of_these_marts_is_reported_without_them(judged: Repo
             con.execute(f"delete from marts.{table}")
     page = report(Warehouse(warehouse), judged.audit_run_id).read_text(encoding="utf-8")
     assert 'id="scoring"' not in page
-    assert 'id="accuracy"' in page
+    assert 'id="accuracy_by_variant"' in page
 
 
 def test_a_run_of_several_rules_without_judges_shows_their_spreads(judged: Reported) -> None:
     found = gather(Warehouse(judged.warehouse), judged.audit_run_id)
     rules = [row for row in found.judging.spreads if not row["scoring_method"].startswith("judge:")]
-    sections = judged_sections(replace(found, judging=JudgingData(spreads=rules, rankings=found.judging.rankings)))
+    of_rules = replace(found, judging=JudgingData(spreads=rules, rankings=found.judging.rankings))
+    sections = [drawn for section in OF_JUDGES if (drawn := section.drawn(of_rules)).blocks]
     assert [(section.anchor, section.title) for section in sections] == [
-        ("scoring", "Accuracy by scoring method"), ("scoring-across", "Scoring across tasks"),
+        ("scoring", "Accuracy by scoring method"), ("scoring_across_tasks", "Scoring across tasks"),
         ("rankings", "Rankings of models"), ("agreement", "Agreement and controls"),
     ]  # fmt: skip
     assert [len(block.panels) for block in sections[0].blocks] == [2, 2, 2]
@@ -307,7 +308,7 @@ def test_many_tasks_and_comparisons_are_bounded_and_the_rest_is_named(
     monkeypatch.setattr("flows.report.sections.scoring.MOST_DRAWN_TASKS", 1)
     monkeypatch.setattr("flows.report.sections.scoring.MOST_COMPARED", 4)
     found = gather(Warehouse(judged.warehouse), judged.audit_run_id)
-    first, second, _ = scoring(found).blocks
+    first, second, _ = scoring.drawn(found).blocks
     assert (len(first.panels), len(second.panels)) == (2, 0)
     assert second.notes[0] == "Charts are drawn of the first 1 tasks; the figures below hold all."
     assert len(first.comparisons) == 4
@@ -321,7 +322,7 @@ def test_many_tasks_and_comparisons_are_bounded_and_the_rest_is_named(
         for row in found.judging.disagreements
         if row["task_id"] == "facts"
     ]
-    many = disagreements(replace(found, judging=JudgingData(rulings=rulings, disagreements=answers)))
+    many = disagreements.drawn(replace(found, judging=JudgingData(rulings=rulings, disagreements=answers)))
     assert {len(block.disagreements) for block in many.blocks} == {2}  # 120 in all
 
 

@@ -20,9 +20,11 @@ from flows.display.figures import number, percent, shown
 from flows.report import as_written, report, scorecard_rows
 from flows.report.answers_grid.section import SCRIPT as GRID_SCRIPT
 from flows.report.blocks.blocks import Block
+from flows.report.contents import OF_TASKS
 from flows.report.gather import gather
 from flows.report.inline_script import inline
 from flows.report.page import SCRIPT
+from flows.report.sections.format_gate import format_gate
 from flows.report.sections.room import Chart, Room
 from flows.system.files import write_text
 from flows.warehouse import Warehouse
@@ -33,14 +35,13 @@ from tests.support.imported_runs import HOSTILE
 from tests.support.published_copy import table
 
 SECTIONS = {
-    "scorecard", "answers", "sensitivity", "classes", "telling", "clouds", "consistency", "alike", "pairs",
-    "numbers", "repetition", "paraphrase", "between", "subsamples", "variety", "formats", "accuracy", "wordings",
-    "costs", "enough", "samples", "gate", "identity", "guide",
+    "scorecard", "answers", "samples", "identity", "guide", format_gate.name,
+    *(section.name for section in OF_TASKS if not section.is_optional),
 }  # fmt: skip
 
 JUDGED = {"scoring", "rankings", "agreement", "disagreements"}  # of runs that are scored by more than labels
 PAGES = {
-    "ordinary": SECTIONS, "hostile": SECTIONS, "judged": SECTIONS | JUDGED | {"scoring-across"},
+    "ordinary": SECTIONS, "hostile": SECTIONS, "judged": SECTIONS | JUDGED | {"scoring_across_tasks"},
     "hostile_judged": SECTIONS | JUDGED,
 }  # fmt: skip
 
@@ -264,7 +265,10 @@ def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
     names = [[each.figure for each in figures_of(page)] for page in pages]
     assert sorted(name for own in names for name in own) == sorted(each.figure for each in figures_of(whole))
     worst = max((row for row in found.scorecard if row["sensitivity"] is not None), key=lambda row: row["sensitivity"])
-    assert f"<h3>{worst['task_id']}</h3>" in pages[0].partition('id="consistency"')[2].partition('id="alike"')[0]
+    assert (
+        f"<h3>{worst['task_id']}</h3>"
+        in pages[0].partition('id="consistency"')[2].partition('id="sample_consistency"')[0]
+    )
     for page in pages:
         others = {value for _, name, value in Seen(page).attributes if name == "href" and value.startswith("reports/")}
         others.discard(f"reports/{ordinary.audit_run_id}.formats.html")
@@ -335,7 +339,7 @@ def test_the_verdict_of_the_gate_comes_first_and_its_names_are_text(hostile: Rep
         con.execute("update raw.audit_runs set card = ? where audit_run_id = ?", [json.dumps(card), run])
     page = as_written(Warehouse(warehouse), run)
     seen, before = Seen(page), Seen(hostile.html)
-    assert page.index('id="verdict"') < page.index('id="scorecard"')
+    assert page.index('id="gate_rules"') < page.index('id="scorecard"')
     assert re.search(r"Failed\s*1 of 2 rules fails\.\s*invalid_rate <= 0\.01: \d+ of \d+ rows? fails?", seen.text)
     assert re.search(r"Failed\s*invalid_rate <= 0\.01\s*\d+ of \d+ rows? fails?", seen.text)
     assert set(seen.tags) == set(before.tags)

@@ -9,7 +9,7 @@ from pathlib import Path
 from flows.query.analyses import analyses, analysis
 from flows.report.blocks.cells import Cell, Printed, cells_of
 from flows.report.charts.drawing import undrawn
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.page import sections
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.figure_names import parse_figure

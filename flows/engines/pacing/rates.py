@@ -28,7 +28,9 @@ VAIN_S = 3.0
 VAIN_CUTS = (
     5  # in a row, each so soon after the last and with such a share: rejections have nothing to do with the rate
 )
-VAIN_FALL = 0.6  # of a limit, by cuts in a row that each brought few rejections: no limit, since less is sent and as much rejected
+VAIN_FALL = (
+    0.6  # of a limit, by cuts in a row of few rejections each: less is sent and as much rejected, so it is no limit
+)
 FEW = 0.2  # of requests: a limit that has fallen rejects more
 DEAF_S = 30.0
 
@@ -143,7 +145,7 @@ class Rate:
         return n_accepted / span
 
     def _is_vain(self, limit: float, share: float, now: float) -> bool:
-        """Takes in a limit that is to be learnt; where rejections have nothing to do with the rate, does without one for a while."""
+        """Takes in a limit that is to be learnt; does without one for a while where rejections have nothing to do with it."""
         is_soon = now - self._learnt_at < VAIN_S
         self._n_vain = self._n_vain + 1 if is_soon and share >= VAIN_SHARE else 0
         change = limit / self.limit if share < FEW else math.inf  # 0 of a first limit

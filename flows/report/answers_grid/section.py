@@ -12,8 +12,8 @@ from flows.report import page_size
 from flows.report.answers_grid.content import GridContent
 from flows.report.answers_grid.pack import BUDGET, packed
 from flows.report.blocks.filters import environment
+from flows.report.data import ReportData
 from flows.report.inline_script import Script, as_json, inline
-from flows.report.gather import ReportData
 
 PLACE = "<!--answers-->"  # nothing that a page is told of can hold it: what is escaped has no such sign
 TEMPLATE = "answers_grid.html.j2"

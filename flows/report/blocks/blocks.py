@@ -115,8 +115,8 @@ class Block:
 
 
 @dataclass(slots=True)
-class Section:
-    """A heading of the report with its blocks; `finding` is what they say in a sentence, and stands as the heading."""
+class DrawnSection:
+    """A section of one run's page: its blocks, and `finding`, what they say in a sentence, which stands as its heading."""
 
     anchor: str
     title: str

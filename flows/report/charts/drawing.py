@@ -118,8 +118,8 @@ def _table(rows: Sequence[Row], headings: Mapping[str, str]) -> Table | None:
 def _line(row: Row, headings: Mapping[str, str]) -> tuple[Printed, ...]:
     name: str | None = row.get(FIGURE)
     cells: list[Printed] = []
-    for field in headings:
-        value = row.get(field)
+    for name_of_field in headings:
+        value = row.get(name_of_field)
         text = _text(value)
         if name and isinstance(value, float):
             cells.append(Cell(text, name, value))

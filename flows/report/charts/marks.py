@@ -24,8 +24,9 @@ Piece = tuple[str, str, str]  # style, path, title
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Where a chart's marks are drawn: both scales, left, top, right and bottom, the scales of further channels, and
-    the fields with their headings that titles of marks say; none: marks have no titles.
+    """Where a chart's marks are drawn: both scales, left, top, right and bottom, and the scales of further channels.
+
+    fields: those that titles of marks say, with their headings; where there are none, marks have no titles.
     """
 
     x: Scale

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Collection, Sequence
 
-from flows.report.blocks.blocks import Section, by
+from flows.report.blocks.blocks import DrawnSection, by
 from flows.warehouse import Row
 
 CORRECTED = "sensitivity_corrected"
@@ -40,7 +40,7 @@ def _worst(rows: Sequence[Row], references: Collection[str]) -> float:
     return max((figure for figure in known if figure is not None), default=-1.0)
 
 
-def only(sections: Sequence[Section], tasks: frozenset[str]) -> list[Section]:
+def only(sections: Sequence[DrawnSection], tasks: frozenset[str]) -> list[DrawnSection]:
     """Returns the sections with what they say of these tasks; none that says something of others alone."""
     kept = [
         dataclasses.replace(section, blocks=[block for block in section.blocks if block.task_id in tasks])

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from flows.alerts.message import WHY
 from flows.comparison.result import RunComparison
 from flows.display.figures import ABSENT, chance, count, cut
-from flows.report.blocks.blocks import Section
+from flows.report.blocks.blocks import DrawnSection
 from flows.report.blocks.cells import Traced
 from flows.report.comparison_page.largest import ranked
 from flows.report.sections.columns import MODEL, STRATEGY, Column, table, words
@@ -47,7 +47,7 @@ _FLIPS = (
 )  # fmt: skip
 
 
-def sections(comparison: RunComparison) -> list[Section]:
+def sections(comparison: RunComparison) -> list[DrawnSection]:
     """Returns what is folded below the first screen of a comparison's page."""
     of_costs = [row for row in comparison.measures if row["measure"] in UNSCALED]
     return [
@@ -58,8 +58,8 @@ def sections(comparison: RunComparison) -> list[Section]:
     ]
 
 
-def _measures(rows: Sequence[Row]) -> Section:
-    section = Section(
+def _measures(rows: Sequence[Row]) -> DrawnSection:
+    section = DrawnSection(
         "measures",
         "Every measure",
         "Both sides on the samples, wordings and asks that both have, the gravest verdict first. Regressed and improved are "
@@ -77,8 +77,8 @@ def _measures(rows: Sequence[Row]) -> Section:
     return section
 
 
-def _costs(rows: Sequence[Row]) -> Section:
-    section = Section(
+def _costs(rows: Sequence[Row]) -> DrawnSection:
+    section = DrawnSection(
         "costs",
         "Cost and latency",
         "Costs are those of all answers of a group, latency is its median answer's. They have a verdict where the audit's card "
@@ -99,8 +99,8 @@ def _finding_of_costs(rows: Sequence[Row]) -> str:
     return f"{label_of(row['measure'])} differs most for {who}: {figure(of, 'base')} → {figure(of, 'candidate')}"
 
 
-def _recorded(rows: Sequence[Row]) -> Section:
-    section = Section(
+def _recorded(rows: Sequence[Row]) -> DrawnSection:
+    section = DrawnSection(
         "recorded",
         "What is recorded otherwise",
         "Cards, prompts, data, readers, providers and code, as each side recorded them. A long text is cut and has a hash "
@@ -122,8 +122,8 @@ def _finding_of_recorded(names: Sequence[str]) -> str:
     return f"{n}: {', '.join(names)}"
 
 
-def _flips(rows: Sequence[Row]) -> Section:
-    section = Section(
+def _flips(rows: Sequence[Row]) -> DrawnSection:
+    section = DrawnSection(
         "flips",
         "Samples that flipped",
         "Steady: nine answers in ten say the same; unsteady: less than three in four. Right: three in four answers are; wrong: "

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flows.display.figures import cut, number
-from flows.report.blocks.blocks import Section, by
+from flows.report.blocks.blocks import DrawnSection, by
 from flows.report.blocks.cells import Cell, Printed, Traced
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.gather_judging import JudgingData
 from flows.report.sections.columns import (
     LONG_WORDING,
@@ -17,6 +17,9 @@ from flows.report.sections.columns import (
     table,
     words,
 )
+from flows.report.sections.extremes import ends, known_rows
+from flows.report.sections.room import Room
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 from models_registry.mart_columns import MartColumn, mart_columns
 
@@ -25,17 +28,7 @@ _REPEATED = " repetitions"
 _BETWEEN = " | "
 
 
-def agreement(data: ReportData) -> Section:
-    """Returns kappas and agreement rates of who rules on answers, and how often judges err where the verdict is known."""
-    section = Section(
-        "agreement",
-        "Agreement and controls",
-        "How far judges, people and rules agree on the answers that all of them ruled on, how far templates agree on which "
-        "answers are right, how often each judge is wrong on controls (answers known to be right or wrong, blank ones, and wrong "
-        "ones that tell the judge to call them right), and whether the judge of tonight rules on anchors as is known: right "
-        "and likely wrong answers in a sentence, and those that people ruled on. Of a judge whose rubric was reworded: how far "
-        "its verdicts on the same answers depend on the wording, beside how far the models' answers depend on theirs.",
-    )
+def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     judging = data.judging
     agreements, controls = by(judging.agreements, "task_id"), by(judging.controls, "task_id")
     anchors = by(judging.anchors, "task_id")
@@ -65,7 +58,6 @@ def agreement(data: ReportData) -> Section:
             block.tables.append(table(caption, _RUBRICS, rubrics[task_id], "fct_judge_wordings", is_open=True))
         caption = "Agreement of the templates on which answers are right"
         block.tables.append(table(caption, _template_columns(judging), spreads, "fct_scoring_sensitivity"))
-    return section
 
 
 _CONTROLS = (
@@ -161,3 +153,29 @@ def _fleiss(row: Row) -> str:
         is_graded = (row["accuracy_scored_mean"] is not None) and row["n_samples_accuracy_scored_corrected"]
         return "scores are shares" if is_graded else "no sample scored under all"
     return "needs two templates" if (row["n_variants"] or 0) < _PAIR else "all alike"
+
+
+def _finding(data: ReportData) -> str:
+    return ends(
+        "Those who ruled agree on a share",
+        known_rows(data, data.judging.agreements, "agreement_rate"),
+        "agreement_rate",
+        ("task_id", "raters"),
+    )
+
+
+agreement = Section(
+    name="agreement",
+    title="Agreement and controls",
+    intro=(
+        "How far judges, people and rules agree on the answers that all of them ruled on, how far templates agree on which "
+        "answers are right, how often each judge is wrong on controls (answers known to be right or wrong, blank ones, and wrong "
+        "ones that tell the judge to call them right), and whether the judge of tonight rules on anchors as is known: right "
+        "and likely wrong answers in a sentence, and those that people ruled on. Of a judge whose rubric was reworded: how far "
+        "its verdicts on the same answers depend on the wording, beside how far the models' answers depend on theirs."
+    ),
+    fill=_fill,
+    finding=_finding,
+    is_optional=True,
+)
+"""Shows kappas and agreement rates of who rules on answers, and how often judges err where the verdict is known."""

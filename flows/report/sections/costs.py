@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from flows.display.figures import NAME, cut, milliseconds, number, usd
-from flows.report.blocks.blocks import Section, by
+from flows.display.figures import NAME, count, cut, milliseconds, number, usd
+from flows.report.blocks.blocks import DrawnSection, by
 from flows.report.blocks.cells import Cell, Traced
 from flows.report.charts import panels
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import MODEL, STRATEGY, Column, counted, figure, table, tally
+from flows.report.sections.extremes import known_rows, largest, whose
 from flows.report.sections.reasons import why_no_answers
 from flows.report.sections.room import Chart, Drawn, Room, colour, point
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 
 MART = "rpt_answer_totals"
@@ -43,15 +45,8 @@ _FAILED = (
 )  # fmt: skip
 
 
-def costs(data: ReportData, room: Room) -> Section:
-    """Returns tokens, cost, latency and attempts of each model and strategy."""
-    section = Section(
-        "costs",
-        "Cost, tokens, latency and retries",
-        "What the answers of this run took. A dash is what an engine does not say; a cost is tokens times the price during "
-        "the run. Latency is from request to answer, of answers that came; lines go from its median to its 95th percentile.",
-    )
-    rows_of, failed_of = by(data.answer_totals, "task_id"), by(data.attempts, "task_id")
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
+    rows_of, failed_of = by(data["answer_totals"], "task_id"), by(data["attempts"], "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
         rows, failed = rows_of.get(task_id), failed_of.get(task_id)
         if not rows:
@@ -69,7 +64,6 @@ def costs(data: ReportData, room: Room) -> Section:
             block.tables.append(table("Tries that failed", _FAILED, failed, most=room.n_rows))
     if others := failed_of.get("other"):  # rephrasings and verdicts are asked too
         section.add().tables.append(table("Tries that failed", _FAILED, others, most=room.n_rows))
-    return section
 
 
 def _ranges(rows: list[Row], shown: list[str], task: str) -> Drawn:
@@ -88,3 +82,35 @@ def _ranges(rows: list[Row], shown: list[str], task: str) -> Drawn:
     )
     domain = (0.0, most * 1.05 or 1.0)
     return "median to 95th percentile", panels.ranges(points, shown, domain, "ms", label, of_what="strategy")
+
+
+def _finding(data: ReportData) -> str:
+    known = [row["cost_usd"] for row in data["answer_totals"] if row["cost_usd"] is not None]
+    slowest = largest(known_rows(data, data["answer_totals"], "latency_p50_ms"), "latency_p50_ms")
+    took = (
+        ""
+        if slowest is None
+        else f", the slowest median answer took {slowest['latency_p50_ms']:,.0f} ms ({whose(slowest)})"
+    )
+    n = count(sum(row["n_answers"] or 0 for row in data["answer_totals"]))
+    return (
+        f"{n} answers cost {usd(sum(known))}{took}"
+        if known
+        else f"{n} answers, whose price is not known{took}"
+        if data["answer_totals"]
+        else ""
+    )
+
+
+costs = Section(
+    name="costs",
+    title="Cost, tokens, latency and retries",
+    intro=(
+        "What the answers of this run took. A dash is what an engine does not say; a cost is tokens times the price during "
+        "the run. Latency is from request to answer, of answers that came; lines go from its median to its 95th percentile."
+    ),
+    fill=_fill,
+    finding=_finding,
+    queries=("answer_totals", "attempts"),
+)
+"""Shows tokens, cost, latency and attempts of each model and strategy."""

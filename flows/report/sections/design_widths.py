@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from functools import partial
 
 from flows.display.figures import NAME, count, cut, number
-from flows.report.blocks.blocks import Section, by
+from flows.report.blocks.blocks import DrawnSection, by
 from flows.report.blocks.cells import Printed, Traced
 from flows.report.charts.widths import widths
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, Column, counted, figure, table, words
+from flows.report.sections.extremes import known_rows, largest, whose
 from flows.report.sections.reasons import why_no_answers, why_open
 from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 
 MART = "rpt_design_widths"
@@ -44,18 +46,8 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def design_widths(data: ReportData, room: Room) -> Section:
-    """Returns the width of intervals by requests, of this run and of the least designs for wider and narrower ones."""
-    section = Section(
-        "enough",
-        "How much is enough",
-        "The width of the 95 % interval for other samples and other wordings that other designs are expected to give, from what "
-        "this run's answers vary by. Lines join the designs of fewest requests that ask every sample under every wording. A cell "
-        "is asked once, for sensitivity as often as by this run, which is the diamond. The wordings are unlike ones: "
-        "near-duplicates add requests and narrow an interval hardly at all. promptaudit plan --target-width plans for all models "
-        "of an audit together.",
-    )
-    rows_of = by(data.design_widths, "task_id")
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
+    rows_of = by(data["design_widths"], "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
         rows = [{**row, "measure_name": _MEASURES[row["measure"]]} for row in rows_of.get(task_id, ())]
         if not rows:
@@ -63,7 +55,6 @@ def design_widths(data: ReportData, room: Room) -> Section:
             continue
         room.draw(block, _charts(rows, task_id, colour(block, rows)))
         block.tables.append(table("Designs by width", _COLUMNS, rows, MART, most=room.n_rows))
-    return section
 
 
 def _why_none(scored: Sequence[Row]) -> str:
@@ -110,3 +101,34 @@ def _told(points: Sequence[Row]) -> str:
 
 def _at(row: Row) -> str:
     return f"{number(row['value'])} with {count(row['requests'])}"
+
+
+def _finding(data: ReportData) -> str:
+    rows = [
+        row
+        for row in known_rows(data, data["design_widths"], "width")
+        if row["is_this_run"] and row["measure"] == "sensitivity"
+    ]
+    widest = largest(rows, "width")
+    return (
+        ""
+        if widest is None
+        else f"Intervals of sensitivity are up to {number(widest['width'])} wide, for {whose(widest)}"
+    )
+
+
+design_widths = Section(
+    name="design_widths",
+    title="How much is enough",
+    intro=(
+        "The width of the 95 % interval for other samples and other wordings that other designs are expected to give, from what "
+        "this run's answers vary by. Lines join the designs of fewest requests that ask every sample under every wording. A cell "
+        "is asked once, for sensitivity as often as by this run, which is the diamond. The wordings are unlike ones: "
+        "near-duplicates add requests and narrow an interval hardly at all. promptaudit plan --target-width plans for all models "
+        "of an audit together."
+    ),
+    fill=_fill,
+    finding=_finding,
+    queries=("design_widths",),
+)
+"""Shows the width of intervals by requests, of this run and of the least designs for wider and narrower ones."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from flows.display.figures import count, cut, number, paragraph
-from flows.report.blocks.blocks import Disagreement, Section, by
-from flows.report.gather import ReportData
+from flows.display.figures import count, cut, number, paragraph, percent
+from flows.report.blocks.blocks import Disagreement, DrawnSection, by
+from flows.report.data import ReportData
 from flows.report.queries import MOST_DISAGREEMENTS, MOST_REFERENCES
 from flows.report.sections.columns import judge_errors, table, tally, words
+from flows.report.sections.room import Room
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 
 MOST_SHOWN = 120  # the report
@@ -16,14 +18,7 @@ READERS = ("label_match", "option_letter")  # what they read is the label
 _RULINGS = ("right", "partly right", "wrong", "unscored")
 
 
-def disagreements(data: ReportData) -> Section:
-    """Returns how often rule and judge differ, and the answers that part them most."""
-    section = Section(
-        "disagreements",
-        "Where rule and judge differ",
-        "Answers that rule and judge score differently, those that part them most first; of each way to differ one before a "
-        "second of any. Completions are verbatim, the invisible made visible.",
-    )
+def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     judging = data.judging
     answers, rulings = by(judging.disagreements, "task_id"), by(judging.rulings, "task_id")
     most = min(MOST_DISAGREEMENTS, max(LEAST_SHOWN, MOST_SHOWN // max(1, len(rulings))))
@@ -44,7 +39,6 @@ def disagreements(data: ReportData) -> Section:
         n_answers = own[0]["n_answers"]
         if n_answers > len(shown):
             block.notes.append(f"{len(shown)} of {count(n_answers)} different answers are shown.")
-    return section
 
 
 def _crossed(rows: list[Row]) -> list[Row]:
@@ -92,3 +86,24 @@ def _right_answers(row: Row, long: int) -> tuple[str, ...]:
     known = tuple(cut(reference, 100) for reference in row["reference_answers"] or ())
     more = (row["n_references"] or 0) - MOST_REFERENCES
     return (*known, f"and {more} more") if more > 0 else known
+
+
+def _finding(data: ReportData) -> str:
+    rulings = data.judging.rulings
+    n = sum(row["n_predictions"] for row in rulings if row["rule_ruling"] != row["judge_ruling"])
+    n_all = sum(row["n_predictions"] for row in rulings)
+    return f"Rule and judge differ on {percent(n / n_all)} of the answers that both saw" if n_all else ""
+
+
+disagreements = Section(
+    name="disagreements",
+    title="Where rule and judge differ",
+    intro=(
+        "Answers that rule and judge score differently, those that part them most first; of each way to differ one before a "
+        "second of any. Completions are verbatim, the invisible made visible."
+    ),
+    fill=_fill,
+    finding=_finding,
+    is_optional=True,
+)
+"""Shows how often rule and judge differ, and the answers that part them most."""

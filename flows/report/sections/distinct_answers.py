@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from flows.display.figures import number
-from flows.report.blocks.blocks import Section, by
+from flows.report.blocks.blocks import DrawnSection, by
 from flows.report.charts.curves import Axes, curves
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import MODEL, STRATEGY, Column, counted, figure, table
+from flows.report.sections.extremes import known_rows, largest, whose
 from flows.report.sections.reasons import why_no_answers
 from flows.report.sections.room import Drawn, Room, charts_of_models, colour, point
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 
 MART = "rpt_distinct_answers"
@@ -25,15 +27,8 @@ _WARM = (
 )  # fmt: skip
 
 
-def variety(data: ReportData, room: Room) -> Section:
-    """Returns distinct completions of one ask over the samples."""
-    section = Section(
-        "variety",
-        "Distinct answers",
-        "How many different completions one ask of all samples brings back, taken verbatim. A task of six labels has six; "
-        "more of them are answers that are worded otherwise or are no label.",
-    )
-    rows_of = by(data.distinct_answers, "task_id")
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
+    rows_of = by(data["distinct_answers"], "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
         asks = [row for row in rows_of.get(task_id, []) if row["repetition"] is not None]
         warm = [row for row in rows_of.get(task_id, []) if row["repetition"] is None]
@@ -53,7 +48,6 @@ def variety(data: ReportData, room: Room) -> Section:
             note = "Mean over the rephrased variants of a temperature and their asks."
             caption = "Distinct completions by paraphrase temperature"
             block.tables.append(table(caption, _WARM, warm, MART, note=note, most=room.n_rows))
-    return section
 
 
 def mean(value: float) -> str:
@@ -74,3 +68,25 @@ def _curves(rows: list[Row], who: str, *, shown: list[str], over: str) -> Drawn:
     fields = {"series": "strategy", "at": title, "value": "distinct completions", "n": "answers"}
     axes = Axes(x=title, y="distinct completions", ticks=sorted({row["at"] for row in points}))
     return span, curves(points, shown, axes, fields, label)
+
+
+def _finding(data: ReportData) -> str:
+    most = largest(known_rows(data, data["distinct_answers"], "distinct_completions_mean"), "distinct_completions_mean")
+    if most is None:
+        return ""
+    n = number(most["distinct_completions_mean"], 0)
+    return f"One ask of all samples brings up to {n} different completions, for {whose(most)}"
+
+
+distinct_answers = Section(
+    name="distinct_answers",
+    title="Distinct answers",
+    intro=(
+        "How many different completions one ask of all samples brings back, taken verbatim. A task of six labels has six; "
+        "more of them are answers that are worded otherwise or are no label."
+    ),
+    fill=_fill,
+    finding=_finding,
+    queries=("distinct_answers",),
+)
+"""Shows distinct completions of one ask over the samples."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from flows.display.figures import cut, number
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.warehouse import Row
 
 NAME = 60  # characters of a name in a sentence
@@ -41,7 +41,7 @@ def smallest(rows: Sequence[Row], column: str) -> Row | None:
     return min(rows, key=lambda row: row[column], default=None)
 
 
-def who(row: Row, *names: str) -> str:
+def whose(row: Row, *names: str) -> str:
     """Returns whose a row is: its model, task and strategy, or the names that are given."""
     return ", ".join(
         cut(row[name], NAME) for name in names or ("model_id", "task_id", "strategy") if row.get(name) is not None
@@ -54,5 +54,18 @@ def ends(what: str, rows: Sequence[Row], column: str, names: Sequence[str] = ())
     if least is None or most is None:
         return ""
     if least is most:
-        return f"{what} {number(least[column])} for {who(least, *names)}"
-    return f"{what} {number(least[column])} ({who(least, *names)}) to {number(most[column])} ({who(most, *names)})"
+        return f"{what} {number(least[column])} for {whose(least, *names)}"
+    return f"{what} {number(least[column])} ({whose(least, *names)}) to {number(most[column])} ({whose(most, *names)})"
+
+
+def means_of(rows: Sequence[Row], name: str, column: str) -> dict[str, float]:
+    """Returns the mean of a figure for each value of another column."""
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        values.setdefault(row[name], []).append(row[column])
+    return {key: sum(own) / len(own) for key, own in values.items()}
+
+
+def class_of(row: Row) -> str:
+    """Returns the class that a row is of, in words."""
+    return f"Class {cut(row['gold_label'], NAME)}"

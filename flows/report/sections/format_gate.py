@@ -5,19 +5,15 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from flows.display.figures import count, cut
-from flows.report.blocks.blocks import Section
-from flows.report.gather import ReportData
+from flows.report.blocks.blocks import DrawnSection
+from flows.report.data import ReportData
 from flows.report.queries import MOST_ROWS
 from flows.report.sections.columns import LONG_WORDING, MODEL, Column, table, variant_number, words
+from flows.report.sections.room import Room
+from flows.report.sections.section import Section
 
 
-def gate(data: ReportData) -> Section:
-    """Returns the format checks that failed, and the quarantined variants."""
-    section = Section(
-        "gate",
-        "Format checks",
-        "Checks on what became of the answers before anything was measured, and the variants kept out.",
-    )
+def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     block = section.add()
     variants = {row["prompt_variant_id"]: row for row in data.variants}
     number = Column("Variant", lambda of: variant_number(variants.get(of.row["prompt_variant_id"])))
@@ -40,7 +36,7 @@ def gate(data: ReportData) -> Section:
     quarantined = [row for row in data.formats if row["is_quarantined"]]
     if not quarantined:
         block.absent.append("No variant is quarantined.")
-        return section
+        return
     columns = (
         MODEL, words("Task", "task_id"), words("Strategy", "strategy"), number,
         Column("Reason", lambda of: cut(of.row["quarantine_reason"] or "")),
@@ -49,4 +45,27 @@ def gate(data: ReportData) -> Section:
     )  # fmt: skip
     caption = f"Quarantined variants: {len(quarantined)}"
     block.tables.append(table(caption, columns, quarantined, n_heads=4, is_open=True))
-    return section
+
+
+def _finding(data: ReportData) -> str:
+    """Returns how many format checks failed, and how many variants are kept out."""
+    if not data.n_checks:
+        return ""
+    n_failed = data.failed_checks[0]["n_failed"] if data.failed_checks else 0
+    n_out = sum(bool(row["is_quarantined"]) for row in data.formats)
+    checks = (
+        f"{count(n_failed)} of {count(data.n_checks)} format checks failed"
+        if n_failed
+        else f"All {count(data.n_checks)} format checks passed"
+    )
+    return f"{checks}, {count(n_out)} variants are kept out" if n_out else f"{checks}, no variant is kept out"
+
+
+format_gate = Section(
+    name="format_gate",
+    title="Format checks",
+    intro="Checks on what became of the answers before anything was measured, and the variants kept out.",
+    fill=_fill,
+    finding=_finding,
+)
+"""Shows the format checks that failed, and the quarantined variants."""

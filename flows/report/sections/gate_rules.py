@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from flows.display.figures import cut
-from flows.report.blocks.blocks import Section
+from flows.report.blocks.blocks import DrawnSection
+from flows.report.data import ReportData
 from flows.report.sections.columns import table, words
-
-if TYPE_CHECKING:
-    from flows.gate.outcome import GateResult
+from flows.report.sections.room import Room
+from flows.report.sections.section import Section
 
 LONGEST = 400  # characters of a rule, of what is found, of a command
 
@@ -23,19 +22,13 @@ _COLUMNS = (
 )
 
 
-def checked(outcome: GateResult | None) -> list[Section]:
-    """Returns each rule with what became of it, the gravest first; no section where the card has none."""
+def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     from flows.gate.outcome import NAMED
     from flows.gate.terminal import figures_of, name_of, shown_rows
 
+    outcome = data.gate
     if outcome is None or not outcome.rules:
-        return []
-    section = Section(
-        "verdict",
-        "Verdict of the gate",
-        "The rules of the audit's card, each held against every row of this run that it is about. A rule without a figure is "
-        "no pass. What was accepted and pinned since counts; the run's age does not.",
-    )
+        return
     block = section.add()
     order = list(NAMED)  # the gravest first
     results = sorted(outcome.rules, key=lambda result: order.index(result.outcome))
@@ -49,8 +42,25 @@ def checked(outcome: GateResult | None) -> list[Section]:
              "look_closer": "; ".join(_cut(result.look_closer))}
         )  # fmt: skip
     block.tables.append(table("Rules of the gate", _COLUMNS, lines, is_open=True))
-    return [section]
 
 
 def _cut(texts: Iterable[str]) -> list[str]:
     return [cut(text, LONGEST) for text in texts]
+
+
+def _finding(data: ReportData) -> str:
+    return data.summary.outcome.reason.rstrip(".")
+
+
+gate_rules = Section(
+    name="gate_rules",
+    title="Verdict of the gate",
+    intro=(
+        "The rules of the audit's card, each held against every row of this run that it is about. A rule without a figure is "
+        "no pass. What was accepted and pinned since counts; the run's age does not."
+    ),
+    fill=_fill,
+    finding=_finding,
+    is_optional=True,
+)
+"""Shows each rule with what became of it, the gravest first; no section where the card has none."""

@@ -9,7 +9,7 @@ from flows.display.figures import cut, number
 from flows.history.nights import differs
 from flows.report.blocks.cells import Cell, Printed, Traced, parts
 from flows.report.blocks.heat import Heat, HeatCell, HeatLine
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.reasons import why_in_part
 from flows.report.summary_causes import last_comparable
 from flows.report.variant_names import word_for

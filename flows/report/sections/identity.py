@@ -8,7 +8,7 @@ from typing import Any
 
 from flows.display.figures import ABSENT, count, cut, usd, when
 from flows.report.blocks.blocks import Table
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import Column, table, tally, words
 from flows.warehouse import Row
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from flows.display.figures import cut, number
-from flows.report.blocks.blocks import Section, by, by_pair
+from flows.display.figures import NAME, cut, number
+from flows.report.blocks.blocks import DrawnSection, by, by_pair
 from flows.report.blocks.cells import Part, Traced
 from flows.report.charts import samples as charts
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import MODEL, STRATEGY, Column, figure, table, words
+from flows.report.sections.extremes import known_rows, largest, whose
 from flows.report.sections.reasons import why_in_part, why_one_variant, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_pairs
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 
 NOT_VALID = "N/A"
@@ -25,15 +27,8 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def telling(data: ReportData, room: Room) -> Section:
-    """Returns p_tau of up to four samples of each model and strategy."""
-    section = Section(
-        "telling",
-        "Labels of a few telling samples",
-        "How the labels of a sample share out over the wordings (p_τ): the least sensitive one whose likeliest label is "
-        "right, the least sensitive one whose likeliest label is wrong, the median and the most sensitive one.",
-    )
-    rows_of = by(data.telling, "task_id")
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
+    rows_of = by(data["label_distributions"], "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
         rows = rows_of.get(task_id)
         if not rows:
@@ -50,7 +45,6 @@ def telling(data: ReportData, room: Room) -> Section:
         block.tables.append(
             table("Telling samples with their labels", _COLUMNS, lines, "fct_sensitivity", most=room.n_rows)
         )
-    return section
 
 
 def with_labels(rows: list[Row]) -> list[Row]:
@@ -114,3 +108,27 @@ def _shares(rows: list[Row], who: str, *, paints: dict[str | None, str]) -> Draw
     values = "; ".join(f"{_role(own[0])} {number(own[0]['sensitivity'])}" for own in samples)
     label = f"{who}: shares of labels over the wordings of {len(names)} samples, by sensitivity: {values}."
     return "", charts.shares(bars, names, [*paints.values(), charts.OTHER], label)
+
+
+def _finding(data: ReportData) -> str:
+    rows = [row for row in known_rows(data, data["label_distributions"], "sensitivity") if "most" in row["roles"]]
+    worst = largest(rows, "sensitivity")
+    if worst is None:
+        return ""
+    key = ("model_id", "task_id", "strategy", "sample_id")
+    n = sum(row["p_tau"] > 0 for row in rows if all(row[name] == worst[name] for name in key))
+    return f"Sample {cut(worst['sample_id'], NAME)} gets {n} different labels from {whose(worst)}"
+
+
+label_distributions = Section(
+    name="label_distributions",
+    title="Labels of a few telling samples",
+    intro=(
+        "How the labels of a sample share out over the wordings (p_τ): the least sensitive one whose likeliest label is "
+        "right, the least sensitive one whose likeliest label is wrong, the median and the most sensitive one."
+    ),
+    fill=_fill,
+    finding=_finding,
+    queries=("label_distributions",),
+)
+"""Shows p_tau of up to four samples of each model and strategy."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flows.display.figures import NAME, cut
-from flows.report.blocks.blocks import Section, Table, by
+from flows.display.figures import NAME, cut, number
+from flows.report.blocks.blocks import DrawnSection, Table, by
 from flows.report.blocks.cells import Printed, Traced
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
+from flows.report.sections.extremes import known_rows, means_of
 from flows.report.sections.pivots import Pivot, n_tasks, pivoted
+from flows.report.sections.room import Room
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 from models_registry.mart_columns import mart_columns
 
@@ -18,23 +21,16 @@ LEAST_CELLS = 3
 _HEADS = {"Task": "task_id", "Strategy": "strategy"}
 
 
-def measures_across_tasks(data: ReportData) -> Section:
-    """Returns the scorecard's measures of a run of two tasks or more, a table a measure; no blocks of a run of one task."""
-    rows = [row for row in data.measures_across_tasks if row["value"] is not None]
-    section = Section(
-        "across",
-        "Across tasks",
-        "The scorecard by task, strategy and model, one table a measure.",
-    )
+def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
+    rows = [row for row in data["measures_across_tasks"] if row["value"] is not None]
     if n_tasks(rows) < 2:  # noqa: PLR2004 - a table of one task is the scorecard
-        return section
+        return
     block = section.add()
-    block.notes += [_correlation(row) for row in data.sensitivity_against_consistency]
+    block.notes += [_correlation(row) for row in data["correlation_across_tasks"]]
     if len({row["model_id"] for row in rows}) == 1:
         block.tables.append(_of_one_model(rows))
     else:
         block.tables += [pivoted(_pivot(measure, own), own) for measure, own in by(rows, "measure").items()]
-    return section
 
 
 def _of_one_model(rows: Sequence[Row]) -> Table:
@@ -124,3 +120,27 @@ def _correlation(row: Row) -> Printed:
         "Over the ", of.count("n_cells"), " cells ", *where, ", Pearson's correlation of sensitivity and consistency is ",
         of.number("pearson"), ". Reference models are left out.",
     )  # fmt: skip
+
+
+def _finding(data: ReportData) -> str:
+    rows = known_rows(data, data.scorecard, "sensitivity_corrected")
+    means = means_of(rows, "task_id", "sensitivity_corrected")
+    if len(means) < 2:  # noqa: PLR2004 - one task is the least and the most sensitive
+        return ""
+    least, most = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
+    return (
+        f"{cut(most, NAME)} is the most sensitive of {len(means)} tasks, {number(means[most])} on average, "
+        f"{cut(least, NAME)} the least, {number(means[least])}"
+    )
+
+
+measures_across_tasks = Section(
+    name="measures_across_tasks",
+    title="Across tasks",
+    intro="The scorecard by task, strategy and model, one table a measure.",
+    fill=_fill,
+    finding=_finding,
+    queries=("correlation_across_tasks", "measures_across_tasks"),
+    is_optional=True,
+)
+"""Shows the scorecard's measures of a run of two tasks or more, a table a measure; no blocks of a run of one task."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from flows.report.blocks.blocks import Section
+from flows.display.figures import count
+from flows.report.blocks.blocks import DrawnSection
 from flows.report.blocks.cells import Printed, Traced
+from flows.report.data import ReportData
 from flows.report.sections.columns import MODEL, STRATEGY, Column, table, words
+from flows.report.sections.room import Room
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 from models_registry.mart_columns import MartColumn, mart_columns
 
@@ -31,17 +35,10 @@ def bounded(row: Row) -> Iterator[MartColumn]:
     return (columns[name] for name in BOUNDED if row[f"{name}_{AS_NA}"] is not None)
 
 
-def missing_answers(scorecard: list[Row]) -> list[Section]:
-    """Returns the section where answers are missing; none where every ask was answered."""
-    rows = lacking(scorecard)
+def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
+    rows = lacking(data.scorecard)
     if not rows:
-        return []
-    section = Section(
-        "missing",
-        "Missing answers",
-        "Asks that ended in an error or never landed are in no measure. Beside each figure stands what it would be with all of "
-        "them N/A, and with all of them the label that the sample got most often.",
-    )
+        return
     for _, block, own in section.of_tasks(rows):
         lines = [
             {**row, "measure": column.name, "label": column.label, "n_unanswered": f"{n_unanswered(row):,}"}
@@ -49,7 +46,6 @@ def missing_answers(scorecard: list[Row]) -> list[Section]:
             for column in bounded(row)
         ]
         block.tables.append(table("Measures and their bounds", _COLUMNS, lines, MART, n_heads=3, is_open=True))
-    return [section]
 
 
 def _bound(of: Traced, end: str) -> Printed:
@@ -62,3 +58,22 @@ _COLUMNS = (
     Column("All N/A", lambda of: _bound(of, AS_NA), is_figure=True),
     Column("All the commonest label", lambda of: _bound(of, AS_MODAL), is_figure=True),
 )  # fmt: skip
+
+
+def _finding(data: ReportData) -> str:
+    n = sum(map(n_unanswered, lacking(data.scorecard)))
+    return f"{count(n)} of {count(sum(row['n_planned'] or 0 for row in data.scorecard))} asks have no answer"
+
+
+missing_answers = Section(
+    name="missing_answers",
+    title="Missing answers",
+    intro=(
+        "Asks that ended in an error or never landed are in no measure. Beside each figure stands what it would be with all of "
+        "them N/A, and with all of them the label that the sample got most often."
+    ),
+    fill=_fill,
+    finding=_finding,
+    is_optional=True,
+)
+"""Shows the section where answers are missing; none where every ask was answered."""

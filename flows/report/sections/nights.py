@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from flows.display.figures import ABSENT, NAME, cut, ranged
 from flows.history.nights import DATED, Nights, differs, night_names
-from flows.report.blocks.blocks import Block, Panel, Section, by
+from flows.report.blocks.blocks import Block, DrawnSection, Panel, by
 from flows.report.blocks.cells import Printed, Traced, parts
 from flows.report.charts import panels
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import MODEL, Column, figure, table, words
 from flows.report.sections.nights_points import domains, drawn_measures, points
+from flows.report.sections.room import Room
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 
 MOST_BLOCKS = 8  # five charts and 200 rows each: about a megabyte and six seconds at 60 nights
@@ -61,18 +63,11 @@ class Group:
         }
 
 
-def trend(data: ReportData) -> list[Section]:
-    """Returns the section where the audit has two complete runs up to this one; none for its first night."""
+def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     nights = data.nights
     if len(nights.runs) < 2:  # noqa: PLR2004 - a line
-        return []
-    section = Section(
-        "nights",
-        "Over the nights",
-        f"The last {len(nights.runs)} complete runs of this audit, a line a model; bands are 95 % intervals. A line breaks "
-        "where a night has no figure or is of other numbers of samples, variants or asks than the one before. A diamond "
-        "marks a figure that regressed against normal nights, a dashed rule a night on which answers changed.",
-    )
+        return
+    section.intro = f"The last {len(nights.runs)} complete runs of this audit. {section.intro}"
     figures = [row for row in nights.figures if row["audit_run_id"] != nights.before]
     axes, groups = domains(figures), list(_groups(figures, nights))
     shown = _chosen(groups)
@@ -82,7 +77,6 @@ def trend(data: ReportData) -> list[Section]:
             f"{len(shown)} of {len(groups)} groups of up to {len(panels.SERIES)} models are drawn, those of which something "
             "is said first; promptaudit history follows any of them."
         )
-    return [section] if section.blocks else []
 
 
 def _groups(figures: list[Row], nights: Nights) -> Iterator[Group]:
@@ -190,3 +184,26 @@ def _lines(group: Group) -> list[Row]:
 
 def _ranged(row: Row, column: str) -> str:
     return ranged(row[column], row[f"{column}_low"], row[f"{column}_high"])
+
+
+def _finding(data: ReportData) -> str:
+    runs, news = data.nights.runs, [row for row in data.nights.verdicts if row["verdict"] in NEWS]
+    nights = {row["audit_run_id"] for row in news}
+    if not news:
+        return f"No figure regressed or changed over {len(runs)} nights"
+    return f"Figures regressed or changed on {len(nights)} of {len(runs)} nights"
+
+
+nights = Section(
+    name="nights",
+    title="Over the nights",
+    intro=(
+        "A line a model; bands are 95 % intervals. A line breaks "
+        "where a night has no figure or is of other numbers of samples, variants or asks than the one before. A diamond "
+        "marks a figure that regressed against normal nights, a dashed rule a night on which answers changed."
+    ),
+    fill=_fill,
+    finding=_finding,
+    is_optional=True,
+)
+"""Shows the section where the audit has two complete runs up to this one; none for its first night."""

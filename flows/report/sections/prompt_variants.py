@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flows.display.figures import cut, number
-from flows.report.blocks.blocks import Section, Table, by, keyed
+from flows.report.blocks.blocks import DrawnSection, Table, by, keyed
 from flows.report.blocks.cells import Traced
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.gather_judging import LABELS, is_rule
 from flows.report.sections.columns import (
     STRATEGY,
@@ -21,7 +21,10 @@ from flows.report.sections.columns import (
     wording,
     words,
 )
+from flows.report.sections.extremes import by_group, known_rows, whose
 from flows.report.sections.room import Room
+from flows.report.sections.section import Section
+from flows.report.variant_names import word_for
 from flows.warehouse import Row
 
 MOST_MODELS = 6  # tables a task
@@ -70,15 +73,10 @@ _UNBROKEN = (
 )  # fmt: skip
 
 
-def wordings(data: ReportData, room: Room) -> Section:
-    """Returns the variants of each task and model by accuracy, then by how far their answers differ from those of the others."""
-    section = Section(
-        "wordings",
-        "Prompts, worst first",
-        "Each wording with what it scored: the least accurate first, where there are no gold labels the one whose answers "
-        "differ most from the other wordings' (1 less the chance that two wordings give a sample the same label). On other "
-        "samples a wording scores nearer to the mean of all, by as much as chance moved it here.",
-    )
+MUCH = 0.1  # of accuracy
+
+
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
     rows_of = by(_asked(data), "task_id")
     kinds = {row["model_id"]: row["kind"] for row in data.references}
     for task_id, block, scored in section.of_tasks(data.scorecard):
@@ -100,7 +98,6 @@ def wordings(data: ReportData, room: Room) -> Section:
         block.tables += _of_groups(scored)
         if len(shown) > MOST_MODELS:
             block.notes.append(f"The prompts under the first {MOST_MODELS} of {len(shown)} models.")
-    return section
 
 
 def _of_groups(scored: Sequence[Row]) -> list[Table]:
@@ -131,7 +128,7 @@ def _breaking(row: Row) -> tuple[str, str]:
 def _asked(data: ReportData) -> list[Row]:
     """The variants with answers of each model, with their wording and their rows of the marts."""
     scores = keyed(_accuracies(data), "model_id", "prompt_variant_id")
-    answers = keyed(data.prompt_variants, "model_id", "prompt_variant_id")
+    answers = keyed(data["prompt_variants"], "model_id", "prompt_variant_id")
     variants = {row["prompt_variant_id"]: row for row in data.variants}
     lines = []
     for row in data.formats:
@@ -148,12 +145,12 @@ def _accuracies(data: ReportData) -> list[Row]:
         task_id: min(
             (row["scoring_method"] for row in rows), key=lambda name: (name != LABELS, not is_rule(name), name)
         )
-        for task_id, rows in by(data.accuracies, "task_id").items()
+        for task_id, rows in by(data["accuracy_by_variant"], "task_id").items()
     }
     in_part = {row["task_id"] for row in data.scorecard if row.get("wordings_per_sample") is not None}
     return [
         {**row, "is_in_part": row["task_id"] in in_part}
-        for row in data.accuracies
+        for row in data["accuracy_by_variant"]
         if row["scoring_method"] == methods[row["task_id"]]
     ]
 
@@ -162,3 +159,35 @@ def _rank(row: Row) -> tuple[object, ...]:
     accuracy = None if row[_SCORES] is None else row[_SCORES][_accuracy(row[_SCORES])]
     disagreement = 0.0 if row[_ANSWERS] is None else round(row[_ANSWERS]["disagreement"] or 0.0, 9)
     return accuracy is None, accuracy or 0.0, -disagreement, row["model_id"], row["prompt_variant_id"]
+
+
+def _finding(data: ReportData) -> str:
+    originals = {row["prompt_variant_id"] for row in data.variants if row["is_original"]}
+    costly: list[tuple[int, list[Row]]] = []
+    for rows in by_group(known_rows(data, data["accuracy_by_variant"], "accuracy")):
+        base = next((row["accuracy"] for row in rows if row["prompt_variant_id"] in originals), None)
+        if base is not None and len(rows) > 1:
+            costly.append((sum(row["accuracy"] < base - MUCH for row in rows), rows))
+    if not costly:
+        return ""
+    n, rows = max(costly, key=lambda each: each[0])
+    if not n:
+        return f"No {word_for(data.variants)} costs more than {MUCH:g} of the original's accuracy"
+    cost = "costs" if n == 1 else "cost"
+    which = f"{n} of {len(rows)} {word_for(data.variants)}s"
+    return f"{which} {cost} {whose(rows[0])} more than {MUCH:g} of the original's accuracy"
+
+
+prompt_variants = Section(
+    name="prompt_variants",
+    title="Prompts, worst first",
+    intro=(
+        "Each wording with what it scored: the least accurate first, where there are no gold labels the one whose answers "
+        "differ most from the other wordings' (1 less the chance that two wordings give a sample the same label). On other "
+        "samples a wording scores nearer to the mean of all, by as much as chance moved it here."
+    ),
+    fill=_fill,
+    finding=_finding,
+    queries=("accuracy_by_variant",),
+)
+"""Shows the variants of each task and model by accuracy, then by how far their answers differ from those of the others."""

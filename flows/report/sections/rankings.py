@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from flows.display.figures import number
-from flows.report.blocks.blocks import Section, by
-from flows.report.gather import ReportData
+from flows.report.blocks.blocks import DrawnSection, by
+from flows.report.data import ReportData
 from flows.report.sections.columns import Column, bounds, counted, figure, judge_errors, table, words
+from flows.report.sections.extremes import ends, known_rows
+from flows.report.sections.room import Room
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 
 LEAST_MODELS = 3
 
 
-def rankings(data: ReportData) -> Section:
-    """Returns the mean Spearman correlation over pairs of templates, by scoring method and set of models."""
-    section = Section(
-        "rankings",
-        "Rankings of models",
-        "Spearman correlation of the models' accuracies under two templates, as the mean over all pairs of templates. "
-        "1: whichever template, the models rank the same. A pair is undefined where all models are alike under one of the two. "
-        "Luck of the questions alone has models of like accuracy rank differently; the figure without luck takes that away, and "
-        "its interval is for other questions. It is missing where the models cannot be told apart under any one template.",
-    )
+def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     columns = (
         words("Scored by", "scoring_method"), words("Model set", "model_set"), judge_errors(data.judging),
         counted("Models", "n_models"), counted("Templates", "n_variants"),
@@ -37,7 +31,6 @@ def rankings(data: ReportData) -> Section:
         section.add(task_id).tables.append(
             table(caption, columns, rows, "fct_ranking_consistency", is_open=True, note=few)
         )
-    return section
 
 
 def _correlation(heading: str, name: str, n_pairs: str) -> Column:
@@ -53,3 +46,28 @@ def correlation(row: Row, name: str, n_pairs: int | None) -> str:
     if (row["n_variants"] or 0) < 2:  # noqa: PLR2004 - a pair
         return "needs two templates"
     return "every pair undefined" if not n_pairs else number(None)
+
+
+def _finding(data: ReportData) -> str:
+    return ends(
+        "Templates rank the models alike by",
+        known_rows(data, data.judging.rankings, "mean_spearman"),
+        "mean_spearman",
+        ("task_id", "scoring_method"),
+    )
+
+
+rankings = Section(
+    name="rankings",
+    title="Rankings of models",
+    intro=(
+        "Spearman correlation of the models' accuracies under two templates, as the mean over all pairs of templates. "
+        "1: whichever template, the models rank the same. A pair is undefined where all models are alike under one of the two. "
+        "Luck of the questions alone has models of like accuracy rank differently; the figure without luck takes that away, and "
+        "its interval is for other questions. It is missing where the models cannot be told apart under any one template."
+    ),
+    fill=_fill,
+    finding=_finding,
+    is_optional=True,
+)
+"""Shows the mean Spearman correlation over pairs of templates, by scoring method and set of models."""

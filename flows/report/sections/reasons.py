@@ -9,7 +9,7 @@ from flows.warehouse import Row
 from models_registry.mart_columns import mart_columns
 
 if TYPE_CHECKING:
-    from flows.report.gather import ReportData
+    from flows.report.data import ReportData
 
 OPEN = "An open-ended task has no labels to measure this by."
 NO_CLASSES = "No sample of this task has a gold label, so there are no classes to compare."

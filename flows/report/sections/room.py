@@ -13,7 +13,7 @@ from markupsafe import Markup
 from flows.display.figures import NAME, cut
 from flows.report.blocks.blocks import MOST_ROWS, Block, Panel, by, by_pair
 from flows.report.charts.panels import SERIES
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
 

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from flows.comparison.result import NEWS, VERDICTS
 from flows.display.figures import NAME, cut, in_unit
 from flows.display.movement import why
-from flows.report.blocks.blocks import Section, by
+from flows.report.blocks.blocks import DrawnSection, by
+from flows.report.data import ReportData
 from flows.report.sections.columns import table
 from flows.report.sections.compared import COULD_SEE, MART, NAMES, Q, figures, gravest_first
+from flows.report.sections.room import Room
+from flows.report.sections.section import Section
 from flows.report.summary_causes import base_of, last_comparable
 from flows.report.summary_worst import mart_of
 from flows.warehouse import Row
@@ -23,18 +26,10 @@ MOST_TOGETHER = 4  # a finding; all of them stand in the table
 _COLUMNS = (*NAMES, *figures("This run"), Q)
 
 
-def changes(rows: list[Row]) -> list[Section]:
-    """Returns what is more than chance and than the audit's smallest effect; no section where this run was compared with none."""
+def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
+    rows = data.changes
     if not rows:
-        return []
-    section = Section(
-        "changes",
-        "What changed",
-        "This run against normal nights, and against pinned runs, on the samples that both have. Regressed and improved are "
-        "beyond chance and more than the audit's smallest effect, and stand until the figure is back; changed: the same "
-        "questions are answered otherwise than asking twice explains. q says how often chance alone tells as much in any of the "
-        "figures.",
-    )
+        return
     told = last_comparable(rows)  # as what changed, at the page's beginning
     for own in by_base(rows):
         block = section.add(base_of(own[0]))
@@ -48,7 +43,6 @@ def changes(rows: list[Row]) -> list[Section]:
         mart = mart_of(own[0])
         columns = (*_COLUMNS, COULD_SEE) if mart == MART else _COLUMNS
         block.tables.append(table("Measures compared", columns, news or own, mart, n_heads=5))
-    return [section]
 
 
 def by_base(rows: list[Row]) -> list[list[Row]]:
@@ -78,3 +72,24 @@ def _phrase(row: Row) -> str:
     who = " / ".join(cut(row[name], NAME) for name in ("model_id", "task_id", "strategy"))
     before, now = (in_unit(row[name], compared_unit(row["measure"])) for name in ("base", "candidate"))
     return f"{row['measure']} {row['verdict']}, {who}, {before} → {now}"
+
+
+def _finding(data: ReportData) -> str:
+    own = by_base(data.changes)[0]
+    return f"Against {base_of(own[0])}: {counts_of(own)}"
+
+
+run_changes = Section(
+    name="run_changes",
+    title="What changed",
+    intro=(
+        "This run against normal nights, and against pinned runs, on the samples that both have. Regressed and improved are "
+        "beyond chance and more than the audit's smallest effect, and stand until the figure is back; changed: the same "
+        "questions are answered otherwise than asking twice explains. q says how often chance alone tells as much in any of the "
+        "figures."
+    ),
+    fill=_fill,
+    finding=_finding,
+    is_optional=True,
+)
+"""Shows what is more than chance and than the audit's smallest effect; no section where this run was compared with none."""

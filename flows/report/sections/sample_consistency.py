@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flows.display.figures import NAME, cut, number
-from flows.report.blocks.blocks import Section, by
+from flows.report.blocks.blocks import DrawnSection, by
 from flows.report.charts import samples as charts
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.queries import N_BINS
 from flows.report.sections.columns import MODEL, STRATEGY, counted, figure, table
+from flows.report.sections.extremes import ends, known_rows
 from flows.report.sections.reasons import why_in_part, why_no_answers, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_models, colour
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
 
@@ -29,15 +31,8 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def alike(data: ReportData, room: Room) -> Section:
-    """Returns densities of mean consistency over samples."""
-    section = Section(
-        "alike",
-        "Consistency by sample",
-        "How alike a sample is treated to the others of its class, as a density over all samples that have a gold label, "
-        f"smoothed over {BANDWIDTH:g}; each is as wide at its mode. The rule is the median.",
-    )
-    bins, spreads = by(data.consistency_bins, "task_id"), by(data.sample_spreads, "task_id")
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
+    bins, spreads = by(data["sample_consistency"], "task_id"), by(data["sample_spreads"], "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
         rows = [row for row in spreads.get(task_id, []) if row["n_compared"]]
         if not rows:
@@ -49,7 +44,6 @@ def alike(data: ReportData, room: Room) -> Section:
         draw = partial(_violins, medians=by(rows, "model_id"), shown=colour(block, rows))
         room.draw(block, charts_of_models(bins[task_id], task_id, "by strategy", draw))
         block.tables.append(table("Mean consistency over samples", _COLUMNS, rows, MART, most=room.n_rows))
-    return section
 
 
 def density(counts: NDArray[np.float64], bandwidth: float = BANDWIDTH) -> NDArray[np.float64]:
@@ -90,3 +84,25 @@ def _violins(bins: list[Row], who: str, *, medians: dict[str, list[Row]], shown:
     spans = ", ".join(f"{cut(row['series'], NAME)} {number(row['median'])}" for row in middles)
     label = f"{who}: density of mean consistency over samples by strategy; medians: {spans}."
     return "", charts.violins(outlines, middles, shown, label)
+
+
+def _finding(data: ReportData) -> str:
+    return ends(
+        "The median sample's consistency is",
+        known_rows(data, data["sample_spreads"], "mean_consistency_p50"),
+        "mean_consistency_p50",
+    )
+
+
+sample_consistency = Section(
+    name="sample_consistency",
+    title="Consistency by sample",
+    intro=(
+        "How alike a sample is treated to the others of its class, as a density over all samples that have a gold label, "
+        f"smoothed over {BANDWIDTH:g}; each is as wide at its mode. The rule is the median."
+    ),
+    fill=_fill,
+    finding=_finding,
+    queries=("sample_consistency", "sample_spreads"),
+)
+"""Shows densities of mean consistency over samples."""

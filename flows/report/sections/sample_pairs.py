@@ -8,14 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flows.display.figures import NAME, count, cut, number
-from flows.report.blocks.blocks import Section, by, keyed
+from flows.report.blocks.blocks import DrawnSection, by, keyed
 from flows.report.blocks.cells import Part, Printed, Traced
 from flows.report.charts import samples as charts
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import counted, figure, table, tally, words
+from flows.report.sections.extremes import class_of, smallest, whose
 from flows.report.sections.label_distributions import with_labels
 from flows.report.sections.reasons import why_in_part, why_no_answers, why_open
 from flows.report.sections.room import Chart, Drawn, Room, point, who
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 
 MART, DISTANCES = "rpt_sample_similarities", "rpt_pair_distances"
@@ -33,20 +35,9 @@ _STEPS = (
 )  # fmt: skip
 
 
-def pairs(data: ReportData, room: Room) -> Section:
-    """Returns 1 - TVD between the label distributions of the samples of two classes, as matrices and as histograms."""
-    section = Section(
-        "pairs",
-        "Pairs of samples of one class",
-        "Of the class with the lowest consistency, and of the one with the highest of the same model and strategy, or of those "
-        "that `pair_classes` in the task's card names: how alike "
-        "two samples are treated (1 less the total variation distance of their p_τ), a stronger shade for more alike. "
-        "Samples are ordered by clustering, so that those treated alike stand together: even squares on the diagonal are "
-        "groups. The histograms count all pairs of the class; bars beside the axis are of pairs that share nothing (0) and of "
-        "pairs that are treated exactly alike (1).",
-    )
-    rows_of, classes_of = by(data.pairs, "task_id"), by(data.consistencies, "task_id")
-    pairs_of, steps_of = by(data.sample_pairs, "task_id"), by(data.pair_distances, "task_id")
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
+    rows_of, classes_of = by(data["sample_similarities"], "task_id"), by(data["consistency"], "task_id")
+    pairs_of, steps_of = by(data["sample_pairs"], "task_id"), by(data["pair_distances"], "task_id")
     references = {row["model_id"] for row in data.references}
     with_choice = {row["task_id"] for row in data.tasks if row["pair_classes"]}
     for task_id, block, scored in section.of_tasks(data.scorecard):
@@ -74,7 +65,6 @@ def pairs(data: ReportData, room: Room) -> Section:
             caption = f"Pairs of the class of {extreme} consistency"
             block.tables.append(table(caption, _STEPS, steps, DISTANCES, n_heads=1))
         room.draw(block, all_charts)
-    return section
 
 
 def runs(row: NDArray[np.float64]) -> list[tuple[int, int, float]]:
@@ -150,3 +140,31 @@ def _note(of: Traced, of_class: Traced, *, is_aside: bool, is_chosen: bool) -> P
     if is_aside:
         note.append(" Models that answer by chance, or with errors on purpose, are left aside.")
     return tuple(note)
+
+
+def _finding(data: ReportData) -> str:
+    worst = smallest(
+        [row for row in data["sample_similarities"] if row["extreme"] == "lowest"], "mean_similarity_of_pairs"
+    )
+    if worst is None:
+        return ""
+    mean = number(worst["mean_similarity_of_pairs"])
+    return f"{class_of(worst)} has the pairs least alike: {mean} on average for {whose(worst)}"
+
+
+sample_pairs = Section(
+    name="sample_pairs",
+    title="Pairs of samples of one class",
+    intro=(
+        "Of the class with the lowest consistency, and of the one with the highest of the same model and strategy, or of those "
+        "that `pair_classes` in the task's card names: how alike "
+        "two samples are treated (1 less the total variation distance of their p_τ), a stronger shade for more alike. "
+        "Samples are ordered by clustering, so that those treated alike stand together: even squares on the diagonal are "
+        "groups. The histograms count all pairs of the class; bars beside the axis are of pairs that share nothing (0) and of "
+        "pairs that are treated exactly alike (1)."
+    ),
+    fill=_fill,
+    finding=_finding,
+    queries=("consistency", "pair_distances", "sample_pairs", "sample_similarities"),
+)
+"""Shows 1 - TVD between the label distributions of the samples of two classes, as matrices and as histograms."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from flows.display.figures import ABSENT, NAME, count, cut, number
-from flows.report.blocks.blocks import Block, Comparison, Figure, Panel, Section, by
+from flows.display.figures import ABSENT, NAME, count, cut, number, ranged
+from flows.report.blocks.blocks import Block, Comparison, DrawnSection, Figure, Panel, by
 from flows.report.blocks.cells import Printed, Traced, parts
 from flows.report.charts import panels
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.gather_judging import is_judge, is_rule
 from flows.report.sections.columns import MODEL, bounds, counted, figure, judge_errors, table, words
-from flows.report.sections.room import point
+from flows.report.sections.extremes import known_rows, largest, whose
+from flows.report.sections.room import Room, point
 from flows.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 from flows.warehouse.figure_names import row_id
 
@@ -22,17 +24,11 @@ MOST_DRAWN_TASKS = 20  # two charts each, about a tenth of a second a chart
 MOST_COMPARED = 100  # a task
 
 
-def scoring(data: ReportData) -> Section:
-    """Returns how far accuracy spreads over templates by scoring method; no blocks where answers are only matched with labels."""
+def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     judging = data.judging
-    judges = " What a judge that rarely errs does not see of a rule's spread comes from the rule."
-    section = Section(
-        "scoring",
-        "Scoring: rule against judge" if judging.comparisons else "Accuracy by scoring method",
-        "The same answers, scored by different methods. The corrected spread is how far accuracy varies over templates "
-        "beyond what chance gives. An answer that cannot be read counts as not right; a model that weighs no options has no "
-        "figure by a rule that weighs them." + (judges if judging.comparisons else ""),
-    )
+    if judging.comparisons:
+        section.title = "Scoring: rule against judge"
+        section.intro += " What a judge that rarely errs does not see of a rule's spread comes from the rule."
     compared, errors = by(judging.comparisons, "task_id"), judging.errors
     columns = (
         MODEL, words("Scored by", "scoring_method"), judge_errors(judging), counted("Templates", "n_variants"),
@@ -65,7 +61,6 @@ def scoring(data: ReportData) -> Section:
         block.tables.append(table("Spread of accuracy over templates", columns, rows, MART))
         if ruled := [row for row in rows if row.get("n_ruled")]:
             block.tables.append(table("Accuracy that people would give, and its spread", rectified, ruled, MART))
-    return section
 
 
 def drawn_methods(methods: Sequence[str]) -> list[str]:
@@ -170,3 +165,30 @@ def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
         sentence=conclusion(row),
         row=name,
     )
+
+
+def _finding(data: ReportData) -> str:
+    if told := findings(data.judging.comparisons):
+        return f"{told[0][0]}: {told[0][1]}"
+    worst = largest(known_rows(data, data.judging.spreads, "accuracy_std_corrected"), "accuracy_std_corrected")
+    if worst is None:
+        return ""
+    spread = ranged(*(worst[f"accuracy_std_corrected{end}"] for end in ("", "_low", "_high")))
+    return (
+        f"Accuracy varies most between templates for {whose(worst, 'model_id', 'task_id', 'scoring_method')}: {spread}"
+    )
+
+
+scoring = Section(
+    name="scoring",
+    title="Accuracy by scoring method",
+    intro=(
+        "The same answers, scored by different methods. The corrected spread is how far accuracy varies over templates "
+        "beyond what chance gives. An answer that cannot be read counts as not right; a model that weighs no options has no "
+        "figure by a rule that weighs them."
+    ),
+    fill=_fill,
+    finding=_finding,
+    is_optional=True,
+)
+"""Shows how far accuracy spreads over templates by scoring method; no blocks where answers are only matched with labels."""

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from flows.display.figures import ABSENT
-from flows.report.blocks.blocks import Section, Table
+from flows.report.blocks.blocks import DrawnSection, Table
 from flows.report.blocks.cells import Cell, Printed, Traced
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import counted, figure, table, words
+from flows.report.sections.extremes import ends, known_rows
 from flows.report.sections.pivots import Key, Pivot, n_tasks, pivoted
 from flows.report.sections.rankings import correlation
+from flows.report.sections.room import Room
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 
 MART, SPREADS, RANKINGS, AGREEMENTS = (
@@ -26,18 +29,11 @@ _RATERS = (
 )  # fmt: skip
 
 
-def scoring_across_tasks(data: ReportData) -> Section:
-    """Returns the tables of a run with two tasks or more that are scored by more than labels; no blocks of any other run."""
-    section = Section(
-        "scoring-across",
-        "Scoring across tasks",
-        "Accuracy over templates under each scoring method, how alike templates rank the models, and how far templates, judges "
-        "and people agree on which answers are right.",
-    )
+def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     tasks = {row["task_id"] for row in data.judging.spreads}
-    rows = [row for row in data.scoring_across_tasks if row["task_id"] in tasks and row["accuracy_mean"] is not None]
+    rows = [row for row in data["scoring_across_tasks"] if row["task_id"] in tasks and row["accuracy_mean"] is not None]
     if n_tasks(rows) < 2:  # noqa: PLR2004 - of one task the sections below have it all
-        return section
+        return
     block = section.add()
     references = {row["model_id"] for row in rows if row["is_reference"]}
     compared = [row for row in rows if row["mean_difference"] is not None]
@@ -51,7 +47,6 @@ def scoring_across_tasks(data: ReportData) -> Section:
         note = "Perfect agreement is the share of answers on which all say the same."
         raters = table("Agreement of raters", _RATERS, data.judging.agreements, AGREEMENTS, n_heads=3, note=note)
         block.tables.append(replace(raters, file="agreement-of-raters"))
-    return section
 
 
 def _accuracies(rows: Sequence[Row], rankings: Sequence[Row]) -> Table:
@@ -139,3 +134,27 @@ def _templates(spreads: Sequence[Row]) -> Table:
         ),
         spreads,
     )
+
+
+def _finding(data: ReportData) -> str:
+    return ends(
+        "Mean accuracy",
+        known_rows(data, data["scoring_across_tasks"], "accuracy_mean"),
+        "accuracy_mean",
+        ("model_id", "task_id", "scoring_method"),
+    )
+
+
+scoring_across_tasks = Section(
+    name="scoring_across_tasks",
+    title="Scoring across tasks",
+    intro=(
+        "Accuracy over templates under each scoring method, how alike templates rank the models, and how far templates, judges "
+        "and people agree on which answers are right."
+    ),
+    fill=_fill,
+    finding=_finding,
+    queries=("scoring_across_tasks",),
+    is_optional=True,
+)
+"""Shows the tables of a run with two tasks or more that are scored by more than labels; no blocks of any other run."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import partial
 
 from flows.display.figures import NAME, count, cut
-from flows.report.blocks.blocks import Section, by
+from flows.report.blocks.blocks import DrawnSection, by
 from flows.report.charts import samples as charts
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.queries import SAMPLED
 from flows.report.sections.columns import MODEL, STRATEGY, counted, figure, table
+from flows.report.sections.extremes import ends, known_rows
 from flows.report.sections.reasons import why_in_part, why_no_answers, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_models, colour
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 
 _KINDS = {
@@ -28,15 +30,8 @@ _NOTE = (
 )
 
 
-def clouds(data: ReportData, room: Room) -> Section:
-    """Returns sensitivity and mean consistency of samples, model by model."""
-    section = Section(
-        "clouds",
-        "Sensitivity against consistency",
-        "A dot is a sample, larger where several fall on each other; mean consistency is with the others of its class. Bottom "
-        "left: steady but unlike its class. Top right: the whole class wavers in the same way.",
-    )
-    dots_of, spreads = by(data.clouds, "task_id"), by(data.sample_spreads, "task_id")
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
+    dots_of, spreads = by(data["sensitivity_against_consistency"], "task_id"), by(data["sample_spreads"], "task_id")
     kinds = {row["model_id"]: row["kind"] for row in data.references}
     for task_id, block, scored in section.of_tasks(data.scorecard):
         dots, spread = dots_of.get(task_id), [row for row in spreads.get(task_id, []) if row["n_correlated"]]
@@ -69,7 +64,6 @@ def clouds(data: ReportData, room: Room) -> Section:
             )
         caption = "Sensitivity and mean consistency over samples"
         block.tables.append(table(caption, _COLUMNS, spread, "rpt_sample_spreads", note=_NOTE, most=room.n_rows))
-    return section
 
 
 def _cloud(rows: list[Row], who: str, *, behind: list[Row], shown: list[str]) -> Drawn:
@@ -86,3 +80,25 @@ def _cloud(rows: list[Row], who: str, *, behind: list[Row], shown: list[str]) ->
         "The means are in the table below."
     )
     return f"{count(n)} dots, {count(steady)} at sensitivity 0", charts.cloud(back, dots, shown, label)
+
+
+def _finding(data: ReportData) -> str:
+    return ends(
+        "Sensitivity and consistency of samples correlate at",
+        known_rows(data, data["sample_spreads"], "correlation"),
+        "correlation",
+    )
+
+
+sensitivity_against_consistency = Section(
+    name="sensitivity_against_consistency",
+    title="Sensitivity against consistency",
+    intro=(
+        "A dot is a sample, larger where several fall on each other; mean consistency is with the others of its class. Bottom "
+        "left: steady but unlike its class. Top right: the whole class wavers in the same way."
+    ),
+    fill=_fill,
+    finding=_finding,
+    queries=("sample_spreads", "sensitivity_against_consistency"),
+)
+"""Shows sensitivity and mean consistency of samples, model by model."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 from flows.display.figures import NAME, cut, number
-from flows.report.blocks.blocks import Section, by
+from flows.report.blocks.blocks import DrawnSection, by
 from flows.report.charts import samples as charts
 from flows.report.charts.panels import MOST_BARS
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, figure, table, words
+from flows.report.sections.extremes import class_of, known_rows, largest, whose
 from flows.report.sections.reasons import why_in_part, why_one_variant, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_models, colour
+from flows.report.sections.section import Section
+from flows.report.variant_names import word_for
 from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
 
@@ -27,19 +30,13 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def classes(data: ReportData, room: Room) -> Section:
-    """Returns quantiles of sensitivity over the samples of each class, by strategy."""
-    section = Section(
-        "classes",
-        "Sensitivity by class",
-        "Of the samples of each gold label: the median as a tick, the middle half as a bar, the middle nine tenths as a line.",
-    )
-    rows_of = by(data.class_sensitivities, "task_id")
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
+    rows_of = by(data["sensitivity_by_class"], "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
         rows = rows_of.get(task_id)
         if not rows:
             no_gold = "No sample of this task has a gold label, so there are no classes."
-            is_measured = any(row["task_id"] == task_id for row in data.sensitivity_bins)
+            is_measured = any(row["task_id"] == task_id for row in data["sensitivity"])
             absent = no_gold if is_measured else why_one_variant(scored, "sensitivity")
             block.absent.append(why_open(data, task_id) or why_in_part(scored) or absent)
             continue
@@ -47,7 +44,6 @@ def classes(data: ReportData, room: Room) -> Section:
         room.draw(block, charts_of_models(rows, task_id, "by class", draw))
         caption = "Sensitivity over the samples of each class"
         block.tables.append(table(caption, _COLUMNS, rows, MART, n_heads=3, most=room.n_rows))
-    return section
 
 
 def _boxes(rows: list[Row], who: str, *, shown: list[str]) -> Drawn:
@@ -68,3 +64,22 @@ def _boxes(rows: list[Row], who: str, *, shown: list[str]) -> Drawn:
     )
     some = "" if len(names) == len(everything) else f"the first {len(names)} of {len(everything)} classes; "
     return f"{some}{largest}", charts.boxes(drawn, names, shown, label)
+
+
+def _finding(data: ReportData) -> str:
+    worst = largest(known_rows(data, data["sensitivity_by_class"], "sensitivity_mean"), "sensitivity_mean")
+    if worst is None:
+        return ""
+    figure = f"{number(worst['sensitivity_mean'])} for {whose(worst)}"
+    return f"{class_of(worst)} depends most on the {word_for(data.variants)}: {figure}"
+
+
+sensitivity_by_class = Section(
+    name="sensitivity_by_class",
+    title="Sensitivity by class",
+    intro="Of the samples of each gold label: the median as a tick, the middle half as a bar, the middle nine tenths as a line.",
+    fill=_fill,
+    finding=_finding,
+    queries=("sensitivity", "sensitivity_by_class"),
+)
+"""Shows quantiles of sensitivity over the samples of each class, by strategy."""

@@ -8,13 +8,16 @@ from functools import partial
 from typing import NamedTuple
 
 from flows.display.figures import NAME, cut, span
-from flows.report.blocks.blocks import Block, Section, by
+from flows.report.blocks.blocks import Block, DrawnSection, by
 from flows.report.charts import panels
 from flows.report.charts.curves import Axes, curves
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, counted, figure, table, words
+from flows.report.sections.extremes import ends, known_rows
 from flows.report.sections.pivots import n_tasks
 from flows.report.sections.room import Chart, Drawn, Room, is_limited, point
+from flows.report.sections.section import Section
+from flows.report.variant_names import word_for
 from flows.warehouse import Row
 
 MART, OF_PANELS = "rpt_audit", "fct_prompt_stability"
@@ -39,22 +42,13 @@ class Figures(NamedTuple):
     rows: list[Row]
 
 
-def stability_across_tasks(data: ReportData) -> Section:
-    """Returns PSS of a run of two tasks or more that have it; no blocks of any other run."""
-    section = Section(
-        "stability-across",
-        "Stability across tasks",
-        "Prompt stability of all tasks side by side, the most stable first (labels of valid answers). Lines at a dot are 95 % "
-        "intervals, of wide ones the part near the figure. A threshold of .8, the dashed line, is often read as stable; that "
-        "is a convention, and no law.",
-    )
+def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     for scope in SCOPES:
         rows = [row for row in data.scorecard if row[f"pss_{scope}"] is not None]
         if n_tasks(rows) > 1:  # a figure of one task is the task's own
             figures = _figures(rows)
             _joint(section, data, figures, scope)
             _small_multiples(section, data, figures, scope)
-    return section
 
 
 def _figures(rows: list[Row]) -> list[Figures]:
@@ -74,7 +68,7 @@ def _by_score(rows: Sequence[Row], scope: str) -> list[str]:
     return sorted(means, key=lambda task: (-means[task], task))
 
 
-def _joint(section: Section, data: ReportData, figures: list[Figures], scope: str) -> None:
+def _joint(section: DrawnSection, data: ReportData, figures: list[Figures], scope: str) -> None:
     """All tasks in one chart for each figure, and a table of every row of the scorecard, drawn or not."""
     block = section.add(heading=f"PSS {scope}: agreement {SCOPES[scope]}", figure=f"pss-{scope}")
     rows = [row for row in data.scorecard if row[f"pss_{scope}"] is not None]
@@ -97,7 +91,7 @@ def _all_tasks(figures: Figures, scope: str) -> Drawn:
     return values, panels.ranges(points, figures.series, _domain(points), "PSS", label, "of", panels.STABLE)
 
 
-def _small_multiples(section: Section, data: ReportData, figures: list[Figures], scope: str) -> None:
+def _small_multiples(section: DrawnSection, data: ReportData, figures: list[Figures], scope: str) -> None:
     """A panel a task for each figure, of which a page has room for the first."""
     drawn = figures[:1] if is_limited() else figures
     for each in drawn:
@@ -123,7 +117,7 @@ def _along(data: ReportData, figures: Figures, scope: str) -> list[Row]:
     groups = {(row["task_id"], row["model_id"], row["strategy"]) for row in figures.rows}
     rows = [
         row
-        for row in data.stabilities
+        for row in data["stabilities"]
         if (row["scope"], row["annotation_filter"]) == (scope, "valid") and row["pss"] is not None
         and (row["task_id"], row["model_id"], row["strategy"]) in groups
     ]  # fmt: skip
@@ -159,3 +153,22 @@ def _colour(block: Block, figures: Figures, rows: Sequence[Row]) -> None:
     n = len({row[figures.series_of] for row in rows})
     if n > len(panels.SERIES):
         block.notes.append(f"{len(panels.SERIES)} of {n} are drawn; the figures below hold all of them.")
+
+
+def _finding(data: ReportData) -> str:
+    return ends(f"PSS over {word_for(data.variants)}s", known_rows(data, data.scorecard, "pss_inter"), "pss_inter")
+
+
+stability_across_tasks = Section(
+    name="stability_across_tasks",
+    title="Stability across tasks",
+    intro=(
+        "Prompt stability of all tasks side by side, the most stable first (labels of valid answers). Lines at a dot are 95 % "
+        "intervals, of wide ones the part near the figure. A threshold of .8, the dashed line, is often read as stable; that "
+        "is a convention, and no law."
+    ),
+    fill=_fill,
+    finding=_finding,
+    is_optional=True,
+)
+"""Shows PSS of a run of two tasks or more that have it; no blocks of any other run."""

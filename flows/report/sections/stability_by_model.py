@@ -5,13 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 from flows.display.figures import NAME, cut, number, span
-from flows.report.blocks.blocks import Section
+from flows.report.blocks.blocks import DrawnSection
 from flows.report.blocks.cells import plain
 from flows.report.charts import panels
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import MODEL, STRATEGY, Column, bounds, figure, table
+from flows.report.sections.extremes import known_rows, means_of
 from flows.report.sections.reasons import why_no_answers, why_open
 from flows.report.sections.room import Chart, Drawn, Room, colour
+from flows.report.sections.section import Section
+from flows.report.variant_names import word_for
 from flows.warehouse import Row
 
 _SCOPES = (("pss_intra", "PSS intra", "by repetition"), ("pss_inter", "PSS inter", "by wording"))
@@ -22,14 +25,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def between(data: ReportData, room: Room) -> Section:
-    """Returns PSS intra and inter of every model and strategy."""
-    section = Section(
-        "between",
-        "PSS by model",
-        "Agreement of each model with itself over identical asks (intra) and over rephrased prompts (inter, mean over "
-        "temperatures), of labels; lines are 95 % intervals.",
-    )
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
     for task_id, block, rows in section.of_tasks(data.scorecard):
         if all(row[name] is None for row in rows for name, _, _ in _SCOPES):
             neither = "No wording was asked twice and no second wording once, so there is nothing to agree with."
@@ -50,7 +46,6 @@ def between(data: ReportData, room: Room) -> Section:
         ]
         room.draw(block, charts)
         block.tables.append(table("PSS by model", _COLUMNS, rows, "rpt_audit", most=room.n_rows))
-    return section
 
 
 def _ranges(rows: list[Row], shown: list[str], name: str, title: str, task: str) -> Drawn:
@@ -69,3 +64,29 @@ def _ranges(rows: list[Row], shown: list[str], name: str, title: str, task: str)
     return span([row[name] for row in known]), panels.ranges(
         points, shown, domain, title, label, of_what="strategy", level=panels.STABLE
     )
+
+
+def _finding(data: ReportData) -> str:
+    rows = known_rows(data, data.scorecard, "pss_inter")
+    for name in ("model_id", "strategy"):
+        means = means_of(rows, name, "pss_inter")
+        if len(means) > 1:
+            least, most = min(means, key=lambda key: means[key]), max(means, key=lambda key: means[key])
+            return (
+                f"PSS over {word_for(data.variants)}s is {number(means[most])} on average for {cut(most, NAME)} and "
+                f"{number(means[least])} for {cut(least, NAME)}"
+            )
+    return ""
+
+
+stability_by_model = Section(
+    name="stability_by_model",
+    title="PSS by model",
+    intro=(
+        "Agreement of each model with itself over identical asks (intra) and over rephrased prompts (inter, mean over "
+        "temperatures), of labels; lines are 95 % intervals."
+    ),
+    fill=_fill,
+    finding=_finding,
+)
+"""Shows PSS intra and inter of every model and strategy."""

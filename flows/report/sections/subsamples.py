@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 
-from flows.display.figures import NAME, cut, percent, span
-from flows.report.blocks.blocks import Section, by
+from flows.display.figures import NAME, cut, number, percent, span
+from flows.report.blocks.blocks import DrawnSection, by
 from flows.report.blocks.cells import Traced
 from flows.report.charts.curves import Axes, curves
 from flows.report.charts.panels import STABLE, Domain, near_domain
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, figure, table
+from flows.report.sections.extremes import group, known_rows
 from flows.report.sections.reasons import why_no_answers, why_open
 from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
+from flows.report.sections.section import Section
+from flows.report.variant_names import word_for
 from flows.warehouse import Row
 
 MART = "rpt_stability_by_share"
+NEAR = 0.05  # of PSS: a part of the samples says as much
 _SCOPES = {"intra": "by repetition", "inter": "over prompt variants"}
 _FIELDS = {"series": "strategy", "at": "share of samples", "value": "PSS", "low": "low", "high": "high", "n": "samples"}
 _COLUMNS = (
@@ -24,17 +28,8 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def subsamples(data: ReportData, room: Room) -> Section:
-    """Returns PSS intra and inter of 2, 5, 10, 25, 50, 75 and 100 % of the samples."""
-    section = Section(
-        "subsamples",
-        "PSS by share of the samples",
-        "PSS of the labels by repetition and over prompt variants (mean over paraphrase temperatures) of a part of the samples, "
-        "chosen by a hash of the run's seed and their name, each part within the next, with the formula and 95 % interval of the "
-        "whole. Parts of fewer than three samples are left out. Of wide intervals the upper part is drawn; the table has "
-        "the whole.",
-    )
-    measured = [row for row in data.stabilities_by_share if row["pss"] is not None and row["scope"] in _SCOPES]
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
+    measured = [row for row in data["subsamples"] if row["pss"] is not None and row["scope"] in _SCOPES]
     rows_of = by(measured, "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
         rows = sorted(rows_of.get(task_id, []), key=_place)
@@ -48,7 +43,6 @@ def subsamples(data: ReportData, room: Room) -> Section:
         for scope, own in by(rows, "scope").items():
             caption = f"PSS {_SCOPES[scope]} of a part of the samples"
             block.tables.append(table(caption, _COLUMNS, own, MART, most=room.n_rows))
-    return section
 
 
 def _place(row: Row) -> tuple[int, str, str, float]:
@@ -74,3 +68,40 @@ def _curves(rows: list[Row], who: str, *, shown: list[str], domain: Domain) -> D
     label = f"{who}: PSS {of} by share of the samples ({', '.join(percent(share) for share in shares)}): {spans}."
     axes = Axes(x="share of the samples", y="PSS", ticks=shares, domain=domain, format=".0%", level=STABLE)
     return "", curves(points, shown, axes, _FIELDS, label)
+
+
+def _finding(data: ReportData) -> str:
+    rows = [row for row in known_rows(data, data["subsamples"], "pss") if row.get("scope") == "inter"]
+    whole = {group(row): row["pss"] for row in rows if row["sample_share"] == 1}
+    apart: dict[float, float] = {}
+    for row in rows:
+        if group(row) in whole:
+            share = row["sample_share"]
+            apart[share] = max(apart.get(share, 0.0), abs(row["pss"] - whole[group(row)]))
+    shares = sorted(apart)
+    enough = next(
+        (share for place, share in enumerate(shares) if all(apart[later] <= NEAR for later in shares[place:])), None
+    )
+    if enough is None or len(shares) < 2:  # noqa: PLR2004 - the whole alone
+        return ""
+    if enough == 1:
+        return f"PSS of {percent(shares[-2])} of the samples is up to {number(apart[shares[-2]])} away from that of all"
+    return (
+        f"{percent(enough)} of the samples give PSS over {word_for(data.variants)}s to within {NEAR:g} of that of all"
+    )
+
+
+subsamples = Section(
+    name="subsamples",
+    title="PSS by share of the samples",
+    intro=(
+        "PSS of the labels by repetition and over prompt variants (mean over paraphrase temperatures) of a part of the samples, "
+        "chosen by a hash of the run's seed and their name, each part within the next, with the formula and 95 % interval of the "
+        "whole. Parts of fewer than three samples are left out. Of wide intervals the upper part is drawn; the table has "
+        "the whole."
+    ),
+    fill=_fill,
+    finding=_finding,
+    queries=("subsamples",),
+)
+"""Shows PSS intra and inter of 2, 5, 10, 25, 50, 75 and 100 % of the samples."""

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from flows.display.figures import NAME, cut, number, ranged
-from flows.report.blocks.blocks import Section, by, by_pair
+from flows.report.blocks.blocks import DrawnSection, by, by_pair
 from flows.report.blocks.cells import Printed, Traced
 from flows.report.charts import panels
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, Column, counted, figure, table
 from flows.report.sections.room import Drawn, Room, charts_of_models, colour, point
+from flows.report.sections.section import Section
 from flows.warehouse import Row
 from models_registry.mart_columns import mart_columns
 
@@ -66,16 +67,8 @@ _COLUMNS = (
 _POSIX = figure("POSIX", "posix")
 
 
-def variations(data: ReportData, room: Room) -> Section:
-    """Returns the effect of each kind of variation of the tasks that were asked with several; no blocks where none was."""
-    rows = data.variations
-    section = Section(
-        "variations",
-        TITLE,
-        "How often two prompts that differ in one kind alone get different answers, less how often two asks of one prompt do: "
-        "0 where the kind moves nothing. Lines are 95 % intervals for other samples and other variants of the kind. A kind is "
-        "named where its effect is told from zero and from that of every other kind.",
-    )
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
+    rows = data["variations"]
     for task_id, own in by(rows, "task_id").items():
         block = section.add(task_id)
         block.findings = [(_said(pair), f"{model}, {strategy}") for (model, strategy), pair in by_pair(own).items()]
@@ -90,7 +83,6 @@ def variations(data: ReportData, room: Room) -> Section:
         has_posix = any(row["posix"] is not None for row in own)
         columns = (*_COLUMNS, _POSIX) if has_posix else _COLUMNS
         block.tables.append(table("Measures by kind of variation", columns, own, MART, n_heads=3, most=room.n_rows))
-    return section
 
 
 def finding(rows: Sequence[Row]) -> str:
@@ -153,3 +145,23 @@ def _domain(rows: Sequence[Row]) -> panels.Domain:
     """An axis of tenths around all intervals, 0 within it."""
     ends = [row[name] for row in rows for name in ("effect", "effect_low", "effect_high") if row[name] is not None]
     return min(0.0, math.floor(min(ends) * 10) / 10), max(0.1, math.ceil(max(ends) * 10) / 10)
+
+
+def _finding(data: ReportData) -> str:
+    return finding(data["variations"])
+
+
+variations = Section(
+    name="variations",
+    title=TITLE,
+    intro=(
+        "How often two prompts that differ in one kind alone get different answers, less how often two asks of one prompt do: "
+        "0 where the kind moves nothing. Lines are 95 % intervals for other samples and other variants of the kind. A kind is "
+        "named where its effect is told from zero and from that of every other kind."
+    ),
+    fill=_fill,
+    finding=_finding,
+    queries=("variations",),
+    is_optional=True,
+)
+"""Shows the effect of each kind of variation of the tasks that were asked with several; no blocks where none was."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flows.display.figures import count, cut, number, paragraph
+from flows.display.figures import NAME, count, cut, number, paragraph
 from flows.report.blocks.blocks import keyed
 from flows.report.blocks.cells import Cell, Traced
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
+from flows.report.variant_names import word_for
 from flows.warehouse import Row
 
 MOST_GROUPS = 12  # model and strategy pairs a sample
@@ -83,3 +84,12 @@ def _sample(data: ReportData, row: Row, groups: list[Answers]) -> Sample:
         n_more_groups=max(0, len(groups) - MOST_GROUPS),
         is_left_out=data.texts.of(row["task_id"]) == "none",
     )
+
+
+def finding(data: ReportData) -> str:
+    """Returns which sample depends most on the wording, in a sentence; empty where none does."""
+    if not data.top:
+        return ""
+    first = data.top[0]
+    sample = f"Sample {cut(first['sample_id'], NAME)} of {cut(first['task_id'], NAME)}"
+    return f"{sample} depends most on the {word_for(data.variants)}: {number(first['sensitivity'])}"

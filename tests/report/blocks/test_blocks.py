@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from flows.report.blocks.blocks import Section
+from flows.report.blocks.blocks import DrawnSection
 
 REASON = "No sample of this task has a gold label."
 
 
 def test_tasks_without_a_section_for_the_same_reason_are_named_together() -> None:
-    section = Section("classes", "By class", "")
+    section = DrawnSection("classes", "By class", "")
     for task in ("a", "b", "c", "d"):
         section.add(task)
     first, second, third, fourth = section.blocks
@@ -21,7 +21,7 @@ def test_tasks_without_a_section_for_the_same_reason_are_named_together() -> Non
 
 
 def test_other_reasons_stand_apart() -> None:
-    section = Section("classes", "By class", "")
+    section = DrawnSection("classes", "By class", "")
     section.add("a").absent = [REASON]
     section.add("b").absent = [REASON, "It was asked once."]
     section.add("c")

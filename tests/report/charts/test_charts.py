@@ -55,7 +55,9 @@ def test_the_title_of_a_mark_says_its_figure_in_full_and_its_name() -> None:
 
 def test_a_line_of_many_figures_has_unseen_dots_for_their_titles() -> None:
     few, many = (
-        panels.lines([{"series": "valid", "k": k, "pss": 0.9, "low": None, "high": None} for k in range(2, n)], (0, 1), "k", "x")
+        panels.lines(
+            [{"series": "valid", "k": k, "pss": 0.9, "low": None, "high": None} for k in range(2, n)], (0, 1), "k", "x"
+        )
         for n in (12, 20)
     )
     for drawn, n, is_seen in ((few, 10, True), (many, 18, False)):
@@ -83,7 +85,12 @@ def test_every_series_has_its_own_mark_and_a_missing_value_none() -> None:
     methods = ["rule", "other rule", "judge:a", "judge:b"]
     rows = [{"name": "m", "series": m, "value": 0.5, "low": None, "high": None} for m in methods]
     drawn = panels.ranges(rows, methods, (0.0, 1.0), "accuracy", "x")
-    paths = {path.get("d") for group in _parsed(drawn).iter(SVG + "g") for path in group if path.find(SVG + "title") is not None}
+    paths = {
+        path.get("d")
+        for group in _parsed(drawn).iter(SVG + "g")
+        for path in group
+        if path.find(SVG + "title") is not None
+    }
     assert len(paths) == 4  # a circle, a diamond, a square, a triangle
     assert all(f"fill-{name}" in drawn for name in ("first", "second", "third", "fourth"))
     fewer = panels.ranges([*rows[:3], rows[3] | {"value": None}], methods, (0.0, 1.0), "accuracy", "x")

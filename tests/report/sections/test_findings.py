@@ -7,10 +7,18 @@ from typing import Any
 import pytest
 
 from flows.history.nights import Nights
-from flows.report.blocks.blocks import Section
 from flows.report.blocks.cells import plain
-from flows.report.sections.findings import FINDINGS, samples, say_findings, scorecard
+from flows.report.page import _scorecard_finding
+from flows.report.sections.accuracy_by_variant import accuracy_by_variant
 from flows.report.sections.heat import heat
+from flows.report.sections.measures_by_wordings import measures_by_wordings
+from flows.report.sections.prompt_variants import prompt_variants
+from flows.report.sections.sensitivity import sensitivity
+from flows.report.sections.sensitivity_by_class import sensitivity_by_class
+from flows.report.sections.stability_across_tasks import stability_across_tasks
+from flows.report.sections.stability_by_model import stability_by_model
+from flows.report.sections.stability_by_wording import stability_by_wording
+from flows.report.sections.wavering_samples import finding as of_samples
 from tests.report.sections.test_sections_across_tasks import report_data as data
 
 RUN = {"audit_run_id": "r"}
@@ -39,7 +47,7 @@ def stability(model: str, temperature: float | None, pss: float) -> dict[str, An
     ],
 )  # fmt: skip
 def test_where_stability_falls(rows: list[dict[str, Any]], sentence: str) -> None:
-    assert FINDINGS["paraphrase"](data(stabilities=rows)) == sentence
+    assert stability_by_wording.finding(data(stabilities=rows)) == sentence
 
 
 def test_wordings_that_cost_much_are_counted_against_the_original() -> None:
@@ -48,14 +56,14 @@ def test_wordings_that_cost_much_are_counted_against_the_original() -> None:
         group("m", scoring_method="label_match", prompt_variant_id=f"v{place}", accuracy=accuracy)
         for place, accuracy in enumerate((0.8, 0.75, 0.69, 0.5))  # .1 below the original is .7
     ]
-    assert FINDINGS["wordings"](data(variants=variants, accuracies=rows)) == (
+    assert prompt_variants.finding(data(variants=variants, accuracy_by_variant=rows)) == (
         "2 of 4 wordings cost m, t, s more than 0.1 of the original's accuracy"
     )
     steady = [{**row, "accuracy": 0.8} for row in rows]
-    assert FINDINGS["wordings"](data(variants=variants, accuracies=steady)) == (
+    assert prompt_variants.finding(data(variants=variants, accuracy_by_variant=steady)) == (
         "No wording costs more than 0.1 of the original's accuracy"
     )
-    assert FINDINGS["accuracy"](data(accuracies=rows)) == (
+    assert accuracy_by_variant.finding(data(accuracy_by_variant=rows)) == (
         "Accuracy is 0.500 to 0.800 depending on the wording, for m, t, s"
     )
 
@@ -67,21 +75,22 @@ def test_variants_of_other_kinds_are_no_wordings() -> None:
     ]
     of = data(
         variants=variants,
-        accuracies=[
+        accuracy_by_variant=[
             group("m", scoring_method="label_match", prompt_variant_id=f"v{place}", accuracy=accuracy)
             for place, accuracy in enumerate((0.8, 0.5))
         ],
         stabilities=[stability("m", None, 0.5)],
         sample_spreads=[group("m", n_steady=3, n_samples=20)],
-        class_sensitivities=[group("m", class_label="a", gold_label="a", sensitivity_mean=0.5)],
+        sensitivity_by_class=[group("m", class_label="a", gold_label="a", sensitivity_mean=0.5)],
         top=[group("m", sample_id="q1", sensitivity=0.9)],
         scorecard=[row("m", "a", 0.3, pss_inter=0.5), row("n", "a", 0.3, pss_inter=0.9)],
         measures_by_wordings=[group("m", n_wordings=n, sensitivity=n / 10) for n in (2, 5)],
     )
-    names = (
-        "wordings", "accuracy", "paraphrase", "sensitivity", "classes", "numbers", "stability-across", "between",
+    of_sections = (
+        prompt_variants, accuracy_by_variant, stability_by_wording, sensitivity, sensitivity_by_class, measures_by_wordings,
+        stability_across_tasks, stability_by_model,
     )  # fmt: skip
-    told = [*(FINDINGS[name](of) for name in names), samples(of), *heat(of).notes]
+    told = [*(section.finding(of) for section in of_sections), of_samples(of), *heat(of).notes]
     assert all("prompt" in sentence for sentence in told), told
     assert not any("wording" in sentence for sentence in told), told
     assert told[0] == "1 of 2 prompts costs m, t, s more than 0.1 of the original's accuracy"
@@ -91,15 +100,13 @@ def test_variants_of_other_kinds_are_no_wordings() -> None:
 def test_models_by_chance_are_not_the_worst_of_others() -> None:
     rows = [group("m", sensitivity_corrected=0.1), group("random", sensitivity_corrected=0.9)]
     found = data(scorecard=rows, references=[{"model_id": "random", "kind": "random"}])
-    assert scorecard(found) == "Corrected sensitivity 0.100 for m, t, s"
-    assert scorecard(data(scorecard=rows)) == "Corrected sensitivity 0.100 (m, t, s) to 0.900 (random, t, s)"
+    assert _scorecard_finding(found) == "Corrected sensitivity 0.100 for m, t, s"
+    assert _scorecard_finding(data(scorecard=rows)) == "Corrected sensitivity 0.100 (m, t, s) to 0.900 (random, t, s)"
 
 
 def test_a_section_without_figures_says_why_as_its_heading() -> None:
-    section = Section("classes", "By class", "")
-    section.add("t").absent.append("No sample has a gold label.")
-    say_findings([section], data())
-    assert section.finding == "No sample has a gold label"
+    of = data(tasks=[{"task_id": "t", "kind": "open_ended"}], scorecard=[row("m", "t", None, n_landed=0)])
+    assert sensitivity_by_class.drawn(of).finding == "An open-ended task has no labels to measure this by"
 
 
 def row(model: str, task: str, figure: float | None, **others: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from flows.report.blocks.cells import plain
 from flows.report.sections.missing_answers import missing_answers
 from flows.report.terminal import missing_answers as terminal
 from flows.report.terminal import scorecard
+from tests.report.sections.test_sections_across_tasks import report_data
 
 GAPS = {
     "sensitivity_if_missing_na": 0.412, "sensitivity_if_missing_modal": 0.25, "consistency_if_missing_na": None,
@@ -29,9 +30,8 @@ def row(model: str, **columns: Any) -> dict[str, Any]:
 
 
 def test_the_section_stands_only_where_answers_are_missing() -> None:
-    assert missing_answers([row("whole")]) == []
-    (section,) = missing_answers([row("whole"), row("gaps", **GAPS)])
-    (block,) = section.blocks
+    assert missing_answers.drawn(report_data(scorecard=[row("whole")])).blocks == []
+    (block,) = missing_answers.drawn(report_data(scorecard=[row("whole"), row("gaps", **GAPS)])).blocks
     (found,) = block.tables
     assert [[plain(cell) for cell in line] for line in found.rows] == [
         ["gaps", "simple", "Sensitivity", "105", "0.300", "0.412", "0.250"],

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.display.figures import number, ranged
-from flows.report.blocks.blocks import Section
+from flows.report.blocks.blocks import DrawnSection
 from flows.report.blocks.cells import plain
 from flows.report.blocks.filters import printed
 from flows.report.charts.panels import nights as drawn_nights
-from flows.report.gather import ReportData, gather
+from flows.report.data import ReportData
+from flows.report.gather import gather
 from flows.report.page import render
-from flows.report.sections.nights import MOST_BLOCKS, trend
+from flows.report.sections.nights import MOST_BLOCKS, nights
 from flows.report.sections.nights_points import domains, drawn_measures, points
 from flows.warehouse import Warehouse
 from tests.report.test_page import Seen
@@ -31,8 +32,9 @@ def gathered(warehouse: Path, run: str) -> ReportData:
     return gather(Warehouse(warehouse), run)
 
 
-def section(warehouse: Path, run: str) -> Section:
-    (found,) = trend(gathered(warehouse, run))
+def section(warehouse: Path, run: str) -> DrawnSection:
+    found = nights.drawn(gathered(warehouse, run))
+    assert found.blocks
     return found
 
 
@@ -58,7 +60,7 @@ def test_the_first_night_has_no_such_section_and_no_night_sees_a_later_one(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     warehouse, runs = fresh(tmp_path_factory, 3)
-    assert trend(gathered(warehouse, runs[0])) == []
+    assert nights.drawn(gathered(warehouse, runs[0])).blocks == []
     for n in (2, 3):
         found = section(warehouse, runs[n - 1])
         assert found.intro.startswith(f"The last {n} complete runs of this audit")
@@ -71,7 +73,7 @@ def test_an_unfinished_run_is_no_night(tmp_path_factory: pytest.TempPathFactory)
     warehouse, runs = fresh(tmp_path_factory, 3)
     change(warehouse, f"update marts.dim_audit_runs set state = 'failed' where audit_run_id = '{runs[1]}'")
     assert section(warehouse, runs[2]).intro.startswith("The last 2 complete runs")
-    assert trend(gathered(warehouse, runs[1])) == []
+    assert nights.drawn(gathered(warehouse, runs[1])).blocks == []
 
 
 def test_tables_hold_every_figure_of_every_night(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -289,5 +291,5 @@ def test_a_single_night_is_a_dot_with_its_interval() -> None:
     joined = [alone | {"is_alone": False, "night": name, "segment": "0 1"} for name in ("b", "c")]
     with_dot = drawn_nights([alone, *joined], ["a", "b", "c"], (0.0, 1.0), [], "x")
     without = drawn_nights(joined, ["a", "b", "c"], (0.0, 1.0), [], "x")
-    assert with_dot.count("fill-first") == without.count("fill-first") + 3  # the dot, its title's on the line, and a band without width
+    assert with_dot.count("fill-first") == without.count("fill-first") + 3  # the dot, that of the title, a band
     assert with_dot.count('opacity="0.5"') == without.count('opacity="0.5"') + 1  # its interval

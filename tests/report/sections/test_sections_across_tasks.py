@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import re
@@ -16,13 +17,14 @@ from hypothesis import strategies as st
 
 from flows.display.policy import Texts
 from flows.history.nights import Nights
-from flows.report.blocks.blocks import Block, Section, Table
+from flows.report.blocks.blocks import Block, DrawnSection, Table
 from flows.report.blocks.cells import Cell, parts, plain
 from flows.report.blocks.filters import lines
 from flows.report.chart_files import _as_svg, _charts, _colours
 from flows.report.charts.drawing import Drawing
 from flows.report.charts.parts import only
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
+from flows.report.gather import OF_SECTIONS
 from flows.report.gather_answers import GridAnswers
 from flows.report.gather_judging import JudgingData
 from flows.report.joint_charts import PANEL_WIDTH
@@ -42,19 +44,22 @@ RUN = {"audit_run_id": "r", "audit_id": "paper"}
 
 
 def report_data(**rows: Any) -> ReportData:
-    judging, nights = rows.pop("judging", JudgingData()), rows.pop("nights", Nights())
-    return ReportData(
-        run=RUN,
-        texts=Texts(),
-        gate=None,
-        summary=empty_summary(),
-        judging=judging,
-        answers=cast("GridAnswers", None),  # no section reads it
-        nights=nights,
-        n_checks=0,
-        has_formats_page=False,
-        **rows,
-    )
+    """A run with nothing but what is given: fields, and the rows of queries that sections name."""
+    nothing: dict[str, Any] = {
+        "run": RUN, "texts": Texts(), "gate": None, "summary": empty_summary(), "judging": JudgingData(),
+        "answers": cast("GridAnswers", None),  # no section reads it
+        "nights": Nights(), "n_checks": 0, "has_formats_page": False, "of_sections": {name: [] for name in OF_SECTIONS},
+    }  # fmt: skip
+    return replaced(ReportData(**nothing), **rows)
+
+
+def replaced(data: ReportData, **rows: Any) -> ReportData:
+    """The same run with other fields, and other rows of queries that sections name."""
+    fields = {each.name for each in dataclasses.fields(ReportData)}
+    of_sections = {name: own for name, own in rows.items() if name not in fields}
+    assert set(of_sections) <= set(OF_SECTIONS)
+    others = {name: own for name, own in rows.items() if name in fields}
+    return replace(data, of_sections={**data.of_sections, **of_sections}, **others)
 
 
 def empty_summary() -> Summary:
@@ -86,7 +91,7 @@ def across(**changes: Any) -> ReportData:
         *measured("consistency", "cb", {"a": 0.5, "b": None, "chance": 0.5}),
     ]
     of_run = {**RUN, "pearson": -0.25, "n_cells": 3, "min_sensitivity": 0.05}
-    return report_data(**{"measures_across_tasks": rows, "sensitivity_against_consistency": [of_run], **changes})
+    return report_data(**{"measures_across_tasks": rows, "correlation_across_tasks": [of_run], **changes})
 
 
 def printed(table: Table) -> list[tuple[str, ...]]:
@@ -103,13 +108,13 @@ def strong(table: Table) -> list[str]:
     ]
 
 
-def the_block(section: Section) -> Block:
+def the_block(section: DrawnSection) -> Block:
     (block,) = section.blocks
     return block
 
 
 def test_a_measure_is_a_table_of_tasks_and_models_with_the_best_in_bold() -> None:
-    sensitivity, consistency = the_block(measures_across_tasks(across())).tables
+    sensitivity, consistency = the_block(measures_across_tasks.drawn(across())).tables
     assert sensitivity.columns == ("Task", "Strategy", "a", "b", "chance (reference)")
     assert printed(sensitivity) == [
         ("trec", "simple", "0.250 ± 0.125", "0.500 ± 0.125", "0.875 ± 0.125"),
@@ -131,7 +136,9 @@ def test_the_best_of_each_set_of_models_is_in_bold_too() -> None:
     for row, best_of in zip(rows, ([], ["open"], [], ["closed"]), strict=True):
         row["best_of_sets"] = best_of
     (table,) = the_block(
-        measures_across_tasks(across(measures_across_tasks=[*rows, *measured("micro_f1", "cb", {"a": 0.5, "b": 0.25})]))
+        measures_across_tasks.drawn(
+            across(measures_across_tasks=[*rows, *measured("micro_f1", "cb", {"a": 0.5, "b": 0.25})])
+        )
     ).tables
     assert strong(table) == ["0.500", "0.875", "0.500"]
     assert table.note.startswith("In bold: the best model of a line, and the best of closed, and the best of open;")
@@ -144,9 +151,9 @@ def test_what_two_labels_reach_at_most_stands_at_sensitivity(labels: list[str], 
     spread = {**of, "n_samples": 3, "n_steady": 0, **dict.fromkeys(names, 0.5)}
     data = report_data(
         scorecard=[{**of, "sensitivity": 0.5, "output_uncertainty": None}], sample_spreads=[spread],
-        sensitivity_bins=[{**of, "bin": 10, "n": 3}], tasks=[{**RUN, "task_id": "rte", "labels": labels}],
+        sensitivity=[{**of, "bin": 10, "n": 3}], tasks=[{**RUN, "task_id": "rte", "labels": labels}],
     )  # fmt: skip
-    block = the_block(sensitivity(data, Room(data)))
+    block = the_block(sensitivity.drawn(data, Room(data)))
     assert [plain(note) for note in block.notes] == [CEILING][:n_notes]
     assert len(block.panels) == 1
     # two labels in equal shares: -2 (.5 ln .5) / ln 3
@@ -155,10 +162,10 @@ def test_what_two_labels_reach_at_most_stands_at_sensitivity(labels: list[str], 
 
 def test_each_figure_is_that_of_its_row() -> None:
     data = across()
-    for table in the_block(measures_across_tasks(data)).tables:
+    for table in the_block(measures_across_tasks.drawn(data)).tables:
         cells = [part for row in table.rows for cell in row for part in parts(cell) if isinstance(part, Cell)]
         names = {
-            figure_id("rpt_measures_across_tasks", row, "value"): row["value"] for row in data.measures_across_tasks
+            figure_id("rpt_measures_across_tasks", row, "value"): row["value"] for row in data["measures_across_tasks"]
         }
         for cell in cells:
             if ".value." in cell.figure:
@@ -167,7 +174,7 @@ def test_each_figure_is_that_of_its_row() -> None:
         assert re.findall(r'<span title="([^"]+)">[^/]*data-figure="\1"', page) == [cell.figure for cell in cells]
         assert page.count("<strong><data") == len(strong(table))
     assert "| **0.250** ± 0.125 | 0.500 ± 0.125 |" in "\n".join(
-        as_markdown(the_block(measures_across_tasks(data)).tables[0])
+        as_markdown(the_block(measures_across_tasks.drawn(data)).tables[0])
     )
 
 
@@ -180,27 +187,27 @@ def test_each_figure_is_that_of_its_row() -> None:
     ],
 )
 def test_the_correlation_is_said_in_a_sentence(row: Row, sentence: str) -> None:
-    (of_run,) = across().sensitivity_against_consistency
-    data = across(sensitivity_against_consistency=[{**of_run, **row}])
-    (note,) = the_block(measures_across_tasks(data)).notes
+    (of_run,) = across()["correlation_across_tasks"]
+    data = across(correlation_across_tasks=[{**of_run, **row}])
+    (note,) = the_block(measures_across_tasks.drawn(data)).notes
     assert sentence in plain(note)
 
 
 def test_one_task_is_no_table_and_one_model_is_one() -> None:
-    rows = across().measures_across_tasks
-    assert not measures_across_tasks(
+    rows = across()["measures_across_tasks"]
+    assert not measures_across_tasks.drawn(
         across(measures_across_tasks=[row for row in rows if row["task_id"] == "cb"])
     ).blocks
-    assert not measures_across_tasks(across(measures_across_tasks=[])).blocks
+    assert not measures_across_tasks.drawn(across(measures_across_tasks=[])).blocks
     alone = across(measures_across_tasks=[{**row, "n_ranked": 1} for row in rows if row["model_id"] == "b"])
-    (table,) = the_block(measures_across_tasks(alone)).tables
+    (table,) = the_block(measures_across_tasks.drawn(alone)).tables
     assert table.columns == ("Task", "Strategy", "Sensitivity", "Consistency")
     assert printed(table)[0] == ("trec", "simple", "0.500 ± 0.125", "0.750† ± 0.125")
     assert not strong(table)
 
 
 def test_further_pages_leave_out_what_is_of_all_tasks() -> None:
-    section = measures_across_tasks(across())
+    section = measures_across_tasks.drawn(across())
     assert only([section], frozenset({""})) == [section]
     assert only([section], frozenset({"trec"})) == []
 
@@ -241,7 +248,7 @@ def stable(n_tasks: int, models: tuple[str, ...] = ("m",), strategies: tuple[str
 
 
 def test_tasks_stand_in_the_order_of_their_score() -> None:
-    section = stability_across_tasks(stable(12))
+    section = stability_across_tasks.drawn(stable(12))
     intra, by_repetition, inter, by_temperature = section.blocks
     for block, title in ((by_repetition, "number of repetitions"), (by_temperature, "paraphrase temperature")):
         assert block.figure.endswith("-by-task")
@@ -259,25 +266,25 @@ def test_tasks_stand_in_the_order_of_their_score() -> None:
 
 
 def test_a_figure_is_of_all_models_or_of_one_with_its_strategies() -> None:
-    joint, panels, *_ = stability_across_tasks(stable(2, ("a", "b"))).blocks
+    joint, panels, *_ = stability_across_tasks.drawn(stable(2, ("a", "b"))).blocks
     assert [panel.beside for panel in joint.panels] == ["all models"]
     assert [name for _, name in panels.legend] == ["a", "b"]
-    joint, panels, *_ = stability_across_tasks(stable(2, ("a", "b"), ("simple", "detail"))).blocks
+    joint, panels, *_ = stability_across_tasks.drawn(stable(2, ("a", "b"), ("simple", "detail"))).blocks
     assert [panel.beside for panel in joint.panels] == ["a", "b"]
     assert [name for _, name in panels.legend] == ["detail", "simple"]
     assert "one of 2 models" in plain(panels.notes[0])
     with unlimited():
-        blocks = stability_across_tasks(stable(2, ("a", "b"), ("simple", "detail"))).blocks
+        blocks = stability_across_tasks.drawn(stable(2, ("a", "b"), ("simple", "detail"))).blocks
     assert sum(block.figure.endswith("-by-task") for block in blocks) == 4
-    joint, *_ = stability_across_tasks(stable(2, tuple("abcdef"))).blocks
+    joint, *_ = stability_across_tasks.drawn(stable(2, tuple("abcdef"))).blocks
     assert len(joint.legend) == 4
     assert "4 of 6" in plain(joint.notes[0])
     assert len(joint.tables[0].rows) == 12
-    assert not stability_across_tasks(stable(1)).blocks
+    assert not stability_across_tasks.drawn(stable(1)).blocks
 
 
 def test_panels_are_one_picture_as_wide_as_a_page() -> None:
-    (_, by_task, _, _) = charts = list(_charts(stability_across_tasks(stable(12))))
+    (_, by_task, _, _) = charts = list(_charts(stability_across_tasks.drawn(stable(12))))
     picture = by_task.picture
     assert (picture.width, picture.inner.count('<text x="6" y="13"')) == (3 * PANEL_WIDTH, 12)
     assert picture.names[0] == "panel"
@@ -288,7 +295,7 @@ def test_panels_are_one_picture_as_wide_as_a_page() -> None:
     ]
     # the panels of two models are one figure, each named after task and model
     with unlimited():
-        (_, of_two, *_) = _charts(stability_across_tasks(stable(2, ("a", "b"), ("simple", "detail"))))
+        (_, of_two, *_) = _charts(stability_across_tasks.drawn(stable(2, ("a", "b"), ("simple", "detail"))))
     assert list(dict.fromkeys(row[0] for row in of_two.picture.rows)) == [
         "task 0 · a", "task 1 · a", "task 0 · b", "task 1 · b",
     ]  # fmt: skip
@@ -297,15 +304,15 @@ def test_panels_are_one_picture_as_wide_as_a_page() -> None:
 def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() -> None:
     hostile = "<b>\x00\u202e&'\"" + "x" * 300
     data = stable(2, (hostile, "b"), (hostile, "simple"))
-    data = replace(data, scorecard=[{**row, "task_id": row["task_id"] + hostile} for row in data.scorecard],
-                   stabilities=[{**row, "task_id": row["task_id"] + hostile} for row in data.stabilities])  # fmt: skip
-    charts = list(_charts(stability_across_tasks(data)))
+    data = replaced(data, scorecard=[{**row, "task_id": row["task_id"] + hostile} for row in data.scorecard],
+                   stabilities=[{**row, "task_id": row["task_id"] + hostile} for row in data["stabilities"]])  # fmt: skip
+    charts = list(_charts(stability_across_tasks.drawn(data)))
     assert len(charts) == 4
     for chart in charts:
         root = ET.fromstring(_as_svg(chart, _colours()))  # noqa: S314 - our own
         assert {each.tag.rpartition("}")[2] for each in root.iter()} <= {"svg", "style", "rect", "path", "g", "text"}
     rows = [*measured("micro_f1", hostile, {hostile: 0.5, "chance": 0.5}), *measured("micro_f1", "t", {hostile: 0.5})]
-    (table,) = the_block(measures_across_tasks(across(measures_across_tasks=rows))).tables
+    (table,) = the_block(measures_across_tasks.drawn(across(measures_across_tasks=rows))).tables
     assert all(text.isprintable() for text in table.columns)
 
 
@@ -336,7 +343,7 @@ def test_scoring_stands_by_task_and_method() -> None:
     ]  # fmt: skip
     judging = JudgingData(spreads=rows, rankings=rankings, agreements=agreements)
     data = report_data(judging=judging, scoring_across_tasks=rows)
-    accuracies, differences, ranked, templates, raters = the_block(scoring_across_tasks(data)).tables
+    accuracies, differences, ranked, templates, raters = the_block(scoring_across_tasks.drawn(data)).tables
     assert accuracies.columns == ("Task", "Scored by", "a", "b", "Mean Spearman")
     assert printed(accuracies) == [
         ("arc", "option_letter", "0.750 ± 0.125", "0.500 ± 0.062", "–"),
@@ -349,12 +356,12 @@ def test_scoring_stands_by_task_and_method() -> None:
     assert printed(templates)[0][2:] == ("0.500 / 25 %", "0.500 / 25 %")
     assert printed(raters)[0][:4] == ("arc", "judge:j | judge:k", "judge and judge", "1,000")
     of_one = replace(judging, spreads=[row for row in rows if row["task_id"] == "arc"])
-    assert not scoring_across_tasks(report_data(judging=of_one, scoring_across_tasks=rows)).blocks
-    assert not scoring_across_tasks(report_data(scoring_across_tasks=rows)).blocks  # matched with labels alone
+    assert not scoring_across_tasks.drawn(report_data(judging=of_one, scoring_across_tasks=rows)).blocks
+    assert not scoring_across_tasks.drawn(report_data(scoring_across_tasks=rows)).blocks  # matched with labels alone
 
 
 def test_a_table_is_a_file_of_exact_figures_and_a_tabular() -> None:
-    table = the_block(measures_across_tasks(across())).tables[1]
+    table = the_block(measures_across_tasks.drawn(across())).tables[1]
     assert as_csv(table).splitlines() == [
         "Task,Strategy,a value,a value_std,b value,b value_std,chance (reference) value,chance (reference) value_std",
         "trec,simple,0.625,0.125,0.75,0.125,0.5,0.125",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -16,32 +15,36 @@ from flows.display.policy import LEFT_OUT
 from flows.evidence.trace.gather import trace
 from flows.report.blocks.cells import cells_of, parts, plain
 from flows.report.charts.drawing import undrawn
-from flows.report.gather import QUERIES, ReportData, gather
+from flows.report.contents import OF_TASKS
+from flows.report.data import ReportData
+from flows.report.gather import OF_SECTIONS, gather
 from flows.report.queries import query
-from flows.report.sections.answers import accuracy, formats
-from flows.report.sections.by_wordings import numbers
+from flows.report.sections.accuracy_by_variant import accuracy_by_variant
+from flows.report.sections.answer_formats import answer_formats
 from flows.report.sections.costs import costs
 from flows.report.sections.design_widths import FEWEST_FAMILIES, FEWEST_SAMPLES, FEWEST_WORDINGS, design_widths
-from flows.report.sections.distinct_answers import mean, variety
-from flows.report.sections.order import measured
-from flows.report.sections.prompt_variants import WORST, wordings
+from flows.report.sections.distinct_answers import distinct_answers, mean
+from flows.report.sections.measures_by_wordings import measures_by_wordings
+from flows.report.sections.prompt_variants import WORST, prompt_variants
 from flows.report.sections.room import Room
-from flows.report.sections.sample_pairs import pairs
+from flows.report.sections.sample_pairs import sample_pairs
 from flows.report.sections.sensitivity import sensitivity
-from flows.report.sections.sensitivity_by_class import classes
-from flows.report.sections.stability import paraphrase, repetition
-from flows.report.sections.stability_by_model import between
+from flows.report.sections.sensitivity_by_class import sensitivity_by_class
+from flows.report.sections.stability_by_model import stability_by_model
+from flows.report.sections.stability_by_repetition import stability_by_repetition
+from flows.report.sections.stability_by_wording import stability_by_wording
 from flows.report.sections.subsamples import subsamples
 from flows.warehouse import Warehouse
 from flows.warehouse.figure_names import parse_figure
 from tests.report.conftest import Reported
+from tests.report.sections.test_sections_across_tasks import replaced
 from tests.report.sections.test_sections_of_samples import asked, block_of, drawn_data, printed
 from udfs.designs import search
 from udfs.designs.run_curve import FEWEST_WORDINGS_ASKED
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-AGGREGATES: dict[str, Any] = {name: [] for name in QUERIES[QUERIES.index("references") :]}
+AGGREGATES: dict[str, Any] = {name: [] for name in OF_SECTIONS}
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +58,7 @@ def questions(judged: Reported) -> ReportData:
 
 
 def test_every_k_is_printed_cumulative_and_adjacent(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(repetition(found, Room(found)), "colours")
+    block = block_of(stability_by_repetition.drawn(found, Room(found)), "colours")
     truth = asked(
         ordinary,
         "select model_id, strategy, annotation_filter, n_annotators, "
@@ -82,7 +85,7 @@ def test_every_k_is_printed_cumulative_and_adjacent(ordinary: Reported, found: R
 
 
 def test_each_temperature_is_drawn_for_labels_and_verbatim(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(paraphrase(found, Room(found)), "colours")
+    block = block_of(stability_by_wording.drawn(found, Room(found)), "colours")
     truth = {
         (answers, temperature): pss
         for answers, temperature, pss in asked(
@@ -98,12 +101,12 @@ def test_each_temperature_is_drawn_for_labels_and_verbatim(ordinary: Reported, f
 
 
 def test_the_convention_is_called_one(found: ReportData) -> None:
-    for section in (repetition(found, Room(found)), paraphrase(found, Room(found))):
+    for section in (stability_by_repetition.drawn(found, Room(found)), stability_by_wording.drawn(found, Room(found))):
         assert "convention, and no law" in section.intro
 
 
 def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(subsamples(found, Room(found, most=100)), "colours")
+    block = block_of(subsamples.drawn(found, Room(found, most=100)), "colours")
     truth = asked(
         ordinary,
         "select scope, model_id, strategy, sample_share, n_samples, pss, pss_low, pss_high from marts.rpt_stability_by_share "
@@ -137,7 +140,9 @@ def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: ReportData)
 
 def test_parts_and_pairs_print_no_figure_without_a_name(found: ReportData) -> None:
     """What stands there without one: names of things, the place of a sample in the drawing."""
-    shares, similar = (block_of(section(found, Room(found, most=100)), "colours") for section in (subsamples, pairs))
+    shares, similar = (
+        block_of(section.drawn(found, Room(found, most=100)), "colours") for section in (subsamples, sample_pairs)
+    )
     columns = set()
     for block in (shares, similar):
         for row in (row for table in block.tables for row in table.rows):
@@ -162,7 +167,7 @@ def test_parts_and_pairs_print_no_figure_without_a_name(found: ReportData) -> No
 
 
 def test_curves_over_wordings_end_at_the_scorecard(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(numbers(found, Room(found, most=100)), "colours")
+    block = block_of(measures_by_wordings.drawn(found, Room(found, most=100)), "colours")
     (table,) = block.tables
     truth = asked(
         ordinary,
@@ -182,7 +187,7 @@ def test_curves_over_wordings_end_at_the_scorecard(ordinary: Reported, found: Re
 
 
 def test_designs_stand_with_the_run_that_they_are_held_against(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(design_widths(found, Room(found, most=100)), "colours")
+    block = block_of(design_widths.drawn(found, Room(found, most=100)), "colours")
     (table,) = block.tables
     truth = asked(
         ordinary,
@@ -212,10 +217,10 @@ def test_designs_stand_with_the_run_that_they_are_held_against(ordinary: Reporte
     assert {(each["model_id"], each["strategy"]) for each in traced.raw["predictions"]} == {
         (traced.row["model_id"], traced.row["strategy"])
     }
-    single = block_of(design_widths(found, Room(found)), "moods")
+    single = block_of(design_widths.drawn(found, Room(found)), "moods")
     assert single.absent == ["Neither micro-F1 nor sensitivity is measured here."]
-    fewer = replace(found, design_widths=[], scorecard=[{**row, "n_samples": 19} for row in found.scorecard])
-    assert block_of(design_widths(fewer, Room(fewer)), "colours").absent == [
+    fewer = replaced(found, design_widths=[], scorecard=[{**row, "n_samples": 19} for row in found.scorecard])
+    assert block_of(design_widths.drawn(fewer, Room(fewer)), "colours").absent == [
         "What answers vary by is told from 20 samples under 8 wordings up, 5 of them no near-duplicates."
     ]
     assert (FEWEST_SAMPLES, FEWEST_WORDINGS, FEWEST_FAMILIES) == (
@@ -224,7 +229,7 @@ def test_designs_stand_with_the_run_that_they_are_held_against(ordinary: Reporte
 
 
 def test_models_stand_with_the_scorecards_pss(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(between(found, Room(found)), "colours")
+    block = block_of(stability_by_model.drawn(found, Room(found)), "colours")
     truth = asked(
         ordinary,
         "select model_id, strategy, pss_intra, pss_inter from marts.rpt_audit where audit_run_id = {run} "
@@ -237,7 +242,7 @@ def test_models_stand_with_the_scorecards_pss(ordinary: Reported, found: ReportD
 
 
 def test_distinct_completions_are_those_of_the_marts(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(variety(found, Room(found, most=100)), "colours")
+    block = block_of(distinct_answers.drawn(found, Room(found, most=100)), "colours")
     truth = {
         (model, strategy, repetition): n
         for model, strategy, repetition, n in asked(
@@ -298,7 +303,7 @@ def _truth_of_disagreement(run: Reported, model: str, strategy: str) -> dict[str
 
 
 def test_wordings_differ_as_their_pairs_do(ordinary: Reported, found: ReportData) -> None:
-    own = [row for row in found.prompt_variants if (row["model_id"], row["strategy"]) == ("harbour-small", "simple")]
+    own = [row for row in found["prompt_variants"] if (row["model_id"], row["strategy"]) == ("harbour-small", "simple")]
     truth = _truth_of_disagreement(ordinary, "harbour-small", "simple")
     compared = {row["prompt_variant_id"]: row["disagreement"] for row in own if row["n_samples_compared"]}
     assert compared == pytest.approx(truth, abs=1e-9)
@@ -306,7 +311,7 @@ def test_wordings_differ_as_their_pairs_do(ordinary: Reported, found: ReportData
 
 
 def test_the_worst_wording_comes_first_with_its_scores(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(wordings(found, Room(found)), "colours")
+    block = block_of(prompt_variants.drawn(found, Room(found)), "colours")
     first = block.tables[0]
     assert first.is_open
     assert len(first.rows) == WORST
@@ -335,7 +340,7 @@ def test_the_worst_wording_comes_first_with_its_scores(ordinary: Reported, found
 def test_texts_that_are_left_out_are_in_no_section(ordinary: Reported) -> None:
     silent = gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id, "none")
     with undrawn():
-        sections = measured(silent)
+        sections = [section.drawn(silent) for section in OF_TASKS]
     told = [
         plain(cell)
         for section in sections
@@ -382,8 +387,8 @@ def test_what_answers_took_is_counted(found: ReportData) -> None:
          "attempts_max": 4, "n_retried": 2, "n_error": 1},
     ]  # fmt: skip
     card = {**found.scorecard[0], "task_id": "t"}
-    run = replace(found, scorecard=[card], **AGGREGATES | {"answer_totals": taken, "attempts": failed})
-    block, others = costs(run, Room(run)).blocks
+    run = replaced(found, scorecard=[card], **AGGREGATES | {"answer_totals": taken, "attempts": failed})
+    block, others = costs.drawn(run, Room(run)).blocks
     # half of the answers have a price; two took four tries
     assert printed(block.tables[0]) == [
         ("dear", "s", "10", "100", "–", "$0.0500 *", "–", "–", "1.00", "1", "0", "0"),
@@ -409,11 +414,11 @@ def test_aggregates_have_their_names(ordinary: Reported, found: ReportData) -> N
     """Every figure of these tables is a mart's, and every row of those marts is printed."""
     room = Room(found, most=0)
     told = {
-        "rpt_class_sensitivities": (classes(found, room), 7),
-        "rpt_sample_spreads": (sensitivity(found, Room(found)), 8),
-        "rpt_answer_totals": (costs(found, room), 10),
-        "rpt_distinct_answers": (variety(found, room), 2),
-        "rpt_prompt_variants": (wordings(found, room), 3),  # and a word
+        "rpt_class_sensitivities": (sensitivity_by_class.drawn(found, room), 7),
+        "rpt_sample_spreads": (sensitivity.drawn(found, Room(found)), 8),
+        "rpt_answer_totals": (costs.drawn(found, room), 10),
+        "rpt_distinct_answers": (distinct_answers.drawn(found, room), 2),
+        "rpt_prompt_variants": (prompt_variants.drawn(found, room), 3),  # and a word
     }
     for mart, (section, n_figures) in told.items():
         block = block_of(section, "colours")
@@ -428,7 +433,7 @@ def test_aggregates_have_their_names(ordinary: Reported, found: ReportData) -> N
 
 
 def test_what_became_of_the_answers_is_named_and_adds_up(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(formats(found, Room(found)), "colours")
+    block = block_of(answer_formats.drawn(found, Room(found)), "colours")
     became, worst = block.tables
     for line in became.rows:
         marts = [parse_figure(cell.figure)[0] for cell in cells_of(line[2:11])]
@@ -449,7 +454,7 @@ def test_what_became_of_the_answers_is_named_and_adds_up(ordinary: Reported, fou
 
 
 def test_accuracy_over_variants_is_named_and_the_variants_own(ordinary: Reported, found: ReportData) -> None:
-    (table,) = block_of(accuracy(found, Room(found)), "colours").tables
+    (table,) = block_of(accuracy_by_variant.drawn(found, Room(found)), "colours").tables
     truth = {
         row[:3]: row[3:]
         for row in asked(
@@ -468,7 +473,7 @@ def test_accuracy_over_variants_is_named_and_the_variants_own(ordinary: Reported
 
 
 def test_an_import_has_no_latency_and_says_so(found: ReportData) -> None:
-    block = block_of(costs(found, Room(found)), "colours")
+    block = block_of(costs.drawn(found, Room(found)), "colours")
     assert block.absent == ["No answer of this task has a latency."]
     assert not block.panels
     assert len(block.tables[0].rows) == 6
@@ -487,34 +492,33 @@ def test_a_span_of_one_figure_is_that_figure(values: list[float], said: str) -> 
 
 
 def test_tasks_without_repetitions_or_wordings_say_so(found: ReportData) -> None:
-    for section in (between, numbers, subsamples):
-        block = block_of(section(found, Room(found)), "moods")
+    for section in (stability_by_model, measures_by_wordings, subsamples):
+        block = block_of(section.drawn(found, Room(found)), "moods")
         assert block.absent
         assert not block.panels
         assert not block.tables
-    assert not block_of(variety(found, Room(found)), "moods").panels  # asked once
-    assert block_of(wordings(found, Room(found)), "moods").tables
+    assert not block_of(distinct_answers.drawn(found, Room(found)), "moods").panels  # asked once
+    assert block_of(prompt_variants.drawn(found, Room(found)), "moods").tables
 
 
 def test_open_questions_have_prompts_and_costs_and_no_labels(questions: ReportData) -> None:
     kinds = {row["task_id"]: row["kind"] for row in questions.tasks}
     (task_id, *_) = [task for task, kind in kinds.items() if kind == "open_ended"]
     open_ended = "An open-ended task has no labels to measure this by."
-    for section in (between, numbers, subsamples):
-        assert block_of(section(questions, Room(questions)), task_id).absent == [open_ended]
-    prompts = block_of(wordings(questions, Room(questions)), task_id)
+    for section in (stability_by_model, measures_by_wordings, subsamples):
+        assert block_of(section.drawn(questions, Room(questions)), task_id).absent == [open_ended]
+    prompts = block_of(prompt_variants.drawn(questions, Room(questions)), task_id)
     assert all(line[7] == "–" for line in printed(prompts.tables[0]))  # how far labels differ
     assert any(line[3] != "–" for line in printed(prompts.tables[0]))  # rules and judges score them
-    assert block_of(costs(questions, Room(questions)), task_id).tables
+    assert block_of(costs.drawn(questions, Room(questions)), task_id).tables
 
 
 def test_a_run_without_answers_says_so_in_every_section(found: ReportData) -> None:
     card = [{**row, "n_landed": 0, "pss_intra": None, "pss_inter": None} for row in found.scorecard]
-    silent = replace(
-        found, scorecard=card, sensitivity_bins=[], consistencies=[], stabilities=[], formats=[],
-        accuracies=[], **AGGREGATES,
+    silent = replaced(
+        found, scorecard=card, formats=[], references=[], designs=[], **AGGREGATES,
     )  # fmt: skip
-    for section in measured(silent):
+    for section in (each.drawn(silent) for each in OF_TASKS if not each.is_optional):
         assert section.blocks
         for block in section.blocks:
             assert block.absent, (section.anchor, block.task_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 import xml.etree.ElementTree as ET
@@ -14,30 +13,34 @@ import pytest
 
 from flows.display.figures import number, percent
 from flows.report.ask_copy import rows
-from flows.report.blocks.blocks import Block, Section, Table
+from flows.report.blocks.blocks import Block, DrawnSection, Table
 from flows.report.blocks.cells import cells_of, plain
 from flows.report.charts import samples as charts_of_samples
-from flows.report.gather import QUERIES, ReportData, gather
+from flows.report.data import ReportData
+from flows.report.gather import OF_SECTIONS, gather
 from flows.report.queries import LIMITS, N_BINS, SAMPLED, query
 from flows.report.sections.columns import table as table_of
 from flows.report.sections.columns import words
-from flows.report.sections.label_distributions import telling
+from flows.report.sections.label_distributions import label_distributions
 from flows.report.sections.room import LEAST_ROWS, Chart, Room
-from flows.report.sections.sample_consistency import alike, density
-from flows.report.sections.sample_pairs import pairs, runs
+from flows.report.sections.sample_consistency import density, sample_consistency
+from flows.report.sections.sample_pairs import runs, sample_pairs
 from flows.report.sections.sensitivity import sensitivity
-from flows.report.sections.sensitivity_against_consistency import clouds
-from flows.report.sections.sensitivity_by_class import classes
+from flows.report.sections.sensitivity_against_consistency import sensitivity_against_consistency
+from flows.report.sections.sensitivity_by_class import sensitivity_by_class
 from flows.warehouse import Warehouse
 from tests.report.conftest import Reported
+from tests.report.sections.test_sections_across_tasks import replaced, report_data
 from tests.support.published_copy import table
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 SVG = "{http://www.w3.org/2000/svg}"
-EVERY = (classes, telling, clouds, alike, pairs)
+EVERY = (
+    sensitivity_by_class, label_distributions, sensitivity_against_consistency, sample_consistency, sample_pairs,
+)  # fmt: skip
 Group = tuple[str, str]
-AGGREGATES: dict[str, Any] = {name: [] for name in QUERIES[QUERIES.index("references") :]}
+AGGREGATES: dict[str, Any] = {name: [] for name in OF_SECTIONS}
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +63,7 @@ def asked(run: Reported, query: str) -> list[tuple[Any, ...]]:
     return table(run.warehouse, query.replace("{run}", f"'{run.audit_run_id}'"))[1]
 
 
-def block_of(section: Section, task_id: str) -> Block:
+def block_of(section: DrawnSection, task_id: str) -> Block:
     (block,) = [block for block in section.blocks if block.task_id == task_id]
     return block
 
@@ -78,7 +81,7 @@ def drawn_data(block: Block, name: str) -> Iterator[list[dict[str, Any]]]:
 
 
 def test_classes_have_the_quantiles_of_their_samples(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(classes(found, Room(found)), "colours")
+    block = block_of(sensitivity_by_class.drawn(found, Room(found)), "colours")
     by_class: dict[tuple[str, ...], list[float]] = {}
     for *key, value in asked(
         ordinary,
@@ -100,7 +103,7 @@ def test_classes_have_the_quantiles_of_their_samples(ordinary: Reported, found: 
 
 
 def test_dots_are_every_sample_once_where_there_are_few(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(clouds(found, Room(found)), "colours")
+    block = block_of(sensitivity_against_consistency.drawn(found, Room(found)), "colours")
     truth = asked(
         ordinary,
         "select model_id, count(*), avg(sensitivity), count(*) filter (sensitivity = 0) from marts.fct_sensitivity "
@@ -126,7 +129,9 @@ def test_dots_are_every_sample_once_where_there_are_few(ordinary: Reported, foun
 def test_of_many_samples_the_same_few_are_drawn_of_every_model(ordinary: Reported) -> None:
     assert LIMITS["sampled"] == SAMPLED
     counts: dict[Group, int] = {}
-    for row in rows(Warehouse(ordinary.warehouse), query("clouds"), ordinary.audit_run_id, sampled=7):
+    for row in rows(
+        Warehouse(ordinary.warehouse), query("sensitivity_against_consistency"), ordinary.audit_run_id, sampled=7
+    ):
         key = (row["model_id"], row["strategy"])
         counts[key] = counts.get(key, 0) + row["n"]
     assert len(counts) == 6
@@ -134,27 +139,34 @@ def test_of_many_samples_the_same_few_are_drawn_of_every_model(ordinary: Reporte
 
 
 def test_references_stand_behind_and_are_no_panel_of_their_own(found: ReportData) -> None:
-    models = sorted({row["model_id"] for row in found.clouds})
+    models = sorted({row["model_id"] for row in found["sensitivity_against_consistency"]})
     kinds = [{"model_id": models[0], "kind": "random"}, {"model_id": models[1], "kind": "noisy"}]
-    known = dataclasses.replace(found, references=kinds)
-    block = block_of(clouds(known, Room(known)), "colours")
+    known = replaced(found, references=kinds)
+    block = block_of(sensitivity_against_consistency.drawn(known, Room(known)), "colours")
     assert [panel.name for panel in block.panels] == [models[2]]
     (behind,) = drawn_data(block, "behind")
-    own = [row for row in found.clouds if row["model_id"] in models[:2]]
+    own = [row for row in found["sensitivity_against_consistency"] if row["model_id"] in models[:2]]
     assert sum(row["n"] for row in behind) == sum(row["n"] for row in own)
     assert {row["who"] for row in behind} == {"random", "noisy"}
     told = " ".join(meaning for _, meaning in block.legend)
     assert models[0] in told
     assert "by chance" in told
     # where nothing else was asked they are drawn as themselves
-    alone = dataclasses.replace(known, clouds=[row for row in known.clouds if row["model_id"] in models[:2]])
-    assert [panel.name for panel in block_of(clouds(alone, Room(alone)), "colours").panels] == models[:2]
+    alone = replaced(
+        known,
+        sensitivity_against_consistency=[
+            row for row in known["sensitivity_against_consistency"] if row["model_id"] in models[:2]
+        ],
+    )
+    assert [
+        panel.name for panel in block_of(sensitivity_against_consistency.drawn(alone, Room(alone)), "colours").panels
+    ] == models[:2]
 
 
 def test_telling_samples_are_the_steadiest_the_median_and_the_least_steady(
     ordinary: Reported, found: ReportData
 ) -> None:
-    table = block_of(telling(found, Room(found)), "colours").tables[0]
+    table = block_of(label_distributions.drawn(found, Room(found)), "colours").tables[0]
     seen: dict[Group, dict[str, str]] = {}
     for line in printed(table):
         seen.setdefault((line[0], line[1]), {}).update(dict.fromkeys(line[2].split(" and "), line[3]))
@@ -179,7 +191,7 @@ def test_telling_samples_are_the_steadiest_the_median_and_the_least_steady(
 
 
 def test_the_labels_of_a_telling_sample_are_its_p_tau(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(telling(found, Room(found)), "colours")
+    block = block_of(label_distributions.drawn(found, Room(found)), "colours")
     for row in block.tables[0].rows:
         model, strategy, sample = plain(row[0]), plain(row[1]), plain(row[3])
         truth = asked(
@@ -214,15 +226,15 @@ def test_more_labels_than_colours_share_one() -> None:
         "n_variants": 9,
         "n_variants_quarantined": 0,
     }
-    found = _nothing(scorecard=[card], telling=told)
-    block = block_of(telling(found, Room(found)), "t")
+    found = report_data(scorecard=[card], label_distributions=told)
+    block = block_of(label_distributions.drawn(found, Room(found)), "t")
     assert [colour for colour, _ in block.legend] == [*charts_of_samples.LABELS, "muted", "line"]
     assert [meaning for _, meaning in block.legend][-2:] == ["N/A", "other labels"]
     (data,) = drawn_data(block, "shares")
     assert [round(part["p_tau"], 9) for part in data if part["label"] == "other labels"] == [0.12]  # three of .04
 
 
-def test_density_of_one_bin_is_the_kernel_and_of_none_nothing() -> None:
+def test_density_of_one_bin_is_the_kernel_and_of_nonereport_data() -> None:
     counts = np.zeros(50)
     assert density(counts).tolist() == [0.0] * 50
     counts[25] = 4
@@ -236,7 +248,7 @@ def test_density_of_one_bin_is_the_kernel_and_of_none_nothing() -> None:
 
 
 def test_violins_have_the_medians_of_the_marts(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(alike(found, Room(found)), "colours")
+    block = block_of(sample_consistency.drawn(found, Room(found)), "colours")
     truth = asked(
         ordinary,
         "select model_id, strategy, count(*), median(mean_consistency), avg(mean_consistency) from marts.fct_sensitivity "
@@ -254,7 +266,7 @@ def test_violins_have_the_medians_of_the_marts(ordinary: Reported, found: Report
 
 
 def test_sensitivity_over_samples_is_that_of_the_marts(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(sensitivity(found, Room(found)), "colours")
+    block = block_of(sensitivity.drawn(found, Room(found)), "colours")
     truth: dict[Group, list[float]] = {}
     for model, strategy, value in asked(
         ordinary,
@@ -271,10 +283,10 @@ def test_sensitivity_over_samples_is_that_of_the_marts(ordinary: Reported, found
 
 
 def test_token_probabilities_stand_beside_sensitivity_where_there_are_any(found: ReportData) -> None:
-    assert len(block_of(sensitivity(found, Room(found)), "colours").tables) == 1
+    assert len(block_of(sensitivity.drawn(found, Room(found)), "colours").tables) == 1
     card = [{**row, "output_uncertainty": 0.25 if row["strategy"] == "simple" else None} for row in found.scorecard]
-    told = dataclasses.replace(found, scorecard=card)
-    table = block_of(sensitivity(told, Room(told)), "colours").tables[1]
+    told = replaced(found, scorecard=card)
+    table = block_of(sensitivity.drawn(told, Room(told)), "colours").tables[1]
     assert {line[3] for line in printed(table)} == {"0.250"}
     assert {line[1] for line in printed(table)} == {"simple"}
     assert {line[0]: line[2] for line in printed(table)} == {
@@ -291,7 +303,7 @@ def test_runs_make_a_row_again() -> None:
 
 
 def test_the_matrix_is_of_the_class_that_is_treated_least_alike(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(pairs(found, Room(found)), "colours")
+    block = block_of(sample_pairs.drawn(found, Room(found)), "colours")
     ((model, strategy, gold, consistency, n),) = asked(
         ordinary,
         "select model_id, strategy, gold_label, consistency, n_samples from marts.fct_consistency "
@@ -324,7 +336,7 @@ def test_the_matrix_is_of_the_class_that_is_treated_least_alike(ordinary: Report
 def test_the_other_class_is_the_one_treated_most_alike_and_all_pairs_are_counted(
     ordinary: Reported, found: ReportData
 ) -> None:
-    block = block_of(pairs(found, Room(found, most=100)), "colours")
+    block = block_of(sample_pairs.drawn(found, Room(found, most=100)), "colours")
     first, highest = block.panels[0], block.notes[1]
     classes = asked(
         ordinary,
@@ -353,7 +365,7 @@ def test_the_other_class_is_the_one_treated_most_alike_and_all_pairs_are_counted
 
 @pytest.mark.parametrize("section", EVERY)
 def test_what_a_task_has_not_says_why(section: Any, found: ReportData) -> None:
-    block = block_of(section(found, Room(found)), "moods")  # one wording, asked once, without gold labels
+    block = block_of(section.drawn(found, Room(found)), "moods")  # one wording, asked once, without gold labels
     assert block.absent
     assert not block.panels
     assert not block.tables
@@ -362,24 +374,26 @@ def test_what_a_task_has_not_says_why(section: Any, found: ReportData) -> None:
 @pytest.mark.parametrize("section", EVERY)
 def test_open_questions_have_no_labels(section: Any, questions: ReportData) -> None:
     kinds = {row["task_id"]: row["kind"] for row in questions.tasks}
-    blocks = [block for block in section(questions, Room(questions)).blocks if kinds[block.task_id] == "open_ended"]
+    blocks = [
+        block for block in section.drawn(questions, Room(questions)).blocks if kinds[block.task_id] == "open_ended"
+    ]
     assert blocks
     assert all(block.absent == ["An open-ended task has no labels to measure this by."] for block in blocks)
 
 
 @pytest.mark.parametrize("section", EVERY)
 def test_a_run_without_answers_says_so(section: Any, found: ReportData) -> None:
-    assert section(_nothing(), Room(_nothing())).blocks == []
+    assert section.drawn(report_data(), Room(report_data())).blocks == []
     card = [{**row, "n_landed": 0} for row in found.scorecard]
-    silent = dataclasses.replace(found, scorecard=card, sensitivity_bins=[], stabilities=[], **AGGREGATES)
-    told = [block.absent for block in section(silent, Room(silent)).blocks]
+    silent = replaced(found, scorecard=card, references=[], designs=[], **AGGREGATES)
+    told = [block.absent for block in section.drawn(silent, Room(silent)).blocks]
     assert told
     assert all(absent == ["No answer has landed yet."] for absent in told)
 
 
 @pytest.mark.parametrize("section", EVERY)
 def test_hostile_names_are_drawn_as_text(section: Any, wavering: ReportData) -> None:
-    (block,) = section(wavering, Room(wavering)).blocks
+    (block,) = section.drawn(wavering, Room(wavering)).blocks
     assert block.panels, block.absent
     for panel in block.panels:
         root = ET.fromstring(str(panel.drawing))  # noqa: S314 - drawn here
@@ -401,15 +415,9 @@ def test_a_section_draws_as_far_as_there_is_room(found: ReportData) -> None:
         room.draw(block, wanted)
     assert [len(block.panels) for block in blocks] == [*[2] * n_tasks, 1]
     assert all(block.notes for block in blocks)
-    many = dataclasses.replace(found, scorecard=[{**found.scorecard[0], "task_id": f"t{n}"} for n in range(500)])
+    many = replaced(found, scorecard=[{**found.scorecard[0], "task_id": f"t{n}"} for n in range(500)])
     assert Room(many).n_rows == LEAST_ROWS
     lines = [{"a": str(place)} for place in range(50)]
     table = table_of("x", (words("a", "a"),), lines, n_heads=1, note="Told.", most=Room(many).n_rows)
     assert len(table.rows) == LEAST_ROWS
     assert (table.note, table.n_in_all) == ("Told.", 50)  # the page says how many there are beyond them
-
-
-def _nothing(**given: Any) -> ReportData:
-    """A run with nothing at all, but for what is given."""
-    empty: dict[str, Any] = {field.name: [] for field in dataclasses.fields(ReportData)}
-    return ReportData(**{**empty, **given})

@@ -6,14 +6,17 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
-from flows.display.figures import NAME, cut, span
-from flows.report.blocks.blocks import Section, by, keyed
+from flows.display.figures import NAME, cut, number, span
+from flows.report.blocks.blocks import DrawnSection, by, keyed
 from flows.report.charts.curves import Axes, curves
 from flows.report.charts.panels import STABLE, Domain, domain_of
-from flows.report.gather import ReportData
+from flows.report.data import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, beside, bounds, counted, figure, table
+from flows.report.sections.extremes import group, known_rows, largest, whose
 from flows.report.sections.reasons import why_in_part, why_no_answers, why_one_variant, why_open
 from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
+from flows.report.sections.section import Section
+from flows.report.variant_names import word_for
 from flows.warehouse import Row
 
 MART, STABILITY = "rpt_measures_by_wordings", "fct_prompt_stability"
@@ -27,19 +30,10 @@ _COLUMNS = (
 _FIELDS = {"series": "strategy", "at": "wordings", "value": "figure", "low": "low", "high": "high"}
 
 
-def numbers(data: ReportData, room: Room) -> Section:
-    """Returns sensitivity, consistency and PSS of 2 wordings up to all of them."""
-    section = Section(
-        "numbers",
-        "By number of wordings",
-        "What fewer of the same wordings would have given. Sensitivity is the mean over all subsets of k wordings, consistency "
-        "that over up to 20 of them, PSS that of the first k, with its 95 % interval. Sensitivity of few wordings lies below "
-        "that of many; where a figure still moves at the right end, more of them are needed. Micro-F1 has no such curve: its "
-        "expectation is the same at any number of wordings.",
-    )
-    rows_of = by(data.measures_by_wordings, "task_id")
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
+    rows_of = by(data["measures_by_wordings"], "task_id")
     key = (*_GROUP, "n_annotators")
-    first_k = keyed([row for row in data.stabilities if _is_first_k(row)], *key)
+    first_k = keyed([row for row in data["stabilities"] if _is_first_k(row)], *key)
     for task_id, block, scored in section.of_tasks(data.scorecard):
         if task_id not in rows_of:
             few = why_one_variant(scored, "a curve over wordings")
@@ -51,7 +45,6 @@ def numbers(data: ReportData, room: Room) -> Section:
         ]
         room.draw(block, _charts(rows, task_id, colour(block, rows)))
         block.tables.append(table("Measures by number of wordings", _COLUMNS, rows, MART, most=room.n_rows))
-    return section
 
 
 def _is_first_k(row: Row) -> bool:
@@ -93,3 +86,32 @@ def _curves(  # noqa: PLR0913 - of which figure, and what it is drawn on
     axis = axes(ticks=sorted({row["at"] for row in points}))
     label = f"{who}: {axis.y} by number of wordings ({axis.ticks[0]} to {axis.ticks[-1]}): {spans}."
     return "", curves(points, shown, axis, _FIELDS, label)
+
+
+def _finding(data: ReportData) -> str:
+    rows = known_rows(data, data["measures_by_wordings"], "sensitivity")
+    worst = largest(rows, "sensitivity")
+    if worst is None:
+        return ""
+    own = sorted((row for row in rows if group(row) == group(worst)), key=lambda row: row["n_wordings"])
+    first, last = own[0], own[-1]
+    would = (
+        f"{first['n_wordings']} {word_for(data.variants)}s would show a sensitivity of {number(first['sensitivity'])}"
+    )
+    return f"{would}, {last['n_wordings']} show {number(last['sensitivity'])}, for {whose(last)}"
+
+
+measures_by_wordings = Section(
+    name="measures_by_wordings",
+    title="By number of wordings",
+    intro=(
+        "What fewer of the same wordings would have given. Sensitivity is the mean over all subsets of k wordings, consistency "
+        "that over up to 20 of them, PSS that of the first k, with its 95 % interval. Sensitivity of few wordings lies below "
+        "that of many; where a figure still moves at the right end, more of them are needed. Micro-F1 has no such curve: its "
+        "expectation is the same at any number of wordings."
+    ),
+    fill=_fill,
+    finding=_finding,
+    queries=("measures_by_wordings", "stabilities"),
+)
+"""Shows sensitivity, consistency and PSS of 2 wordings up to all of them."""

@@ -1,0 +1,47 @@
+"""The page as a list of sections, in its order: a new one is a file in `sections/`, its query, and a line here."""
+
+from __future__ import annotations
+
+from flows.report.sections.accuracy_by_variant import accuracy_by_variant
+from flows.report.sections.agreement import agreement
+from flows.report.sections.answer_formats import answer_formats
+from flows.report.sections.consistency import consistency
+from flows.report.sections.costs import costs
+from flows.report.sections.design_widths import design_widths
+from flows.report.sections.disagreements import disagreements
+from flows.report.sections.distinct_answers import distinct_answers
+from flows.report.sections.format_gate import format_gate
+from flows.report.sections.gate_rules import gate_rules
+from flows.report.sections.label_distributions import label_distributions
+from flows.report.sections.measures_across_tasks import measures_across_tasks
+from flows.report.sections.measures_by_wordings import measures_by_wordings
+from flows.report.sections.missing_answers import missing_answers
+from flows.report.sections.nights import nights
+from flows.report.sections.prompt_variants import prompt_variants
+from flows.report.sections.rankings import rankings
+from flows.report.sections.run_changes import run_changes
+from flows.report.sections.sample_consistency import sample_consistency
+from flows.report.sections.sample_pairs import sample_pairs
+from flows.report.sections.scoring import scoring
+from flows.report.sections.scoring_across_tasks import scoring_across_tasks
+from flows.report.sections.sensitivity import sensitivity
+from flows.report.sections.sensitivity_against_consistency import sensitivity_against_consistency
+from flows.report.sections.sensitivity_by_class import sensitivity_by_class
+from flows.report.sections.stability_across_tasks import stability_across_tasks
+from flows.report.sections.stability_by_model import stability_by_model
+from flows.report.sections.stability_by_repetition import stability_by_repetition
+from flows.report.sections.stability_by_wording import stability_by_wording
+from flows.report.sections.subsamples import subsamples
+from flows.report.sections.variations import variations
+
+OF_JUDGES = (scoring, scoring_across_tasks, rankings, agreement, disagreements)
+# on the first page alone
+OF_RUN = (gate_rules, run_changes, missing_answers, nights, *OF_JUDGES)
+# on each page, of its own tasks
+OF_TASKS = (
+    measures_across_tasks, stability_across_tasks, variations, sensitivity, sensitivity_by_class, label_distributions,
+    sensitivity_against_consistency, consistency, sample_consistency, sample_pairs, measures_by_wordings,
+    stability_by_repetition, stability_by_wording, stability_by_model, subsamples, distinct_answers, answer_formats,
+    accuracy_by_variant, prompt_variants, costs, design_widths,
+)  # fmt: skip
+SECTIONS = (*OF_RUN, *OF_TASKS, format_gate)
