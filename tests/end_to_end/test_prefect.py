@@ -433,6 +433,26 @@ def test_a_new_night_that_is_killed_and_taken_again_asks_nothing_twice(stage: St
     assert cells(stage.warehouse) == (2 * N_CELLS, N_CELLS)
 
 
+@pytest.mark.soak  # it waits for a cancelled night's end
+def test_a_cancelled_night_ends_and_the_next_start_asks_the_rest(stage: Stage) -> None:
+    asked, server = stage.provider.counters, stage.server
+    before, n_nights = asked()["requests"], len(query(stage.warehouse, NIGHTS))
+    with stage.worker():
+        begun = stage.run(new=True)
+        stage.asked(before + 20)
+        cancelling = {"type": "CANCELLING", "name": "Cancelling"}
+        server.ask(f"/flow_runs/{begun}/set_state", {"state": cancelling, "force": False})
+        assert server.until(begun, *OVER)["state_name"] == "Cancelled"
+        wait_for(lambda: not stage.flows(), "the cancelled flow to end", stage.said)
+        n_of_cancelled = asked()["requests"] - before
+        assert n_of_cancelled < N_CELLS
+        assert server.until(stage.run(), *OVER)["state_name"] == "Gate failed"
+    assert before + N_CELLS <= asked()["requests"] <= before + N_CELLS + CONNECTIONS
+    nights = query(stage.warehouse, NIGHTS)
+    assert len(nights) == n_nights + 1
+    assert {(n_rows, n_cells) for *_, n_rows, n_cells in nights} == {(N_CELLS, N_CELLS)}
+
+
 @pytest.mark.parametrize("stage", [pytest.param("sqlite", marks=pytest.mark.soak)], indirect=True)
 def test_a_night_outlives_its_worker_by_its_next_start_and_the_server_at_once(stage: Stage) -> None:
     server, before = stage.server, stage.provider.counters()["requests"]
