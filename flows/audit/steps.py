@@ -91,9 +91,8 @@ class AuditRun:
             raise ValueError(msg)
         return self.design
 
-    def kept_open_where_quick(self) -> AbstractContextManager[None]:
-        """Keeps the warehouse's file open where all models answer at once; others are asked for hours, and others may open it."""
-        is_quick = all(card.engine == "embedded" for card in self.designed().models.values())
+    def kept_open_if(self, *, is_quick: bool) -> AbstractContextManager[None]:
+        """Returns what keeps the warehouse's file open for a while; where that takes hours, other processes may open it."""
         return self.warehouse.kept_open() if is_quick else nullcontext()
 
     def purse(self) -> Purse:
@@ -158,7 +157,7 @@ def paraphrase(run: AuditRun) -> ParaphraseResult:
     """Makes the prompt variants, or finds those that the run has, and lands them."""
     run.progress.step("making prompt variants")
     design = run.designed()
-    with run.warehouse.kept_open():
+    with run.kept_open_if(is_quick=_are_made_here(design)):
         result = make_variants(run.purse(), design, anew=run.rephrase, prompts=run.prompts)
         variants = tuple(deal_samples(run.warehouse, run.audit_run_id, design, result.variants))
         of_rubrics = () if run.is_pilot else reword_rubrics(run.purse(), design, anew=run.rephrase)
@@ -272,7 +271,7 @@ def report(run: AuditRun, compared: Comparisons) -> Path:
 def measure(run: AuditRun) -> Outcome:
     """Takes the steps of a run, in their order, and returns what they did; raises what the first of them raises that fails."""
     wordings = paraphrase(run)
-    with run.kept_open_where_quick():
+    with run.kept_open_if(is_quick=all(card.engine == "embedded" for card in run.designed().models.values())):
         answers = ask(run, wordings)
     asked = Outcome(n_asked=answers.asked.n_landed, notes=(*wordings.notes, *answers.asked.notes))
     made: Sequence[object] = answers.batches or [wordings]
@@ -297,6 +296,13 @@ def derive(run: AuditRun, answers: Sequence[object] = (), asked: Outcome | None 
     return replace(
         done, n_judged=ruled.n_landed, notes=(*done.notes, *read.notes, *ruled.notes), validated=formats, report=page
     )
+
+
+def _are_made_here(design: Design) -> bool:
+    """Whether wordings are made at once, by rules or from a card: by no model and nobody's own code."""
+    rephrasing = design.audit.rephrasing
+    name = None if rephrasing is None else rephrasing.rephraser
+    return name is None or design.registry.rephraser(name).kind in ("rules", "fixed")
 
 
 def _last_try(run: AuditRun) -> str:

@@ -116,10 +116,10 @@ def _night(  # noqa: PLR0913 - what a night is told
         progress=progress,
         scheduled_at=scheduled_at,
     )
+    with context.locked():
+        context.warehouse.apply_schema()
     plan = design_audit(registry, audit_id).plan_fingerprint
     with context.warehouse.kept_open():
-        with context.locked():
-            context.warehouse.apply_schema()
         tonight = tonights_run(context.warehouse, context.card, audit_id, plan, scheduled_at, new=new)
         untold = context.warehouse.read(sql("nightly", "untold_runs"), audit=audit_id)
     for row in untold:

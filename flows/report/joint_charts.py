@@ -29,12 +29,11 @@ class Picture(NamedTuple):
 
 
 def single(drawing: Drawing) -> Picture:
-    """Returns a chart as it stands on the page."""
-    label, height, inner = _opened(str(drawing))
+    """Returns a chart as it stands on the page, without the titles of its marks."""
+    label, height, _ = _opened(str(drawing))
     names = _names(drawing)
-    return Picture(
-        inner, label, WIDTH, height, names, [[row.get(name) for name in names] for row in drawing.source.rows]
-    )
+    rows = [[row.get(name) for name in names] for row in drawing.source.rows]
+    return Picture(_inner(drawing, {"width": WIDTH, "height": height}), label, WIDTH, height, names, rows)
 
 
 def joined(heading: str, drawings: Sequence[tuple[str, Drawing]]) -> Picture:
@@ -60,14 +59,18 @@ def joined(heading: str, drawings: Sequence[tuple[str, Drawing]]) -> Picture:
 
 
 def _panel(left: int, top: int, size: Mapping[str, int], name: str, drawing: Drawing) -> str:
-    source = drawing.source
-    _, _, inner = _opened(str(plotted({"layer": source.layers, **size}, source.datasets, name, {})))
     title = escape(fitted(cut(name, 2 * NAME), size["width"] - 2 * PADDING), quote=False)
     return (
         f'<g transform="translate({left} {top})">'
         f'<text x="{PADDING}" y="{FONT_SIZE + 2}" font-weight="bold">{title}</text>'
-        f'<g transform="translate(0 {TITLE})">{inner}</g></g>'
+        f'<g transform="translate(0 {TITLE})">{_inner(drawing, size)}</g></g>'
     )
+
+
+def _inner(drawing: Drawing, size: Mapping[str, int]) -> str:
+    """The drawing in this size as pieces of SVG."""
+    source = drawing.source
+    return _opened(str(plotted({"layer": source.layers, **size}, source.datasets, "", {})))[2]
 
 
 def _named(name: str, drawing: Drawing) -> tuple[list[str], list[Row]]:

@@ -9,11 +9,11 @@ function reveal() {
   if (closed) named.scrollIntoView();
 }
 addEventListener("hashchange", reveal);
-reveal();
 addEventListener("beforeprint", () => {
   for (const shelf of document.querySelectorAll("details:not([open])")) { shelf.open = true; shelf.dataset.printed = ""; }
 });
 addEventListener("afterprint", () => {
   for (const shelf of document.querySelectorAll("details[data-printed]")) { shelf.open = false; delete shelf.dataset.printed; }
 });
+reveal();
 performance.mark("ready");

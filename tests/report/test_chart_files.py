@@ -78,15 +78,7 @@ def _is_sound(path: Path) -> None:
     text = path.read_text("utf-8")
     assert "var(--" not in text
     root = ET.fromstring(text)  # noqa: S314 - our own
-    assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {
-        "svg",
-        "style",
-        "rect",
-        "path",
-        "g",
-        "text",
-        "title",
-    }
+    assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {"svg", "style", "rect", "path", "g", "text"}
     coloured = {word for each in root.iter() for word in (each.get("class") or "").split() if word != "clip"}
     assert all(f".{word}{{" in text for word in coloured)
     picture = path.with_suffix(".png").read_bytes()

@@ -20,11 +20,9 @@ from flows.display.figures import number, percent, shown
 from flows.report import as_written, report, scorecard_rows
 from flows.report.answers_grid.section import SCRIPT as GRID_SCRIPT
 from flows.report.blocks.blocks import Block
-from flows.report.contents import OF_TASKS
 from flows.report.gather import gather
 from flows.report.inline_script import inline
 from flows.report.page import SCRIPT
-from flows.report.sections.format_gate import format_gate
 from flows.report.sections.room import Chart, Room
 from flows.system.files import write_text
 from flows.warehouse import Warehouse
@@ -35,8 +33,10 @@ from tests.support.imported_runs import HOSTILE
 from tests.support.published_copy import table
 
 SECTIONS = {
-    "scorecard", "answers", "samples", "identity", "guide", format_gate.name,
-    *(section.name for section in OF_TASKS if not section.is_optional),
+    "scorecard", "answers", "sensitivity", "sensitivity_by_class", "label_distributions", "sensitivity_against_consistency",
+    "consistency", "sample_consistency", "sample_pairs", "measures_by_wordings", "stability_by_repetition",
+    "stability_by_wording", "stability_by_model", "subsamples", "distinct_answers", "answer_formats", "accuracy_by_variant",
+    "prompt_variants", "costs", "design_widths", "samples", "format_gate", "identity", "guide",
 }  # fmt: skip
 
 JUDGED = {"scoring", "rankings", "agreement", "disagreements"}  # of runs that are scored by more than labels

@@ -28,10 +28,8 @@ VAIN_S = 3.0
 VAIN_CUTS = (
     5  # in a row, each so soon after the last and with such a share: rejections have nothing to do with the rate
 )
-VAIN_FALL = (
-    0.6  # of a limit, by cuts in a row of few rejections each: less is sent and as much rejected, so it is no limit
-)
-FEW = 0.2  # of requests: a limit that has fallen rejects more
+VAIN_FALL = 0.6  # of a limit, by one cut: where few were rejected less was sent, and no limit fell
+FEW = 0.2  # of requests: a limit that falls so far rejects more
 DEAF_S = 30.0
 
 
@@ -47,9 +45,8 @@ class Rate:
         self._growth = 0.0  # of a search; 0 once the limit is known
         self._plateau_s = PLATEAU_S[0]
         self._n_vain = 0
-        self._fall = 1.0  # of the limit, by its last cuts
         self.has_quota = False
-        """Whether the endpoint says how much is left of its limit, which is waited for."""
+        """Whether the endpoint says how much is left of its limit."""
 
     def per_second(self, now: float) -> float:
         """Returns requests/s that may be sent now."""
@@ -148,9 +145,8 @@ class Rate:
         """Takes in a limit that is to be learnt; does without one for a while where rejections have nothing to do with it."""
         is_soon = now - self._learnt_at < VAIN_S
         self._n_vain = self._n_vain + 1 if is_soon and share >= VAIN_SHARE else 0
-        change = limit / self.limit if share < FEW else math.inf  # 0 of a first limit
-        self._fall = self._fall * change if 0 < change < 1 else 1.0
-        if self._n_vain < VAIN_CUTS and (self._fall >= VAIN_FALL or self.has_quota):
+        is_standstill = 0 < limit / self.limit < VAIN_FALL and share < FEW and not self.has_quota  # 0 of a first limit
+        if self._n_vain < VAIN_CUTS and not is_standstill:
             return False
         self._forget()
         self._deaf_until = now + DEAF_S
@@ -160,6 +156,5 @@ class Rate:
         self.limit, self.is_watching = math.inf, False
         self._learnt_at = self._resumed_at = self._next_at = -math.inf
         self._growth, self._plateau_s, self._n_vain = 0.0, PLATEAU_S[0], 0
-        self._fall = 1.0
         self._accepted.clear()
         self._rejected.clear()

@@ -45,7 +45,6 @@ def curves(
     shared = {
         "x": number(
             "x", title=axes.x, scale=between([at[0] - room, at[-1] + room]),
-            # without a count of its own Vega thins the values out to the count of the page's axes
             axis={"values": shown, "tickCount": len(shown), "format": axes.format},
         ),
         "color": names("place", scale=of(places, paints(len(series)))),

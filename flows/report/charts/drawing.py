@@ -65,14 +65,16 @@ def drawn(  # noqa: PLR0913 - what a chart has
     data: Mapping[str, Sequence[Row]],
     height: int = HEIGHT,
     *,
-    fields: Mapping[str, str] | None = None,
+    fields: Mapping[str, str],
     has_table: bool = True,
+    names_figures: bool = True,
 ) -> Drawing:
     """Draws a chart of layers, as an image named `label`, unique on its page.
 
     data: what the layers name. fields: the fields of the data that titles of marks and the table show, with their headings, the
-    figure itself first behind what it is of; default: all. A row of data may have `figure`, the name of the figure it
-    draws. has_table: False where the section's own table holds every figure that is drawn.
+    figure itself first behind what it is of. A row of data may have `figure`, the name of the figure it draws, which
+    titles say too unless `names_figures` is False. has_table: False where the section's own table holds every figure that is
+    drawn.
     """
     if not _is_drawing.get():
         return Drawing.of(Markup(""), Source(), None)
@@ -81,9 +83,9 @@ def drawn(  # noqa: PLR0913 - what a chart has
         layers=layers,
         datasets={name: [_settled(row) for row in rows] for name, rows in data.items() if name in used},
     )
-    headings = dict(fields) if fields is not None else _headings(source.rows)
-    svg = plotted({"layer": layers, "width": WIDTH, "height": height}, source.datasets, label, headings)
-    return Drawing.of(svg, source, _table(source.rows, headings) if has_table else None)
+    titles = {**fields, FIGURE: FIGURE} if names_figures else fields
+    svg = plotted({"layer": layers, "width": WIDTH, "height": height}, source.datasets, label, titles)
+    return Drawing.of(svg, source, _table(source.rows, fields) if has_table else None)
 
 
 def _settled(row: Row) -> Row:
@@ -91,11 +93,6 @@ def _settled(row: Row) -> Row:
     if FIGURE in row:
         return row
     return {name: float(f"{value:.12g}") if isinstance(value, float) else value for name, value in row.items()}
-
-
-def _headings(rows: Sequence[Row]) -> dict[str, str]:
-    names = dict.fromkeys(name for row in rows for name in row if name != FIGURE)
-    return {name: name.replace("_", " ") for name in names}
 
 
 def _table(rows: Sequence[Row], headings: Mapping[str, str]) -> Table | None:

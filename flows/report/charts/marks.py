@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from flows.display.figures import shown
+from flows.display.figures import LONG, cut
 from flows.report.charts.layers import Spec, stacked
 from flows.report.charts.scales import Bands, Linear, Scale
 from flows.warehouse import Row
@@ -57,8 +57,8 @@ class Frame:
         mark = layer["mark"]
         if not self.fields or not (mark["type"] in TITLED or mark.get("is_titled")):
             return ""
-        values = {heading: row.get(field) for field, heading in (*self.fields.items(), (FIGURE, FIGURE))}
-        lines = (f"{heading}: {shown(str(value))}" for heading, value in values.items() if value is not None)
+        values = {heading: row.get(field) for field, heading in self.fields.items()}
+        lines = (f"{heading}: {cut(str(value), LONG)}" for heading, value in values.items() if value is not None)
         return f"<title>{escape(chr(10).join(lines), quote=False)}</title>"
 
     def channel(self, name: str, layer: Spec, row: Row) -> Any:

@@ -176,7 +176,7 @@ def ranges(  # noqa: PLR0913 - what the axes say
 ) -> Markup:
     """Draws a point with its range for each name and series, side by side; rows have name, series, value, low, high.
 
-    of_what, names_what: what the series and the names are, in tooltips. level: where a dashed rule stands.
+    of_what, names_what: what the series and the names are, in titles of marks. level: where a dashed rule stands.
     """
     short = distinct([row["name"] for row in rows])
     data = [
@@ -244,7 +244,7 @@ def nights(
     ]  # fmt: skip
     return drawn(
         layers, label, {"points": points, "changed": [{"night": night} for night in changed]},
-        fields={"model": "model", "night": "night", "value": "value", "low": "low", "high": "high"}, has_table=False,
+        fields={"night": "night", "value": "value"}, has_table=False, names_figures=False,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ OFFSETS = 0.2  # room between and around names that have several series
 def plotted(spec: Spec, data: Mapping[str, Rows], label: str, fields: Mapping[str, str]) -> Markup:
     """Draws the chart as one image named `label`; nothing in it can run, load or link: it holds numbers and escaped text.
 
-    fields: what the title of a mark says of its row, with headings. The name of the figure that it draws follows.
+    fields: what the title of a mark says of its row, with headings; where there are none, marks have no titles.
     """
     width, height = spec["width"], spec["height"]
     layers = [(layer, [row for row in data[layer["data"]["name"]] if _is_in(layer, row)]) for layer in spec["layer"]]

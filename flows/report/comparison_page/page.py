@@ -114,7 +114,6 @@ def page_of(data: ComparisonData) -> str:
             sections=sections(data.comparison),
             trace=trace_links(candidate.run["audit_run_id"], frozenset(), ""),
             most_rows=most_rows,
-            alive=None,  # it has no charts
             tracing=guide.TRACING,
             css=css(),
         )

@@ -63,4 +63,4 @@ gate_rules = Section(
     finding=_finding,
     is_optional=True,
 )
-"""Shows each rule with what became of it, the gravest first; no section where the card has none."""
+"""Shows each rule with what became of it, the gravest first; nothing where the card has none."""

@@ -76,4 +76,4 @@ missing_answers = Section(
     finding=_finding,
     is_optional=True,
 )
-"""Shows the section where answers are missing; none where every ask was answered."""
+"""Shows what figures would be if missing answers were N/A, or the commonest label; nothing where every ask was answered."""

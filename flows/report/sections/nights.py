@@ -206,4 +206,4 @@ nights = Section(
     finding=_finding,
     is_optional=True,
 )
-"""Shows the section where the audit has two complete runs up to this one; none for its first night."""
+"""Shows each measure over the nights of the audit; nothing on its first night."""

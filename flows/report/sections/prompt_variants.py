@@ -188,6 +188,6 @@ prompt_variants = Section(
     ),
     fill=_fill,
     finding=_finding,
-    queries=("accuracy_by_variant",),
+    queries=("accuracy_by_variant", "prompt_variants"),
 )
 """Shows the variants of each task and model by accuracy, then by how far their answers differ from those of the others."""

@@ -92,4 +92,4 @@ run_changes = Section(
     finding=_finding,
     is_optional=True,
 )
-"""Shows what is more than chance and than the audit's smallest effect; no section where this run was compared with none."""
+"""Shows what is more than chance and than the audit's smallest effect; nothing where this run was compared with none."""

@@ -169,6 +169,7 @@ stability_across_tasks = Section(
     ),
     fill=_fill,
     finding=_finding,
+    queries=("stabilities",),
     is_optional=True,
 )
 """Shows PSS of a run of two tasks or more that have it; no blocks of any other run."""

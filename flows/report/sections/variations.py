@@ -97,8 +97,8 @@ def finding(rows: Sequence[Row]) -> str:
     first = largest[0]
     on = f" on {cut(first['task_id'], NAME)}" if len({row["task_id"] for row in rows}) > 1 else ""
     rest = f"; {len(largest) - 1} more below" if len(largest) > 1 else ""
-    whose = f"{cut(first['model_id'], NAME)}{on}"
-    return _begun(f"{kind(first)} moves answers of {whose} most, {_effect(first)} beyond repeating{rest}")
+    of_whom = f"{cut(first['model_id'], NAME)}{on}"
+    return _begun(f"{kind(first)} moves answers of {of_whom} most, {_effect(first)} beyond repeating{rest}")
 
 
 def _begun(sentence: str) -> str:

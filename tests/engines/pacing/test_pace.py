@@ -157,6 +157,23 @@ def test_a_limit_that_falls_or_rises_is_found_again(monkeypatch: pytest.MonkeyPa
     assert server.lost == 0
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_small_limit_that_falls_slowly_is_followed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Limited(5, 1, latency_s=0.05)
+    server.dice.seed(seed)
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        for at in range(10, 280):  # to 1.5 a second
+            loop.call_at(at, setattr, server, "per_second", 5 - 3.5 * (at - 10) / 270)
+        await server.asked_by(64, 280, Lanes([pace_of(64)]))
+
+    run_in_virtual_time(monkeypatch, run)
+    _, share = server.between(15, 280)
+    assert share < 0.2
+    assert server.lost == 0
+
+
 def test_rejections_that_have_nothing_to_do_with_the_rate_do_not_stop_everything(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from flows.history.nights import Nights
 from flows.report.blocks.cells import plain
+from flows.report.contents import SECTIONS
+from flows.report.gather import gather
 from flows.report.page import _scorecard_finding
 from flows.report.sections.accuracy_by_variant import accuracy_by_variant
 from flows.report.sections.heat import heat
 from flows.report.sections.measures_by_wordings import measures_by_wordings
 from flows.report.sections.prompt_variants import prompt_variants
+from flows.report.sections.section import Section
 from flows.report.sections.sensitivity import sensitivity
 from flows.report.sections.sensitivity_by_class import sensitivity_by_class
 from flows.report.sections.stability_across_tasks import stability_across_tasks
 from flows.report.sections.stability_by_model import stability_by_model
 from flows.report.sections.stability_by_wording import stability_by_wording
 from flows.report.sections.wavering_samples import finding as of_samples
+from flows.warehouse import Warehouse
+from tests.report.conftest import Reported
 from tests.report.sections.test_sections_across_tasks import report_data as data
 
 RUN = {"audit_run_id": "r"}
@@ -107,6 +113,16 @@ def test_models_by_chance_are_not_the_worst_of_others() -> None:
 def test_a_section_without_figures_says_why_as_its_heading() -> None:
     of = data(tasks=[{"task_id": "t", "kind": "open_ended"}], scorecard=[row("m", "t", None, n_landed=0)])
     assert sensitivity_by_class.drawn(of).finding == "An open-ended task has no labels to measure this by"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
+def test_a_section_reads_what_it_names(section: Section, ordinary: Reported) -> None:
+    found = gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
+    own = replace(found, of_sections={name: found[name] for name in section.queries})
+    drawn = section.drawn(own)
+    assert drawn == section.drawn(found)
+    assert drawn.blocks or section.is_optional
 
 
 def row(model: str, task: str, figure: float | None, **others: Any) -> dict[str, Any]:
