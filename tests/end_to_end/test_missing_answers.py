@@ -52,4 +52,4 @@ def test_recorded_answers_with_gaps(tmp_path: Path) -> None:
     assert "Missing answers" in told.out
     assert f"{2 * split / 5:.3f}" in told.out
     page = (tmp_path / "warehouse/published/report.html").read_text(encoding="utf-8")
-    assert 'id="missing"' in page
+    assert 'id="missing_answers"' in page

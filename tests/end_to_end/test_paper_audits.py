@@ -53,7 +53,7 @@ EMPTY = {  # sections of which nothing is there
         "Sensitivity by class", "Sensitivity against consistency", "Consistency by class", "Consistency by sample",
         "Pairs of samples of one class", "Accuracy by variant", "Format checks",
     },
-    "paper_hua": {"PSS by repetition", "PSS by share of the samples", "Format checks"},
+    "paper_hua": {"PSS by repetition", "PSS by share of the samples", "How much is enough", "Format checks"},
 }  # fmt: skip
 
 
