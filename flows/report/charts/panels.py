@@ -156,7 +156,7 @@ def dots(rows: Rows, domain: tuple[float, float], label: str) -> Markup:
         ),
         layer(
             "rows", "point", encoding, where=is_set("is_original"),
-            color=PAINT["second"], size=70, filled=True, opacity=1, shape="diamond",
+            color=PAINT["second"], size=70, opacity=1, shape="diamond",
         ),
     ]  # fmt: skip
     return drawn(
@@ -194,7 +194,7 @@ def ranges(  # noqa: PLR0913 - what the axes say
     }  # fmt: skip
     layers = [
         layer("rows", "rule", span, where=known("low", "high"), strokeWidth=2, opacity=0.6),
-        layer("rows", "point", point, filled=True, size=48, opacity=1),
+        layer("rows", "point", point, size=48, opacity=1),
         *threshold(level, domain, {"x": number("level", title=title, scale=scale)}),
     ]
     datasets = {"rows": data, "threshold": [{"level": level}]}
@@ -239,7 +239,7 @@ def nights(
         layer("points", "circle", at, where=is_set("is_alone"), size=26, opacity=1),
         layer(
             "points", "point", at, where=is_set("is_marked"),
-            shape="diamond", filled=True, size=110, opacity=1, stroke=PAINT["ink"], strokeWidth=1.5,
+            shape="diamond", size=110, opacity=1, stroke=PAINT["ink"], strokeWidth=1.5,
         ),
     ]  # fmt: skip
     return drawn(

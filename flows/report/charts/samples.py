@@ -61,10 +61,7 @@ def cloud(behind: Rows, rows: Rows, series: Sequence[str], label: str) -> Markup
         "shape": names("key", scale=of(keys, ["circle", "cross", *SHAPES[: len(series)]])),
         "size": number("n", scale={**of([1, 50], [22, 260]), "type": "sqrt", "clamp": True}),
     }
-    layers = [
-        layer(name, "point", encoding, filled=True, opacity=opacity)
-        for name, opacity in (("behind", 0.4), ("dots", 0.75))
-    ]
+    layers = [layer(name, "point", encoding, opacity=opacity) for name, opacity in (("behind", 0.4), ("dots", 0.75))]
     data = {
         "behind": [{**row, "key": row["who"]} for row in behind],
         "dots": [{**row, "key": str(series.index(row["who"]))} for row in rows],
@@ -108,9 +105,9 @@ def violins(outlines: Rows, middles: Rows, series: Sequence[str], label: str) ->
         "text": {"field": "name", "type": "nominal"},
     }  # fmt: skip
     layers = [
-        layer("outlines", "area", outline, orient="vertical", opacity=0.5, line=False),
+        layer("outlines", "area", outline, opacity=0.5),
         layer("middles", "rule", middle, strokeWidth=2.5, is_titled=True),
-        layer("middles", "text", words, align="left", baseline="middle", fontSize=11, color=PAINT["muted"], dx=2),
+        layer("middles", "text", words, dx=2),
     ]
     data = [{**row, "start": 0, "top": row["place"], "name": cut(row["series"], 30)} for row in middles]
     fields = {"series": "strategy", "median": "median", "n": "samples"}

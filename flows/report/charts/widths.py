@@ -41,7 +41,7 @@ def widths(points: Sequence[dict[str, Any]], series: Sequence[str], fields: Mapp
         layer("points", "circle", encoding, where=least, size=22, opacity=1),
         layer(
             "points", "point", encoding, where=is_set("is_this_run"),
-            shape="diamond", filled=True, size=110, opacity=1, stroke=PAINT["ink"], strokeWidth=1.5,
+            shape="diamond", size=110, opacity=1, stroke=PAINT["ink"], strokeWidth=1.5,
         ),
     ]  # fmt: skip
     data = [{**row, "place": series.index(row["series"])} for row in points]
