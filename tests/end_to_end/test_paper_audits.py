@@ -48,7 +48,7 @@ RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
 PARTS = ("-pss-intra", "-pss-intra-by-task", "-pss-inter", "-pss-inter-by-task")
 ANSWERS = "Answers"  # a grid, which a script draws
 EMPTY = {  # sections of which nothing is there
-    "paper_errica": {"PSS by repetition", "PSS by share of the samples", "Format checks"},
+    "paper_errica": {"PSS by repetition", "PSS by share of the samples", "How much is enough", "Format checks"},
     "paper_barrie": {
         "Sensitivity by class", "Sensitivity against consistency", "Consistency by class", "Consistency by sample",
         "Pairs of samples of one class", "Accuracy by variant", "Format checks",
@@ -154,7 +154,7 @@ def test_barrie_et_al(tmp_path: Path, models: RunningServer) -> None:
     assert {(row["n"], row["n_distinct"]) for row in wordings} == {(12 * 3, 12 * 3)}
     names = check_charts(tmp_path)
     assert names < {f"{each}{part}" for each in FIGURES.values() for part in ("", *PARTS)}
-    with (tmp_path / f"charts/{FIGURES['paraphrase']}.csv").open(encoding="utf-8", newline="") as file:
+    with (tmp_path / f"charts/{FIGURES['stability_by_wording']}.csv").open(encoding="utf-8", newline="") as file:
         assert len({row["panel"] for row in csv.DictReader(file)}) == 12
 
 
