@@ -262,9 +262,8 @@ def publish(run: AuditRun, compared: Comparisons) -> Publication:
 @step(derives=True, again=True)
 def report(run: AuditRun, compared: Comparisons) -> Path:
     """Writes the run's page, and those about its comparisons that are there."""
-    with run.warehouse.kept_open():
-        page = write_page(run.warehouse, run.audit_run_id, warn=run.progress.warn)
-        write_again(run.warehouse, compared.comparison_ids)
+    page = write_page(run.warehouse, run.audit_run_id, warn=run.progress.warn)
+    write_again(run.warehouse, compared.comparison_ids)
     return page
 
 

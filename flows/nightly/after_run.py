@@ -174,7 +174,7 @@ def compare(after: AfterRun) -> NightComparison:
 @step(derives=True, again=True)
 def report(after: AfterRun) -> Page:
     """Writes the run's page, with what changed."""
-    with after.context.locked(), after.warehouse.kept_open():
+    with after.context.locked():
         return Page(path=write_page(after.warehouse, after.audit_run_id, warn=after.progress.warn))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from flows.display.policy import Policy, Texts
 from flows.history.nights import MOST_NIGHTS, gather_nights
 from flows.report.ask_copy import Copy, rows
@@ -14,10 +16,7 @@ from flows.report.queries import query
 from flows.report.summary import gate_of, summarise
 from flows.warehouse import Row, Warehouse
 
-OF_PAGE = (
-    "models", "tasks", "scorecard", "variants", "formats", "failed_checks", "top", "top_sensitivities", "top_labels",
-    "top_examples", "changes", "references", "designs",
-)  # fmt: skip
+OF_PAGE = tuple(each.name for each in fields(ReportData) if each.default_factory is list)
 OF_SECTIONS = tuple(sorted({name for section in SECTIONS for name in section.queries}))
 
 

@@ -20,7 +20,7 @@ from flows.report.data import ReportData
 from flows.report.inline_script import inline
 from flows.report.sections import guide, identity
 from flows.report.sections.designs import part_of_grid
-from flows.report.sections.extremes import ends, known_rows
+from flows.report.sections.extremes import ends
 from flows.report.sections.format_gate import format_gate
 from flows.report.sections.gate_rules import gate_rules
 from flows.report.sections.heat import heat
@@ -150,8 +150,7 @@ def _scorecard(data: ReportData) -> list[Row]:
 
 def _scorecard_finding(data: ReportData) -> str:
     """Returns between which two groups the corrected sensitivity lies, in a sentence."""
-    rows = known_rows(data, data.scorecard, "sensitivity_corrected")
-    return ends("Corrected sensitivity", rows, "sensitivity_corrected")
+    return ends(data, "Corrected sensitivity", data.scorecard, "sensitivity_corrected")
 
 
 def _measures_of(scorecard: list[Row]) -> list[MartColumn]:

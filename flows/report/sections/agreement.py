@@ -17,7 +17,7 @@ from flows.report.sections.columns import (
     table,
     words,
 )
-from flows.report.sections.extremes import ends, known_rows
+from flows.report.sections.extremes import ends
 from flows.report.sections.room import Room
 from flows.report.sections.section import Section
 from flows.warehouse import Row
@@ -157,10 +157,7 @@ def _fleiss(row: Row) -> str:
 
 def _finding(data: ReportData) -> str:
     return ends(
-        "Those who ruled agree on a share",
-        known_rows(data, data.judging.agreements, "agreement_rate"),
-        "agreement_rate",
-        ("task_id", "raters"),
+        data, "Those who ruled agree on a share", data.judging.agreements, "agreement_rate", "task_id", "raters"
     )
 
 

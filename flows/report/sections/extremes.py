@@ -48,9 +48,10 @@ def whose(row: Row, *names: str) -> str:
     )
 
 
-def ends(what: str, rows: Sequence[Row], column: str, names: Sequence[str] = ()) -> str:
-    """Returns the least and the largest figure and whose they are, in a sentence; nothing of no rows."""
-    least, most = smallest(rows, column), largest(rows, column)
+def ends(data: ReportData, what: str, rows: Iterable[Row], column: str, *names: str) -> str:
+    """Returns the least and the largest known figure and whose they are, in a sentence; nothing where there is none."""
+    known = known_rows(data, rows, column)
+    least, most = smallest(known, column), largest(known, column)
     if least is None or most is None:
         return ""
     if least is most:

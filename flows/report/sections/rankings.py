@@ -6,7 +6,7 @@ from flows.display.figures import number
 from flows.report.blocks.blocks import DrawnSection, by
 from flows.report.data import ReportData
 from flows.report.sections.columns import Column, bounds, counted, figure, judge_errors, table, words
-from flows.report.sections.extremes import ends, known_rows
+from flows.report.sections.extremes import ends
 from flows.report.sections.room import Room
 from flows.report.sections.section import Section
 from flows.warehouse import Row
@@ -50,10 +50,7 @@ def correlation(row: Row, name: str, n_pairs: int | None) -> str:
 
 def _finding(data: ReportData) -> str:
     return ends(
-        "Templates rank the models alike by",
-        known_rows(data, data.judging.rankings, "mean_spearman"),
-        "mean_spearman",
-        ("task_id", "scoring_method"),
+        data, "Templates rank the models alike by", data.judging.rankings, "mean_spearman", "task_id", "scoring_method"
     )
 
 

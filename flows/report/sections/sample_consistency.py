@@ -13,7 +13,7 @@ from flows.report.charts import samples as charts
 from flows.report.data import ReportData
 from flows.report.queries import N_BINS
 from flows.report.sections.columns import MODEL, STRATEGY, counted, figure, table
-from flows.report.sections.extremes import ends, known_rows
+from flows.report.sections.extremes import ends
 from flows.report.sections.reasons import why_in_part, why_no_answers, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_models, colour
 from flows.report.sections.section import Section
@@ -87,11 +87,7 @@ def _violins(bins: list[Row], who: str, *, medians: dict[str, list[Row]], shown:
 
 
 def _finding(data: ReportData) -> str:
-    return ends(
-        "The median sample's consistency is",
-        known_rows(data, data["sample_spreads"], "mean_consistency_p50"),
-        "mean_consistency_p50",
-    )
+    return ends(data, "The median sample's consistency is", data["sample_spreads"], "mean_consistency_p50")
 
 
 sample_consistency = Section(

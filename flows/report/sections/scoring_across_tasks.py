@@ -10,7 +10,7 @@ from flows.report.blocks.blocks import DrawnSection, Table
 from flows.report.blocks.cells import Cell, Printed, Traced
 from flows.report.data import ReportData
 from flows.report.sections.columns import counted, figure, table, words
-from flows.report.sections.extremes import ends, known_rows
+from flows.report.sections.extremes import ends
 from flows.report.sections.pivots import Key, Pivot, n_tasks, pivoted
 from flows.report.sections.rankings import correlation
 from flows.report.sections.room import Room
@@ -138,10 +138,7 @@ def _templates(spreads: Sequence[Row]) -> Table:
 
 def _finding(data: ReportData) -> str:
     return ends(
-        "Mean accuracy",
-        known_rows(data, data["scoring_across_tasks"], "accuracy_mean"),
-        "accuracy_mean",
-        ("model_id", "task_id", "scoring_method"),
+        data, "Mean accuracy", data["scoring_across_tasks"], "accuracy_mean", "model_id", "task_id", "scoring_method"
     )
 
 

@@ -10,7 +10,7 @@ from flows.report.charts import samples as charts
 from flows.report.data import ReportData
 from flows.report.queries import SAMPLED
 from flows.report.sections.columns import MODEL, STRATEGY, counted, figure, table
-from flows.report.sections.extremes import ends, known_rows
+from flows.report.sections.extremes import ends
 from flows.report.sections.reasons import why_in_part, why_no_answers, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_models, colour
 from flows.report.sections.section import Section
@@ -83,11 +83,7 @@ def _cloud(rows: list[Row], who: str, *, behind: list[Row], shown: list[str]) ->
 
 
 def _finding(data: ReportData) -> str:
-    return ends(
-        "Sensitivity and consistency of samples correlate at",
-        known_rows(data, data["sample_spreads"], "correlation"),
-        "correlation",
-    )
+    return ends(data, "Sensitivity and consistency of samples correlate at", data["sample_spreads"], "correlation")
 
 
 sensitivity_against_consistency = Section(

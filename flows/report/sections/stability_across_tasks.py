@@ -13,7 +13,7 @@ from flows.report.charts import panels
 from flows.report.charts.curves import Axes, curves
 from flows.report.data import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, counted, figure, table, words
-from flows.report.sections.extremes import ends, known_rows
+from flows.report.sections.extremes import ends
 from flows.report.sections.pivots import n_tasks
 from flows.report.sections.room import Chart, Drawn, Room, is_limited, point
 from flows.report.sections.section import Section
@@ -156,7 +156,7 @@ def _colour(block: Block, figures: Figures, rows: Sequence[Row]) -> None:
 
 
 def _finding(data: ReportData) -> str:
-    return ends(f"PSS over {word_for(data.variants)}s", known_rows(data, data.scorecard, "pss_inter"), "pss_inter")
+    return ends(data, f"PSS over {word_for(data.variants)}s", data.scorecard, "pss_inter")
 
 
 stability_across_tasks = Section(
