@@ -16,3 +16,12 @@
 {% macro delete_in_this_build() -%}
     {% if is_incremental() %}delete from {{ this }} where {{ in_this_build() }}{% endif %}
 {%- endmacro %}
+
+{# The rows that a model has of this build's runs, as the body of a common table expression; `where` is a condition that they meet
+   besides. #}
+{% macro of_this_build(model, where=none) -%}
+    (
+        select * from {{ ref(model) }}
+        where {{ where ~ ' and ' if where }}{{ in_this_build() }}
+    )
+{%- endmacro %}

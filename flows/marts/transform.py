@@ -6,20 +6,21 @@ build does.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Literal
 
 from flows.lineage.openlineage.tell import built
 from flows.marts.manifest import made_by
-from flows.marts.seal import views
+from flows.marts.relations import lay_out, relations
+from flows.settings import Settings
 from flows.system import user_cache
 from flows.system.keys import as_json
 from flows.trust.readers import trusted_readers
 from flows.warehouse import Warehouse
 from flows.warehouse.dbt_project import dbt
 from flows.warehouse.sql import sql
-from models_registry.mart_columns import dbt_project
 
 Command = Literal["build", "run"]
 Part = Literal["up_to_formats", "after_formats", "nights", "comparisons", "pilot"]
@@ -38,22 +39,22 @@ def transform(
     Raises WarehouseError naming the model that failed; UntrustedCard or ChangedCode, before anything is built, where answers are
     to be read by code that the user does not trust as it is.
 
-    `run` leaves out the tests, which are about whole runs, and the events, which are about this warehouse's. Where views and
-    marts are as this very code makes them, views are left as they are, contracts are not checked again, and models that have no
-    rows for these runs are not built.
+    `run` leaves out the tests, which are about whole runs, and the events, which are about this warehouse's. Where tables and
+    views are as this very code made them before, in whichever warehouse, views are left as they are, contracts are not checked
+    again, and models that have no rows for these runs are not built; a warehouse that has none of them is given them, empty.
     """
     readers = trusted_readers(own_readers(warehouse, audit_run_ids)) if part in ("up_to_formats", "pilot") else []
-    known = user_cache.read(_built_by(warehouse))
-    stands = bool(audit_run_ids) and known is not None and known == _shape(warehouse)
-    is_quick = stands and part != "pilot"
-    how = (_needed(warehouse, audit_run_ids, part), "--vars", "{marts_stand: true}") if is_quick else (part,)
+    stands = bool(audit_run_ids) and part != "pilot" and _stands(warehouse)
+    how = (_needed(warehouse, audit_run_ids, part), "--vars", "{marts_stand: true}") if stands else (part,)
     try:
         dbt(
             warehouse, command, "--selector", *how,
             audit_run_ids=audit_run_ids, comparison_ids=comparison_ids, readers=readers,
         )  # fmt: skip
         if part == "after_formats" and not stands:
-            user_cache.keep(_built_by(warehouse), _shape(warehouse), instead_of=f"{warehouse.places.file.name}.*.shape")
+            with warehouse.write() as con:
+                made = as_json(relations(con)).encode()
+            user_cache.keep(_built_by(warehouse), made, instead_of=f"{warehouse.places.file.name}.*.relations")
     finally:
         if command == "build":
             built(warehouse, audit_run_ids, comparison_ids)
@@ -87,21 +88,26 @@ def own_readers(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> dict[str,
     return {row["reader"]: f"task '{row['task_id']}' of run {row['audit_run_id']}" for row in rows}
 
 
+def _stands(warehouse: Warehouse) -> bool:
+    """Returns whether tables and views are as this very code makes them; where there are none it lays them out, empty.
+
+    Where lineage is told it lays out none: the first build of a warehouse tells of each.
+    """
+    known = user_cache.read(_built_by(warehouse))
+    if known is None:
+        return False
+    made: dict[str, str] = json.loads(known)
+    with warehouse.write() as con:
+        if relations(con) or Settings().lineage:
+            return relations(con) == made
+        lay_out(con, made)
+    return True
+
+
 def _built_by(warehouse: Warehouse) -> str:
     """Returns where the user's cache keeps what this very code makes of a warehouse of this file name.
 
     A warehouse may be somebody else's, so what it says of itself, its seals too, proves nothing here.
     """
     code = "".join(digest[:16] for digest in made_by().values())
-    return f"{warehouse.places.file.name}.{code}.{version('duckdb')}.shape"
-
-
-def _shape(warehouse: Warehouse) -> bytes:
-    """Returns the project's views as hashes of their SQL, and the columns of its marts with their types."""
-    names = {path.stem for path in (dbt_project() / "models").rglob("*.sql")}
-    with warehouse.write() as con:
-        seen = {name: digest for name, digest in views(con).items() if name.partition(".")[2] in names}
-        columns = con.execute(
-            "select table_name, column_name, data_type from duckdb_columns() where schema_name = 'marts' order by all"
-        ).fetchall()
-    return as_json([seen, [row for row in columns if row[0] in names]]).encode()
+    return f"{warehouse.places.file.name}.{code}.{version('duckdb')}.relations"

@@ -21,6 +21,7 @@ import yaml
 from flows.audit.runs import close_run
 from flows.evidence.retain import retire_again
 from flows.marts.publish import publish
+from flows.marts.relations import SCHEMAS, relations
 from flows.marts.transform import transform
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.system.helper_processes import DBT, end_children, start
@@ -156,6 +157,24 @@ def test_what_stands_or_has_no_rows_is_left_and_other_views_are_made_again(built
     derive(warehouse, run)
     assert "rpt_latest" in models_built(warehouse)
     assert "forged" not in {row["column_name"] for row in Warehouse(warehouse).read("describe marts.rpt_latest")}
+
+
+@pytest.mark.slow
+def test_a_warehouse_without_tables_is_given_those_that_dbt_makes(built: tuple[Path, str], tmp_path: Path) -> None:
+    warehouse, run = tmp_path / "audit.duckdb", built[1]
+    shutil.copyfile(built[0], warehouse)
+    before = rows_of_marts(warehouse)
+    with Warehouse(warehouse).write() as con:
+        made = relations(con)
+        for schema in SCHEMAS:
+            con.execute(f"drop schema {schema} cascade")
+    derive(warehouse, run)
+    assert "stg_tasks" not in models_built(warehouse)
+    with Warehouse(warehouse).write() as con:
+        assert relations(con) == made
+    assert rows_of_marts(warehouse) == before
+    transform(Warehouse(warehouse), [run], "up_to_formats")
+    assert "stg_predictions" not in models_built(warehouse)  # it is as dbt made it
 
 
 @pytest.mark.soak  # every run that is derived again has its rows once

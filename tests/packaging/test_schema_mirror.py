@@ -69,7 +69,11 @@ def test_frames_have_the_columns_and_types_of_the_ddl(raw: duckdb.DuckDBPyConnec
 
 
 def test_every_staging_model_is_read_by_another() -> None:
-    read = {name for path in DBT.rglob("*.sql") for name in re.findall(r"ref\('stg_(\w+)'\)", path.read_text("utf-8"))}
+    read = {
+        name
+        for path in DBT.rglob("*.sql")
+        for name in re.findall(r"(?:ref|of_this_build)\('stg_(\w+)'", path.read_text("utf-8"))
+    }
     assert read == set(STAGED)
 
 

@@ -77,8 +77,7 @@ def _read(node: Mapping[str, Any], parents: list[Model], promised: Mapping[str, 
     for parent in parents:
         schema.setdefault(parent.schema, {})[parent.name] = list(parent.columns)
     own = f"{node['schema']}.{node['name']}"
-    # an incremental model may read itself, and a night the states of the nights before: the columns that they promise
-    schema.setdefault(node["schema"], {}).setdefault(node["name"], list(node["columns"]))
+    # a mart may read itself, and a night the states of the nights before: the columns that they promise
     for name, columns in promised.items():
         schema.setdefault("marts", {}).setdefault(name, columns)
     return Model(node["name"], node["schema"], columns_of(node["compiled_code"], schema, own))

@@ -1,19 +1,10 @@
 -- One row per run, model and prompt variant that takes part: the family of its wording by text and answers, and how many unlike
 -- wordings those of its task and strategy tell as much as.
-with predictions as (
-    select * from {{ ref('int_predictions_labelled') }}
-    where answer_status != 'error' and {{ in_this_build() }}
-),
+with predictions as {{ of_this_build('int_predictions_labelled', where="answer_status != 'error'") }},
 
-wordings as (
-    select * from {{ ref('int_wordings_numbered') }}
-    where {{ in_this_build() }}
-),
+wordings as {{ of_this_build('int_wordings_numbered') }},
 
-variants as (
-    select * from {{ ref('int_variants_measured') }}
-    where not is_quarantined and {{ in_this_build() }}
-),
+variants as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
 
 -- an open task has no labels, so no answers that go together
 tasks as (

@@ -1,13 +1,7 @@
 -- One row per run, model, prompt variant and repetition that was planned: what became of its answers.
-with planned as (
-    select * from {{ ref('int_cells_planned') }}
-    where {{ in_this_build() }}
-),
+with planned as {{ of_this_build('int_cells_planned') }},
 
-predictions as (
-    select * from {{ ref('int_predictions_labelled') }}
-    where {{ in_this_build() }}
-),
+predictions as {{ of_this_build('int_predictions_labelled') }},
 
 counted as (
     select

@@ -8,20 +8,11 @@ with variants as (
     where {{ in_this_build() }}
 ),
 
-models as (
-    select * from {{ ref('stg_models') }}
-    where {{ in_this_build() }}
-),
+models as {{ of_this_build('stg_models') }},
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('stg_samples') }},
 
-grid as (
-    select * from {{ ref('stg_grid') }}
-    where {{ in_this_build() }}
-),
+grid as {{ of_this_build('stg_grid') }},
 
 asked_for_all as (
     select

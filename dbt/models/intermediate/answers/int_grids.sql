@@ -1,14 +1,8 @@
 -- One row per run, task and strategy: how many wordings there are, and whether each sample is asked under some of them alone.
 {{ config(materialized='view') }}
-with variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where not is_refused and {{ in_this_build() }}
-),
+with variants as {{ of_this_build('stg_prompt_variants', where='not is_refused') }},
 
-designs as (
-    select * from {{ ref('stg_designs') }}
-    where {{ in_this_build() }}
-),
+designs as {{ of_this_build('stg_designs') }},
 
 counted as (
     select

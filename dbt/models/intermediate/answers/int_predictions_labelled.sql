@@ -1,33 +1,15 @@
 -- One row per prediction: its completion read to a label, and what became of it.
-with landed as (
-    select * from {{ ref('stg_predictions') }}
-    where {{ in_this_build() }}
-),
+with landed as {{ of_this_build('stg_predictions') }},
 
-variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where {{ in_this_build() }}
-),
+variants as {{ of_this_build('stg_prompt_variants') }},
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('stg_samples') }},
 
-tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
-),
+tasks as {{ of_this_build('stg_tasks') }},
 
-labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+labels as {{ of_this_build('stg_task_labels') }},
 
-option_orders as (
-    select * from {{ ref('stg_option_orders') }}
-    where {{ in_this_build() }}
-),
+option_orders as {{ of_this_build('stg_option_orders') }},
 
 readers as (
     select

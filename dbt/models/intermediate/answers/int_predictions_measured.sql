@@ -1,23 +1,11 @@
 -- One row per prediction that takes part in the measures: an answer, from a variant that is not quarantined.
-with predictions as (
-    select * from {{ ref('int_predictions_labelled') }}
-    where answer_status != 'error' and {{ in_this_build() }}
-),
+with predictions as {{ of_this_build('int_predictions_labelled', where="answer_status != 'error'") }},
 
-wordings as (
-    select * from {{ ref('int_wordings_numbered') }}
-    where {{ in_this_build() }}
-),
+wordings as {{ of_this_build('int_wordings_numbered') }},
 
-families as (
-    select * from {{ ref('int_answer_families') }}
-    where {{ in_this_build() }}
-),
+families as {{ of_this_build('int_answer_families') }},
 
-variants as (
-    select * from {{ ref('int_variants_measured') }}
-    where not is_quarantined and {{ in_this_build() }}
-),
+variants as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
 
 -- an open task has no labels, so none of these measures
 tasks as (

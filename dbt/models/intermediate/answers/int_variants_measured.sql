@@ -1,18 +1,9 @@
 -- One row per run, model and prompt variant that was asked: whether the format gate let it into the measures.
-with variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where not is_refused and {{ in_this_build() }}
-),
+with variants as {{ of_this_build('stg_prompt_variants', where='not is_refused') }},
 
-models as (
-    select * from {{ ref('stg_models') }}
-    where {{ in_this_build() }}
-),
+models as {{ of_this_build('stg_models') }},
 
-checks as (
-    select * from {{ ref('stg_format_checks') }}
-    where action = 'quarantined' and {{ in_this_build() }}
-),
+checks as {{ of_this_build('stg_format_checks', where="action = 'quarantined'") }},
 
 asked as (
     select

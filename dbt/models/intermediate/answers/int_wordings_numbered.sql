@@ -1,10 +1,7 @@
 -- One row per run and prompt variant that was asked: the number of its wording, and of the family of wordings that it is of.
 -- Where paraphrase temperatures are swept one wording comes up under several of them and counts once for p_tau;
 -- elsewhere every variant counts, equal wordings too. What differs in more than its wording is a wording of its own.
-with variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where not is_refused and {{ in_this_build() }}
-),
+with variants as {{ of_this_build('stg_prompt_variants', where='not is_refused') }},
 
 swept as (
     select

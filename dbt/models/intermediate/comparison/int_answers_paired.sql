@@ -4,10 +4,7 @@ with sides as (
     select * from {{ ref('int_sides_paired') }}
 ),
 
-predictions as (
-    select * from {{ ref('fct_predictions') }}
-    where answer_status != 'error' and not is_quarantined and {{ in_this_build() }}
-),
+predictions as {{ of_this_build('fct_predictions', where="answer_status != 'error' and not is_quarantined") }},
 
 samples as (
     select * from {{ ref('int_samples_paired') }}
@@ -17,10 +14,7 @@ variants as (
     select * from {{ ref('int_variants_paired') }}
 ),
 
-labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+labels as {{ of_this_build('stg_task_labels') }},
 
 final as (
     select

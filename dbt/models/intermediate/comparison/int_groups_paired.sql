@@ -4,30 +4,15 @@ with comparisons as (
     where {{ compared_in_this_build() }}
 ),
 
-scorecards as (
-    select * from {{ ref('rpt_audit') }}
-    where {{ in_this_build() }}
-),
+scorecards as {{ of_this_build('rpt_audit') }},
 
-designs as (
-    select * from {{ ref('dim_designs') }}
-    where {{ in_this_build() }}
-),
+designs as {{ of_this_build('dim_designs') }},
 
-tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
-),
+tasks as {{ of_this_build('stg_tasks') }},
 
-labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+labels as {{ of_this_build('stg_task_labels') }},
 
-runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+runs as {{ of_this_build('stg_audit_runs') }},
 
 bases as (
     select

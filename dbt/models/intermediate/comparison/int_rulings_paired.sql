@@ -10,20 +10,11 @@ samples as (
     select * from {{ ref('int_samples_paired') }}
 ),
 
-tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
-),
+tasks as {{ of_this_build('stg_tasks') }},
 
-scores as (
-    select * from {{ ref('fct_scores') }}
-    where starts_with(scoring_method, 'judge:') and is_correct is not null and {{ in_this_build() }}
-),
+scores as {{ of_this_build('fct_scores', where="starts_with(scoring_method, 'judge:') and is_correct is not null") }},
 
-predictions as (
-    select * from {{ ref('fct_predictions') }}
-    where not is_quarantined and {{ in_this_build() }}
-),
+predictions as {{ of_this_build('fct_predictions', where='not is_quarantined') }},
 
 -- options stand in an order of each wording's own: there the same letters are another answer
 ruled as (

@@ -1,65 +1,29 @@
 -- One row per run, model, task, judge and thing that a run recorded about itself; NULL where it holds for every model or task,
 -- or is of no judge.
 {{ config(materialized='view') }}
-with predictions as (
-    select * from {{ ref('fct_predictions') }}
-    where {{ in_this_build() }}
-),
+with predictions as {{ of_this_build('fct_predictions') }},
 
-opened_engines as (
-    select * from {{ ref('stg_engines') }}
-    where {{ in_this_build() }}
-),
+opened_engines as {{ of_this_build('stg_engines') }},
 
-model_cards as (
-    select * from {{ ref('stg_models') }}
-    where {{ in_this_build() }}
-),
+model_cards as {{ of_this_build('stg_models') }},
 
-task_cards as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
-),
+task_cards as {{ of_this_build('stg_tasks') }},
 
-variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where not is_refused and {{ in_this_build() }}
-),
+variants as {{ of_this_build('stg_prompt_variants', where='not is_refused') }},
 
-asked_samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+asked_samples as {{ of_this_build('stg_samples') }},
 
-task_labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+task_labels as {{ of_this_build('stg_task_labels') }},
 
-scores as (
-    select * from {{ ref('fct_scores') }}
-    where scoring_method != 'people' and {{ in_this_build() }}
-),
+scores as {{ of_this_build('fct_scores', where="scoring_method != 'people'") }},
 
-verdicts as (
-    select * from {{ ref('fct_verdicts') }}
-    where is_current and {{ in_this_build() }}
-),
+verdicts as {{ of_this_build('fct_verdicts', where='is_current') }},
 
-judge_cards as (
-    select * from {{ ref('stg_judges') }}
-    where {{ in_this_build() }}
-),
+judge_cards as {{ of_this_build('stg_judges') }},
 
-audit_runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+audit_runs as {{ of_this_build('stg_audit_runs') }},
 
-scorecards as (
-    select * from {{ ref('rpt_audit') }}
-    where {{ in_this_build() }}
-),
+scorecards as {{ of_this_build('rpt_audit') }},
 
 served as (
     select

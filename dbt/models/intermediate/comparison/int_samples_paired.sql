@@ -4,10 +4,7 @@ with paired as (
     where reason is null
 ),
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('stg_samples') }},
 
 runs as (
     select distinct

@@ -10,10 +10,7 @@ scores as (
     where accuracy is not null and scoring_method != 'people' and {{ in_this_build() }}
 ),
 
-own_samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+own_samples as {{ of_this_build('stg_samples') }},
 
 samples as (
     select * from {{ ref('int_samples_paired') }}

@@ -3,10 +3,7 @@ with sides as (
     select * from {{ ref('int_sides_paired') }}
 ),
 
-variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where not is_refused and {{ in_this_build() }}
-),
+variants as {{ of_this_build('stg_prompt_variants', where='not is_refused') }},
 
 runs as (
     select distinct

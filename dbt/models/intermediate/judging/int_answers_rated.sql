@@ -1,25 +1,13 @@
 -- One row per run, task, answer and rater who ruled on it or scored it: judges, panels, persons, their
 -- majority (`people`), and the rules that read what was said beside them.
 -- An answer is what was said to a sample under one way of naming its options, however many predictions say it.
-with verdicts as (
-    select * from {{ ref('int_verdicts_counted') }}
-    where control_id is null and {{ in_this_build() }}
-),
+with verdicts as {{ of_this_build('int_verdicts_counted', where='control_id is null') }},
 
-scores as (
-    select * from {{ ref('fct_scores') }}
-    where {{ in_this_build() }}
-),
+scores as {{ of_this_build('fct_scores') }},
 
-labelled as (
-    select * from {{ ref('int_predictions_labelled') }}
-    where {{ in_this_build() }}
-),
+labelled as {{ of_this_build('int_predictions_labelled') }},
 
-variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where {{ in_this_build() }}
-),
+variants as {{ of_this_build('stg_prompt_variants') }},
 
 ruled as (
     select

@@ -2,31 +2,15 @@
 -- Sheets are drawn evenly within the groups of answers that verdict_group makes in and out of format, and some groups are drawn
 -- more than others: a ruling stands for as many answers as its group has to each ruling in it. Rulings that no sheet asked for
 -- are taken as drawn so.
-{{ config(materialized='view') }}
-with rated as (
-    select * from {{ ref('int_answers_rated') }}
-    where kind = 'people' and {{ in_this_build() }}
-),
+with rated as {{ of_this_build('int_answers_rated', where="kind = 'people'") }},
 
-labelled as (
-    select * from {{ ref('int_predictions_labelled') }}
-    where {{ in_this_build() }}
-),
+labelled as {{ of_this_build('int_predictions_labelled') }},
 
-measured as (
-    select * from {{ ref('int_variants_measured') }}
-    where not is_quarantined and {{ in_this_build() }}
-),
+measured as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
 
-variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where {{ in_this_build() }}
-),
+variants as {{ of_this_build('stg_prompt_variants') }},
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where has_key and {{ in_this_build() }}
-),
+samples as {{ of_this_build('stg_samples', where='has_key') }},
 
 scores as (
     select

@@ -10,25 +10,13 @@ labelled as (
     where {{ in_this_build() }}
 ),
 
-landed as (
-    select * from {{ ref('stg_predictions') }}
-    where {{ in_this_build() }}
-),
+landed as {{ of_this_build('stg_predictions') }},
 
-variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where {{ in_this_build() }}
-),
+variants as {{ of_this_build('stg_prompt_variants') }},
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('stg_samples') }},
 
-labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+labels as {{ of_this_build('stg_task_labels') }},
 
 predictions as (
     select

@@ -1,14 +1,8 @@
 -- One row per run, judge and wording of its rubric that it rules under now; none of judges whose rubric is not reworded.
 {{ config(materialized='view') }}
-with wordings as (
-    select * from {{ ref('stg_judge_wordings') }}
-    where wording_key is not null and {{ in_this_build() }}
-),
+with wordings as {{ of_this_build('stg_judge_wordings', where='wording_key is not null') }},
 
-judges as (
-    select * from {{ ref('stg_judges') }}
-    where {{ in_this_build() }}
-),
+judges as {{ of_this_build('stg_judges') }},
 
 final as (
     select

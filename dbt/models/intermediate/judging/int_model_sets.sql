@@ -1,13 +1,7 @@
 -- One row per run, set of models and model in it: all of them, and the subsets the audit's card names.
-with runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+with runs as {{ of_this_build('stg_audit_runs') }},
 
-models as (
-    select * from {{ ref('stg_models') }}
-    where {{ in_this_build() }}
-),
+models as {{ of_this_build('stg_models') }},
 
 cards as (
     select

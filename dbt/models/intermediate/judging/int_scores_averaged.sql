@@ -4,20 +4,11 @@
 -- unless somebody who knew has ruled on the answer.
 -- People rule on some questions: of theirs count those whose every answer they ruled on, so that all templates and models are
 -- held to the same ones.
-with scored as (
-    select * from {{ ref('fct_scores') }}
-    where {{ in_this_build() }}
-),
+with scored as {{ of_this_build('fct_scores') }},
 
-variants as (
-    select * from {{ ref('int_variants_measured') }}
-    where not is_quarantined and {{ in_this_build() }}
-),
+variants as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('stg_samples') }},
 
 -- with a ruling that is missing under one template, templates would be compared on different questions
 ruled_in_part as (

@@ -1,35 +1,17 @@
 -- One row per run, model, prompt variant, sample and judge of a task on which people ruled: what the judge says of the answers of
 -- the cell, and what people say of those that they ruled on.
 -- The answers are those of int_scores_averaged. An empty answer, about which nobody is asked, is wrong for certain.
-with scored as (
-    select * from {{ ref('fct_scores') }}
-    where starts_with(scoring_method, 'judge:') and {{ in_this_build() }}
-),
+with scored as {{ of_this_build('fct_scores', where="starts_with(scoring_method, 'judge:')") }},
 
-ruled as (
-    select * from {{ ref('int_answers_ruled') }}
-    where {{ in_this_build() }}
-),
+ruled as {{ of_this_build('int_answers_ruled') }},
 
-labelled as (
-    select * from {{ ref('int_predictions_labelled') }}
-    where {{ in_this_build() }}
-),
+labelled as {{ of_this_build('int_predictions_labelled') }},
 
-measured as (
-    select * from {{ ref('int_variants_measured') }}
-    where not is_quarantined and {{ in_this_build() }}
-),
+measured as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
 
-variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where {{ in_this_build() }}
-),
+variants as {{ of_this_build('stg_prompt_variants') }},
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('stg_samples') }},
 
 answers as (
     select

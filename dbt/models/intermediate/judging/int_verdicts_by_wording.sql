@@ -14,15 +14,9 @@ judges as (
     where {{ in_this_build() }}
 ),
 
-predictions as (
-    select * from {{ ref('int_predictions_labelled') }}
-    where {{ in_this_build() }}
-),
+predictions as {{ of_this_build('int_predictions_labelled') }},
 
-variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where {{ in_this_build() }}
-),
+variants as {{ of_this_build('stg_prompt_variants') }},
 
 final as (
     select

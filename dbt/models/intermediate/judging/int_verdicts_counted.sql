@@ -1,20 +1,11 @@
 -- One row per run, rater and answer or control that was ruled on: the majority of a rater's repetitions, of a panel, or of
 -- the persons who ruled (`people`).
 -- A tie decides nothing; a verdict that could not be read is no vote. A panel rules on the tasks of its card alone.
-with verdicts as (
-    select * from {{ ref('int_verdicts_read') }}
-    where {{ in_this_build() }}
-),
+with verdicts as {{ of_this_build('int_verdicts_read') }},
 
-judges as (
-    select * from {{ ref('stg_judges') }}
-    where panel is not null and {{ in_this_build() }}
-),
+judges as {{ of_this_build('stg_judges', where='panel is not null') }},
 
-controls as (
-    select * from {{ ref('stg_judge_controls') }}
-    where {{ in_this_build() }}
-),
+controls as {{ of_this_build('stg_judge_controls') }},
 
 votes as (
     select

@@ -1,20 +1,11 @@
 -- One row per run, judge and task, told like a model's group: which judge it is, as one hash, and on how many anchors it ruled.
 -- Where there are fewer anchors than can be tested, the questions count on whose answers it ruled.
 {{ config(materialized='view') }}
-with judges as (
-    select * from {{ ref('stg_judges') }}
-    where {{ in_this_build() }}
-),
+with judges as {{ of_this_build('stg_judges') }},
 
-anchors as (
-    select * from {{ ref('fct_judge_anchors') }}
-    where {{ in_this_build() }}
-),
+anchors as {{ of_this_build('fct_judge_anchors') }},
 
-verdicts as (
-    select * from {{ ref('int_verdicts_counted') }}
-    where starts_with(rater, 'judge:') and prediction_id is not null and {{ in_this_build() }}
-),
+verdicts as {{ of_this_build('int_verdicts_counted', where="starts_with(rater, 'judge:') and prediction_id is not null") }},
 
 members as (
     select

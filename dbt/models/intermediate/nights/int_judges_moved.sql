@@ -1,6 +1,5 @@
 -- One row per night, task and judge that rules otherwise than on normal nights: its alarm stands tonight, or tonight is one odd
 -- night of two or three. What it scores tonight is not held against other nights.
-{{ config(materialized='view') }}
 with nights as (
     select * from {{ ref('int_nights_before') }}
     where {{ is_judge() }}

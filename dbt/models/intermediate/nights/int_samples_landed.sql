@@ -7,25 +7,13 @@ with variants as (
     where not is_refused and {{ in_this_build() }}
 ),
 
-measured as (
-    select * from {{ ref('int_variants_measured') }}
-    where {{ in_this_build() }}
-),
+measured as {{ of_this_build('int_variants_measured') }},
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('stg_samples') }},
 
-grid as (
-    select * from {{ ref('stg_grid') }}
-    where {{ in_this_build() }}
-),
+grid as {{ of_this_build('stg_grid') }},
 
-labelled as (
-    select * from {{ ref('int_predictions_labelled') }}
-    where answer_status != 'error' and {{ in_this_build() }}
-),
+labelled as {{ of_this_build('int_predictions_labelled', where="answer_status != 'error'") }},
 
 asks as (
     select

@@ -2,10 +2,7 @@
 -- its cells disagree with themselves, 1 - sum n (n - 1) / (R (R - 1)), averaged over those that were asked twice or more. Of
 -- answer_length and completion_tokens it is ln(1 + count), so that a difference is a ratio.
 {{ config(materialized='view') }}
-with measured as (
-    select * from {{ ref('int_predictions_measured') }}
-    where {{ in_this_build() }}
-),
+with measured as {{ of_this_build('int_predictions_measured') }},
 
 by_wording as (
     select
@@ -57,10 +54,7 @@ answers as (
     where answer_status != 'error' and not is_quarantined and {{ in_this_build() }}
 ),
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('stg_samples') }},
 
 answers_by_wording as (
     select

@@ -2,10 +2,7 @@
 -- An answer that is given again word for word on another night, to the same question with the same key, is ruled on again: a
 -- judge that rules otherwise then has changed, whatever became of the model. Its hash stands in the place of a sample.
 {{ config(materialized='view') }}
-with anchors as (
-    select * from {{ ref('fct_judge_anchors') }}
-    where {{ in_this_build() }}
-),
+with anchors as {{ of_this_build('fct_judge_anchors') }},
 
 verdicts as (
     select * from {{ ref('int_verdicts_counted') }}
@@ -13,10 +10,7 @@ verdicts as (
         starts_with(rater, 'judge:') and prediction_id is not null and is_match is not null and {{ in_this_build() }}
 ),
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('stg_samples') }},
 
 final as (
     select

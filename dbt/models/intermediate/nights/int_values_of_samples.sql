@@ -1,9 +1,5 @@
 -- One row per run, model, task, strategy, measure and sample: what the sample adds to sensitivity, consistency and stability.
-{{ config(materialized='view') }}
-with samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+with samples as {{ of_this_build('stg_samples') }},
 
 sensitivities as (
     select
@@ -14,15 +10,9 @@ sensitivities as (
     where {{ in_this_build('figures.audit_run_id') }}
 ),
 
-annotations as (
-    select * from {{ ref('int_annotations_listed') }}
-    where scope in ('intra', 'inter') and {{ in_this_build() }}
-),
+annotations as {{ of_this_build('int_annotations_listed', where="scope in ('intra', 'inter')") }},
 
-tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
-),
+tasks as {{ of_this_build('stg_tasks') }},
 
 -- the mean over a class of a sample's distances to it, so that the mean over samples is the measure
 classes as (

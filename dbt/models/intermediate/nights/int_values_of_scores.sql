@@ -1,10 +1,7 @@
 -- One row per run, model, task, strategy, measure and sample: what its scores say, and what it adds to the spread of wordings
 -- (jackknife pseudo-values).
 {{ config(materialized='view') }}
-with scored as (
-    select * from {{ ref('int_scores_averaged') }}
-    where accuracy is not null and scoring_method != 'people' and {{ in_this_build() }}
-),
+with scored as {{ of_this_build('int_scores_averaged', where="accuracy is not null and scoring_method != 'people'") }},
 
 -- accuracy of each wording with and without each sample
 spreads as (

@@ -1,13 +1,7 @@
 -- One row per run, scope and group: its annotations as parallel lists, ready for krippendorff's alpha.
-with annotators as (
-    select * from {{ ref('int_annotators') }}
-    where {{ in_this_build() }}
-),
+with annotators as {{ of_this_build('int_annotators') }},
 
-measured as (
-    select * from {{ ref('int_predictions_measured') }}
-    where {{ in_this_build() }}
-),
+measured as {{ of_this_build('int_predictions_measured') }},
 
 final as (
     select

@@ -1,23 +1,11 @@
 -- One row per run, scope, group, annotator and ask: who speaks where, and how many wordings have spoken up to here.
-with intra as (
-    select * from {{ ref('int_annotators_intra') }}
-    where {{ in_this_build() }}
-),
+with intra as {{ of_this_build('int_annotators_intra') }},
 
-inter as (
-    select * from {{ ref('int_annotators_inter') }}
-    where {{ in_this_build() }}
-),
+inter as {{ of_this_build('int_annotators_inter') }},
 
-inter_model as (
-    select * from {{ ref('int_annotators_inter_model') }}
-    where {{ in_this_build() }}
-),
+inter_model as {{ of_this_build('int_annotators_inter_model') }},
 
-formats as (
-    select * from {{ ref('int_answer_formats') }}
-    where {{ in_this_build() }}
-),
+formats as {{ of_this_build('int_answer_formats') }},
 
 planned as (
     select * from intra

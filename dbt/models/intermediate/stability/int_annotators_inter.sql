@@ -1,14 +1,8 @@
 -- One row per run, model, task, strategy, paraphrase temperature, variant and shared repetition: annotators of scope inter.
 {{ config(materialized='view') }}
-with numbered as (
-    select * from {{ ref('int_wordings_numbered') }}
-    where {{ in_this_build() }}
-),
+with numbered as {{ of_this_build('int_wordings_numbered') }},
 
-variants as (
-    select * from {{ ref('int_variants_measured') }}
-    where not is_quarantined and {{ in_this_build() }}
-),
+variants as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
 
 -- a repetition for a part of the samples is no replicate of the others
 partly_asked as (

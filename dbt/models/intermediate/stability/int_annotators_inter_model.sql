@@ -1,15 +1,9 @@
 -- One row per run, task, strategy and model, where there are several: annotators of scope inter_model.
 -- Each model answers for itself with the original wording, asked once.
 {{ config(materialized='view') }}
-with wordings as (
-    select * from {{ ref('int_wordings_numbered') }}
-    where is_original and {{ in_this_build() }}
-),
+with wordings as {{ of_this_build('int_wordings_numbered', where='is_original') }},
 
-variants as (
-    select * from {{ ref('int_variants_measured') }}
-    where not is_quarantined and {{ in_this_build() }}
-),
+variants as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
 
 originals as (
     select

@@ -1,15 +1,9 @@
 -- One row per run, model, task, strategy and ask of the original wording: an annotator of scope intra.
 -- An original asked again under several paraphrase temperatures is still the original: those asks follow each other.
 {{ config(materialized='view') }}
-with wordings as (
-    select * from {{ ref('int_wordings_numbered') }}
-    where is_original and {{ in_this_build() }}
-),
+with wordings as {{ of_this_build('int_wordings_numbered', where='is_original') }},
 
-variants as (
-    select * from {{ ref('int_variants_measured') }}
-    where not is_quarantined and {{ in_this_build() }}
-),
+variants as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
 
 asks as (
     select

@@ -1,8 +1,5 @@
 -- One row per run, model, task, strategy, prompt variant and sample: shares right and invalid of its asks, and their number.
-with predictions as (
-    select * from {{ ref('int_predictions_measured') }}
-    where {{ in_this_build() }}
-),
+with predictions as {{ of_this_build('int_predictions_measured') }},
 
 final as (
     select

@@ -1,19 +1,10 @@
 -- One row per run, model, task and strategy: how much of all disagreement is wording, noise and item, with intervals.
 -- NULL unless rephrasings are asked twice. Without the runs whose samples are each asked under some of the wordings alone.
-with counted as (
-    select * from {{ ref('int_labels_counted') }}
-    where {{ in_this_build() }}
-),
+with counted as {{ of_this_build('int_labels_counted') }},
 
-planned as (
-    select * from {{ ref('int_cells_planned') }}
-    where {{ in_this_build() }}
-),
+planned as {{ of_this_build('int_cells_planned') }},
 
-incomplete as (
-    select * from {{ ref('int_grids') }}
-    where is_incomplete and {{ in_this_build() }}
-),
+incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
 -- of a wording that is asked again for some of its samples, each of these stands for as many as it was drawn from
 asked_again as (

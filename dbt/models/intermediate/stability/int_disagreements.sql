@@ -1,9 +1,6 @@
 -- One row per run, model, task, strategy and sample: how often two asks disagree within a wording, and between wordings.
 {{ config(materialized='view') }}
-with counted as (
-    select * from {{ ref('int_labels_counted') }}
-    where {{ in_this_build() }}
-),
+with counted as {{ of_this_build('int_labels_counted') }},
 
 cells as (
     select

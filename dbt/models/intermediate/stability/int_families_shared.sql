@@ -1,9 +1,6 @@
 -- One row per run, model, task, strategy, sample, family of wordings and label: the label's mean share over its wordings.
 {{ config(materialized='view') }}
-with wordings as (
-    select * from {{ ref('int_wordings_shared') }}
-    where {{ in_this_build() }}
-),
+with wordings as {{ of_this_build('int_wordings_shared') }},
 
 asked as (
     select

@@ -1,53 +1,23 @@
 -- One row per run, model, task and strategy: the measures that take a whole group at once, with their intervals.
-with runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+with runs as {{ of_this_build('stg_audit_runs') }},
 
-labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+labels as {{ of_this_build('stg_task_labels') }},
 
-wordings as (
-    select * from {{ ref('int_wordings_shared') }}
-    where {{ in_this_build() }}
-),
+wordings as {{ of_this_build('int_wordings_shared') }},
 
-families as (
-    select * from {{ ref('int_families_shared') }}
-    where {{ in_this_build() }}
-),
+families as {{ of_this_build('int_families_shared') }},
 
-labels_counted as (
-    select * from {{ ref('int_labels_counted') }}
-    where {{ in_this_build() }}
-),
+labels_counted as {{ of_this_build('int_labels_counted') }},
 
-by_gold as (
-    select * from {{ ref('int_p_tau_by_gold') }}
-    where {{ in_this_build() }}
-),
+by_gold as {{ of_this_build('int_p_tau_by_gold') }},
 
-working as (
-    select * from {{ ref('int_wordings_working') }}
-    where {{ in_this_build() }}
-),
+working as {{ of_this_build('int_wordings_working') }},
 
-samples_right as (
-    select * from {{ ref('int_samples_right') }}
-    where {{ in_this_build() }}
-),
+samples_right as {{ of_this_build('int_samples_right') }},
 
-averaged as (
-    select * from {{ ref('int_cells_averaged') }}
-    where {{ in_this_build() }}
-),
+averaged as {{ of_this_build('int_cells_averaged') }},
 
-grids as (
-    select * from {{ ref('int_grids') }}
-    where {{ in_this_build() }}
-),
+grids as {{ of_this_build('int_grids') }},
 
 classes as (
     select

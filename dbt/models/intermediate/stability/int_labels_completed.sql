@@ -2,35 +2,17 @@
 -- groups that lack answers to some of their asks: how often the label was given or counted, its share, and its part of p_tau.
 -- Counted as modal, a missing ask has the label that the sample got most often, and where a sample got none, the group's.
 {{ config(materialized='view') }}
-with formats as (
-    select * from {{ ref('int_answer_formats') }}
-    where {{ in_this_build() }}
-),
+with formats as {{ of_this_build('int_answer_formats') }},
 
-measured_variants as (
-    select * from {{ ref('int_variants_measured') }}
-    where not is_quarantined and {{ in_this_build() }}
-),
+measured_variants as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
 
-wordings as (
-    select * from {{ ref('int_wordings_numbered') }}
-    where {{ in_this_build() }}
-),
+wordings as {{ of_this_build('int_wordings_numbered') }},
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('stg_samples') }},
 
-grid as (
-    select * from {{ ref('stg_grid') }}
-    where {{ in_this_build() }}
-),
+grid as {{ of_this_build('stg_grid') }},
 
-labels_counted as (
-    select * from {{ ref('int_labels_counted') }}
-    where {{ in_this_build() }}
-),
+labels_counted as {{ of_this_build('int_labels_counted') }},
 
 -- without any answer there is no figure to bound
 lacking as (

@@ -1,8 +1,5 @@
 -- One row per run, model, prompt variant, sample and label it was given (-1 is N/A): how often, and the share p_ivc.
-with predictions as (
-    select * from {{ ref('int_predictions_measured') }}
-    where {{ in_this_build() }}
-),
+with predictions as {{ of_this_build('int_predictions_measured') }},
 
 counted as (
     select

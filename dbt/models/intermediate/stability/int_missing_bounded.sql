@@ -1,19 +1,10 @@
 -- One row per run, model, task and strategy that lacks answers to some of its asks: its measures with all missing asks counted as
 -- N/A, and with all of them counted as the label that the sample got most often.
-with completed as (
-    select * from {{ ref('int_labels_completed') }}
-    where {{ in_this_build() }}
-),
+with completed as {{ of_this_build('int_labels_completed') }},
 
-labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+labels as {{ of_this_build('stg_task_labels') }},
 
-grids as (
-    select * from {{ ref('int_grids') }}
-    where {{ in_this_build() }}
-),
+grids as {{ of_this_build('int_grids') }},
 
 classes as (
     select

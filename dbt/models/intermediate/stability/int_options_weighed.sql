@@ -1,14 +1,8 @@
 -- One row per run, model, task, strategy, sample and prompt variant whose options an engine weighed: their log-likelihoods.
 {{ config(materialized='view') }}
-with landed as (
-    select * from {{ ref('stg_predictions') }}
-    where option_loglikelihoods is not null and {{ in_this_build() }}
-),
+with landed as {{ of_this_build('stg_predictions', where='option_loglikelihoods is not null') }},
 
-measured as (
-    select * from {{ ref('int_predictions_measured') }}
-    where {{ in_this_build() }}
-),
+measured as {{ of_this_build('int_predictions_measured') }},
 
 final as (
     select

@@ -1,19 +1,10 @@
 -- One row per run, model, task, strategy, sample with a gold label and label it ever got (NULL is N/A). Without the runs whose
 -- samples are each asked under some of the wordings alone: two of them are then treated unlike by the wordings they got.
-with p_tau as (
-    select * from {{ ref('fct_p_tau') }}
-    where p_tau > 0 and {{ in_this_build() }}
-),
+with p_tau as {{ of_this_build('fct_p_tau', where='p_tau > 0') }},
 
-labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+labels as {{ of_this_build('stg_task_labels') }},
 
-incomplete as (
-    select * from {{ ref('int_grids') }}
-    where is_incomplete and {{ in_this_build() }}
-),
+incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
 final as (
     select

@@ -1,8 +1,5 @@
 -- One row per run, model, task, strategy and sample with a gold label: its mean consistency with the others of its class.
-with by_gold as (
-    select * from {{ ref('int_p_tau_by_gold') }}
-    where {{ in_this_build() }}
-),
+with by_gold as {{ of_this_build('int_p_tau_by_gold') }},
 
 compared as (
     select

@@ -2,20 +2,11 @@
 -- all of its asks, and in any. NULL where an ask has no answer: samples that one wrong answer settles would count, and those that
 -- it does not would not.
 {{ config(materialized='view') }}
-with cells as (
-    select * from {{ ref('int_cells_averaged') }}
-    where accuracy is not null and {{ in_this_build() }}
-),
+with cells as {{ of_this_build('int_cells_averaged', where='accuracy is not null') }},
 
-completed as (
-    select * from {{ ref('int_labels_completed') }}
-    where counted_as = 'na' and {{ in_this_build() }}
-),
+completed as {{ of_this_build('int_labels_completed', where="counted_as = 'na'") }},
 
-grids as (
-    select * from {{ ref('int_grids') }}
-    where not is_incomplete and {{ in_this_build() }}
-),
+grids as {{ of_this_build('int_grids', where='not is_incomplete') }},
 
 planned as (
     select

@@ -2,15 +2,9 @@
 -- Two classes a run and task: the one with the lowest consistency among those of three samples or more, of a model that
 -- answers neither by chance nor with errors on purpose where there is one; and of the same model and strategy the one with the
 -- highest. Of the classes that a task's card names for it, where it does. Of a larger class 40 samples are shown.
-with models as (
-    select * from {{ ref('stg_models') }}
-    where {{ in_this_build() }}
-),
+with models as {{ of_this_build('stg_models') }},
 
-runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+runs as {{ of_this_build('stg_audit_runs') }},
 
 tasks as (
     select
@@ -32,10 +26,7 @@ consistencies as (
         and {{ in_this_build('measured.audit_run_id') }}
 ),
 
-said as (
-    select * from {{ ref('fct_p_tau') }}
-    where p_tau > 0 and {{ in_this_build() }}
-),
+said as {{ of_this_build('fct_p_tau', where='p_tau > 0') }},
 
 lowest as (
     select consistencies.*

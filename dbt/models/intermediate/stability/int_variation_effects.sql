@@ -1,25 +1,13 @@
 -- One row per run, model, task, strategy and kind of variation: how often two answers differ under variants that differ in this
 -- kind alone, what repeating a prompt gives of it, and which kind moves answers most. Of a crossed design all such pairs count.
 -- Without the runs whose samples are each asked under some of the variants alone.
-with counted as (
-    select * from {{ ref('int_labels_counted') }}
-    where {{ in_this_build() }}
-),
+with counted as {{ of_this_build('int_labels_counted') }},
 
-planned as (
-    select * from {{ ref('int_cells_planned') }}
-    where {{ in_this_build() }}
-),
+planned as {{ of_this_build('int_cells_planned') }},
 
-variations as (
-    select * from {{ ref('int_variations') }}
-    where {{ in_this_build() }}
-),
+variations as {{ of_this_build('int_variations') }},
 
-incomplete as (
-    select * from {{ ref('int_grids') }}
-    where is_incomplete and {{ in_this_build() }}
-),
+incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
 -- of a variant that is asked again for some of its samples, each of these stands for as many as it was drawn from
 asked_again as (

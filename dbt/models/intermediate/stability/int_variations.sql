@@ -1,13 +1,7 @@
 -- One row per run, task, strategy, kind of variation and prompt variant that differs from another in this kind alone.
-with variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where not is_refused and {{ in_this_build() }}
-),
+with variants as {{ of_this_build('stg_prompt_variants', where='not is_refused') }},
 
-wordings as (
-    select * from {{ ref('int_wordings_numbered') }}
-    where {{ in_this_build() }}
-),
+wordings as {{ of_this_build('int_wordings_numbered') }},
 
 -- before settings were kept a variant had nothing but its wording or its template
 known as (

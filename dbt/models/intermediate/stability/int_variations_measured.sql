@@ -1,44 +1,20 @@
 -- One row per run, model, task, strategy and kind of variation, where there are several kinds: sensitivity, consistency and PSS
 -- over the original and the variants that differ from it in this kind alone.
-with variations as (
-    select * from {{ ref('int_variations') }}
-    where is_of_original and {{ in_this_build() }}
-),
+with variations as {{ of_this_build('int_variations', where='is_of_original') }},
 
-counted as (
-    select * from {{ ref('int_labels_counted') }}
-    where {{ in_this_build() }}
-),
+counted as {{ of_this_build('int_labels_counted') }},
 
-annotators as (
-    select * from {{ ref('int_annotators') }}
-    where scope = 'inter' and {{ in_this_build() }}
-),
+annotators as {{ of_this_build('int_annotators', where="scope = 'inter'") }},
 
-predictions as (
-    select * from {{ ref('int_predictions_measured') }}
-    where {{ in_this_build() }}
-),
+predictions as {{ of_this_build('int_predictions_measured') }},
 
-labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+labels as {{ of_this_build('stg_task_labels') }},
 
-runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+runs as {{ of_this_build('stg_audit_runs') }},
 
-tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
-),
+tasks as {{ of_this_build('stg_tasks') }},
 
-incomplete as (
-    select * from {{ ref('int_grids') }}
-    where is_incomplete and {{ in_this_build() }}
-),
+incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
 classes as (
     select

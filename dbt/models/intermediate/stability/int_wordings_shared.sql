@@ -1,8 +1,5 @@
 -- One row per run, model, task, strategy, sample, wording and label: the label's share among the wording's answers.
-with counted as (
-    select * from {{ ref('int_labels_counted') }}
-    where {{ in_this_build() }}
-),
+with counted as {{ of_this_build('int_labels_counted') }},
 
 asked as (
     select

@@ -1,19 +1,10 @@
 -- One row per run, model, task, strategy and prompt variant: how often it works, and whether it breaks. It works where it is
 -- right; without gold labels by the chance that another variant gives its label. Also how far its labels differ from the others'.
-with answers as (
-    select * from {{ ref('int_labels_counted') }}
-    where {{ in_this_build() }}
-),
+with answers as {{ of_this_build('int_labels_counted') }},
 
-samples as (
-    select * from {{ ref('int_disagreements') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('int_disagreements') }},
 
-cells as (
-    select * from {{ ref('int_cells_averaged') }}
-    where {{ in_this_build() }}
-),
+cells as {{ of_this_build('int_cells_averaged') }},
 
 labels as (
     select

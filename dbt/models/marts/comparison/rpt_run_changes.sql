@@ -6,10 +6,7 @@ with comparisons as (
     where {{ compared_in_this_build() }}
 ),
 
-described as (
-    select * from {{ ref('int_runs_described') }}
-    where {{ in_this_build() }}
-),
+described as {{ of_this_build('int_runs_described') }},
 
 bases as (
     select

@@ -1,8 +1,5 @@
 -- One row per run.
-with runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+with runs as {{ of_this_build('stg_audit_runs') }},
 
 final as (
     select

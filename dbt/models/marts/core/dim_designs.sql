@@ -1,28 +1,13 @@
 -- One row per run, model, task and strategy: which part of its grid is asked.
-with runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+with runs as {{ of_this_build('stg_audit_runs') }},
 
-designs as (
-    select * from {{ ref('stg_designs') }}
-    where {{ in_this_build() }}
-),
+designs as {{ of_this_build('stg_designs') }},
 
-grids as (
-    select * from {{ ref('int_grids') }}
-    where {{ in_this_build() }}
-),
+grids as {{ of_this_build('int_grids') }},
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('stg_samples') }},
 
-planned as (
-    select * from {{ ref('int_cells_planned') }}
-    where {{ in_this_build() }}
-),
+planned as {{ of_this_build('int_cells_planned') }},
 
 sizes as (
     select

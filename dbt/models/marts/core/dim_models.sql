@@ -1,8 +1,5 @@
 -- One row per run and model, as landed.
-with models as (
-    select * from {{ ref('stg_models') }}
-    where {{ in_this_build() }}
-),
+with models as {{ of_this_build('stg_models') }},
 
 final as (
     select

@@ -1,18 +1,9 @@
 -- One row per run and prompt variant, proposals that were refused among them.
-with variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where {{ in_this_build() }}
-),
+with variants as {{ of_this_build('stg_prompt_variants') }},
 
-measured as (
-    select * from {{ ref('int_variants_measured') }}
-    where is_quarantined and {{ in_this_build() }}
-),
+measured as {{ of_this_build('int_variants_measured', where='is_quarantined') }},
 
-wordings as (
-    select * from {{ ref('int_wordings_numbered') }}
-    where {{ in_this_build() }}
-),
+wordings as {{ of_this_build('int_wordings_numbered') }},
 
 quarantined as (
     select

@@ -1,8 +1,5 @@
 -- One row per run and sample, as landed.
-with samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+with samples as {{ of_this_build('stg_samples') }},
 
 final as (
     select

@@ -1,13 +1,7 @@
 -- One row per run and task, as landed, with its labels in order.
-with tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
-),
+with tasks as {{ of_this_build('stg_tasks') }},
 
-labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+labels as {{ of_this_build('stg_task_labels') }},
 
 labels_of_tasks as (
     select

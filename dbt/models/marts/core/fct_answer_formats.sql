@@ -1,13 +1,7 @@
 -- One row per run, model, task, prompt variant and repetition: what became of its answers.
-with formats as (
-    select * from {{ ref('int_answer_formats') }}
-    where {{ in_this_build() }}
-),
+with formats as {{ of_this_build('int_answer_formats') }},
 
-variants as (
-    select * from {{ ref('int_variants_measured') }}
-    where {{ in_this_build() }}
-),
+variants as {{ of_this_build('int_variants_measured') }},
 
 final as (
     select

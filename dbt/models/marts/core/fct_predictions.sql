@@ -1,18 +1,9 @@
 -- One row per prediction: what was said, what it was read as, what it cost.
-with labelled as (
-    select * from {{ ref('int_predictions_labelled') }}
-    where {{ in_this_build() }}
-),
+with labelled as {{ of_this_build('int_predictions_labelled') }},
 
-landed as (
-    select * from {{ ref('stg_predictions') }}
-    where {{ in_this_build() }}
-),
+landed as {{ of_this_build('stg_predictions') }},
 
-variants as (
-    select * from {{ ref('int_variants_measured') }}
-    where {{ in_this_build() }}
-),
+variants as {{ of_this_build('int_variants_measured') }},
 
 final as (
     select

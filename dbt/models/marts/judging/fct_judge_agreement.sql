@@ -1,20 +1,11 @@
 -- One row per run, task and set of raters: how far they agree on the answers that all of them ruled on.
 -- Sets are pairs of judges, panels, persons, their majority (`people`) and rules (no majority with its own member), all
 -- persons, all judges, and the repetitions of one judge. What a rule cannot score it does not count as right.
-with answers as (
-    select * from {{ ref('int_answers_rated') }}
-    where {{ in_this_build() }}
-),
+with answers as {{ of_this_build('int_answers_rated') }},
 
-judges as (
-    select * from {{ ref('stg_judges') }}
-    where panel is not null and {{ in_this_build() }}
-),
+judges as {{ of_this_build('stg_judges', where='panel is not null') }},
 
-verdicts as (
-    select * from {{ ref('int_verdicts_read') }}
-    where control_id is null and is_match is not null and starts_with(rater, 'judge:') and {{ in_this_build() }}
-),
+verdicts as {{ of_this_build('int_verdicts_read', where="control_id is null and is_match is not null and starts_with(rater, 'judge:')") }},
 
 -- the majority of a single person is that person
 rated as (

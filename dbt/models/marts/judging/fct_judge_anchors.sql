@@ -1,8 +1,5 @@
 -- One row per run, task, judge and anchor: an answer with a known verdict, and how the judge ruled on it tonight.
-with verdicts as (
-    select * from {{ ref('int_verdicts_counted') }}
-    where {{ in_this_build() }}
-),
+with verdicts as {{ of_this_build('int_verdicts_counted') }},
 
 anchors as (
     select * from {{ ref('stg_judge_controls') }}

@@ -1,9 +1,6 @@
 -- One row per run, task, judge and kind of control: how often it rules wrong where the verdict is known. Of anchors see
 -- fct_judge_anchors.
-with verdicts as (
-    select * from {{ ref('int_verdicts_counted') }}
-    where {{ in_this_build() }}
-),
+with verdicts as {{ of_this_build('int_verdicts_counted') }},
 
 controls as (
     select * from {{ ref('stg_judge_controls') }}

@@ -1,20 +1,11 @@
 -- One row per run, judge, task and wording of the judge's rubric: how it rules under it on the answers that it ruled on under
 -- every wording, and how far that is as under the rubric as it is written, and as people rule.
 {{ config(pre_hook='{{ delete_in_this_build() }}') }}
-with verdicts as (
-    select * from {{ ref('int_rubric_verdicts') }}
-    where {{ in_this_build() }}
-),
+with verdicts as {{ of_this_build('int_rubric_verdicts') }},
 
-rubrics as (
-    select * from {{ ref('int_judge_rubrics') }}
-    where {{ in_this_build() }}
-),
+rubrics as {{ of_this_build('int_judge_rubrics') }},
 
-people as (
-    select * from {{ ref('int_answers_rated') }}
-    where kind = 'people' and {{ in_this_build() }}
-),
+people as {{ of_this_build('int_answers_rated', where="kind = 'people'") }},
 
 pairs as (
     select

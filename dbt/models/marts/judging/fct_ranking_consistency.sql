@@ -1,23 +1,11 @@
 -- One row per run, task, scoring method and set of models: how alike the templates of the task rank the models.
-with runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+with runs as {{ of_this_build('stg_audit_runs') }},
 
-accuracies as (
-    select * from {{ ref('fct_variant_accuracy') }}
-    where {{ in_this_build() }}
-),
+accuracies as {{ of_this_build('fct_variant_accuracy') }},
 
-averaged as (
-    select * from {{ ref('int_scores_averaged') }}
-    where accuracy is not null and {{ in_this_build() }}
-),
+averaged as {{ of_this_build('int_scores_averaged', where='accuracy is not null') }},
 
-sets as (
-    select * from {{ ref('int_model_sets') }}
-    where {{ in_this_build() }}
-),
+sets as {{ of_this_build('int_model_sets') }},
 
 ranked as (
     select

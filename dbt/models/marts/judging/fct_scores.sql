@@ -1,38 +1,17 @@
 -- One row per prediction and scoring method: right, wrong, or unscored with a reason.
-with predictions as (
-    select * from {{ ref('int_predictions_labelled') }}
-    where {{ in_this_build() }}
-),
+with predictions as {{ of_this_build('int_predictions_labelled') }},
 
-tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
-),
+tasks as {{ of_this_build('stg_tasks') }},
 
-samples as (
-    select * from {{ ref('stg_samples') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('stg_samples') }},
 
-variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where {{ in_this_build() }}
-),
+variants as {{ of_this_build('stg_prompt_variants') }},
 
-verdicts as (
-    select * from {{ ref('int_verdicts_counted') }}
-    where not starts_with(rater, 'person:') and {{ in_this_build() }}
-),
+verdicts as {{ of_this_build('int_verdicts_counted', where="not starts_with(rater, 'person:')") }},
 
-judges as (
-    select * from {{ ref('stg_judges') }}
-    where {{ in_this_build() }}
-),
+judges as {{ of_this_build('stg_judges') }},
 
-by_text as (
-    select * from {{ ref('int_answers_scored') }}
-    where {{ in_this_build() }}
-),
+by_text as {{ of_this_build('int_answers_scored') }},
 
 labelled as (
     select

@@ -1,25 +1,13 @@
 -- One row per run, model, task and scoring method: how far accuracy spreads over the templates of the task.
 -- A template is a prompt variant, of whatever strategy. The corrected spread is without what chance alone would give. By a judge
 -- both are rectified by what people ruled.
-with averaged as (
-    select * from {{ ref('int_scores_averaged') }}
-    where accuracy is not null and {{ in_this_build() }}
-),
+with averaged as {{ of_this_build('int_scores_averaged', where='accuracy is not null') }},
 
-ruled as (
-    select * from {{ ref('int_scores_rectified') }}
-    where {{ in_this_build() }}
-),
+ruled as {{ of_this_build('int_scores_rectified') }},
 
-runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+runs as {{ of_this_build('stg_audit_runs') }},
 
-grids as (
-    select * from {{ ref('int_grids') }}
-    where {{ in_this_build() }}
-),
+grids as {{ of_this_build('int_grids') }},
 
 cells as (
     select

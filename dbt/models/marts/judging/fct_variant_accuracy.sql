@@ -3,15 +3,9 @@
 -- Samples weigh equally whatever their repetitions; where it is not known what is right they count nowhere, so it is NULL.
 -- By a judge it is rectified by what people ruled on of the same prompt variant.
 -- Under the method people the samples are those whose every answer people ruled on; the others are not counted at all.
-with averaged as (
-    select * from {{ ref('int_scores_averaged') }}
-    where {{ in_this_build() }}
-),
+with averaged as {{ of_this_build('int_scores_averaged') }},
 
-ruled as (
-    select * from {{ ref('int_scores_rectified') }}
-    where {{ in_this_build() }}
-),
+ruled as {{ of_this_build('int_scores_rectified') }},
 
 rectified as (
     select

@@ -1,28 +1,13 @@
 -- One row per reply of a judge or ruling of a person, unreadable and replaced ones among them.
-with landed as (
-    select * from {{ ref('stg_verdicts') }}
-    where {{ in_this_build() }}
-),
+with landed as {{ of_this_build('stg_verdicts') }},
 
-judges as (
-    select * from {{ ref('stg_judges') }}
-    where {{ in_this_build() }}
-),
+judges as {{ of_this_build('stg_judges') }},
 
-rubrics as (
-    select * from {{ ref('int_judge_rubrics') }}
-    where {{ in_this_build() }}
-),
+rubrics as {{ of_this_build('int_judge_rubrics') }},
 
-predictions as (
-    select * from {{ ref('stg_predictions') }}
-    where {{ in_this_build() }}
-),
+predictions as {{ of_this_build('stg_predictions') }},
 
-controls as (
-    select * from {{ ref('stg_judge_controls') }}
-    where {{ in_this_build() }}
-),
+controls as {{ of_this_build('stg_judge_controls') }},
 
 verdicts as (
     select

@@ -1,14 +1,8 @@
 -- One row per run, model, task, strategy and scoring method: accuracy over its prompt variants, which weigh equally.
 -- Where each sample was asked under some of the variants alone, accuracies are those fitted to all samples.
-with variant_accuracies as (
-    select * from {{ ref('fct_variant_accuracy') }}
-    where accuracy is not null and {{ in_this_build() }}
-),
+with variant_accuracies as {{ of_this_build('fct_variant_accuracy', where='accuracy is not null') }},
 
-grids as (
-    select * from {{ ref('int_grids') }}
-    where {{ in_this_build() }}
-),
+grids as {{ of_this_build('int_grids') }},
 
 accuracies as (
     select
@@ -19,10 +13,7 @@ accuracies as (
     inner join grids using (audit_run_id, task_id, strategy)
 ),
 
-variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where {{ in_this_build() }}
-),
+variants as {{ of_this_build('stg_prompt_variants') }},
 
 final as (
     select

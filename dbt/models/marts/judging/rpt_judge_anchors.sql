@@ -1,8 +1,5 @@
 -- One row per run, task and judge: how often the judge of tonight rules as is known, over its anchors.
-with anchors as (
-    select * from {{ ref('fct_judge_anchors') }}
-    where {{ in_this_build() }}
-),
+with anchors as {{ of_this_build('fct_judge_anchors') }},
 
 counted as (
     select

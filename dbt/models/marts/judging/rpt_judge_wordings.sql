@@ -1,15 +1,9 @@
 -- One row per run, judge and task: how much the judge's verdict depends on the wording of its rubric, over the answers that it
 -- ruled on under every wording.
 {{ config(pre_hook='{{ delete_in_this_build() }}') }}
-with verdicts as (
-    select * from {{ ref('int_rubric_verdicts') }}
-    where {{ in_this_build() }}
-),
+with verdicts as {{ of_this_build('int_rubric_verdicts') }},
 
-by_wording as (
-    select * from {{ ref('fct_judge_wordings') }}
-    where {{ in_this_build() }}
-),
+by_wording as {{ of_this_build('fct_judge_wordings') }},
 
 -- of the repetitions under one wording
 shares as (

@@ -1,30 +1,15 @@
 -- One row per run, model, task, rule and judge: the spread of accuracy over templates under each, and what the judge removes.
 -- A judge that errs removes spread of itself, or adds some: where people ruled enough, the rectified columns have the spread of
 -- what people would say in its place.
-with averaged as (
-    select * from {{ ref('int_scores_averaged') }}
-    where {{ in_this_build() }}
-),
+with averaged as {{ of_this_build('int_scores_averaged') }},
 
-runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+runs as {{ of_this_build('stg_audit_runs') }},
 
-rectified as (
-    select * from {{ ref('int_scores_rectified') }}
-    where {{ in_this_build() }}
-),
+rectified as {{ of_this_build('int_scores_rectified') }},
 
-controls as (
-    select * from {{ ref('fct_judge_controls') }}
-    where {{ in_this_build() }}
-),
+controls as {{ of_this_build('fct_judge_controls') }},
 
-spreads as (
-    select * from {{ ref('fct_scoring_sensitivity') }}
-    where {{ in_this_build() }}
-),
+spreads as {{ of_this_build('fct_scoring_sensitivity') }},
 
 cells as (
     select

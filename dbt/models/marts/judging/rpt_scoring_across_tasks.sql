@@ -9,15 +9,9 @@ with spreads as (
     where {{ in_this_build() }}
 ),
 
-tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
-),
+tasks as {{ of_this_build('stg_tasks') }},
 
-models as (
-    select * from {{ ref('stg_models') }}
-    where {{ in_this_build() }}
-),
+models as {{ of_this_build('stg_models') }},
 
 rules as (
     select spreads.*

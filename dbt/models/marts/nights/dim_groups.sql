@@ -9,30 +9,15 @@ with runs as (
     where origin = 'run' and {{ in_this_build() }}
 ),
 
-models as (
-    select * from {{ ref('stg_models') }}
-    where {{ in_this_build() }}
-),
+models as {{ of_this_build('stg_models') }},
 
-tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
-),
+tasks as {{ of_this_build('stg_tasks') }},
 
-task_labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+task_labels as {{ of_this_build('stg_task_labels') }},
 
-variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where not is_refused and {{ in_this_build() }}
-),
+variants as {{ of_this_build('stg_prompt_variants', where='not is_refused') }},
 
-samples as (
-    select * from {{ ref('int_samples_landed') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('int_samples_landed') }},
 
 labels as (
     select
@@ -79,10 +64,7 @@ counted as (
     group by all
 ),
 
-judges as (
-    select * from {{ ref('int_judge_groups') }}
-    where {{ in_this_build() }}
-),
+judges as {{ of_this_build('int_judge_groups') }},
 
 final as (
     select

@@ -1,10 +1,7 @@
 -- One row per run, model, task, strategy, measure and sample that counts: what the sample adds to the measure tonight.
 -- Of a judge one row per anchor, and per answer that it ruled on.
 -- A sample counts where nine in ten of its planned cells were answered, and under all its wordings where the measure is of those.
-with samples as (
-    select * from {{ ref('int_samples_landed') }}
-    where {{ in_this_build() }}
-),
+with samples as {{ of_this_build('int_samples_landed') }},
 
 found as (
     select

@@ -5,10 +5,7 @@ with figures as (
     where measure = 'micro_f1' or starts_with(measure, 'accuracy:')
 ),
 
-samples as (
-    select * from {{ ref('dim_samples') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('dim_samples') }},
 
 judges_moved as (
     select * from {{ ref('int_judges_moved') }}

@@ -9,10 +9,7 @@ nights as (
     select * from {{ ref('int_nights_before') }}
 ),
 
-states as (
-    select * from {{ ref('rpt_night_states') }}
-    where {{ in_this_build() }}
-),
+states as {{ of_this_build('rpt_night_states') }},
 
 held_against as (
     select * from {{ ref('int_newest_normal_nights') }}

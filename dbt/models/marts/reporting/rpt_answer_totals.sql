@@ -1,9 +1,6 @@
 -- One row per run, model, task and strategy: what became of its answers and what they took, those of quarantined variants
 -- among them.
-with predictions as (
-    select * from {{ ref('fct_predictions') }}
-    where {{ in_this_build() }}
-),
+with predictions as {{ of_this_build('fct_predictions') }},
 
 final as (
     select

@@ -1,78 +1,33 @@
 -- One row per run, model, task and strategy: the scorecard.
-with runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+with runs as {{ of_this_build('stg_audit_runs') }},
 
-formats as (
-    select * from {{ ref('int_answer_formats') }}
-    where {{ in_this_build() }}
-),
+formats as {{ of_this_build('int_answer_formats') }},
 
-measured_variants as (
-    select * from {{ ref('int_variants_measured') }}
-    where {{ in_this_build() }}
-),
+measured_variants as {{ of_this_build('int_variants_measured') }},
 
-variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where {{ in_this_build() }}
-),
+variants as {{ of_this_build('stg_prompt_variants') }},
 
-wordings as (
-    select * from {{ ref('int_wordings_numbered') }}
-    where {{ in_this_build() }}
-),
+wordings as {{ of_this_build('int_wordings_numbered') }},
 
-designs as (
-    select * from {{ ref('dim_designs') }}
-    where {{ in_this_build() }}
-),
+designs as {{ of_this_build('dim_designs') }},
 
-predictions as (
-    select * from {{ ref('stg_predictions') }}
-    where {{ in_this_build() }}
-),
+predictions as {{ of_this_build('stg_predictions') }},
 
-answers as (
-    select * from {{ ref('int_predictions_labelled') }}
-    where answer_status != 'error' and {{ in_this_build() }}
-),
+answers as {{ of_this_build('int_predictions_labelled', where="answer_status != 'error'") }},
 
-samples as (
-    select * from {{ ref('fct_sensitivity') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('fct_sensitivity') }},
 
-annotated as (
-    select * from {{ ref('fct_prompt_stability') }}
-    where series = 'all' and annotation_filter = 'valid' and model_id is not null and {{ in_this_build() }}
-),
+annotated as {{ of_this_build('fct_prompt_stability', where="series = 'all' and annotation_filter = 'valid' and model_id is not null") }},
 
-measured as (
-    select * from {{ ref('int_groups_measured') }}
-    where {{ in_this_build() }}
-),
+measured as {{ of_this_build('int_groups_measured') }},
 
-shares as (
-    select * from {{ ref('int_disagreement_shares') }}
-    where {{ in_this_build() }}
-),
+shares as {{ of_this_build('int_disagreement_shares') }},
 
-working as (
-    select * from {{ ref('int_wordings_working') }}
-    where {{ in_this_build() }}
-),
+working as {{ of_this_build('int_wordings_working') }},
 
-families as (
-    select * from {{ ref('int_answer_families') }}
-    where {{ in_this_build() }}
-),
+families as {{ of_this_build('int_answer_families') }},
 
-bounded as (
-    select * from {{ ref('int_missing_bounded') }}
-    where {{ in_this_build() }}
-),
+bounded as {{ of_this_build('int_missing_bounded') }},
 
 samples_measured as (
     select

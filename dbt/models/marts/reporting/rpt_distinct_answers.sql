@@ -1,9 +1,6 @@
 -- One row per run, model, task, strategy and repetition of original wordings or paraphrase temperature of the others:
 -- how many different completions one ask of all samples brings back. Exactly one of the two is NULL.
-with formats as (
-    select * from {{ ref('int_answer_formats') }}
-    where n_landed > n_error and {{ in_this_build() }}
-),
+with formats as {{ of_this_build('int_answer_formats', where='n_landed > n_error') }},
 
 variants as (
     select * from {{ ref('stg_prompt_variants') }}

@@ -2,20 +2,11 @@
 -- Places count from the best. Models that answer at random or with errors on purpose have none, nor has a consistency that is
 -- not to be read, nor a sensitivity where models were measured by other numbers of wordings, nor a corrected one where one of
 -- these numbers is below 12.
-with scorecards as (
-    select * from {{ ref('rpt_audit') }}
-    where {{ in_this_build() }}
-),
+with scorecards as {{ of_this_build('rpt_audit') }},
 
-models as (
-    select * from {{ ref('stg_models') }}
-    where {{ in_this_build() }}
-),
+models as {{ of_this_build('stg_models') }},
 
-model_sets as (
-    select * from {{ ref('int_model_sets') }}
-    where model_set != 'all' and {{ in_this_build() }}
-),
+model_sets as {{ of_this_build('int_model_sets', where="model_set != 'all'") }},
 
 measured as (
     {%- for measure, direction, has_interval, has_std in [

@@ -1,9 +1,6 @@
 -- One row per run: how sensitivity and consistency go together over its tasks, models and strategies, reference models aside.
 -- A cell counts where its sensitivity is high enough for its consistency to be read.
-with measured as (
-    select * from {{ ref('rpt_measures_across_tasks') }}
-    where {{ in_this_build() }}
-),
+with measured as {{ of_this_build('rpt_measures_across_tasks') }},
 
 cells as (
     select

@@ -1,18 +1,9 @@
 -- One row per run, model, task, strategy and gold label that has samples: how alike its samples are treated.
-with by_gold as (
-    select * from {{ ref('int_p_tau_by_gold') }}
-    where {{ in_this_build() }}
-),
+with by_gold as {{ of_this_build('int_p_tau_by_gold') }},
 
-runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+runs as {{ of_this_build('stg_audit_runs') }},
 
-wordings as (
-    select * from {{ ref('int_wordings_shared') }}
-    where {{ in_this_build() }}
-),
+wordings as {{ of_this_build('int_wordings_shared') }},
 
 classes as (
     select

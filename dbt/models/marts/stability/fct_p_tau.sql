@@ -1,18 +1,9 @@
 -- One row per run, model, task, strategy, sample and label, N/A (NULL) among them: the share of wordings that gave it.
-with wordings as (
-    select * from {{ ref('int_wordings_shared') }}
-    where {{ in_this_build() }}
-),
+with wordings as {{ of_this_build('int_wordings_shared') }},
 
-task_labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+task_labels as {{ of_this_build('stg_task_labels') }},
 
-tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
-),
+tasks as {{ of_this_build('stg_tasks') }},
 
 samples as (
     select

@@ -1,23 +1,11 @@
 -- One row per run, model, task, strategy, scope, series, annotation filter, paraphrase temperature and number of annotators.
-with lists as (
-    select * from {{ ref('int_annotations_listed') }}
-    where {{ in_this_build() }}
-),
+with lists as {{ of_this_build('int_annotations_listed') }},
 
-annotators as (
-    select * from {{ ref('int_annotators') }}
-    where {{ in_this_build() }}
-),
+annotators as {{ of_this_build('int_annotators') }},
 
-tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
-),
+tasks as {{ of_this_build('stg_tasks') }},
 
-runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+runs as {{ of_this_build('stg_audit_runs') }},
 
 filters (annotation_filter, is_balanced) as (
     values ('verbatim', false), ('valid', false), ('valid_balanced', true)

@@ -1,33 +1,15 @@
 -- One row per run, model, task, strategy and sample: how much its label depends on the wording.
-with p_taus as (
-    select * from {{ ref('fct_p_tau') }}
-    where {{ in_this_build() }}
-),
+with p_taus as {{ of_this_build('fct_p_tau') }},
 
-families as (
-    select * from {{ ref('int_families_shared') }}
-    where {{ in_this_build() }}
-),
+families as {{ of_this_build('int_families_shared') }},
 
-predictions as (
-    select * from {{ ref('int_predictions_measured') }}
-    where {{ in_this_build() }}
-),
+predictions as {{ of_this_build('int_predictions_measured') }},
 
-grids as (
-    select * from {{ ref('int_grids') }}
-    where {{ in_this_build() }}
-),
+grids as {{ of_this_build('int_grids') }},
 
-weighed as (
-    select * from {{ ref('int_options_weighed') }}
-    where {{ in_this_build() }}
-),
+weighed as {{ of_this_build('int_options_weighed') }},
 
-others as (
-    select * from {{ ref('int_samples_compared') }}
-    where {{ in_this_build() }}
-),
+others as {{ of_this_build('int_samples_compared') }},
 
 spread as (
     select

@@ -1,34 +1,16 @@
 -- One row per run, model, task, strategy and kind of variation: the measures over what differs in this kind alone, and how often
 -- it moves answers.
-with variations as (
-    select * from {{ ref('int_variations') }}
-    where {{ in_this_build() }}
-),
+with variations as {{ of_this_build('int_variations') }},
 
-counted as (
-    select * from {{ ref('int_labels_counted') }}
-    where {{ in_this_build() }}
-),
+counted as {{ of_this_build('int_labels_counted') }},
 
-effects as (
-    select * from {{ ref('int_variation_effects') }}
-    where {{ in_this_build() }}
-),
+effects as {{ of_this_build('int_variation_effects') }},
 
-measured as (
-    select * from {{ ref('int_variations_measured') }}
-    where {{ in_this_build() }}
-),
+measured as {{ of_this_build('int_variations_measured') }},
 
-whole as (
-    select * from {{ ref('int_groups_measured') }}
-    where {{ in_this_build() }}
-),
+whole as {{ of_this_build('int_groups_measured') }},
 
-samples as (
-    select * from {{ ref('fct_sensitivity') }}
-    where {{ in_this_build() }}
-),
+samples as {{ of_this_build('fct_sensitivity') }},
 
 stabilities as (
     select * from {{ ref('fct_prompt_stability') }}
@@ -40,10 +22,7 @@ stabilities as (
         and {{ in_this_build() }}
 ),
 
-weighed as (
-    select * from {{ ref('int_options_weighed') }}
-    where {{ in_this_build() }}
-),
+weighed as {{ of_this_build('int_options_weighed') }},
 
 variants as (
     select distinct

@@ -1,8 +1,5 @@
 -- One row per run, model, task, strategy and gold label that has samples: how their sensitivity spreads.
-with samples as (
-    select * from {{ ref('fct_sensitivity') }}
-    where sensitivity is not null and gold_label is not null and {{ in_this_build() }}
-),
+with samples as {{ of_this_build('fct_sensitivity', where='sensitivity is not null and gold_label is not null') }},
 
 final as (
     select

@@ -1,33 +1,15 @@
 -- One row per run, model, task, strategy, measure and design: the run's own, and the least ones for wider and narrower intervals.
-with runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+with runs as {{ of_this_build('stg_audit_runs') }},
 
-labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+labels as {{ of_this_build('stg_task_labels') }},
 
-designs as (
-    select * from {{ ref('dim_designs') }}
-    where {{ in_this_build() }}
-),
+designs as {{ of_this_build('dim_designs') }},
 
-cells as (
-    select * from {{ ref('int_cells_averaged') }}
-    where {{ in_this_build() }}
-),
+cells as {{ of_this_build('int_cells_averaged') }},
 
-wordings as (
-    select * from {{ ref('int_wordings_shared') }}
-    where {{ in_this_build() }}
-),
+wordings as {{ of_this_build('int_wordings_shared') }},
 
-totals as (
-    select * from {{ ref('rpt_answer_totals') }}
-    where {{ in_this_build() }}
-),
+totals as {{ of_this_build('rpt_answer_totals') }},
 
 cards as (
     select

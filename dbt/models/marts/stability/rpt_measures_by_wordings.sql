@@ -1,24 +1,12 @@
 -- One row per run, model, task, strategy and number of wordings (2 to all, at most 12 numbers): the measures over so many.
 -- Without the runs whose samples are each asked under some of the wordings alone.
-with wordings as (
-    select * from {{ ref('int_wordings_shared') }}
-    where {{ in_this_build() }}
-),
+with wordings as {{ of_this_build('int_wordings_shared') }},
 
-labels as (
-    select * from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
-),
+labels as {{ of_this_build('stg_task_labels') }},
 
-runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+runs as {{ of_this_build('stg_audit_runs') }},
 
-incomplete as (
-    select * from {{ ref('int_grids') }}
-    where is_incomplete and {{ in_this_build() }}
-),
+incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
 classes as (
     select

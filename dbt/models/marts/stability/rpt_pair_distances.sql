@@ -1,14 +1,8 @@
 -- One row per run, model, task, strategy, gold label and step of similarity (exactly 0, twentieths, exactly 1): the pairs of
 -- samples of the class that are so alike, counted from the distinct p_tau of the class.
-with by_gold as (
-    select * from {{ ref('int_p_tau_by_gold') }}
-    where {{ in_this_build() }}
-),
+with by_gold as {{ of_this_build('int_p_tau_by_gold') }},
 
-runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+runs as {{ of_this_build('stg_audit_runs') }},
 
 counted as (
     select

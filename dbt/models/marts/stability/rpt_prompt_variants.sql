@@ -2,20 +2,11 @@
 -- asks, how far its labels differ from those of the other variants, and whether it breaks. Of a sample they differ by 1 less the
 -- chance that the variant and another one give it the same label, N/A among them; variants weigh equally whatever their
 -- repetitions.
-with working as (
-    select * from {{ ref('int_wordings_working') }}
-    where {{ in_this_build() }}
-),
+with working as {{ of_this_build('int_wordings_working') }},
 
-formats as (
-    select * from {{ ref('fct_answer_formats') }}
-    where {{ in_this_build() }}
-),
+formats as {{ of_this_build('fct_answer_formats') }},
 
-variants as (
-    select * from {{ ref('dim_prompt_variants') }}
-    where {{ in_this_build() }}
-),
+variants as {{ of_this_build('dim_prompt_variants') }},
 
 counted as (
     select

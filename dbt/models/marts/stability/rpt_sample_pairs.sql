@@ -1,8 +1,5 @@
 -- One row per run, model, task, strategy, gold label and pair of samples that are shown: how alike the two are treated.
-with chosen as (
-    select * from {{ ref('int_samples_shown') }}
-    where {{ in_this_build() }}
-),
+with chosen as {{ of_this_build('int_samples_shown') }},
 
 compared as (
     select

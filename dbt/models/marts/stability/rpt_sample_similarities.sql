@@ -1,9 +1,6 @@
 -- One row per run, model, task, strategy, gold label and sample, of two classes a run and task: how alike the sample is treated
 -- to the others. The classes are those of int_samples_shown, one treated least and one treated most alike.
-with chosen as (
-    select * from {{ ref('int_samples_shown') }}
-    where {{ in_this_build() }}
-),
+with chosen as {{ of_this_build('int_samples_shown') }},
 
 compared as (
     select

@@ -1,8 +1,5 @@
 -- One row per run, model, task and strategy: how sensitivity and mean consistency spread over samples, and together.
-with samples as (
-    select * from {{ ref('fct_sensitivity') }}
-    where {{ in_this_build() }}
-),
+with samples as {{ of_this_build('fct_sensitivity') }},
 
 final as (
     select

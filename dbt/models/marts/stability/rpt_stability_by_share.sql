@@ -1,15 +1,9 @@
 -- One row per run, model, task, strategy, scope (intra, inter) and share of the samples (2, 5, 10, 25, 50, 75 and 100 %): PSS
 -- of that part of them. Of inter it is the mean over paraphrase temperatures, as in rpt_audit. The whole is that of
 -- fct_prompt_stability.
-with annotators as (
-    select * from {{ ref('int_annotators') }}
-    where scope in ('intra', 'inter') and {{ in_this_build() }}
-),
+with annotators as {{ of_this_build('int_annotators', where="scope in ('intra', 'inter')") }},
 
-predictions as (
-    select * from {{ ref('int_predictions_measured') }}
-    where {{ in_this_build() }}
-),
+predictions as {{ of_this_build('int_predictions_measured') }},
 
 stabilities as (
     select * from {{ ref('fct_prompt_stability') }}
@@ -20,15 +14,9 @@ stabilities as (
         and {{ in_this_build() }}
 ),
 
-tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
-),
+tasks as {{ of_this_build('stg_tasks') }},
 
-runs as (
-    select * from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
-),
+runs as {{ of_this_build('stg_audit_runs') }},
 
 shares (sample_share) as (
     values (0.02), (0.05), (0.1), (0.25), (0.5), (0.75)
