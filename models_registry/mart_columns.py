@@ -115,14 +115,14 @@ def declared_models(path: Path) -> list[dict[str, Any]]:
 
 
 @functools.cache
-def column_descriptions() -> Mapping[tuple[str, str], str]:
-    """Returns the description of every column of the marts, by mart and column, on one line."""
-    return {
-        (model["name"], column["name"]): " ".join(column["description"].split())
-        for path in (dbt_project() / "models" / "marts").rglob("*.yml")
-        for model in declared_models(path)
-        for column in model["columns"]
-    }
+def descriptions() -> Mapping[str, str]:
+    """Returns the description of each mart, and of each column as `mart.column`, on one line; a mart's begins with its grain."""
+    found = {}
+    for path in (dbt_project() / "models" / "marts").rglob("*.yml"):
+        for model in declared_models(path):
+            found[model["name"]] = model["description"]
+            found |= {f"{model['name']}.{column['name']}": column["description"] for column in model["columns"]}
+    return {name: " ".join(text.split()) for name, text in found.items()}
 
 
 @functools.cache

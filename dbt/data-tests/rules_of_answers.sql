@@ -3,6 +3,8 @@
     'dim_audit_runs',
     'dim_baselines',
     'dim_designs',
+    'dim_latest_prompt_variants',
+    'dim_latest_samples',
     'dim_models',
     'dim_nights',
     'dim_prompt_variants',

@@ -1,26 +1,33 @@
-"""Writes the descriptions of the marts' columns into the warehouse, as comments that whoever opens a copy can query."""
+"""Writes the descriptions of the marts and their columns into the warehouse, as comments that whoever opens a copy can query."""
 
 from __future__ import annotations
 
 from flows.warehouse.duckdb_file import Connection
-from models_registry.mart_columns import column_descriptions
+from models_registry.mart_columns import descriptions
 
-_COMMENTS = (
-    "select table_name, column_name, comment from duckdb_columns() "
-    "where database_name = current_database() and schema_name = 'marts' order by all"
-)
+_COMMENTS = """
+    select 'column' as kind, table_name || '.' || column_name as name, comment from duckdb_columns()
+    where database_name = current_database() and schema_name = 'marts'
+    union all
+    select 'table', table_name, comment from duckdb_tables()
+    where database_name = current_database() and schema_name = 'marts'
+    union all
+    select 'view', view_name, comment from duckdb_views()
+    where database_name = current_database() and schema_name = 'marts'
+    order by all
+"""
 
 
 def describe_marts(con: Connection) -> int:
-    """Gives every column of schema marts the description that the dbt project has of it, as its comment.
+    """Gives every mart, and every column of one, the description that the dbt project has of it, as its comment.
 
-    Returns how many comments were not as described. Columns that the project does not know keep what they have.
+    Returns how many comments were not as described. What the project does not know keeps what it has.
     """
-    comments = {(table, column): comment for table, column, comment in con.execute(_COMMENTS).fetchall()}
+    described = descriptions()
     statements = [
-        f"""comment on column marts."{table}"."{column}" is '{description.replace("'", "''")}'"""
-        for (table, column), description in column_descriptions().items()
-        if comments.get((table, column), description) != description
+        f"""comment on {kind} marts."{name.replace(".", '"."')}" is '{described[name].replace("'", "''")}'"""
+        for kind, name, comment in con.execute(_COMMENTS).fetchall()
+        if comment != described.get(name, comment)
     ]
     if statements:
         con.execute(";\n".join(("begin", *statements, "commit")))

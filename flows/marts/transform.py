@@ -6,17 +6,11 @@ build does.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Literal
 
 from flows.lineage.openlineage.tell import built
-from flows.marts.manifest import made_by
-from flows.marts.relations import lay_out, relations
-from flows.settings import Settings
-from flows.system import user_cache
-from flows.system.keys import as_json
+from flows.marts import relations
 from flows.trust.readers import trusted_readers
 from flows.warehouse import Warehouse
 from flows.warehouse.dbt_project import dbt
@@ -44,7 +38,7 @@ def transform(
     again, and models that have no rows for these runs are not built; a warehouse that has none of them is given them, empty.
     """
     readers = trusted_readers(own_readers(warehouse, audit_run_ids)) if part in ("up_to_formats", "pilot") else []
-    stands = bool(audit_run_ids) and part != "pilot" and _stands(warehouse)
+    stands = bool(audit_run_ids) and part != "pilot" and relations.stand(warehouse)
     how = (_needed(warehouse, audit_run_ids, part), "--vars", "{marts_stand: true}") if stands else (part,)
     try:
         dbt(
@@ -52,9 +46,7 @@ def transform(
             audit_run_ids=audit_run_ids, comparison_ids=comparison_ids, readers=readers,
         )  # fmt: skip
         if part == "after_formats" and not stands:
-            with warehouse.write() as con:
-                made = as_json(relations(con)).encode()
-            user_cache.keep(_built_by(warehouse), made, instead_of=f"{warehouse.places.file.name}.*.relations")
+            relations.keep(warehouse)
     finally:
         if command == "build":
             built(warehouse, audit_run_ids, comparison_ids)
@@ -86,28 +78,3 @@ def own_readers(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> dict[str,
     """Returns the readers of runs that name code, each with a run and task that it is of."""
     rows = warehouse.read(sql("marts", "own_readers"), runs=list(audit_run_ids))
     return {row["reader"]: f"task '{row['task_id']}' of run {row['audit_run_id']}" for row in rows}
-
-
-def _stands(warehouse: Warehouse) -> bool:
-    """Returns whether tables and views are as this very code makes them; where there are none it lays them out, empty.
-
-    Where lineage is told it lays out none: the first build of a warehouse tells of each.
-    """
-    known = user_cache.read(_built_by(warehouse))
-    if known is None:
-        return False
-    made: dict[str, str] = json.loads(known)
-    with warehouse.write() as con:
-        if relations(con) or Settings().lineage:
-            return relations(con) == made
-        lay_out(con, made)
-    return True
-
-
-def _built_by(warehouse: Warehouse) -> str:
-    """Returns where the user's cache keeps what this very code makes of a warehouse of this file name.
-
-    A warehouse may be somebody else's, so what it says of itself, its seals too, proves nothing here.
-    """
-    code = "".join(digest[:16] for digest in made_by().values())
-    return f"{warehouse.places.file.name}.{code}.{version('duckdb')}.relations"

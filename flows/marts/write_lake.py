@@ -25,15 +25,12 @@ def write_lake(lake: Lake, copy: Path, *, is_erasure: bool = False) -> int:
     """
     copy = copy.absolute()
     with attached(lake, is_writer=True, also=[copy]) as con:
-        # by the name of its file, which its views name
-        before = _databases(con)
-        con.execute(f"attach '{quoted(str(copy))}' (read_only)")
-        (name,) = _databases(con) - before
-        _refuse_strangers(con, lake, name)
+        con.execute(f"attach '{quoted(str(copy))}' as published (read_only)")
+        _refuse_strangers(con, lake)
         con.execute("begin")
-        n_changed = _Writer(con, name, is_anew=is_erasure).write()
+        n_changed = _Writer(con, is_anew=is_erasure).write()
         con.execute("commit" if n_changed else "rollback")
-        con.execute(f'detach "{name}"')
+        con.execute("detach published")
         if n_changed:
             _let_go(con, 0 if is_erasure else KEPT_S)
         unknown = _unknown_files(con) if is_erasure else []
@@ -50,19 +47,17 @@ def write_lake(lake: Lake, copy: Path, *, is_erasure: bool = False) -> int:
     return n_changed
 
 
-def _databases(con: Connection) -> set[str]:
-    return {str(name) for (name,) in con.execute("select database_name from duckdb_databases()").fetchall()}
-
-
-def _refuse_strangers(con: Connection, lake: Lake, copy: str) -> None:
+def _refuse_strangers(con: Connection, lake: Lake) -> None:
     """Raises UsageError where the lake's runs are another warehouse's: all of them would be replaced."""
     tables = (
         "select 1 from duckdb_tables() where (database_name, schema_name, table_name) = ('lake', 'raw', 'audit_runs')"
     )
     if not con.execute(tables).fetchall():
         return
-    ours = f'select audit_run_id from "{copy}".raw.audit_runs'  # noqa: S608 - the name of our own file
-    counts = f"select count(*), count(*) filter (audit_run_id in ({ours})) from lake.raw.audit_runs"  # noqa: S608
+    counts = (
+        "select count(*), count(*) filter (audit_run_id in (select audit_run_id from published.raw.audit_runs)) "
+        "from lake.raw.audit_runs"
+    )
     ((n_runs, n_known),) = con.execute(counts).fetchall()
     if n_runs and not n_known:
         msg = (
@@ -85,8 +80,8 @@ def _unknown_files(con: Connection) -> list[str]:
 class _Writer:
     """Exchanges the parts of a lake's tables that are not as in the copy. Names are the schema's and dbt's own."""
 
-    def __init__(self, con: Connection, copy: str, *, is_anew: bool) -> None:
-        self._con, self._copy, self._is_anew = con, copy, is_anew
+    def __init__(self, con: Connection, *, is_anew: bool) -> None:
+        self._con, self._is_anew = con, is_anew
         for schema in (*SCHEMAS, "main"):
             con.execute(f"create schema if not exists lake.{schema}")
         con.execute(f"create table if not exists {PARTS} (name varchar, part varchar, n bigint, digest varchar)")
@@ -98,8 +93,8 @@ class _Writer:
         """Exchanges what is not as in the copy; returns how many parts that were."""
         tables = self._con.execute(
             "select table_schema, table_name from information_schema.tables "
-            "where table_catalog = $copy and list_contains($schemas, table_schema) order by all",
-            {"copy": self._copy, "schemas": list(SCHEMAS)},
+            "where table_catalog = 'published' and list_contains($schemas, table_schema) order by all",
+            {"schemas": list(SCHEMAS)},
         ).fetchall()
         names = [f'{schema}."{table}"' for schema, table in tables]
         gone_tables = set(self._parts) - set(names)
@@ -119,7 +114,7 @@ class _Writer:
         self._con.execute(f"insert into {PARTS} select unnest($c0), unnest($c1), unnest($c2), unnest($c3)", columns)
 
     def _exchange(self, name: str) -> int:
-        source, target = f'"{self._copy}".{name}', f"lake.{name}"
+        source, target = f"published.{name}", f"lake.{name}"
         self._con.execute(f"create table if not exists {target} as from {source} limit 0")
         columns, there = self._columns(source), self._columns(target)
         before = self._parts.get(name, {})

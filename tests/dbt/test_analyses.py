@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from dataclasses import dataclass, replace
@@ -20,8 +21,8 @@ from flows.warehouse.dbt_project import dbt
 from models_registry.mart_columns import dbt_project
 from models_registry.registry import load_registry
 from tests.support.awkward_answers import ABCD, Case, Variant, answered
+from tests.support.judged_runs import Rulings
 from tests.support.published_copy import table
-from tests.support.ready_warehouse import make_ready
 from tests.support.slow_measures import Answer
 
 pytestmark = pytest.mark.slow  # `make docs` compiles them as well
@@ -54,6 +55,10 @@ class Published:
         assert len(set(columns)) == len(columns)
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
+    def figures(self, query: str) -> dict[tuple[Any, ...], Any]:
+        """What a query of the marts gives: its last column by the others."""
+        return {tuple(row[:-1]): row[-1] for row in table(self.warehouse, query)[1]}
+
 
 def _answers(seed: int) -> list[Answer]:
     answers = answered(seed, ABCD, VARIANTS, models=("big", "small"), strategies=("simple", "detail"), n_samples=9,
@@ -73,7 +78,7 @@ def _answers(seed: int) -> list[Answer]:
 def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
     folder = tmp_path_factory.mktemp("analyses")
     warehouse = folder / "audit.duckdb"
-    make_ready(warehouse)
+    Warehouse(warehouse).apply_schema()
     runs = []
     for night in (1, 2):
         path = folder / f"night{night}.parquet"
@@ -84,6 +89,12 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
         con.execute(
             "update raw.predictions set cost_usd = 0.001, prompt_tokens = 10, completion_tokens = 2, latency_ms = 5"
         )
+    # on the first night a judge and a person rule too: they differ where the answer is D
+    rulings = Rulings(
+        judges={"lenient": lambda answer, _: json.dumps({"match": True, "reason": answer[2]})},
+        people={"ada": lambda answer: answer[2] != "D"},
+    )
+    rulings.land(warehouse, runs[0])
     transform(Warehouse(warehouse), runs, "up_to_formats")
     for run in runs:
         close_run(Warehouse(warehouse), run, "complete")
@@ -96,7 +107,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
 @pytest.mark.parametrize("name", NAMES)
 def test_asks_the_marts_alone(published: Published, name: str) -> None:
     query = published.sql(name)
-    tables = re.findall(r'"audit"\."(\w+)"\."\w+"', query)
+    tables = re.findall(r'"(\w+)"\."\w+"', query)
     assert tables
     assert set(tables) == {"marts"}
     assert not re.search(r"\b(raw|staging|intermediate)\.", query)
@@ -192,6 +203,55 @@ def test_disagreement_by_wording_noise_item(published: Published) -> None:
     for row in rows:
         assert row["wording_share"] + row["noise_share"] + row["item_share"] == pytest.approx(1)
         assert row["reading"] in ("prompt matters", "prompt hardly matters", "undecided")
+
+
+def grain_is_unique(rows: list[Row], *grain: str) -> bool:
+    return len({tuple(row[name] for name in grain) for row in rows}) == len(rows)
+
+
+def test_wordings_that_cost_accuracy(published: Published) -> None:
+    rows = published.ask("wordings_that_cost_accuracy")
+    assert grain_is_unique(rows, "model_id", "task_id", "strategy", "scoring_method", "prompt_variant_id")
+    by_label = [row for row in rows if row["scoring_method"] == "label_match"]
+    assert by_label[0]["instruction"] == "Whatever it be, 2."  # of the small model: most of its answers are none
+    means = published.figures(
+        "select model_id, strategy, prompt_variant_id, avg(accuracy) from marts.fct_variant_accuracy "
+        "where scoring_method = 'label_match' group by all"
+    )
+    for row in by_label:
+        assert row["n_nights"] == 2
+        assert row["accuracy"] == pytest.approx(means[row["model_id"], row["strategy"], row["prompt_variant_id"]])
+        assert row["cost_in_accuracy"] == pytest.approx(row["accuracy_original"] - row["accuracy"])
+
+
+def test_samples_that_flip_most(published: Published) -> None:
+    rows = published.ask("samples_that_flip_most")
+    assert grain_is_unique(rows, "model_id", "task_id", "strategy", "sample_id")
+    assert {(row["n_flips"], row["n_nights"]) for row in rows} == {(1, 1)}  # of two nights one has a night before it
+    assert all(row["label"] != row["label_before"] for row in rows)
+
+
+def test_cost_by_model_and_week(published: Published) -> None:
+    rows = published.ask("cost_by_model_and_week")
+    assert grain_is_unique(rows, "model_id", "week")
+    counts = published.figures("select model_id, count(*) from marts.fct_predictions group by all")
+    assert {(row["model_id"],): row["n_predictions"] for row in rows} == counts
+    assert {row["n_runs"] for row in rows} == {2}
+    assert all(row["cost_usd"] == pytest.approx(0.001 * row["n_predictions"]) for row in rows)
+    assert all(row["week"].weekday() == 0 for row in rows)
+
+
+def test_judge_against_people_by_template(published: Published) -> None:
+    rows = published.ask("judge_against_people_by_template")
+    assert grain_is_unique(rows, "model_id", "task_id", "strategy", "judge", "prompt_variant_id")
+    (n_ruled,) = published.figures(
+        f"select count(*) from marts.fct_scores where scoring_method = 'people' and is_correct is not null "
+        f"and audit_run_id = '{published.runs[0]}'"
+    ).values()
+    assert sum(row["n_answers"] for row in rows) == n_ruled
+    for row in rows:
+        assert (row["accuracy_by_judge"], row["n_too_harsh"]) == (1, 0)
+        assert row["agreement_rate"] == pytest.approx(row["accuracy_by_people"])
 
 
 def test_what_changed_since_last_run(published: Published) -> None:

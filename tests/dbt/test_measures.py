@@ -25,7 +25,6 @@ from models_registry.cards import FormatLimits
 from models_registry.registry import load_registry
 from tests.support.awkward_answers import Case, all_cases
 from tests.support.intervals import outside_in_rows
-from tests.support.ready_warehouse import make_ready
 from tests.support.slow_measures import entropy, inter, inter_model, intra, stability
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the independent reference, over 41 awkward audits
@@ -56,7 +55,7 @@ class Measured:
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     folder = tmp_path_factory.mktemp("measures")
     warehouse = folder / "audit.duckdb"
-    make_ready(warehouse)
+    Warehouse(warehouse).apply_schema()
     registry = load_registry()
     runs = {}
     for case in CASES.values():

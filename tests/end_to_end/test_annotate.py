@@ -25,7 +25,6 @@ from flows.warehouse import Warehouse
 from flows.warehouse.figure_names import row_id
 from flows.wordings.paraphrase import paraphrase
 from models_registry.registry import SHIPPED, load_registry
-from tests.support.ready_warehouse import make_ready
 from tests.support.shell import Ended, promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the run is derived three times
@@ -103,7 +102,7 @@ def ruled(row: dict[str, str], annotator: str, is_match: bool) -> dict[str, str]
 def ask_and_judge(folder: Path) -> None:
     """The audit's answers and verdicts, as `promptaudit run` lands them, without what takes half a minute around it."""
     warehouse, design = folder / "warehouse/audit.duckdb", design_audit(load_registry([folder / "registry"]), "a")
-    make_ready(warehouse)
+    Warehouse(warehouse).apply_schema()
     run = open_run(Warehouse(warehouse), design)
 
     def purse() -> Purse:

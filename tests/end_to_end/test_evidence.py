@@ -36,7 +36,15 @@ from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, publis
 
 pytestmark = pytest.mark.timeout(1200)
 slow = pytest.mark.slow
-VIEWS = {"dim_baselines", "dim_nights", "rpt_alarms", "rpt_latest", "rpt_night_verdicts"}  # they hold no rows to alter
+VIEWS = {
+    "dim_baselines",
+    "dim_latest_prompt_variants",
+    "dim_latest_samples",
+    "dim_nights",
+    "rpt_alarms",
+    "rpt_latest",
+    "rpt_night_verdicts",
+}  # they hold no rows to alter
 N_FIGURES = 3  # besides one of each aggregate; each build of the project for them costs the same
 
 

@@ -16,7 +16,6 @@ from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
 from tests.support.published_copy import table
-from tests.support.ready_warehouse import make_ready
 
 pytestmark = pytest.mark.slow  # tests/udfs/test_ground_truth.py holds the measures themselves against the same figures
 
@@ -40,7 +39,7 @@ class Imported:
 def imported(ground_truth: Path, tmp_path_factory: pytest.TempPathFactory) -> Imported:
     expected = json.loads((ground_truth / "expected.json").read_text())
     warehouse = tmp_path_factory.mktemp("truth") / "audit.duckdb"
-    make_ready(warehouse)
+    Warehouse(warehouse).apply_schema()
     registry = load_registry()
     runs = {}
     for kind in ("pss_intra", "pss_inter", "robustness"):

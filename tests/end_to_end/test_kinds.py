@@ -22,7 +22,6 @@ from flows.warehouse import Warehouse
 from tests.support.http_audit import query
 from tests.support.kinds_audit import MOODS, messages_got, start, write_registry
 from tests.support.knowing_server import KnowingServer, knowing_server
-from tests.support.ready_warehouse import make_ready
 
 CONNECTIONS = 8
 
@@ -43,7 +42,6 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     key: dict[str, str] = {}
     with knowing_server(key, latency_s=0.005) as server:
         key.update(write_registry(folder / "cards", server.base_url))
-        make_ready(folder / "audit.duckdb")
         for audit in ("sorted", "chosen"):
             if audit == "chosen":
                 until, asking = len(server.bodies) + 90, start(folder, audit)

@@ -32,7 +32,6 @@ from tests.report.test_browser import opened
 from tests.support.http_audit import ask
 from tests.support.kinds_audit import messages_got, write_registry
 from tests.support.knowing_server import knowing_server
-from tests.support.ready_warehouse import make_ready
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 AUDITS = ("moods", "quizzes", "orders")
@@ -66,7 +65,7 @@ def sent(tmp_path_factory: pytest.TempPathFactory) -> Sent:
     warehouse, key = Warehouse(folder / "audit.duckdb"), dict[str, str]()
     with knowing_server(key) as server, mock.patch.dict("os.environ", AUDIT_KEY="sk-0123456789abcdef"):
         key.update(write_registry(folder / "cards", server.base_url))
-        make_ready(warehouse.path)
+        warehouse.apply_schema()
         for audit in AUDITS:
             ask(warehouse.path, folder / "cards", audit_id=audit)
     rows = warehouse.read("select audit_id, audit_run_id from raw.audit_runs")

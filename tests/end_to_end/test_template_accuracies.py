@@ -16,7 +16,6 @@ from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
 from tests.support.published_copy import table
-from tests.support.ready_warehouse import make_ready
 
 TOLERANCE = 1e-9
 N_QUESTIONS = 100  # every accuracy is a whole number of hundredths
@@ -46,7 +45,7 @@ def derived(folder: Path, accuracies: pl.DataFrame) -> tuple[Path, str]:
     """The published warehouse of an import, and its run."""
     file, warehouse = folder / "templates.parquet", folder / "audit.duckdb"
     predictions(accuracies).write_parquet(file)
-    make_ready(warehouse)
+    Warehouse(warehouse).apply_schema()
     options = ImportOptions(labels=("right", "wrong"))
     run = import_predictions(Warehouse(warehouse), [file], load_registry(), options).audit_run_id
     for part in ("up_to_formats", "after_formats"):

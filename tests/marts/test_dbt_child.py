@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import polars as pl
 import psutil
 import pytest
 import yaml
@@ -175,6 +177,22 @@ def test_a_warehouse_without_tables_is_given_those_that_dbt_makes(built: tuple[P
     assert rows_of_marts(warehouse) == before
     transform(Warehouse(warehouse), [run], "up_to_formats")
     assert "stg_predictions" not in models_built(warehouse)  # it is as dbt made it
+
+
+def test_every_view_answers_in_a_copy_of_any_name(built: tuple[Path, str], tmp_path: Path) -> None:
+    renamed = tmp_path / "figures of may.duckdb"
+    shutil.copyfile(Warehouse(built[0]).published.path, renamed)
+    with duckdb.connect(renamed, read_only=True) as con:
+        views = con.execute("select view_name from duckdb_views() where schema_name = 'marts' order by all").fetchall()
+        rows = {name: con.execute(f"select * from marts.{name} order by all").fetchall() for (name,) in views}
+        assert pl.read_database("select * from marts.rpt_latest", con).height == 1
+    assert rows.keys() >= {"dim_baselines", "dim_latest_samples", "dim_nights", "rpt_latest", "rpt_alarms"}
+    with duckdb.connect() as con:
+        con.execute(f"attach '{Warehouse(built[0]).published.path}' as tonight (read_only)")
+        con.execute(f"attach '{renamed}' as may (read_only)")
+        for name, found in rows.items():
+            for attached in ("tonight", "may"):
+                assert con.execute(f"select * from {attached}.marts.{name} order by all").fetchall() == found, name
 
 
 @pytest.mark.soak  # every run that is derived again has its rows once

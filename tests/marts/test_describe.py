@@ -1,4 +1,4 @@
-"""A published copy says what its columns are: every column of a mart has its description as a comment."""
+"""A published copy says what it holds: every mart and every column of one has its description as a comment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flows.marts.describe import describe_marts
 from flows.marts.publish import publish
 from flows.marts.seal import views
 from flows.warehouse import Warehouse
-from models_registry.mart_columns import column_descriptions, dbt_project, declared_models
+from models_registry.mart_columns import dbt_project, declared_models, descriptions
 from tests.support.handmade_warehouse import Gated
 
 COMMENTS = "select table_name, column_name, comment from duckdb_columns() where schema_name = 'marts'"
@@ -20,7 +20,11 @@ def test_every_column_of_a_published_mart_has_its_description(tmp_path: Path) ->
     rows = Warehouse(gated.warehouse).published.read(COMMENTS)
     assert len(rows) > 100
     for row in rows:
-        assert row["comment"] == column_descriptions()[row["table_name"], row["column_name"]]
+        assert row["comment"] == descriptions()[f"{row['table_name']}.{row['column_name']}"]
+    tables = Warehouse(gated.warehouse).published.read(
+        "select table_name, comment from duckdb_tables() where schema_name = 'marts'"
+    )
+    assert [row["comment"] for row in tables] == [descriptions()[row["table_name"]] for row in tables]
 
 
 def test_only_what_differs_is_written(tmp_path: Path) -> None:
@@ -34,15 +38,17 @@ def test_only_what_differs_is_written(tmp_path: Path) -> None:
         con.execute("comment on column marts.own.mine is 'stays'")
         con.execute("create view marts.rpt_latest as select 'r' as audit_run_id")
         before = views(con)
-        assert describe_marts(con) == 2
+        con.execute("comment on table marts.rpt_audit is null")
+        assert describe_marts(con) == 4
         assert views(con) == before  # a seal holds a view's SQL, not what is said of it
         rows = {tuple(row[:2]): row[2] for row in con.execute(COMMENTS).fetchall()}
     assert rows["own", "mine"] == "stays"
-    assert rows["rpt_latest", "audit_run_id"] == column_descriptions()["rpt_latest", "audit_run_id"]
+    assert rows["rpt_latest", "audit_run_id"] == descriptions()["rpt_latest.audit_run_id"]
 
 
 def test_every_column_of_every_mart_is_described() -> None:
     marts = dbt_project() / "models/marts"
     declared = {model["name"] for path in marts.rglob("*.yml") for model in declared_models(path)}
     assert declared == {path.stem for path in marts.rglob("*.sql")}
-    assert all(column_descriptions().values())
+    assert all(descriptions().values())
+    assert [name for name in sorted(declared) if not descriptions()[name].startswith("One row per ")] == []

@@ -14,7 +14,6 @@ import pytest
 import promptaudit as pa
 from tests.support.http_audit import AUDIT, write_cards
 from tests.support.openai_server import running_server
-from tests.support.ready_warehouse import make_ready
 
 ANSWERS = pl.DataFrame(
     {
@@ -30,7 +29,6 @@ ANSWERS = pl.DataFrame(
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> pa.Run:
     file = tmp_path_factory.mktemp("warehouse") / "audit.duckdb"
-    make_ready(file)
     return pa.import_answers(ANSWERS, labels=["a", "b"], warehouse=file, resamples=50, quiet=True)
 
 

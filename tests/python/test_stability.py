@@ -15,7 +15,6 @@ import pytest
 
 import promptaudit as pa
 from promptaudit.callables import ANNOTATOR, PARAPHRASER, Callables, serving
-from tests.support.ready_warehouse import make_ready
 
 TEXTS = [f"text {number}" for number in range(12)]
 PROMPT, FORMAT = "Say yes or no.", "One word."
@@ -115,7 +114,6 @@ def test_what_a_function_says_is_scored_and_an_exception_loses_nothing(
 ) -> None:
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")  # nobody's: its runs start no server of their own
     file, calls = tmp_path / "audit.duckdb", Counter[str]()
-    make_ready(file)
 
     def annotate(text: str, prompt: str) -> str | None:
         assert prompt == f"{PROMPT} {FORMAT}"

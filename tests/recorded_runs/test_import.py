@@ -16,7 +16,6 @@ from flows.marts.transform import transform
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
-from tests.support.ready_warehouse import make_ready
 from tests.support.shell import promptaudit, sql
 
 HUGE = "x" * 10_000_000
@@ -162,7 +161,7 @@ def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All of them as runs of one warehouse, whose marts are built once."""
     folder = tmp_path_factory.mktemp("shapes")
     warehouse, runs = folder / "warehouse/audit.duckdb", []
-    make_ready(warehouse)
+    Warehouse(warehouse).apply_schema()
     registry = load_registry()
     for name, (content, options) in SHAPES.items():
         if isinstance(content, str):

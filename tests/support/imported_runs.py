@@ -18,7 +18,6 @@ from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from models_registry.registry import Registry, load_registry
-from tests.support.ready_warehouse import make_ready
 
 COLOURS = ("red", "green", "blue", "none of these")
 TEXTS = (
@@ -45,7 +44,7 @@ class Recorded:
 def published(folder: Path, files: Sequence[Recorded]) -> tuple[Path, list[str]]:
     """Imports the files as runs of one warehouse, checks them, builds the marts once and publishes."""
     warehouse, runs = folder / "audit.duckdb", []
-    make_ready(warehouse)
+    Warehouse(warehouse).apply_schema()
     for place, recorded in enumerate(files):
         file = folder / f"answers {place}.parquet"  # an audit's name may hold what a file's may not
         pl.DataFrame(list(recorded.rows), infer_schema_length=None).write_parquet(file)

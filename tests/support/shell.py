@@ -8,16 +8,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from flows.cli import main
-from flows.warehouse import Warehouse
-from models_registry.errors import WarehouseError
-from tests.support.ready_warehouse import make_ready
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 280
@@ -63,7 +59,6 @@ def promptaudit(folder: Path, *arguments: str | Path, **extra: str) -> Ended:
     with (
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, environment(**extra)),
-        _marts_at_hand() if "PROMPTAUDIT_LINEAGE" not in extra else contextlib.nullcontext(),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):
@@ -87,20 +82,6 @@ def promptaudit_process(folder: Path, *arguments: str | Path, **extra: str) -> E
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
-
-
-@contextlib.contextmanager
-def _marts_at_hand() -> Iterator[None]:
-    """Warehouses that are made meanwhile have their views and marts from the beginning."""
-    apply_schema = Warehouse.apply_schema
-
-    def made(self: Warehouse) -> None:
-        with contextlib.suppress(WarehouseError):  # where it cannot be written the command says so itself
-            make_ready(self.path)
-        apply_schema(self)
-
-    with mock.patch.object(Warehouse, "apply_schema", made):
-        yield
 
 
 def start(folder: Path, *arguments: str | Path, has_server: bool = True, **extra: str) -> subprocess.Popen[str]:

@@ -22,7 +22,6 @@ from flows.recorded_runs.program_scores import differences
 from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
 from tests.support.inspect_logs import inspect_log, inspect_sample
-from tests.support.ready_warehouse import make_ready
 from tests.support.shell import sql
 
 FILES = Path(__file__).parents[1] / "files"
@@ -124,7 +123,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     """Every file as a run of one warehouse, whose marts are built once."""
     folder = tmp_path_factory.mktemp("formats")
     warehouse = Warehouse(folder / "warehouse/audit.duckdb")
-    make_ready(warehouse.path)
+    warehouse.apply_schema()
     (folder / "dove.jsonl").write_text("".join(json.dumps(row) + "\n" for row in DOVE))
     pl.DataFrame(DOVE).write_parquet(folder / "dove.parquet")
     # a program that takes "Yes, it is." for yes, as `includes` of inspect_ai would
