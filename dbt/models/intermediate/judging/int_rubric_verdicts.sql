@@ -1,7 +1,9 @@
 -- One row per run, judge, task, answer and wording of the judge's rubric: how the judge ruled on the answer under it, of the
 -- answers that it ruled on under every wording. A verdict that could not be read is a way to rule too, as are as many for a match
 -- as against one; an error of its provider is none.
-with verdicts as {{ of_this_build('int_verdicts_by_wording', where="control_id is null and unscored_because is distinct from 'error of the judge'") }},
+with verdicts as {{ of_this_build(
+    'int_verdicts_by_wording', where="control_id is null and unscored_because is distinct from 'error of the judge'"
+) }},
 
 rubrics as {{ of_this_build('int_judge_rubrics', where='n_wordings > 1') }},
 

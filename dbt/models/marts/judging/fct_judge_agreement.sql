@@ -5,7 +5,9 @@ with answers as {{ of_this_build('int_answers_rated') }},
 
 judges as {{ of_this_build('stg_judges', where='panel is not null') }},
 
-verdicts as {{ of_this_build('int_verdicts_read', where="control_id is null and is_match is not null and starts_with(rater, 'judge:')") }},
+verdicts as {{ of_this_build(
+    'int_verdicts_read', where="control_id is null and is_match is not null and starts_with(rater, 'judge:')"
+) }},
 
 -- the majority of a single person is that person
 rated as (

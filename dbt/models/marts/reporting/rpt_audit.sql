@@ -17,7 +17,9 @@ answers as {{ of_this_build('int_predictions_labelled', where="answer_status != 
 
 samples as {{ of_this_build('fct_sensitivity') }},
 
-annotated as {{ of_this_build('fct_prompt_stability', where="series = 'all' and annotation_filter = 'valid' and model_id is not null") }},
+annotated as {{ of_this_build(
+    'fct_prompt_stability', where="series = 'all' and annotation_filter = 'valid' and model_id is not null"
+) }},
 
 measured as {{ of_this_build('int_groups_measured') }},
 
