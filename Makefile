@@ -52,7 +52,6 @@ docs: $(VENV)/run.stamp ## Write the warehouse's documentation to build/docs/ind
 	$(BIN)/python -c "from pathlib import Path; from flows.warehouse import Warehouse; Warehouse(Path('build/docs/audit.duckdb')).apply_schema()"
 	$(DBT) run --empty $(DBT_PLACES)
 	$(DBT) docs generate --static $(DBT_PLACES)
-	$(DBT) compile --select resource_type:analysis $(DBT_PLACES)
 	@mv build/docs/target/static_index.html build/docs/index.html && echo build/docs/index.html
 	@$(BIN)/python -c "from pathlib import Path; from models_registry.card_reference import reference; Path('build/docs/cards.md').write_text(reference(), encoding='utf-8')" && echo build/docs/cards.md
 

@@ -44,6 +44,8 @@ LONG = (
     "python/test_stability.py", "end_to_end/test_annotate.py", "report/answers_grid/test_grid_in_a_browser.py",
     "recorded_runs/formats/test_accuracies.py", "dbt/test_measures.py", "end_to_end/test_simulated.py",
     "end_to_end/test_prompts_as_sent.py", "dbt/test_unit_tests.py", "report/test_formats_page.py",
+    "recorded_runs/test_hostile_files.py", "end_to_end/test_judge_swapped.py", "end_to_end/test_kinds.py",
+    "end_to_end/test_own_code.py", "end_to_end/test_pilot.py", "ask/test_faults.py", "engines/openai_api/test_limits.py",
 )  # fmt: skip
 GROUND_TRUTH = Path(__file__).parents[1].parent / "shared" / "ground_truth"
 

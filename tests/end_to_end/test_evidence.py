@@ -124,7 +124,7 @@ def alter_parquet(path: Path, draw: random.Random) -> str | None:
     return done
 
 
-@as_many_as(8, 150)
+@as_many_as(4, 150)
 def test_every_altered_row_is_found_and_its_table_named(warehouse: Path, copied: Callable[[], Path], n: int) -> None:
     assert verify(Warehouse(warehouse)).findings == []
     draw = random.Random(20261122)

@@ -97,7 +97,7 @@ def holding(folder: Path, text: str) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sample", "text"), [("e-long", LONG), ("e-short", SHORT)])
+@pytest.mark.parametrize(("sample", "text"), [("e-long", LONG), pytest.param("e-short", SHORT, marks=pytest.mark.soak)])
 def test_its_text_is_in_no_file_any_more_and_the_rest_of_the_prompts_is(tmp_path: Path, sample: str, text: str) -> None:
     gated = made(tmp_path)
     home = gated.warehouse.parent

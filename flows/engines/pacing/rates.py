@@ -25,9 +25,7 @@ MIN_SHARE = 0.025  # of requests: fewer rejections need no slowing down, unless 
 MIN_RATE = 0.1
 VAIN_SHARE = 0.03
 VAIN_S = 3.0
-VAIN_CUTS = (
-    5  # in a row, each so soon after the last and with such a share: rejections have nothing to do with the rate
-)
+VAIN_CUTS = 5  # in a row, so soon after each other and with such a share: rejections have nothing to do with the rate
 VAIN_FALL = 0.6  # of a limit, by one cut: where few were rejected less was sent, and no limit fell
 FEW = 0.2  # of requests: a limit that falls so far rejects more
 DEAF_S = 30.0
@@ -139,6 +137,8 @@ class Rate:
         share = n_rejected / (n_accepted + n_rejected)
         if n_accepted == 0 or share < MIN_SHARE or self._is_vain(n_accepted / span, share, now):
             return None
+        if is_first and n_accepted < ENOUGH and share < FEW and not (was_paused or self.has_quota):
+            return None  # so few, and most of them accepted: the endpoint or this machine stood still
         return n_accepted / span
 
     def _is_vain(self, limit: float, share: float, now: float) -> bool:

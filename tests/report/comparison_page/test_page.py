@@ -180,7 +180,7 @@ def test_verify_of_a_run_looks_at_what_it_was_compared_with(compared: Compared, 
         assert own.page not in [page for page, _ in unknown_pages(con, warehouse.places.published, "0" * 32)]
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # tests/erase ends an erasure that was cut short
 def test_erase_that_is_cut_short_leaves_no_page_that_quotes(
     compared: Compared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
