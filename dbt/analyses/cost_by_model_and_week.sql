@@ -1,4 +1,5 @@
--- What each model cost in each week, which begins on a Monday (UTC), over all runs; cost is NULL where no price is known.
+-- What the answers of each model cost in each week, which begins on a Monday (UTC), over all runs; what it cost as a judge is not
+-- in it, nor are answers without a price, which `n_without_cost` counts.
 select
     model_id,
     date_trunc('week', runs.started_at)::date as week,

@@ -1,4 +1,5 @@
--- Which wordings are right less often than the original, over the last three nights of each audit: the dearest 50.
+-- Which variants of a prompt are right less often than the original, over the last three nights of each audit: the dearest 50.
+-- Accuracy is the fitted one, as if each variant had been asked all samples.
 with nights as (
     select
         audit_run_id,
@@ -19,10 +20,11 @@ accuracies as (
         prompt_variant_id,
         variants.is_original,
         variants.instruction,
-        measured.accuracy
+        measured.accuracy_fitted as accuracy
     from {{ ref('fct_variant_accuracy') }} as measured
     inner join nights using (audit_run_id)
     inner join {{ ref('dim_prompt_variants') }} as variants using (audit_run_id, prompt_variant_id)
+    where measured.accuracy_fitted is not null
 ),
 
 originals as (

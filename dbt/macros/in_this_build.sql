@@ -22,6 +22,6 @@
 {% macro of_this_build(model, where=none) -%}
     (
         select * from {{ ref(model) }}
-        where {{ where ~ ' and ' if where }}{{ in_this_build() }}
+        where {{ '(' ~ where ~ ') and ' if where }}{{ in_this_build() }}
     )
 {%- endmacro %}

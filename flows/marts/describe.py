@@ -6,13 +6,13 @@ from flows.warehouse.duckdb_file import Connection
 from models_registry.mart_columns import descriptions
 
 _COMMENTS = """
-    select 'column' as kind, table_name || '.' || column_name as name, comment from duckdb_columns()
+    select 'column' as kind, table_name as mart, column_name as name, comment from duckdb_columns()
     where database_name = current_database() and schema_name = 'marts'
     union all
-    select 'table', table_name, comment from duckdb_tables()
+    select 'table', table_name, null, comment from duckdb_tables()
     where database_name = current_database() and schema_name = 'marts'
     union all
-    select 'view', view_name, comment from duckdb_views()
+    select 'view', view_name, null, comment from duckdb_views()
     where database_name = current_database() and schema_name = 'marts'
     order by all
 """
@@ -23,12 +23,12 @@ def describe_marts(con: Connection) -> int:
 
     Returns how many comments were not as described. What the project does not know keeps what it has.
     """
-    described = descriptions()
-    statements = [
-        f"""comment on {kind} marts."{name.replace(".", '"."')}" is '{described[name].replace("'", "''")}'"""
-        for kind, name, comment in con.execute(_COMMENTS).fetchall()
-        if comment != described.get(name, comment)
-    ]
+    described, statements = descriptions(), []
+    for kind, mart, column, comment in con.execute(_COMMENTS).fetchall():
+        text = described.get(mart if column is None else f"{mart}.{column}", comment)
+        if comment != text:
+            place = f'"{mart}"' if column is None else f'"{mart}"."{column}"'
+            statements.append(f"""comment on {kind} marts.{place} is '{text.replace("'", "''")}'""")
     if statements:
         con.execute(";\n".join(("begin", *statements, "commit")))
     return len(statements)

@@ -1,11 +1,19 @@
-"""The tables and views that the dbt project makes: kept as SQL for every warehouse, and laid out empty where there are none."""
+"""The tables and views that the dbt project makes: whether they stand in a warehouse, and laid out empty where there are none.
+
+What dbt made is kept in the user's cache as SQL. A warehouse may be somebody else's, with columns and checks of its own: SQL that
+is run elsewhere comes from warehouses alone that held nothing of the project, and the tables of what lands as they are here.
+"""
 
 from __future__ import annotations
 
+import functools
+import glob
 import json
 import re
+import tempfile
 from graphlib import TopologicalSorter
 from importlib.metadata import version
+from pathlib import Path
 
 from flows.marts.manifest import made_by
 from flows.settings import Settings
@@ -13,16 +21,20 @@ from flows.system import user_cache
 from flows.system.keys import as_json
 from flows.warehouse import Warehouse
 from flows.warehouse.duckdb_file import Connection
+from models_registry.errors import WarehouseError
 from models_registry.mart_columns import dbt_project
 
 _NAMES = re.compile(r"(?=\b(\w+\.\w+))")  # of relations, and of whatever else holds a full stop
-SCHEMAS = ("staging", "intermediate", "marts")
 _RELATIONS = """
-    select schema_name || '.' || table_name, sql from duckdb_tables() where not temporary
+    select schema_name || '.' || table_name, sql from duckdb_tables()
+    where database_name = current_database() and not temporary
     union all
-    select schema_name || '.' || view_name, sql from duckdb_views() where not internal and not temporary
+    select schema_name || '.' || view_name, sql from duckdb_views()
+    where database_name = current_database() and not internal and not temporary
     order by all
 """
+_empty: set[Path] = set()
+"""Warehouses in which this process found nothing of the project, and the tables of schema raw as they are here."""
 
 
 def stand(warehouse: Warehouse) -> bool:
@@ -30,45 +42,68 @@ def stand(warehouse: Warehouse) -> bool:
 
     Where lineage is told it lays out none: the first build of a warehouse tells of each.
     """
-    known = user_cache.read(_kept_as(warehouse))
-    if known is None:
-        return False
-    made: dict[str, str] = json.loads(known)
+    made = user_cache.read(_made())
     with warehouse.write() as con:
-        if relations(con) or Settings().lineage:
-            return relations(con) == made
-        _lay_out(con, made)
+        found = relations(con)
+        if not found and _raw_of(con).items() >= _own_raw().items():
+            _empty.add(warehouse.path)
+    if found:
+        return as_json(found).encode() in (made, user_cache.read(_shape(warehouse)))
+    if made is None or warehouse.path not in _empty or Settings().lineage:
+        return False
+    try:
+        with warehouse.write() as con:
+            _lay_out(con, json.loads(made))
+    except WarehouseError:  # dbt makes them, or says what is wrong with the file
+        return False
     return True
 
 
 def keep(warehouse: Warehouse) -> None:
-    """Keeps in the user's cache what dbt has just made of a warehouse, for others of this file name."""
+    """Keeps what dbt has just made: for every warehouse where this one held nothing before, else for its own next build alone."""
     with warehouse.write() as con:
         made = as_json(relations(con)).encode()
-    user_cache.keep(_kept_as(warehouse), made, instead_of=f"{warehouse.places.file.name}.*.relations")
+    if warehouse.path in _empty:
+        _empty.remove(warehouse.path)
+        user_cache.keep(_made(), made, instead_of="*.relations")
+    else:
+        user_cache.keep(_shape(warehouse), made, instead_of=f"{glob.escape(warehouse.places.file.name)}.*.shape")
 
 
 def relations(con: Connection) -> dict[str, str]:
-    """Returns the SQL of each table and view that bears the name of a model of the project, by schema and name."""
-    models = {path.stem for path in (dbt_project() / "models").rglob("*.sql")}
-    found = con.execute(_RELATIONS).fetchall()
-    return {
-        name: made for name, made in found if name.partition(".")[0] in SCHEMAS and name.partition(".")[2] in models
-    }
+    """Returns the SQL of each table and view of the project, by schema and name."""
+    models = dbt_project() / "models"
+    names = {f"{path.relative_to(models).parts[0]}.{path.stem}" for path in models.rglob("*.sql")}
+    return {name: made for name, made in con.execute(_RELATIONS).fetchall() if name in names}
+
+
+def _raw_of(con: Connection) -> dict[str, str]:
+    return {name: made for name, made in con.execute(_RELATIONS).fetchall() if name.startswith("raw.")}
+
+
+@functools.cache
+def _own_raw() -> dict[str, str]:
+    """Returns the SQL of the tables of schema raw in a warehouse that is new."""
+    with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
+        warehouse = Warehouse(Path(folder) / "audit.duckdb")
+        warehouse.apply_schema()
+        with warehouse.write() as con:
+            return _raw_of(con)
 
 
 def _lay_out(con: Connection, made: dict[str, str]) -> None:
     """Makes these tables and views, each after those that it reads, in one transaction."""
     reads = {name: made.keys() & set(_NAMES.findall(sql)) - {name} for name, sql in made.items()}
-    schemas = (f"create schema if not exists {schema}" for schema in SCHEMAS)
+    schemas = (f"create schema if not exists {schema}" for schema in sorted({name.partition(".")[0] for name in made}))
     ordered = (made[name].rstrip(";") for name in TopologicalSorter(reads).static_order())
     con.execute(";\n".join(("begin", *schemas, *ordered, "commit")))
 
 
-def _kept_as(warehouse: Warehouse) -> str:
-    """Returns where the user's cache keeps what this very code makes of a warehouse of this file name.
+def _made() -> str:
+    """Returns where the user's cache keeps what this very code makes."""
+    return f"{''.join(digest[:16] for digest in made_by().values())}.{version('duckdb')}.relations"
 
-    A warehouse may be somebody else's, so what it says of itself, its seals too, proves nothing here.
-    """
-    code = "".join(digest[:16] for digest in made_by().values())
-    return f"{warehouse.places.file.name}.{code}.{version('duckdb')}.relations"
+
+def _shape(warehouse: Warehouse) -> str:
+    """Returns where it keeps what it made last of a warehouse of this file name: to compare with, and never run."""
+    return f"{warehouse.places.file.name}.{_made().removesuffix('relations')}shape"

@@ -23,9 +23,10 @@ import yaml
 from flows.audit.runs import close_run
 from flows.evidence.retain import retire_again
 from flows.marts.publish import publish
-from flows.marts.relations import SCHEMAS, relations
+from flows.marts.relations import relations
 from flows.marts.transform import transform
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
+from flows.system import user_cache
 from flows.system.helper_processes import DBT, end_children, start
 from flows.warehouse import Warehouse
 from flows.warehouse.dbt_project import compiled, dbt
@@ -168,7 +169,7 @@ def test_a_warehouse_without_tables_is_given_those_that_dbt_makes(built: tuple[P
     before = rows_of_marts(warehouse)
     with Warehouse(warehouse).write() as con:
         made = relations(con)
-        for schema in SCHEMAS:
+        for schema in ("staging", "intermediate", "marts"):
             con.execute(f"drop schema {schema} cascade")
     derive(warehouse, run)
     assert "stg_tasks" not in models_built(warehouse)
@@ -177,6 +178,27 @@ def test_a_warehouse_without_tables_is_given_those_that_dbt_makes(built: tuple[P
     assert rows_of_marts(warehouse) == before
     transform(Warehouse(warehouse), [run], "up_to_formats")
     assert "stg_predictions" not in models_built(warehouse)  # it is as dbt made it
+
+
+@pytest.mark.slow
+def test_what_anothers_file_holds_is_made_nowhere_else(built: tuple[Path, str], tmp_path: Path) -> None:
+    warehouse, run = tmp_path / "audit.duckdb", built[1]
+    shutil.copyfile(built[0], warehouse)
+    with Warehouse(warehouse).write() as con:
+        con.execute("alter table marts.rpt_audit add column planted varchar default 'no figure'")
+        con.execute("create table marts.stg_tasks as select 1 as planted")
+    derive(warehouse, run)
+    kept = user_cache.kept("")
+    assert kept is not None
+    assert [b"planted" in path.read_bytes() for path in kept.glob("*.relations")] == [False]
+    assert [path.read_bytes().count(b"planted") for path in kept.glob("audit.duckdb.*.shape")] == [1]  # to compare with
+    for schema in ("staging", "intermediate", "marts"):
+        with Warehouse(warehouse).write() as con:
+            con.execute(f"drop schema {schema} cascade")
+    with Warehouse(warehouse).write() as con:
+        con.execute("alter table raw.tasks alter column refusal_pattern set default 'planted'")
+    derive(warehouse, run)  # by dbt: its raw tables are not as they are here
+    assert [b"planted" in path.read_bytes() for path in kept.glob("*.relations")] == [False]
 
 
 def test_every_view_answers_in_a_copy_of_any_name(built: tuple[Path, str], tmp_path: Path) -> None:

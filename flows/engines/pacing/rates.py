@@ -135,10 +135,10 @@ class Rate:
                 break
         n_rejected = sum(at > now - span for at in self._rejected)
         share = n_rejected / (n_accepted + n_rejected)
-        if n_accepted == 0 or share < MIN_SHARE or self._is_vain(n_accepted / span, share, now):
+        # so few, and most of them accepted: the endpoint or this machine stood still
+        is_unsure = is_first and n_accepted < ENOUGH and share < FEW and not (was_paused or self.has_quota)
+        if n_accepted == 0 or share < MIN_SHARE or is_unsure or self._is_vain(n_accepted / span, share, now):
             return None
-        if is_first and n_accepted < ENOUGH and share < FEW and not (was_paused or self.has_quota):
-            return None  # so few, and most of them accepted: the endpoint or this machine stood still
         return n_accepted / span
 
     def _is_vain(self, limit: float, share: float, now: float) -> bool:

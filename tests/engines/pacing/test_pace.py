@@ -201,15 +201,14 @@ def test_a_rejection_after_a_standstill_sets_no_low_rate() -> None:
 def test_a_standstill_before_any_limit_sets_none() -> None:
     rate = Rate()
     rate.rejected(0.0, 0.0)
-    for index in range(15):  # 5 a second, and one in sixteen rejected
-        rate.accepted(index / 5)
-    assert not rate.rejected(2.9, 3.0)
-    assert rate.limit == math.inf
+    for index in range(18):  # 8 a second, and few rejected
+        rate.accepted(index / 8)
+    for index in range(4):
+        assert not rate.rejected(2.2, 2.3 + index / 1000)
     for index in range(60):
-        rate.accepted(3 + index / 20)
-    for index in range(3):
-        rate.rejected(5.5, 5.9 + index / 100)
-    assert 15 <= rate.limit <= 25  # enough was seen
+        rate.accepted(2.31 + index / 100)
+    assert rate.rejected(2.5, 2.95)  # those before it were no cuts in vain
+    assert 55 <= rate.limit <= 70  # enough was seen
 
 
 def test_a_wait_that_is_asked_for_pauses_everyone(monkeypatch: pytest.MonkeyPatch) -> None:
