@@ -181,7 +181,7 @@ def test_a_warehouse_without_tables_is_given_those_that_dbt_makes(built: tuple[P
 
 
 @pytest.mark.slow
-def test_what_anothers_file_holds_is_made_nowhere_else(built: tuple[Path, str], tmp_path: Path) -> None:
+def test_what_a_strangers_file_holds_is_made_nowhere_else(built: tuple[Path, str], tmp_path: Path) -> None:
     warehouse, run = tmp_path / "audit.duckdb", built[1]
     shutil.copyfile(built[0], warehouse)
     with Warehouse(warehouse).write() as con:
