@@ -48,7 +48,8 @@ def stand(warehouse: Warehouse) -> bool:
         if not found and _raw_of(con).items() >= _own_raw().items():
             _empty.add(warehouse.path)
     if found:
-        return as_json(found).encode() in (made, user_cache.read(_shape(warehouse)))
+        there = as_json(found).encode()
+        return there == made or there == user_cache.read(_shape(warehouse))
     if made is None or warehouse.path not in _empty or Settings().lineage:
         return False
     try:

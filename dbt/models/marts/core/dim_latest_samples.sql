@@ -1,21 +1,3 @@
 -- One row per task and sample: as it landed in the newest complete run that has it.
 {{ config(materialized='view', contract={'enforced': false}) }}
-with landed as (
-    select * from {{ ref('dim_samples') }}
-),
-
-runs as (
-    select
-        audit_run_id,
-        started_at
-    from {{ ref('dim_nights') }}
-),
-
-final as (
-    select landed.*
-    from landed
-    inner join runs using (audit_run_id)
-    qualify row_number() over (partition by landed.task_id, landed.sample_id order by runs.started_at desc, audit_run_id desc) = 1
-)
-
-select * from final
+{{ newest_landed('dim_samples', key='landed.task_id, landed.sample_id') }}

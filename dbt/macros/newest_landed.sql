@@ -1,0 +1,22 @@
+{# A view with one row per `key`: of the rows that a mart has of it, that of the newest complete run. #}
+{% macro newest_landed(mart, key) -%}
+with landed as (
+    select * from {{ ref(mart) }}
+),
+
+runs as (
+    select
+        audit_run_id,
+        started_at
+    from {{ ref('dim_nights') }}
+),
+
+final as (
+    select landed.*
+    from landed
+    inner join runs using (audit_run_id)
+    qualify row_number() over (partition by {{ key }} order by runs.started_at desc, audit_run_id desc) = 1
+)
+
+select * from final
+{%- endmacro %}
