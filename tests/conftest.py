@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 silence()
 collect_rarely()
+# the tests of several workers share the processors: threads of one that wait for each other take the time of the others
+os.environ.update({"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 # a deadline is of the clock, and a test beside others takes longer
 hypothesis.settings.register_profile("no deadline", deadline=None)
 hypothesis.settings.load_profile("no deadline")

@@ -24,6 +24,11 @@ def columns_of(con: Connection, rows: Selection) -> tuple[str, ...]:
     return tuple(sorted(row[0] for row in con.execute(f"describe from {rows.sql}", rows.values).fetchall()))
 
 
+def has_rows(con: Connection, rows: Selection) -> bool:
+    """Returns whether there is one row at least."""
+    return bool(con.execute(f"select 1 from {rows.sql} limit 1", rows.values).fetchall())  # noqa: S608 - names of ours
+
+
 def digests(con: Connection, rows: Selection, columns: Sequence[str], key: Sequence[str]) -> pl.DataFrame:
     """Returns each row's digest (`row_high`, `row_low`) and its key's (`key`), one line a row, sorted; all unsigned 64-bit.
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from flows.marts.digests import NO_ROWS, WORDS, columns_of, digests, packed, table_sha256, unpacked
+from flows.marts.digests import NO_ROWS, WORDS, columns_of, digests, has_rows, packed, table_sha256, unpacked
 from flows.marts.manifest import made_by
 from flows.system.keys import as_json, sha256_of
 from flows.warehouse import now
@@ -203,7 +203,8 @@ def _entries(con: Connection, column: str, value: str) -> dict[str, Any]:
         if compares(mart) == (column == OF_COMPARISONS):
             rows = Selection(relation=f"marts.{mart}", column=column, value=value)
             names = columns_of(con, rows)
-            n_rows, sha256 = table_sha256(con, rows, names).get("", NO_ROWS)
+            # most marts of a small run are empty, and a digest's query is planned longer than a look takes
+            n_rows, sha256 = table_sha256(con, rows, names).get("", NO_ROWS) if has_rows(con, rows) else NO_ROWS
             entries[mart] = {"n_rows": n_rows, "sha256": sha256, "columns": list(names)}
     return entries
 
