@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import re2
 
+from udfs import TRUSTED_READERS
 from udfs.label_readers import LABEL_READERS, named
 from udfs.reasoning import parted
 from udfs.scoring.option_letter import OptionReading, read_options
+from udfs.sql_functions import sql_function
 
 MAX_READ_CHARACTERS = 1_000_000  # a label is never looked for beyond these
 MAX_JSON_DEPTH = 32
@@ -62,6 +65,19 @@ def read_answers(answers: Sequence[Answer], own: OwnReaders | None = None) -> li
         _CUT_OFF if part.is_cut and reading.label is None else reading
         for part, reading in zip(parts, readings, strict=True)
     ]
+
+
+@sql_function("read_answer", at_once=True)
+def read_answers_of_build(
+    completion: Sequence[str], reader: Sequence[str], labels: Sequence[list[str]], refusal_pattern: Sequence[str | None]
+) -> list[Reading]:
+    """Returns `read_answers` of columns, by the user's own code where this build may call it."""
+    own: OwnReaders = {}
+    if os.environ.get(TRUSTED_READERS):
+        from udfs.own_code import readers_of_build
+
+        own = readers_of_build()
+    return read_answers(list(zip(completion, reader, labels, refusal_pattern, strict=True)), own)
 
 
 def read_answer(

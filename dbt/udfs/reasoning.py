@@ -8,6 +8,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from udfs.spelling import UNSEEN
+from udfs.sql_functions import sql_function
 
 _NAMES = (
     "think|thinks|thinking|thought|thoughts|thought_process|reasoning|reason|reflection|scratchpad|analysis|rationale|"
@@ -49,6 +50,12 @@ class Parted(NamedTuple):
     reasoning: str | None  # without its tags; None where the completion shows none
     answer: str
     is_cut: bool = False  # whether the reasoning never ends: then the answer is what stands before it, mostly nothing
+
+
+@sql_function()
+def shown_reasoning(completion: str | None) -> str | None:
+    """Returns the reasoning block at the head of a completion; None where there is none."""
+    return None if completion is None else parted(completion).reasoning
 
 
 def parted(completion: str) -> Parted:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from udfs.codes import dense_codes
 from udfs.resampling import UNDEFINED, Interval, logit_interval, satterthwaite
+from udfs.sql_functions import Codes, Floats, sql_function
 from udfs.two_way_fit import two_way_fit
 
 
@@ -81,11 +82,12 @@ class TwoWayMean(NamedTuple):
     high: float
 
 
+@sql_function()
 def two_way_interval(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    value: NDArray[np.float64],
-    family: NDArray[np.int64] | None = None,
+    sample: Codes,
+    variant: Codes,
+    value: Floats,
+    family: Codes | None = None,
     *,
     is_incomplete: bool = False,
 ) -> TwoWayMean:

@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 from flows.alerts.alarms import Alarm, Changes, Key, Problem
 from flows.display.encode import NOT_ENCODED
 from flows.display.figures import cut, shown
+from udfs.causes import PHRASES
 
 MessageKind = Literal["regression", "gate_failed", "unmeasured", "recovered", "success"]
 
@@ -28,16 +29,6 @@ REASON = 440
 NAME = 60
 ID = 12  # as many characters of a run's id as tell it from any other
 
-WHY = {
-    "provider_changed_the_model": "the provider changed the model",
-    "we_changed_the_model": "we changed the model",
-    "we_changed_the_prompt": "we changed the prompt",
-    "we_changed_the_data": "we changed the data",
-    "we_changed_the_scoring": "we changed the scoring",
-    "provider_changed_the_judge": "the judge's provider changed the judge",
-    "promptaudit_changed": "promptaudit changed",
-    "nothing_changed": "nothing on record changed: drift or noise",
-}
 OURS = {
     "we_changed_the_prompt",
     "we_changed_the_data",
@@ -149,7 +140,7 @@ def _title(
 ) -> str:
     if groups:
         what = f"{_models(groups[0])} {_verb(groups[0])}"
-        what += f": {WHY[cause]}" if (cause := groups[0][0].cause) in WHY else ""
+        what += f": {PHRASES[cause]}" if (cause := groups[0][0].cause) in PHRASES else ""
         what += f" (and {len(groups) - 1} more)" if len(groups) > 1 else ""
     elif kind == "regression":
         first = next(alarm for alarm in untold if alarm.key.is_compared)
@@ -199,7 +190,7 @@ def _compared_block(group: Sequence[Problem], example: str | None) -> _Block:
     gravest_first = sorted(group, key=lambda problem: problem.kind != "regressed")
     moved = next((safe(problem.moved, WIDTH) for problem in gravest_first if problem.moved), None)
     lines += [] if moved is None else [f"{moved[0].upper()}{moved[1:]}"]
-    why = WHY.get(group[0].cause or "", "")
+    why = PHRASES.get(group[0].cause or "", "")
     said = gravest_first[0].reason or ""
     why = "" if why in said else why  # said once
     reason = safe(said, REASON)

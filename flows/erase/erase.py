@@ -31,8 +31,8 @@ from flows.system.keys import as_json, content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.duckdb_file import Connection
 from flows.warehouse.insert import insert_new
+from flows.warehouse.raw_tables import TABLES
 from flows.warehouse.rows import frame_of
-from flows.warehouse.schema import KEYS
 from flows.warehouse.selection import of_file
 from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
@@ -197,7 +197,7 @@ def _archived(warehouse: Warehouse, samples: Sequence[dict[str, Any]], texts: Se
         files = {
             path.parent.parent.name: path
             for path in warehouse.places.archive.glob(f"*/audit_run_id={run}/*.parquet")
-            if path.parent.parent.name in KEYS
+            if path.parent.parent.name in TABLES
         }
         with warehouse.write() as con:
             for table, path in files.items():

@@ -18,7 +18,7 @@ from flows.warehouse.insert import insert_new
 from flows.warehouse.rows import frame_of
 from flows.warehouse.sql import over, sql
 from models_registry.errors import UsageError, WarehouseError
-from udfs.sql.retired import HEAVY, RETIRED_RUNS
+from udfs.retired import HEAVY, RETIRED_RUNS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

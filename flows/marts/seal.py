@@ -24,12 +24,12 @@ from flows.warehouse import now
 from flows.warehouse.duckdb_file import Connection
 from flows.warehouse.figure_names import grains
 from flows.warehouse.insert import insert_new
+from flows.warehouse.raw_tables import TABLES
 from flows.warehouse.rows import frame_of
-from flows.warehouse.schema import KEYS
 from flows.warehouse.selection import Selection, of_run
 
 OWN = ("seals", "row_digests")
-SEALED = tuple(table for table in KEYS if table not in OWN)
+SEALED = tuple(table for table in TABLES if table not in OWN)
 MUTABLE = {"audit_runs": ("state", "finished_at")}
 """Columns of audit_runs that change during a run. They are part of the manifest and left out of the row's digest."""
 OF_RUNS, OF_CANDIDATES, OF_COMPARISONS = "audit_run_id", "candidate_run_id", "comparison_id"
@@ -259,7 +259,7 @@ def covered_rows(con: Connection, run: str, table: str) -> pl.DataFrame:
 
 def _uncovered(con: Connection, run: str, table: str, *, is_rewritten: bool) -> tuple[pl.DataFrame, int]:
     """Returns rows that no seal covers, rewritten ones too, and how many of their keys are new."""
-    now_there = digests(con, of_run(f"raw.{table}", run), sealed_columns(con, table), KEYS[table])
+    now_there = digests(con, of_run(f"raw.{table}", run), sealed_columns(con, table), TABLES[table].key)
     before = covered_rows(con, run, table)
     fresh = now_there.join(before, on="key", how="anti")
     if not is_rewritten:

@@ -33,7 +33,8 @@ from flows.system.files import file_sha256
 from flows.system.keys import as_json, content_id, prediction_id
 from flows.trust.readers import trusted_readers
 from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import SCHEMAS, frame_of, label_rows, reader_json, task_row
+from flows.warehouse.raw_tables import TABLES
+from flows.warehouse.rows import frame_of, label_rows, reader_json, task_row
 from models_registry.cards import FormatLimits, ReaderName, TaskCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
@@ -182,7 +183,10 @@ def import_predictions(
             ("models", models),
             ("tasks", _tasks(audit_run_id, cards)),
             ("task_labels", _labels(audit_run_id, cards)),
-            ("samples", samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id")).select(*SCHEMAS["samples"])),
+            (
+                "samples",
+                samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id")).select(*TABLES["samples"].columns),
+            ),
             ("prompt_variants", _variant_rows(audit_run_id, variants, predictions, option_orders)),
             ("option_orders", option_orders),
             ("predictions", predictions),
@@ -287,8 +291,10 @@ def _predictions(
         pl.Series("request_sha256", requests, dtype=pl.String),
         pl.lit(now()).cast(pl.Datetime("us")).alias("landed_at"),
     )
-    absent = [pl.lit(None, dtype=t).alias(c) for c, t in SCHEMAS["predictions"].items() if c not in landed.columns]
-    return landed.with_columns(absent).select(*SCHEMAS["predictions"])
+    absent = [
+        pl.lit(None, dtype=t).alias(c) for c, t in TABLES["predictions"].columns.items() if c not in landed.columns
+    ]
+    return landed.with_columns(absent).select(*TABLES["predictions"].columns)
 
 
 def _variant_rows(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from flows.alerts.alarms import Alarm, Key, changes
-from flows.alerts.message import WHY, told_together
+from flows.alerts.message import told_together
 from flows.alerts.problems import first_night, problems_of, problems_of_night, summary
 from flows.comparison.result import NEWS
 from flows.display.figures import ABSENT, cut, when
@@ -16,6 +16,7 @@ from flows.gate.outcome import GateResult
 from flows.report.ask_copy import Copy
 from flows.report.queries import query
 from flows.warehouse import Row
+from udfs.causes import PHRASES
 
 Noted = tuple[Alarm, str]
 CauseKind = Literal["regressed", "changed", "improved", "recorded", "alarm", "recovered"]
@@ -126,7 +127,7 @@ def _moved(group: Sequence[Row], recovered: Collection[str]) -> Cause:
     where = f"{first['measure']} of {', '.join(cut(place, NAME) for place in places)}"
     where = where if words is None else f"{words}; {where}"
     more = f", and {_counted(len(group) - 1, 'more figure')}" if len(group) > 1 else ""
-    reason = cut(why(first) or WHY.get(first["cause"] or "", ""), REASON)
+    reason = cut(why(first) or PHRASES.get(first["cause"] or "", ""), REASON)
     end = "; its alarm is over" if set(models) <= set(recovered) else ""
     sentence = f"{who} {kind}: {where}, {summary(first)}{more}{f': {reason}' if reason else ''}{end}."
     return Cause(kind="recovered" if end else kind, sentence=sentence)
@@ -152,7 +153,9 @@ def _recorded(rows: Sequence[Row], told: set[str]) -> Iterator[Cause]:
         what = RECORDED.get(first["what"], f"{first['what']} is")
         values = f"{_value(first['candidate'])}, was {_value(first['base'])}"
         more = f", and {_counted(len(group) - 1, 'more change')}" if len(group) > 1 else ""
-        yield Cause(kind="recorded", sentence=f"{WHY[first['cause']].capitalize()} of {whose}: {what} {values}{more}.")
+        yield Cause(
+            kind="recorded", sentence=f"{PHRASES[first['cause']].capitalize()} of {whose}: {what} {values}{more}."
+        )
 
 
 def _value(text: str | None) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from flows.warehouse.duckdb_file import FULL, ONE_LINE, Connection, DatabaseError
-from flows.warehouse.schema import KEYS
+from flows.warehouse.raw_tables import TABLES
 from flows.warehouse.selection import Selection
 from models_registry.errors import WarehouseError
 
@@ -17,7 +17,7 @@ def insert_new(con: Connection, table: str, rows: pl.DataFrame) -> int:
     """Lands rows of one run in `raw.<table>`; rows whose key is there already add nothing. Returns how many were new."""
     if rows.is_empty():
         return 0
-    key = list(KEYS[table])
+    key = list(TABLES[table].key)
     incoming = rows.unique(subset=key, keep="first", maintain_order=True).to_arrow()  # noqa: F841 - read by name in SQL
     matches = " and ".join(f"landed.{column} = incoming.{column}" for column in key)
     # one run a call: the constant lets DuckDB skip the row groups of every other night

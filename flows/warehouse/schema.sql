@@ -1,5 +1,5 @@
 -- The contract between flows (which write) and dbt (which reads). Append-only, but for audit_runs, which is closed once.
--- Times are UTC. `version` grows by one with every change after a release; schema.py leads to it from earlier ones.
+-- Frames and keys are read from here (raw_tables.py): what follows "one row per" is a table's key. Times are UTC. `version` grows by one with every change after a release; schema.py leads to it from earlier ones.
 create schema if not exists raw;
 
 create table if not exists raw.schema_versions (
@@ -7,7 +7,7 @@ create table if not exists raw.schema_versions (
     applied_at timestamp not null
 );
 
-create table if not exists raw.audit_runs (
+create table if not exists raw.audit_runs ( -- one row per audit_run_id
     audit_run_id varchar not null,
     audit_id varchar not null,
     origin varchar not null, -- run, import, trial
@@ -29,7 +29,7 @@ create table if not exists raw.audit_runs (
     flow_run_id varchar -- the flow run of Prefect that opened it; null where a command did
 );
 
-create table if not exists raw.models (
+create table if not exists raw.models ( -- one row per audit_run_id, model_id
     audit_run_id varchar not null,
     model_id varchar not null,
     engine varchar not null,
@@ -40,7 +40,7 @@ create table if not exists raw.models (
     output_usd_per_mtok double
 );
 
-create table if not exists raw.tasks (
+create table if not exists raw.tasks ( -- one row per audit_run_id, task_id, recorded_at
     audit_run_id varchar not null,
     task_id varchar not null,
     kind varchar not null,
@@ -56,7 +56,7 @@ create table if not exists raw.tasks (
     recorded_at timestamp -- of a card that changed in what asks nothing the newest row counts
 );
 
-create table if not exists raw.task_labels (
+create table if not exists raw.task_labels ( -- one row per audit_run_id, task_id, label
     audit_run_id varchar not null,
     task_id varchar not null,
     label varchar not null,
@@ -64,7 +64,7 @@ create table if not exists raw.task_labels (
     description varchar
 );
 
-create table if not exists raw.samples (
+create table if not exists raw.samples ( -- one row per audit_run_id, task_id, sample_id
     audit_run_id varchar not null,
     task_id varchar not null,
     sample_id varchar not null,
@@ -78,7 +78,7 @@ create table if not exists raw.samples (
     is_critical boolean
 );
 
-create table if not exists raw.prompt_variants (
+create table if not exists raw.prompt_variants ( -- one row per audit_run_id, prompt_variant_id
     audit_run_id varchar not null,
     prompt_variant_id varchar not null,
     task_id varchar not null,
@@ -102,28 +102,29 @@ create table if not exists raw.prompt_variants (
     setting varchar -- JSON: by kind of variation what it has in place of the original's; null: an import's
 );
 
-create table if not exists raw.option_orders ( -- of variants that show the options in another order than the data
+-- of variants that show the options in another order than the data
+create table if not exists raw.option_orders ( -- one row per audit_run_id, prompt_variant_id, sample_id
     audit_run_id varchar not null,
     prompt_variant_id varchar not null,
     sample_id varchar not null,
     option_order integer[] not null -- for each place as shown the option's place in the data, from 0
 );
 
-create table if not exists raw.designs (
+create table if not exists raw.designs ( -- one row per audit_run_id
     audit_run_id varchar not null,
     twice double, -- share of the samples of a wording asked once that it is asked for again; null: none
     wordings_per_sample integer, -- how many wordings each sample is asked under; null: all
     seed bigint not null -- of what is dealt
 );
 
-create table if not exists raw.grid (
+create table if not exists raw.grid ( -- one row per audit_run_id, prompt_variant_id, repetition
     audit_run_id varchar not null,
     prompt_variant_id varchar not null,
     repetition integer not null,
     sample_ids varchar[] not null -- the samples that it is asked for; a repetition without a row is asked for every sample
 );
 
-create table if not exists raw.predictions (
+create table if not exists raw.predictions ( -- one row per audit_run_id, prediction_id
     audit_run_id varchar not null,
     prediction_id varchar not null,
     model_id varchar not null,
@@ -153,7 +154,7 @@ create table if not exists raw.predictions (
     landed_at timestamp not null
 );
 
-create table if not exists raw.attempts (
+create table if not exists raw.attempts ( -- one row per audit_run_id, prediction_id, attempted_at
     audit_run_id varchar not null,
     prediction_id varchar not null, -- or a rephrasing's or a verdict's id
     attempted_at timestamp not null,
@@ -162,7 +163,7 @@ create table if not exists raw.attempts (
     waited_ms double not null
 );
 
-create table if not exists raw.rephrasings (
+create table if not exists raw.rephrasings ( -- one row per audit_run_id, rephrasing_id
     audit_run_id varchar not null,
     rephrasing_id varchar not null,
     task_id varchar not null,
@@ -184,7 +185,7 @@ create table if not exists raw.rephrasings (
     landed_at timestamp not null
 );
 
-create table if not exists raw.engines (
+create table if not exists raw.engines ( -- one row per audit_run_id, model_id, opened_at
     audit_run_id varchar not null,
     model_id varchar not null, -- or judge:<id>, for the model of a judge
     opened_at timestamp not null,
@@ -195,7 +196,7 @@ create table if not exists raw.engines (
     context_length integer -- tokens of prompt and completion
 );
 
-create table if not exists raw.batches (
+create table if not exists raw.batches ( -- one row per audit_run_id, batch_id, state
     audit_run_id varchar not null,
     model_id varchar not null,
     batch_id varchar not null, -- the provider's
@@ -205,7 +206,7 @@ create table if not exists raw.batches (
     error varchar
 );
 
-create table if not exists raw.judges (
+create table if not exists raw.judges ( -- one row per audit_run_id, judge_id, recorded_at
     audit_run_id varchar not null,
     judge_id varchar not null,
     judge_key varchar not null, -- hash of what decides its verdicts; verdicts of the newest count
@@ -220,7 +221,7 @@ create table if not exists raw.judges (
     n_reworded_answers integer -- of a task that it rules on under those, at most
 );
 
-create table if not exists raw.judge_wordings (
+create table if not exists raw.judge_wordings ( -- one row per audit_run_id, judge_id, judge_key, rephrasing_key, wording_index
     audit_run_id varchar not null,
     judge_id varchar not null,
     judge_key varchar not null, -- of the judge with its rubric as it is written
@@ -234,7 +235,7 @@ create table if not exists raw.judge_wordings (
     landed_at timestamp not null
 );
 
-create table if not exists raw.judge_controls (
+create table if not exists raw.judge_controls ( -- one row per audit_run_id, control_id
     audit_run_id varchar not null,
     control_id varchar not null,
     task_id varchar not null,
@@ -244,7 +245,7 @@ create table if not exists raw.judge_controls (
     is_match boolean not null -- the verdict that is right
 );
 
-create table if not exists raw.verdicts (
+create table if not exists raw.verdicts ( -- one row per audit_run_id, verdict_id
     audit_run_id varchar not null,
     verdict_id varchar not null,
     prediction_id varchar, -- the first of those that say the same to the same question, all of which it holds for
@@ -274,7 +275,7 @@ create table if not exists raw.verdicts (
     landed_at timestamp not null
 );
 
-create table if not exists raw.format_checks (
+create table if not exists raw.format_checks ( -- one row per audit_run_id, expectation, model_id, task_id, prompt_variant_id, checked_at
     audit_run_id varchar not null,
     expectation varchar not null,
     model_id varchar not null,
@@ -289,7 +290,7 @@ create table if not exists raw.format_checks (
     checked_at timestamp not null
 );
 
-create table if not exists raw.format_validations (
+create table if not exists raw.format_validations ( -- one row per audit_run_id, validation_id
     audit_run_id varchar not null,
     validation_id varchar not null, -- hash of its result and of the validation before it
     suite varchar not null, -- Great Expectations' name of what was expected
@@ -301,7 +302,7 @@ create table if not exists raw.format_validations (
     checked_at timestamp not null
 );
 
-create table if not exists raw.comparisons (
+create table if not exists raw.comparisons ( -- one row per audit_run_id, comparison_id
     audit_run_id varchar not null,
     comparison_id varchar not null,
     base_run_id varchar not null,
@@ -317,7 +318,7 @@ create table if not exists raw.comparisons (
     requested_at timestamp not null
 );
 
-create table if not exists raw.baselines (
+create table if not exists raw.baselines ( -- one row per audit_run_id, audit_id, name, pinned_at
     audit_run_id varchar not null,
     audit_id varchar not null,
     name varchar not null, -- its newest row counts
@@ -325,7 +326,7 @@ create table if not exists raw.baselines (
     pinned_at timestamp not null
 );
 
-create table if not exists raw.acceptances (
+create table if not exists raw.acceptances ( -- one row per audit_run_id, model_id, task_id, strategy, accepted_at
     audit_run_id varchar not null,
     audit_id varchar not null,
     model_id varchar, -- null for all, as are task and strategy
@@ -336,7 +337,7 @@ create table if not exists raw.acceptances (
     accepted_at timestamp not null
 );
 
-create table if not exists raw.waivers (
+create table if not exists raw.waivers ( -- one row per audit_run_id, waiver_id
     audit_run_id varchar not null,
     waiver_id varchar not null,
     audit_id varchar not null,
@@ -350,7 +351,7 @@ create table if not exists raw.waivers (
     accepted_at timestamp not null
 );
 
-create table if not exists raw.nights (
+create table if not exists raw.nights ( -- one row per audit_run_id, night_id, step
     audit_run_id varchar not null,
     night_id varchar not null,
     audit_id varchar not null,
@@ -360,7 +361,7 @@ create table if not exists raw.nights (
     scheduled_at timestamp -- for when a schedule began it, UTC; null where a person did
 );
 
-create table if not exists raw.alarms (
+create table if not exists raw.alarms ( -- one row per audit_run_id, alarm_id, event
     audit_run_id varchar not null,
     alarm_id varchar not null,
     audit_id varchar not null,
@@ -376,7 +377,7 @@ create table if not exists raw.alarms (
     recorded_at timestamp not null
 );
 
-create table if not exists raw.notifications (
+create table if not exists raw.notifications ( -- one row per audit_run_id, notification_id, state, recorded_at
     audit_run_id varchar not null,
     notification_id varchar not null,
     kind varchar not null,
@@ -386,7 +387,7 @@ create table if not exists raw.notifications (
     recorded_at timestamp not null
 );
 
-create table if not exists raw.retirements (
+create table if not exists raw.retirements ( -- one row per audit_run_id, table_name, retired_at
     audit_run_id varchar not null,
     table_name varchar not null,
     path varchar not null, -- relative to the warehouse's folder
@@ -395,14 +396,14 @@ create table if not exists raw.retirements (
     retired_at timestamp not null
 );
 
-create table if not exists raw.reports (
+create table if not exists raw.reports ( -- one row per audit_run_id, sha256, name
     audit_run_id varchar not null,
     sha256 varchar not null, -- of a page as it was written
     name varchar not null, -- report.html, or reports/<run>.html
     written_at timestamp not null
 );
 
-create table if not exists raw.erasures (
+create table if not exists raw.erasures ( -- one row per audit_run_id, erasure_id, task_id, sample_id
     audit_run_id varchar not null,
     erasure_id varchar not null, -- one call's
     task_id varchar not null,
@@ -412,7 +413,7 @@ create table if not exists raw.erasures (
     erased_at timestamp not null
 );
 
-create table if not exists raw.seals (
+create table if not exists raw.seals ( -- one row per audit_run_id, seal_index
     audit_run_id varchar not null,
     seal_index bigint not null, -- from 1, over all runs of the warehouse
     reason varchar not null, -- complete, failed, landed, derived, erased
@@ -422,7 +423,7 @@ create table if not exists raw.seals (
     sealed_at timestamp not null
 );
 
-create table if not exists raw.row_digests (
+create table if not exists raw.row_digests ( -- one row per audit_run_id, seal_index, table_name
     audit_run_id varchar not null,
     seal_index bigint not null,
     table_name varchar not null,

@@ -20,7 +20,7 @@ from flows.system.keys import prediction_id, verdict_id
 from flows.system.shared_folder import SharedFolder, shared_folder
 from flows.warehouse import Row, Warehouse, now
 from flows.warehouse.insert import insert_new
-from flows.warehouse.rows import REAL, SCHEMAS, TIME, WHOLE
+from flows.warehouse.raw_tables import REAL, TABLES, TIME, WHOLE
 from flows.warehouse.spool import is_segment, number_of, rows_of, table_of
 from flows.warehouse.sql import sql
 from models_registry.errors import BrokenFile, WarehouseError
@@ -121,7 +121,7 @@ class Segments:
         for number, audit_run_id in enumerate(rows["audit_run_id"], 1):
             if audit_run_id != self._run:
                 yield f"line {number}: a row of another run than {self._run}"
-        for column in self._wanted(table):
+        for column in TABLES[table].required:
             if rows[column].null_count():
                 yield f"line {_first(rows[column].is_null())}: no {column}"
         yield from self._impossible(table, rows)
@@ -133,7 +133,7 @@ class Segments:
 
     def _impossible(self, table: str, rows: pl.DataFrame) -> Iterator[str]:
         began = self._began_at or now()
-        for name, dtype in SCHEMAS[table].items():
+        for name, dtype in TABLES[table].columns.items():
             column = rows[name]
             if dtype in (WHOLE, REAL) and (odd := (column < 0) | ~column.cast(REAL).is_finite()).any():
                 yield f"line {_first(odd)}: a {name} that is negative or infinite"
@@ -194,18 +194,6 @@ class Segments:
             n_new = insert_new(con, table, rows)
             con.execute("rollback")
         return n_new > 0
-
-    def _wanted(self, table: str) -> list[str]:
-        """The columns of a table that no row leaves out."""
-        if table not in self._not_null:
-            query = "select column_name from duckdb_columns() where schema_name = 'raw' and table_name = $t and not is_nullable"
-            named = {row["column_name"] for row in self._warehouse.read(query, t=table)}
-            self._not_null[table] = [name for name in SCHEMAS[table] if name in named]
-        return self._not_null[table]
-
-    @cached_property
-    def _not_null(self) -> dict[str, list[str]]:
-        return {}
 
 
 def replay(warehouse: Warehouse, say: Callable[[str], None] = lambda _: None) -> int:

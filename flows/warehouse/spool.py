@@ -21,7 +21,7 @@ import polars as pl
 from flows.system.files import private_folder, read_regular
 from flows.system.shared_folder import MOST_BYTES
 from flows.warehouse import Warehouse
-from flows.warehouse.rows import SCHEMAS, TIME
+from flows.warehouse.raw_tables import TABLES, TIME
 from models_registry.errors import BrokenFile, WarehouseError
 from models_registry.tables import escape
 
@@ -116,7 +116,7 @@ def read_spooled(path: Path) -> pl.DataFrame:
 
 def rows_of(written: bytes, table: str, name: str) -> pl.DataFrame:
     """Returns the rows of `raw.<table>` that a spool file of this name holds, as `read_spooled` does."""
-    schema = SCHEMAS[table]
+    schema = TABLES[table].columns
     whole = written[: written.rfind(b"\n") + 1]
     if not whole:
         return pl.DataFrame(schema=schema)
@@ -167,7 +167,7 @@ def number_of(name: str) -> int:
 def table_of(name: str) -> str:
     """Returns the table whose rows a spool file of this name holds; raises BrokenFile where it names none."""
     found = SEGMENT.fullmatch(name)
-    if found is None or found[1] not in SCHEMAS:
+    if found is None or found[1] not in TABLES:
         msg = f"{name}: no file of a spool"
         raise BrokenFile(msg)
     return found[1]

@@ -31,7 +31,7 @@ from flows.plan.budget import Budget, Purse
 from flows.settings import settings_of
 from flows.system.shared_folder import SharedFolder
 from flows.warehouse import Warehouse
-from flows.warehouse.rows import SCHEMAS
+from flows.warehouse.raw_tables import TABLES
 from flows.wordings.paraphrase import paraphrase
 from models_registry.errors import CardError, MeasureError
 from models_registry.registry import load_registry
@@ -112,7 +112,9 @@ def test_an_asker_whose_lease_is_gone_ends_and_hands_over_what_it_has(tmp_path: 
         (name,) = (name.removesuffix(ASKER) for name in folder.names() if name.endswith(ASKER))
         content = io.BytesIO()
         columns = ("model_id", "prompt_variant_id", "sample_id", "repetition")
-        pl.DataFrame(schema={column: SCHEMAS["predictions"][column] for column in columns}).write_parquet(content)
+        pl.DataFrame(schema={column: TABLES["predictions"].columns[column] for column in columns}).write_parquet(
+            content
+        )
         folder.write(name + LANDED, content.getvalue())
         write_message(folder, name + LEASE, Lease(is_final=True))
         wait_for(lambda: server.counters()["requests"] > 20, "requests")

@@ -37,7 +37,7 @@ from models_registry.registry import load_registry
 from tests.support.http_audit import query
 from tests.support.imported_runs import Recorded, published
 from tests.support.landed_nights import AUDIT, FIRST, land_night, run_id
-from udfs.sql.retired import HEAVY
+from udfs.retired import HEAVY
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,8 +15,7 @@ import yaml
 
 from flows.cli import app
 from flows.settings import Settings
-from flows.warehouse.rows import SCHEMAS
-from flows.warehouse.schema import KEYS, SCHEMA_SQL
+from flows.warehouse.raw_tables import SCHEMA_SQL, TABLES
 from models_registry.task_cards import SCORED_BY
 from udfs.scoring import VERSIONS
 
@@ -41,7 +40,7 @@ SQL_TYPES: dict[pl.DataType, str] = {
 def raw() -> duckdb.DuckDBPyConnection:
     """A database in memory with schema raw."""
     con = duckdb.connect()
-    con.execute(SCHEMA_SQL.read_text(encoding="utf-8"))
+    con.execute(SCHEMA_SQL)
     return con
 
 
@@ -58,14 +57,15 @@ def test_frames_sources_and_keys_cover_the_same_tables(raw: duckdb.DuckDBPyConne
     sources = yaml.safe_load((STAGING / "sources.yml").read_text(encoding="utf-8"))["sources"]
     assert {table["name"] for table in sources[0]["tables"]} == tables(raw)
     assert set(STAGED) <= tables(raw)
-    assert set(SCHEMAS) == tables(raw)
-    assert set(KEYS) == tables(raw)
+    assert set(TABLES) == tables(raw)
 
 
-@pytest.mark.parametrize("table", sorted(SCHEMAS))
+@pytest.mark.parametrize("table", sorted(TABLES))
 def test_frames_have_the_columns_and_types_of_the_ddl(raw: duckdb.DuckDBPyConnection, table: str) -> None:
-    framed = {name: SQL_TYPES[dtype] for name, dtype in SCHEMAS[table].items()}
+    framed = {name: SQL_TYPES[dtype] for name, dtype in TABLES[table].columns.items()}
     assert framed == columns(raw, table)
+    needed = "select column_name from duckdb_columns() where schema_name = 'raw' and table_name = ? and not is_nullable"
+    assert set(TABLES[table].required) == {name for (name,) in raw.execute(needed, [table]).fetchall()}
 
 
 def test_every_staging_model_is_read_by_another() -> None:
@@ -88,9 +88,9 @@ def test_staging_reads_every_column_and_no_other(raw: duckdb.DuckDBPyConnection,
     assert left_out == []
 
 
-@pytest.mark.parametrize("table", sorted(KEYS))
+@pytest.mark.parametrize("table", sorted(TABLES))
 def test_keys_name_columns_that_are_there(raw: duckdb.DuckDBPyConnection, table: str) -> None:
-    assert set(KEYS[table]) <= set(columns(raw, table))
+    assert set(TABLES[table].key) <= set(columns(raw, table))
 
 
 def test_env_example_lists_every_variable() -> None:

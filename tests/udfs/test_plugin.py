@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 from dbt.adapters.duckdb.plugins import BasePlugin
 
-from udfs.plugin import FUNCTIONS
+from udfs.register import functions
 
 
 def test_dbt_finds_the_plugin_by_its_module() -> None:
@@ -14,4 +14,4 @@ def test_dbt_finds_the_plugin_by_its_module() -> None:
         created.configure_connection(connection)
         assert connection.sql("select normalised_entropy([.5, .5], 2)").fetchone() == (1,)
         known = {name for (name,) in connection.sql("select function_name from duckdb_functions()").fetchall()}
-        assert set(FUNCTIONS) <= known
+        assert set(functions()) <= known

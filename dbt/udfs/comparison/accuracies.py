@@ -13,6 +13,7 @@ from udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, Compared, comp
 from udfs.comparison.differences import differences
 from udfs.comparison.matching import MIN_REDRAWN, match_variants, samples_of_both
 from udfs.comparison.rates import Rates
+from udfs.sql_functions import Floats, Integers, sql_function
 
 MEASURES = ("accuracy", "accuracy_std")
 
@@ -26,11 +27,12 @@ class _Table(NamedTuple):
     is_exchanged: bool
 
 
+@sql_function()
 def compare_accuracies(
-    side: NDArray[np.int64],
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    accuracy: NDArray[np.float64],
+    side: Integers,
+    sample: Integers,
+    variant: Integers,
+    accuracy: Floats,
     *,
     seed: int,
     n_resamples: int,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,42 @@ from udfs.comparison.compared import (
 from udfs.comparison.differences import differences
 from udfs.comparison.matching import SAME_WORDING
 from udfs.comparison.measured import measured
+from udfs.sql_functions import Flags, Integers, sql_function
 from udfs.stability.krippendorff import LEVELS, Level
+
+
+@sql_function("compare_answers")
+def compare_labels(
+    side: Integers,
+    sample: Integers,
+    variant: Integers,
+    temperature: Integers,
+    is_original: Flags,
+    repetition: Integers,
+    label: Integers,
+    gold: Integers,
+    labels: Sequence[str],
+    level: Level,
+    seed: int,
+    n_resamples: int,
+) -> list[Compared]:
+    """Returns `compare_answers` of a task with these labels: numbers at interval level, else in the order of the card."""
+    numbers = [float(each) for each in labels] if level == "interval" else range(len(labels))
+    return compare_answers(
+        side,
+        sample,
+        variant,
+        temperature,
+        is_original,
+        repetition,
+        label,
+        gold,
+        n_classes=len(labels) + 1,
+        level=level,
+        numbers=np.array(numbers, np.float64),
+        seed=seed,
+        n_resamples=n_resamples,
+    )
 
 
 def compare_answers(

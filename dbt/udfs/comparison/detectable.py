@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import nctdtrinc, ndtri, stdtrit
 
 from udfs.resampling import TAIL
+from udfs.sql_functions import sql_function
 
 _POWER = 0.9
 
@@ -49,6 +50,14 @@ def detectable_differences(
     return np.asarray(
         np.maximum(min_effect + ndtri(_POWER) * standard_error, noncentrality * standard_error), np.float64
     )
+
+
+@sql_function("detectable_difference")
+def detectable_difference_of(
+    standard_error: float, degrees_of_freedom: float, n_comparisons: int, min_effect: float, tail: float
+) -> float:
+    """Returns `detectable_difference`; of a single one where none was counted, NaN without a standard error."""
+    return detectable_difference(standard_error, degrees_of_freedom, max(1, n_comparisons), min_effect, tail=tail)
 
 
 def detectable_difference(

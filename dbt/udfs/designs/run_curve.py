@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,10 +11,51 @@ from udfs.codes import dense_codes
 from udfs.designs.curve import CurvePoint, OwnRun, width_curve
 from udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS
 from udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
+from udfs.designs.widths import MEASURES_COMPARED
+from udfs.sql_functions import BigInt, Codes, Floats, Integers, sql_function
 from udfs.two_way import family_means
 
 FEWEST_WORDINGS_ASKED = 8
 """Wordings of the smallest run that has a curve. What fewer of them vary by is a guess, whatever the samples."""
+
+
+class GroupOfRun(NamedTuple):
+    """What SQL tells of a group of answers: of it, how many groups its run has, and the `min_effect` of its card."""
+
+    n_wordings: BigInt
+    n_repetitions: BigInt
+    n_requests: BigInt
+    is_incomplete: bool
+    n_groups: BigInt
+    min_effect: float
+
+    def own_run(self, sample: NDArray[np.int64]) -> OwnRun:
+        """Returns it as a curve takes it, with dense codes of the samples of its entries."""
+        return OwnRun(
+            n_samples=int(sample.max(initial=-1)) + 1,
+            n_wordings=self.n_wordings,
+            n_repetitions=self.n_repetitions,
+            n_requests=self.n_requests,
+            is_incomplete=self.is_incomplete,
+            n_comparisons=MEASURES_COMPARED * self.n_groups,
+            min_effect=self.min_effect,
+        )
+
+
+@sql_function("width_curve")
+def linear_curve_of(
+    sample: Codes, wording: Codes, family: Codes, value: Floats, n_asks: Integers, run: GroupOfRun
+) -> list[CurvePoint]:
+    """Returns `linear_curve` of a group of answers of a run."""
+    return linear_curve(sample, wording, family, value, n_asks, run.own_run(sample))
+
+
+@sql_function("width_curve_of_sensitivity")
+def sensitivity_curve_of(
+    sample: Codes, wording: Codes, family: Codes, label: Codes, p: Floats, n_classes: int, run: GroupOfRun
+) -> list[CurvePoint]:
+    """Returns `sensitivity_curve` of a group of answers of a run; an entry without a label is left out."""
+    return sensitivity_curve(sample, wording, family, label, p, n_classes, run.own_run(sample))
 
 
 def linear_curve(

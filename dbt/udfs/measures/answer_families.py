@@ -11,6 +11,7 @@ from scipy.spatial.distance import squareform
 
 from udfs.codes import dense_codes
 from udfs.resampling import n_effective
+from udfs.sql_functions import Codes, Floats, Integers, Labels, sql_function
 
 TOGETHER = 0.5
 """Correlation from which two wordings are of one family, the mean over the pairs of two groups of them."""
@@ -30,16 +31,18 @@ class AnswerFamilies(NamedTuple):
     `n_effective` is that of the families, 1 / (sum of squares of their parts), whether or not they are used.
     """
 
+    variant: NDArray[np.int64]
     family: NDArray[np.int64]
     n_effective: float
 
 
+@sql_function(own_codes={"variant": "variant"})
 def answer_families(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    family: NDArray[np.int64],
-    label: NDArray[np.int64],
-    n_answers: NDArray[np.float64],
+    sample: Codes,
+    variant: Codes,
+    family: Integers,
+    label: Labels,
+    n_answers: Floats,
 ) -> AnswerFamilies:
     """Returns the families of wordings by their texts, and joined further where answers show fewer.
 
@@ -70,7 +73,8 @@ def answer_families(
     q = int(variant.max()) + 1 if len(variant) else 0
     by_text = np.zeros(q, np.int64)
     by_text[variant] = family
-    told = AnswerFamilies(by_text, n_effective(dense_codes(by_text)[0]) if q else np.nan)
+    wordings = np.arange(q)
+    told = AnswerFamilies(wordings, by_text, n_effective(dense_codes(by_text)[0]) if q else np.nan)
     if q < _FEWEST or len(np.unique(by_text)) < _FEWEST:
         return told
     correlation = _correlations(sample, variant, label, n_answers, q)
@@ -86,7 +90,7 @@ def answer_families(
     effective = n_effective(code)
     if effective >= told.n_effective:
         return told
-    return AnswerFamilies(by_text[first[code]] if effective <= FAR_BELOW * q else by_text, effective)
+    return AnswerFamilies(wordings, by_text[first[code]] if effective <= FAR_BELOW * q else by_text, effective)
 
 
 def _correlations(

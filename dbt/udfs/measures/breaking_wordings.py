@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 
 from udfs.resampling import t_quantile
+from udfs.sql_functions import Codes, Floats, sql_function
 from udfs.two_way_fit import two_way_fit
 
 FEWEST = 4
@@ -33,9 +33,8 @@ class BrokenWording(NamedTuple):
     is_breaking: bool
 
 
-def breaking_wordings(
-    sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
-) -> list[BrokenWording]:
+@sql_function(own_codes={"variant": "variant"})
+def breaking_wordings(sample: Codes, variant: Codes, value: Floats) -> list[BrokenWording]:
     """Returns of each wording how often it works, and whether it works so much less than the others that it breaks.
 
     From the worst quarter of the wordings inwards: the k worst break where the k-th of them keeps MOST_KEPT at most of the mean

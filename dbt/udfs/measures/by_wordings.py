@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from udfs.measures.rarefaction import rarefied_sensitivity
 from udfs.measures.wording_shares import WordingShares
 from udfs.resampling import generator
+from udfs.sql_functions import Codes, Floats, IntegersOrMinusOne, Labels, sql_function
 
 MOST_NUMBERS = 12
 """Numbers of wordings that become rows."""
@@ -42,12 +43,13 @@ def numbers_of_wordings(n_wordings: int) -> list[int]:
     return sorted({round(k) for k in np.geomspace(2, n_wordings, MOST_NUMBERS)})
 
 
+@sql_function()
 def measures_by_wordings(
-    gold: NDArray[np.int64],
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    label: NDArray[np.int64],
-    p: NDArray[np.float64],
+    gold: IntegersOrMinusOne,
+    sample: Codes,
+    variant: Codes,
+    label: Labels,
+    p: Floats,
     n_classes: int,
     seed: int,
 ) -> list[ByWordings]:

@@ -20,6 +20,7 @@ from udfs.resampling import (
     resampled_units,
     t_quantile,
 )
+from udfs.sql_functions import Codes, Floats, Labels, sql_function
 
 MIN_SAMPLES = 20
 """Fewest samples of a class from which it has an interval, and of a task's largest class from which the task has one."""
@@ -128,11 +129,12 @@ def squared_distance_sum(shares: AnswerShares) -> float:
     return total / 4
 
 
+@sql_function()
 def consistency(
-    gold: NDArray[np.int64],
-    sample: NDArray[np.int64],
-    label: NDArray[np.int64],
-    p: NDArray[np.float64],
+    gold: Codes,
+    sample: Codes,
+    label: Labels,
+    p: Floats,
     seed: int,
     n_resamples: int,
 ) -> Consistency:
@@ -266,9 +268,8 @@ class MeanConsistency(NamedTuple):
     mean_consistency: NDArray[np.float64]
 
 
-def mean_consistency(
-    gold: NDArray[np.int64], sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
-) -> MeanConsistency:
+@sql_function(own_codes={"sample": "sample"})
+def mean_consistency(gold: Codes, sample: Codes, label: Labels, p: Floats) -> MeanConsistency:
     """Returns 1 - mean total variation distance of each sample to the other samples of its gold class.
 
     Args:

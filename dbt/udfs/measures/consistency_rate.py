@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from udfs.codes import dense_codes
 from udfs.measures.families import shares_of_families
 from udfs.resampling import logit_interval, moved_on_the_logit
+from udfs.sql_functions import Codes, Floats, Labels, sql_function
 from udfs.two_way import two_way_variance
 
 
@@ -21,12 +22,13 @@ class ConsistencyRate(NamedTuple):
     high: float
 
 
+@sql_function()
 def consistency_rate(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    family: NDArray[np.int64],
-    label: NDArray[np.int64],
-    p: NDArray[np.float64],
+    sample: Codes,
+    variant: Codes,
+    family: Codes,
+    label: Labels,
+    p: Floats,
 ) -> ConsistencyRate:
     """Returns the share of pairs of wordings that agree on a sample, as the mean over samples; 1 - D_variant.
 

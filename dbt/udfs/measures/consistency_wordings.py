@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from udfs.measures.consistency import MIN_SAMPLES, SampleJackknife, distance_sums
 from udfs.measures.wording_shares import WordingShares
@@ -16,15 +15,17 @@ from udfs.resampling import (
     n_effective,
     two_part_half_width,
 )
+from udfs.sql_functions import Codes, Floats, Labels, sql_function
 
 
+@sql_function()
 def consistency_wordings(
-    gold: NDArray[np.int64],
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    unit: NDArray[np.int64],
-    label: NDArray[np.int64],
-    p: NDArray[np.float64],
+    gold: Codes,
+    sample: Codes,
+    variant: Codes,
+    unit: Codes,
+    label: Labels,
+    p: Floats,
 ) -> Interval:
     """Returns bounds of `consistency` for other samples within each class and other wordings.
 

@@ -17,6 +17,7 @@ from udfs.resampling import (
     n_effective,
     two_part_half_width,
 )
+from udfs.sql_functions import Codes, Floats, Labels, sql_function
 
 _NO_DISAGREEMENT = 1e-12  # a share of pairs below it is rounding
 _NOTHING = 1e-9  # a divisor is a number of cells or pairs
@@ -42,13 +43,14 @@ class DisagreementShares(NamedTuple):
     item_share_wordings_high: float = np.nan
 
 
+@sql_function()
 def disagreement_shares(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    unit: NDArray[np.int64],
-    label: NDArray[np.int64],
-    n_answers: NDArray[np.float64],
-    stands_for: NDArray[np.float64] | None = None,
+    sample: Codes,
+    variant: Codes,
+    unit: Codes,
+    label: Labels,
+    n_answers: Floats,
+    stands_for: Floats | None = None,
 ) -> DisagreementShares:
     """Returns how much of all disagreement is due to the wording, to repetition noise and to the samples being different.
 

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, gammaln, xlog1py, xlogy
 
+from udfs.sql_functions import Floats, Offsets, sql_function
+
 # entropies outside [0, 1] by no more than this are rounding, anything further is the caller's p and stays visible
 ROUNDING = 1e-12
 
@@ -15,9 +17,8 @@ def plug_in_terms(p: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(entr(np.maximum(p, 0.0)), np.float64)
 
 
-def normalised_entropy(
-    p: NDArray[np.float64], offsets: NDArray[np.int64], n_classes: NDArray[np.int64]
-) -> NDArray[np.float64]:
+@sql_function(at_once=True)
+def normalised_entropy(p: Floats, offsets: Offsets, n_classes: NDArray[np.int64]) -> NDArray[np.float64]:
     """Returns -sum p ln p / ln C of many distributions at once: sensitivity of a sample, when p is its p_tau.
 
     Args:

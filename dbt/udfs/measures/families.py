@@ -14,6 +14,7 @@ from scipy.spatial.distance import squareform
 
 from udfs.codes import dense_codes
 from udfs.measures.entropy import ROUNDING
+from udfs.sql_functions import sql_function
 
 ALIKE = 0.9
 """Similarity from which two wordings are of one family."""
@@ -21,6 +22,7 @@ ALIKE = 0.9
 _WORD = re.compile(r"\w+")
 
 
+@sql_function()
 def wording_families(texts: Sequence[str | None]) -> NDArray[np.int64]:
     """Returns the family of each wording, numbered from 0 in the order of their first wordings.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from udfs.resampling import generator
+from udfs.sql_functions import Codes, Floats, Labels, sql_function
 
 N_BINS = 20
 """Bins of [0, 1] between the two exact ends."""
@@ -32,8 +34,7 @@ class PairBin:
     n_distinct: int
 
 
-@dataclass(frozen=True)
-class SamplePair:
+class SamplePair(NamedTuple):
     """Two samples, by their codes and by their places in an order that puts alike ones together, from 1."""
 
     sample: int
@@ -48,6 +49,12 @@ def shares_matrix(sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArra
     matrix = np.zeros((int(sample.max(initial=-1)) + 1, int(label.max(initial=-1)) + 1))
     matrix[sample, label] = p
     return matrix
+
+
+@sql_function("pair_distances")
+def pair_distances_of(sample: Codes, label: Labels, p: Floats, seed: int) -> list[PairBin]:
+    """Returns `pair_distances` of the samples whose shares of labels these are."""
+    return pair_distances(shares_matrix(sample, label, p), seed)
 
 
 def pair_distances(p_tau: NDArray[np.float64], seed: int) -> list[PairBin]:
@@ -104,6 +111,12 @@ def _distinct(p_tau: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
     """The distinct rows, and how often each occurs."""
     _, first, counts = np.unique(np.round(p_tau, 9), axis=0, return_index=True, return_counts=True)
     return p_tau[first], counts.astype(np.float64)
+
+
+@sql_function("sample_pairs", own_codes={"sample": "sample", "other_sample": "sample"})
+def sample_pairs_of(sample: Codes, label: Labels, p: Floats) -> list[SamplePair]:
+    """Returns `sample_pairs` of the samples whose shares of labels these are."""
+    return sample_pairs(shares_matrix(sample, label, p))
 
 
 def sample_pairs(p_tau: NDArray[np.float64]) -> list[SamplePair]:

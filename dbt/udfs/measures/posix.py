@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.sql_functions import sql_function
+
 
 def posix(nats: NDArray[np.float64], n_tokens: NDArray[np.float64]) -> float:
     r"""Returns the prompt sensitivity index of one sample, in nats a token, from 0 up.
@@ -47,14 +49,15 @@ def posix(nats: NDArray[np.float64], n_tokens: NDArray[np.float64]) -> float:
     return float(moved.sum() / (q * (q - 1)))
 
 
-def posix_of(landed: Sequence[str]) -> float:
-    """Returns the same of log-likelihoods as `raw.predictions.option_loglikelihoods` keeps them, one a prompt.
+@sql_function("posix")
+def posix_of(landed: Sequence[str | None]) -> float:
+    """Returns the same of log-likelihoods as `raw.predictions.option_loglikelihoods` keeps them, one a prompt; None is none.
 
     Those that are not as wide as the first are left out, and those without counts of tokens, as other programs' records are.
     """
     tables: list[list[Any]] = []
     for text in landed:
-        options = json.loads(text)
+        options = [] if text is None else json.loads(text)
         if options and (not tables or len(options) == len(tables[0])):
             tables.append([(_number(option["nats"]), _number(option.get("n_tokens"))) for option in options])
     if len(tables) < 2:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from udfs.codes import dense_codes
 from udfs.measures.entropy import plug_in_terms
 from udfs.resampling import t_quantile
+from udfs.sql_functions import Codes, Floats, Groups, Labels, sql_function
 from udfs.two_way import two_way_variance
 
 MANY = 12
@@ -166,11 +167,12 @@ def _corrected_without_one(cells: _Cells, left_out: _LeftOut) -> NDArray[np.floa
     return np.asarray(base[cells.asked_sample] + changed, np.float64)
 
 
+@sql_function(at_once=True)
 def corrected_sensitivity(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    label: NDArray[np.int64],
-    p: NDArray[np.float64],
+    sample: Groups,
+    variant: Codes,
+    label: Labels,
+    p: Floats,
     n_classes: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Returns sensitivity of each sample without most of the downward bias of few variants.
@@ -202,11 +204,12 @@ def corrected_sensitivity(
     return corrected
 
 
+@sql_function()
 def sensitivity_interval(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    label: NDArray[np.int64],
-    p: NDArray[np.float64],
+    sample: Codes,
+    variant: Codes,
+    label: Labels,
+    p: Floats,
     n_classes: int,
 ) -> SensitivityInterval:
     """Returns mean `corrected_sensitivity` over samples, with the interval for other samples and other wordings.

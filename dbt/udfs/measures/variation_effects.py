@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.codes import dense_codes
 from udfs.measures.answers_by_variant import AnswersByVariant
 from udfs.measures.variation_kind import Kind, Variation, mean
 from udfs.resampling import TAIL
+from udfs.sql_functions import BigInt, Codes, Floats, Integers, Labels, sql_function
 
 LARGEST, MOVES, NOT_TOLD, NOT_MEASURED = "moves_most", "moves", "not_told", "not_measured"
 
@@ -34,6 +37,31 @@ class VariationEffect:
     effect_share: float
     verdict: str
     noise_from: str
+
+
+class Member(NamedTuple):
+    """A prompt variant that takes part in a kind of variation, as an entry of `Variation` says; `unit` None is the original's."""
+
+    kind: BigInt
+    variant: BigInt
+    line: BigInt
+    value: BigInt
+    unit: BigInt | None
+
+
+@sql_function("variation_effects")
+def variation_effects_of(
+    sample: Codes, variant: Integers, label: Labels, n_answers: Floats, stands_for: Floats, members: Sequence[Member]
+) -> list[VariationEffect]:
+    """Returns `variation_effects` of variants by any codes; a member that nothing was answered under is left out."""
+    code, known = dense_codes(variant)
+    place = {variant: place for place, variant in enumerate(known.tolist())}
+    kinds: dict[int, list[tuple[int, ...]]] = {}
+    for kind, named, line, value, unit in members:
+        if named in place:
+            kinds.setdefault(kind, []).append((place[named], line, value, -1 if unit is None else unit))
+    variations = [Variation(kind, *np.array(rows, np.int64).T) for kind, rows in sorted(kinds.items())]
+    return variation_effects(sample, code, label, n_answers, stands_for, variations)
 
 
 def variation_effects(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.sql_functions import Codes, Floats, sql_function
 from udfs.two_way_fit import TwoWayFit, two_way_fit
 
 SHARE = 0.05
@@ -18,8 +19,9 @@ FEWEST_WORDINGS = 12
 
 
 class WordingAccuracies(NamedTuple):
-    """The accuracy of each wording, and the same drawn towards their mean, shape (Q,) each; NaN where undefined."""
+    """Each wording, its accuracy, and the same drawn towards their mean, shape (Q,) each; NaN where undefined."""
 
+    variant: NDArray[np.int64]
     accuracy: NDArray[np.float64]
     shrunk: NDArray[np.float64]
 
@@ -32,9 +34,8 @@ class WordingQuantiles(NamedTuple):
     best_5: float
 
 
-def wording_accuracies(
-    sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
-) -> WordingAccuracies:
+@sql_function(own_codes={"variant": "variant"})
+def wording_accuracies(sample: Codes, variant: Codes, value: Floats) -> WordingAccuracies:
     """Returns the accuracy that each wording would have on all samples.
 
     Args:
@@ -54,17 +55,17 @@ def wording_accuracies(
         Best linear unbiased prediction (Robinson 1991).
     """
     if len(value) == 0:
-        return WordingAccuracies(np.empty(0), np.empty(0))
+        return WordingAccuracies(np.empty(0, np.int64), np.empty(0), np.empty(0))
     fit = two_way_fit(sample, variant, value)
     accuracy = fit.mean + fit.effects
     if fit.n_cells == len(fit.by_sample) * len(fit.effects):
         accuracy = np.bincount(variant, weights=value) / np.bincount(variant)
-    return WordingAccuracies(np.clip(accuracy, 0, 1), np.clip(fit.mean + _reliability(fit) * fit.effects, 0, 1))
+    shrunk = fit.mean + _reliability(fit) * fit.effects
+    return WordingAccuracies(np.arange(len(shrunk)), np.clip(accuracy, 0, 1), np.clip(shrunk, 0, 1))
 
 
-def wording_quantiles(
-    sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
-) -> WordingQuantiles:
+@sql_function()
+def wording_quantiles(sample: Codes, variant: Codes, value: Floats) -> WordingQuantiles:
     """Returns how accurate the worst 5 %, the median and the best 5 % of wordings are.
 
     Args:

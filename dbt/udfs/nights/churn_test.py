@@ -2,10 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.nights.window_test import Floats, Nights, WindowTest, factor_of, mean_difference, mean_known, strongest
+from udfs.codes import dense_codes
+from udfs.nights.window_test import (
+    Floats,
+    Nights,
+    WindowTest,
+    cluster_of_each,
+    factor_of,
+    mean_difference,
+    mean_known,
+    strongest,
+)
+from udfs.sql_functions import FloatsOrNaN, Integers, sql_function
+
+
+@sql_function("churn_test")
+def churn_test_of(
+    age: Integers,
+    other_age: Integers,
+    sample: Integers,
+    cluster: Integers,
+    apart: FloatsOrNaN,
+    normal_ages: Sequence[int],
+    pinned_ages: Sequence[int],
+    n_wordings: int,
+) -> WindowTest:
+    """Returns `churn_test` of entries of two nights and a sample each; of a night with itself it is that within the night."""
+    nights = Nights.of(age, normal_ages, pinned_ages)
+    first, second = nights.places(age), nights.places(other_age)
+    code, distinct = dense_codes(sample)
+    n = len(nights.age)
+    table = np.full((n, n, len(distinct)), np.nan)
+    table[first, second, code] = apart
+    table[second, first, code] = apart
+    within = table[np.arange(n), np.arange(n)].copy()
+    return churn_test(table, within, nights, n_wordings, cluster_of_each(cluster, code))
 
 
 def churn_test(

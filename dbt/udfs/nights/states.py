@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 from udfs.nights.window_test import FULL_RULE, WindowTest
+from udfs.sql_functions import BigInt, Keyed, sql_function
 
 State = Literal[
     "first_night", "unconfirmed", "normal", "suspect", "regressed", "changed", "improved", "recovering", "recovered",
@@ -44,7 +45,7 @@ class StreamNight:
 
     test: WindowTest
     q_value: float
-    worse: int
+    worse: BigInt
     least_effect: float | None = None
     raises: bool = True
     is_of_other_judge: bool = False
@@ -70,7 +71,7 @@ class AlarmedStream:
     kind: Kind
     told: float
     total: float = 0.0
-    n_nights: int = 0
+    n_nights: BigInt = 0
 
     @property
     def level(self) -> float:
@@ -115,12 +116,12 @@ class GroupState:
     """
 
     state: State = "first_night"
-    normal: tuple[int, ...] = ()
-    alarm: Mapping[str, AlarmedStream] = field(default_factory=dict)
-    since: int | None = None
-    alarm_nights: tuple[int, ...] = ()
-    good: tuple[int, ...] = ()
-    worse_since: int | None = None
+    normal: tuple[BigInt, ...] = ()
+    alarm: Annotated[Mapping[str, AlarmedStream], Keyed("measure")] = field(default_factory=dict)
+    since: BigInt | None = None
+    alarm_nights: tuple[BigInt, ...] = ()
+    good: tuple[BigInt, ...] = ()
+    worse_since: BigInt | None = None
 
     @property
     def kind(self) -> Kind | None:
@@ -143,10 +144,17 @@ class GroupState:
         return GroupState(state="normal", normal=nights[-MOST_NORMAL_NIGHTS:])
 
 
+@sql_function()
+def accepted_state(before: GroupState | None, is_false: bool) -> GroupState | None:  # noqa: FBT001 - as SQL calls it
+    """Returns a state after a person accepted its alarm, or called it false; None without one."""
+    return None if before is None else before.accepted(is_false=is_false)
+
+
+@sql_function("next_night_state")
 def next_state(
-    before: GroupState,
+    before: GroupState | None,
     night: int,
-    streams: Mapping[str, StreamNight],
+    streams: Annotated[Mapping[str, StreamNight], Keyed("measure")],
     min_effect: float,
     *,
     is_pinned: bool = False,
@@ -154,7 +162,7 @@ def next_state(
     """Returns the state of a group after a night that could be judged.
 
     Args:
-        before: the state after the night before; `accepted()` where somebody has accepted since.
+        before: the state after the night before; `accepted()` where somebody has accepted since; None before the first.
         night: tonight's number, above those of all nights before.
         streams: tonight's measures by name.
         min_effect: the least difference that matters, of measures that have none of their own.
@@ -166,7 +174,7 @@ def next_state(
     A regression that becomes much worse has a `worse_since` from then on, once an alarm, and stays regressed.
     """
     of_others = {name for name, stream in streams.items() if stream.is_of_other_judge}
-    before = before.without(of_others)
+    before = (before or GroupState()).without(of_others)
     streams = {name: stream for name, stream in streams.items() if name not in of_others}
     if before.kind is not None:
         after = _within_alarm(before, night, streams, min_effect)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
+from udfs.codes import dense_codes
 from udfs.resampling import t_quantile
+from udfs.sql_functions import FloatsOrNaN, Integers, sql_function
 
 Floats = NDArray[np.float64]
 
@@ -73,6 +76,16 @@ class Nights(NamedTuple):
     is_normal: NDArray[np.bool_]
     is_pinned: NDArray[np.bool_]
 
+    @classmethod
+    def of(cls, ages: NDArray[np.int64], normal_ages: Sequence[int], pinned_ages: Sequence[int]) -> Self:
+        """Returns the nights of these ages, and tonight; neither normal nor pinned is a good one within an alarm."""
+        every = np.unique(np.concatenate([ages, np.array([*normal_ages, *pinned_ages, 0], np.int64)]))[::-1]
+        return cls(every, np.isin(every, normal_ages), np.isin(every, pinned_ages))
+
+    def places(self, ages: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Returns the place of the night of each age."""
+        return np.searchsorted(-self.age, -ages)
+
     def before(self, window: int) -> NDArray[np.bool_]:
         """Returns the nights that a window is held against."""
         reference = self.is_pinned if self.is_pinned.any() else self.is_normal
@@ -99,6 +112,31 @@ class Difference(NamedTuple):
     error: float
     degrees_of_freedom: int
     n_samples: int
+
+
+@sql_function("window_test")
+def window_test_of(
+    age: Integers,
+    sample: Integers,
+    cluster: Integers,
+    value: FloatsOrNaN,
+    normal_ages: Sequence[int],
+    pinned_ages: Sequence[int],
+    n_wordings: int,
+) -> WindowTest:
+    """Returns `window_test` of entries of a night and a sample each; age 0 is tonight, and a NaN is no value."""
+    nights = Nights.of(age, normal_ages, pinned_ages)
+    code, distinct = dense_codes(sample)
+    values = np.full((len(nights.age), len(distinct)), np.nan)
+    values[nights.places(age), code] = value
+    return window_test(values, nights, n_wordings, cluster_of_each(cluster, code))
+
+
+def cluster_of_each(cluster: NDArray[np.int64], code: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns the cluster of each sample, from that of each entry and the entry's dense code of its sample."""
+    own = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
+    own[code] = cluster
+    return own
 
 
 def window_test(

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.sql_functions import Codes, sql_function
+
 _UNRATED = -1
 
 
@@ -82,7 +84,8 @@ def _pair_agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(((counts**2).sum(axis=1) - n_raters) / (n_raters * (n_raters - 1)), np.float64)
 
 
-def agreement(item: NDArray[np.int64], rater: NDArray[np.int64], rating: NDArray[np.int64]) -> Agreement:
+@sql_function("rater_agreement")
+def agreement(item: Codes, rater: Codes, rating: Codes) -> Agreement:
     """Returns the agreement of one set of raters over the items that all of them rated.
 
     Raters may be people, judges, or, for correctness over templates, the templates themselves.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.sql_functions import sql_function
+
 JUDGES_DISAGREE, RULES_DISAGREE = "judges disagree", "rules disagree"
 JUDGE_RIGHT, JUDGE_WRONG = "judge says right, rule does not", "judge says wrong, rule does not"
 UNSCORED_RIGHT, UNSCORED_WRONG, UNSCORED = (
@@ -18,6 +20,7 @@ GROUPS = (
 )  # fmt: skip
 
 
+@sql_function("verdict_group", at_once=True)
 def verdict_groups(
     rule_right: NDArray[np.bool_],
     rule_wrong: NDArray[np.bool_],

@@ -6,12 +6,14 @@ gives no more, the likeliest first tokens of the answer that was given (`first_t
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from udfs.scoring.option_letter import OptionReading
+from udfs.sql_functions import sql_function
 
 VERSION: int = 1
 
@@ -24,6 +26,41 @@ _BLANKS = " \t\r\n\u00a0\u0120\u2581\u010a"
 _AROUND = _BLANKS + "()[]{}<>\"'`\u2018\u2019\u201c\u201d\u00ab\u00bb"
 
 _DECODER = json.JSONDecoder()
+
+
+class LikeliestOption(NamedTuple):
+    """The place of the option that a model finds likeliest, and why there is none."""
+
+    option_index: int | None
+    reason: str | None
+
+
+@sql_function()
+def likeliest_option(
+    method: str, option_loglikelihoods: str | None, token_logprobs: str | None, reader: str | None
+) -> LikeliestOption:
+    """Returns the likeliest option of an answer: by the options' log-likelihoods where an engine gave them, else by first tokens.
+
+    Args:
+        method: the scoring method; after `_per_` the unit that log-likelihoods are divided by.
+        option_loglikelihoods: JSON as `raw.predictions` keeps it, and so are the next two.
+        token_logprobs: of the tokens of the answer that was given.
+        reader: how the answer is read: with the signs of the options.
+    """
+    if option_loglikelihoods is not None:
+        options = json.loads(option_loglikelihoods)
+        unit = method.removeprefix("option_loglikelihood").removeprefix("_per_")
+        units = [option[f"n_{unit}s"] for option in options] if unit else None
+        return LikeliestOption(*from_loglikelihoods([option["nats"] for option in options], units))
+    if method != "option_loglikelihood" or token_logprobs is None:
+        return LikeliestOption(None, NO_LOGLIKELIHOODS)
+    return LikeliestOption(*from_top_logprobs(first_token(token_logprobs), _signs(reader)))
+
+
+@functools.lru_cache(maxsize=256)
+def _signs(reader: str | None) -> tuple[str, ...]:
+    read_by = json.loads(reader) if reader else None
+    return tuple(read_by.get("option_letter", ())) if isinstance(read_by, dict) else ()
 
 
 def from_loglikelihoods(nats: Sequence[float | None], n_units: Sequence[int] | None = None) -> OptionReading:

@@ -15,6 +15,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from udfs.reasoning import parted
+from udfs.sql_functions import sql_function
+
 VERSION: int = 1
 
 MAX_READ_CHARACTERS = 100_000
@@ -39,6 +42,12 @@ _PUNCTUATION = _Punctuation({code: None if code in _ASCII_PUNCTUATION else code 
 class _Bag(NamedTuple):
     n_tokens: int
     counts: Mapping[str, int]
+
+
+@sql_function("token_f1")
+def token_f1_of_answer(completion: str, references: Sequence[str]) -> float:
+    """Returns `token_f1` of a completion less a reasoning block before its answer."""
+    return token_f1(parted(completion).answer, references)
 
 
 def token_f1(completion: str, references: Sequence[str]) -> float:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from udfs.reasoning import parted
 from udfs.scoring.loose_object import loose_object
+from udfs.sql_functions import sql_function
 
 VERSION: int = 1
 
@@ -39,6 +40,7 @@ class Verdict(NamedTuple):
     grade: str | None = None  # as the judge wrote it, where its card names grades
 
 
+@sql_function()
 def read_verdict(completion: str | None, form: str | None = None) -> Verdict:
     """Returns the verdict in a reply; without a form, an object with `match`, true or false, and at most a text `reason`.
 

@@ -16,6 +16,7 @@ from udfs.resampling import (
     resampled_units,
     t_quantile,
 )
+from udfs.sql_functions import Floats, Integers, sql_function
 from udfs.templates.spread import PURPOSE, root, without_rounding
 
 LEAST_RULED = 10
@@ -190,14 +191,15 @@ def rectified_variances(
     return float(table[0]), without_rounding(np.concatenate(resampled))
 
 
+@sql_function()
 def rectified_accuracy(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    judged: NDArray[np.float64],
-    rulable: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    ruled_judged: NDArray[np.float64],
-    ruled_right: NDArray[np.float64],
+    sample: Integers,
+    variant: Integers,
+    judged: Floats,
+    rulable: Floats,
+    weight: Floats,
+    ruled_judged: Floats,
+    ruled_right: Floats,
     seed: int,
     n_resamples: int,
 ) -> RectifiedAccuracy:

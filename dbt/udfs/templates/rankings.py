@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.resampling import generator, jackknife_variance, t_quantile
+from udfs.sql_functions import Codes, Floats, sql_function
 
 MIN_MODELS = 3
 """Fewest models whose ranking is more than one comparison."""
@@ -30,9 +31,8 @@ class RankingConsistency(NamedTuple):
     n_variants: int
 
 
-def ranking_consistency(
-    variant: NDArray[np.int64], model: NDArray[np.int64], accuracy: NDArray[np.float64]
-) -> RankingConsistency:
+@sql_function()
+def ranking_consistency(variant: Codes, model: Codes, accuracy: Floats) -> RankingConsistency:
     """Returns the mean Spearman correlation of the models' accuracies over all pairs of templates.
 
     With z_v the centred ranks of template v scaled to length 1, the correlation of a pair is z_v . z_u, and the sum
@@ -88,11 +88,12 @@ class CorrectedRanking(NamedTuple):
     high: float
 
 
+@sql_function()
 def corrected_ranking(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    model: NDArray[np.int64],
-    value: NDArray[np.float64],
+    sample: Codes,
+    variant: Codes,
+    model: Codes,
+    value: Floats,
     seed: int,
 ) -> CorrectedRanking:
     """Returns how alike templates would rank the models if luck of the questions had no part in their accuracies.

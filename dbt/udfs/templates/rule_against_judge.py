@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from udfs.codes import dense_codes
 from udfs.resampling import percentile_interval
+from udfs.sql_functions import Floats, Integers, sql_function
 from udfs.templates.prediction_powered import Rulings, estimate, has_spread, rectified_variances
 from udfs.templates.spread import bootstrap_variances, complete_table, corrected_variance, root, variant_means
 
@@ -61,15 +62,16 @@ def _compare(rule: NDArray[np.float64], judge: NDArray[np.float64], *, has_share
     return _Comparison(float(difference[0]), low, high, float(share[0]), share_low, share_high)
 
 
+@sql_function()
 def rule_against_judge(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    rule: NDArray[np.float64],
-    judge: NDArray[np.float64],
-    rulable: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    ruled_judged: NDArray[np.float64],
-    ruled_right: NDArray[np.float64],
+    sample: Integers,
+    variant: Integers,
+    rule: Floats,
+    judge: Floats,
+    rulable: Floats,
+    weight: Floats,
+    ruled_judged: Floats,
+    ruled_right: Floats,
     seed: int,
     n_resamples: int,
 ) -> RuleAgainstJudge:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.resampling import percentile_interval, resampled_units
+from udfs.sql_functions import Codes, Floats, sql_function
 from udfs.templates.gaps import SampleParts
 from udfs.two_way_fit import two_way_fit
 
@@ -140,10 +141,11 @@ def root(variance: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sqrt(np.maximum(variance, 0.0))
 
 
+@sql_function("scoring_spread")
 def spread(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    value: NDArray[np.float64],
+    sample: Codes,
+    variant: Codes,
+    value: Floats,
     seed: int,
     n_resamples: int,
     *,

@@ -34,7 +34,7 @@ from flows.plan.cells import Variant, count_landed
 from flows.plan.design import Design
 from flows.system.shared_folder import SharedFolder
 from flows.warehouse import Warehouse
-from flows.warehouse.rows import SCHEMAS
+from flows.warehouse.raw_tables import TABLES
 from flows.warehouse.sql import sql
 from models_registry.errors import BudgetReached, MeasureError, PromptauditError
 
@@ -259,7 +259,7 @@ class Lander:
         )
         names = ("model_id", "prompt_variant_id", "sample_id", "repetition")
         content = io.BytesIO()
-        pl.DataFrame(rows, schema={name: SCHEMAS["predictions"][name] for name in names}).write_parquet(content)
+        pl.DataFrame(rows, schema={name: TABLES["predictions"].columns[name] for name in names}).write_parquet(content)
         return content.getvalue()
 
     def _lend(self, askers: Sequence[Asker]) -> list[Asker]:

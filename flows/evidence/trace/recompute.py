@@ -18,8 +18,8 @@ from flows.system.keys import content_id
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from flows.warehouse.figure_names import grains
-from flows.warehouse.rows import SCHEMAS, frame_of
-from flows.warehouse.schema import KEYS
+from flows.warehouse.raw_tables import TABLES
+from flows.warehouse.rows import frame_of
 from models_registry.errors import UsageError
 
 TOLERANCE = 1e-9
@@ -97,7 +97,7 @@ def _land(warehouse: Warehouse, fresh: Warehouse, trace: Trace, place: int) -> N
         tables = []
         for table, listed in rows.items():
             own = [
-                {name: row.get(name) for name in SCHEMAS[table]}
+                {name: row.get(name) for name in TABLES[table].columns}
                 | {name: _again(trace, place, row[name]) for name in named if row.get(name) is not None}
                 for row in listed
                 if row["audit_run_id"] == run
@@ -108,7 +108,7 @@ def _land(warehouse: Warehouse, fresh: Warehouse, trace: Trace, place: int) -> N
 
 def _listed(con: Connection, table: str, listed: Sequence[Row]) -> list[Row]:
     """Returns the listed rows of a table by their keys: a trace may leave texts out."""
-    key = KEYS[table]
+    key = TABLES[table].key
     keys = pl.DataFrame([{name: row[name] for name in key} for row in listed], infer_schema_length=None)
     con.register("listed", keys.to_arrow())
     same = " and ".join(f"landed.{name} is not distinct from listed.{name}" for name in key)

@@ -16,7 +16,7 @@ from flows.evidence.verify.differences import MOST, Kind, SealDifference, few, n
 from flows.marts.digests import WORDS, columns_of, digests, netstrings
 from flows.marts.seal import SEALED, Seal, covered_rows, sealed_columns
 from flows.warehouse.duckdb_file import Connection, DatabaseError
-from flows.warehouse.schema import KEYS
+from flows.warehouse.raw_tables import TABLES
 from flows.warehouse.selection import Selection, of_file, of_run
 
 AFTERWARDS = (
@@ -126,11 +126,11 @@ def _check_blank(place: Place, run: str, table: str, source: Selection) -> list[
     if not keys:
         return []
     noted = place.con.execute("select 1 from raw.erasures where audit_run_id = ? limit 1", [run]).fetchone()
-    rows = rows_of(place.con, source, KEYS[table], sealed_columns(place.con, table), keys[:MOST_BLANK])
+    rows = rows_of(place.con, source, TABLES[table].key, sealed_columns(place.con, table), keys[:MOST_BLANK])
     what = f"raw.{table}"
     detail = "it was sealed again, but not as an erasure leaves it"
     differs = partial(SealDifference, kind="changed", where=place.where, what=what, detail=detail, audit_run_id=run)
-    return [differs(which=named(row, KEYS[table])) for row in rows if noted is None or not is_blank(what, row)]
+    return [differs(which=named(row, TABLES[table].key)) for row in rows if noted is None or not is_blank(what, row)]
 
 
 def _is_retired(con: Connection, run: str, table: str) -> bool:
@@ -170,7 +170,7 @@ def _archived(place: Place, run: str, table: str, check: RowCheck) -> Selection 
 def _differences(  # noqa: PLR0913 - what is compared with what
     place: Place, run: str, table: str, source: Selection, covered: pl.DataFrame, other: Place | None
 ) -> list[SealDifference]:
-    con, key, what = place.con, KEYS[table], f"raw.{table}"
+    con, key, what = place.con, TABLES[table].key, f"raw.{table}"
     columns_at = {
         seal.seal_index: tuple(seal.entries["raw"].get(table, {}).get("columns", ())) for seal in place.seals_of(run)
     }

@@ -10,10 +10,10 @@ from flows.evidence.verify.copies import Place
 from flows.evidence.verify.differences import SealDifference, few
 from flows.marts.seal import Seal
 from flows.warehouse.figure_names import grains
-from flows.warehouse.rows import SCHEMAS
+from flows.warehouse.raw_tables import TABLES
 from flows.warehouse.sql import sql
 
-RAW = {*SCHEMAS, "schema_versions"}
+RAW = {*TABLES, "schema_versions"}
 
 
 def check_tables(place: Place) -> list[SealDifference]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlglot import ErrorLevel, exp, parse, parse_one
+from sqlglot import ErrorLevel, exp, parse_one
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope, walk_in_scope
 
@@ -16,17 +16,6 @@ LONG = 160  # characters of a CTE's column that is named instead of written out
 Schema = Mapping[str, Mapping[str, Sequence[str]]]
 """Columns by schema and table, in order."""
 _SHAPING = ("where", "group", "having", "qualify", "joins")
-
-
-def raw_columns(ddl: str) -> dict[str, dict[str, list[str]]]:
-    """Returns columns by schema and table of `create table` statements."""
-    columns: dict[str, dict[str, list[str]]] = {}
-    for statement in parse(ddl, dialect=DIALECT):
-        if isinstance(statement, exp.Create) and statement.kind == "TABLE":
-            table = statement.this.this
-            names = [each.name for each in statement.this.expressions if isinstance(each, exp.ColumnDef)]
-            columns.setdefault(table.db, {})[table.name] = names
-    return columns
 
 
 def columns_of(sql: str, schema: Schema, own: str) -> dict[str, Derived]:

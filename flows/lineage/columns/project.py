@@ -14,7 +14,7 @@ from typing import Any
 
 from flows.lineage.columns.derived import Derived
 from flows.system import user_cache
-from flows.warehouse.schema import SCHEMA_SQL
+from flows.warehouse.raw_tables import SCHEMA_SQL, TABLES
 from models_registry.mart_columns import dbt_project
 
 PREFIX = "model.promptaudit."
@@ -62,18 +62,10 @@ def learn(manifest: Mapping[str, Any]) -> dict[str, Model]:
     return known
 
 
-@functools.cache
-def raw() -> dict[str, list[str]]:
-    """Returns columns of each table of schema raw, from flows/warehouse/schema.sql."""
-    from flows.lineage.columns.expressions import raw_columns
-
-    return raw_columns(SCHEMA_SQL.read_text(encoding="utf-8"))["raw"]
-
-
 def _read(node: Mapping[str, Any], parents: list[Model], promised: Mapping[str, list[str]]) -> Model:
     from flows.lineage.columns.expressions import columns_of
 
-    schema: dict[str, dict[str, list[str]]] = {"raw": raw()}
+    schema: dict[str, dict[str, list[str]]] = {"raw": {name: list(table.columns) for name, table in TABLES.items()}}
     for parent in parents:
         schema.setdefault(parent.schema, {})[parent.name] = list(parent.columns)
     own = f"{node['schema']}.{node['name']}"
@@ -118,10 +110,9 @@ def _key() -> str:
     files = [path for folder in folders for path in folder.rglob("*") if path.suffix in _READ]
     files += [
         project / "dbt_project.yml",
-        SCHEMA_SQL,
         *(here / f"{name}.py" for name in ("derived", "expressions", "project")),
     ]
-    digest = hashlib.sha256(f"{version('sqlglot')} {version('dbt-core')}".encode())
+    digest = hashlib.sha256(f"{version('sqlglot')} {version('dbt-core')} {SCHEMA_SQL}".encode())
     for path in sorted(files):
         content = path.read_bytes()
         digest.update(f"{path.name} {len(content)} ".encode() + content)

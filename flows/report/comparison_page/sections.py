@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from flows.alerts.message import WHY
 from flows.comparison.result import RunComparison
 from flows.display.figures import ABSENT, chance, count, cut
 from flows.report.blocks.blocks import DrawnSection
@@ -17,6 +16,7 @@ from flows.report.sections.compared import COULD_SEE, MART, NAMES, Q, figure, fi
 from flows.report.sections.run_changes import counts_of
 from flows.report.summary_worst import UNSCALED, label_of
 from flows.warehouse import Row
+from udfs.causes import PHRASES
 
 MOST_ROWS = 2000
 MOST_REASONS = 5
@@ -35,7 +35,7 @@ _COSTS = (*NAMES, words("Why", "reason"), *figures())
 _MEASURED = (*_COSTS, column_of("p", "p_value", lambda of, name: of.cell(name, chance(of.row[name]))), Q, COULD_SEE)
 _RECORDED = (
     words("What", "what"), _or_every("model_id"), _or_every("task_id"),
-    Column("Cause", lambda of: str(WHY.get(of.row["cause"], of.row["cause"]))),
+    Column("Cause", lambda of: str(PHRASES.get(of.row["cause"], of.row["cause"]))),
     _recorded_by("base"), _recorded_by("candidate"),
 )  # fmt: skip
 _FLIPS = (

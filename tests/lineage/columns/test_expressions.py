@@ -6,7 +6,7 @@ import pytest
 from sqlglot.errors import SqlglotError
 
 from flows.lineage.columns.derived import Derived
-from flows.lineage.columns.expressions import columns_of, raw_columns
+from flows.lineage.columns.expressions import columns_of
 
 SCHEMA = {
     "raw": {"answers": ["run", "sample", "label", "seconds"], "labels": ["run", "label", "place"]},
@@ -97,11 +97,6 @@ def test_earlier_rows_of_itself_are_no_inputs() -> None:
 def test_sql_that_is_wrong_is_an_error(sql: str) -> None:
     with pytest.raises(SqlglotError):
         read(sql)
-
-
-def test_the_columns_of_create_table() -> None:
-    ddl = "create schema if not exists raw; create table if not exists raw.t (a varchar not null, -- of x, y\n b integer[]);"
-    assert raw_columns(ddl) == {"raw": {"t": ["a", "b"]}}
 
 
 def test_sql_that_another_writer_would_not_know_is_written_without_a_word(caplog: pytest.LogCaptureFixture) -> None:

@@ -16,7 +16,7 @@ from udfs.designs.run_curve import linear_curve, sensitivity_curve
 from udfs.designs.search import full_shapes, least_design, least_of
 from udfs.designs.widths import Design, half_width, half_widths
 from udfs.measures.sensitivity import sensitivity_interval
-from udfs.plugin import register
+from udfs.register import register
 from udfs.two_way import two_way_interval
 
 WORLD = World()

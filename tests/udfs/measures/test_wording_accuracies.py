@@ -77,7 +77,7 @@ def test_undefined_where_wordings_cannot_be_told_from_samples_or_noise() -> None
         assert np.isnan(found.shrunk).all()
         assert wording_quantiles(*table) == pytest.approx(nothing, nan_ok=True)
     empty = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    assert [len(each) for each in wording_accuracies(*empty)] == [0, 0]
+    assert [len(each) for each in wording_accuracies(*empty)] == [0, 0, 0]
     assert wording_quantiles(*empty) == pytest.approx(nothing, nan_ok=True)
 
 

@@ -1,6 +1,5 @@
 -- One row per comparison, model, task and strategy of which the two runs recorded something differently: the causes, the first
 -- that applies first. Of a judge's change they name the judge: it is a cause of what that judge scored alone.
-{{ config(materialized='view') }}
 with paired as (
     select * from {{ ref('int_groups_paired') }}
 ),
@@ -17,6 +16,7 @@ grouped as (
         paired.task_id,
         paired.strategy,
         changed.cause,
+        changed.cause_phrase,
         changed.judge_id,
         bool_and(changed.what = 'judge_card') as is_of_judges,
         string_agg(
@@ -37,7 +37,10 @@ grouped as (
 placed as (
     select
         *,
-        {{ precedence_of_cause('cause') }} as precedence
+        cause_precedence(cause) as precedence,
+        cause_phrase
+        || if(cause = 'we_changed_the_data', ', of which only what both runs asked is compared', '')
+        || ' (' || details || ')' as said
     from grouped
 ),
 
@@ -49,7 +52,7 @@ final as (
         strategy,
         min_by(cause, precedence) filter (judge_id is null and not is_of_judges) as cause_of_labels,
         list(
-            {'cause': cause, 'judge': 'judge:' || judge_id, 'details': details} order by precedence, judge_id
+            {'cause': cause, 'judge': 'judge:' || judge_id, 'said': said} order by precedence, judge_id
         ) as causes
     from placed
     group by all

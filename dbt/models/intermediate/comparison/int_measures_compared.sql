@@ -32,7 +32,7 @@ labelled as (
             list(answers.sample_index),
             list(answers.variant),
             list(answers.temperature),
-            list(answers.is_original::bigint),
+            list(answers.is_original),
             list(answers.repetition),
             list(answers.label_index),
             list(answers.gold_index),

@@ -44,8 +44,8 @@ measured as (
             list(variant),
             list(family_index),
             list(label_index),
-            list(n_stands_for),
-            list(n_answers::double)
+            list(n_answers::double),
+            list(n_stands_for)
         ) as shares
     from variants
     group by all

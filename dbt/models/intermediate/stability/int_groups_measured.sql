@@ -206,7 +206,7 @@ accuracies as (
         task_id,
         strategy,
         two_way_interval(
-            list(sample_index), list(variant), list(family_index), list(accuracy), any_value(is_incomplete)
+            list(sample_index), list(variant), list(accuracy), list(family_index), any_value(is_incomplete)
         ) as micro_f1,
         wording_quantiles(list(sample_index), list(variant), list(accuracy)) as micro_f1_over_wordings
     from cells_with_gold
@@ -222,8 +222,8 @@ accuracies_unbroken as (
         two_way_interval(
             list(cells_with_gold.sample_index),
             list(cells_with_gold.variant),
-            list(cells_with_gold.family_index),
             list(cells_with_gold.accuracy),
+            list(cells_with_gold.family_index),
             any_value(cells_with_gold.is_incomplete)
         ) as micro_f1_unbroken
     from cells_with_gold
@@ -241,10 +241,10 @@ shares_right as (
         task_id,
         strategy,
         two_way_interval(
-            list(sample_index), list(0::bigint), list(0::bigint), list(is_right_under_all::integer::double), false
+            list(sample_index), list(0::bigint), list(is_right_under_all::integer::double), list(0::bigint), false
         ) as under_all,
         two_way_interval(
-            list(sample_index), list(0::bigint), list(0::bigint), list(is_right_under_any::integer::double), false
+            list(sample_index), list(0::bigint), list(is_right_under_any::integer::double), list(0::bigint), false
         ) as under_any,
         count(is_right_under_all) as n_under_all,
         count(is_right_under_any) as n_under_any
@@ -270,7 +270,7 @@ invalids as (
         task_id,
         strategy,
         two_way_interval(
-            list(sample_index), list(variant), list(family_index), list(invalid_share), any_value(is_incomplete)
+            list(sample_index), list(variant), list(invalid_share), list(family_index), any_value(is_incomplete)
         ) as invalid_rate
     from cells
     group by all

@@ -73,7 +73,7 @@ fitted as (
         task_id,
         strategy,
         counted_as,
-        two_way_interval(list(sample_index), list(variant), list(variant), list(accuracy), true) as accuracies
+        two_way_interval(list(sample_index), list(variant), list(accuracy), list(variant), true) as accuracies
     from numbered
     group by all
 ),

@@ -25,11 +25,9 @@ members as (
         audit_run_id,
         task_id,
         strategy,
-        list(kind_index order by kind_index, variant) as kinds,
-        list(variant order by kind_index, variant) as variants,
-        list(line_index order by kind_index, variant) as lines,
-        list(value_index order by kind_index, variant) as value_indices,
-        list(unit_index order by kind_index, variant) as units
+        list({
+            'kind': kind_index, 'variant': variant, 'line': line_index, 'value': value_index, 'unit': unit_index
+        } order by kind_index, variant) as entries
     from variations
     group by all
 ),
@@ -77,13 +75,9 @@ measured as (
                 answers.samples,
                 answers.variants,
                 answers.labels,
-                answers.weights,
                 answers.counts,
-                members.kinds,
-                members.variants,
-                members.lines,
-                members.value_indices,
-                members.units
+                answers.weights,
+                members.entries
             )
         ) as effect
     from answers

@@ -78,7 +78,7 @@ changed as (
         )
 ),
 
-final as (
+attributed as (
     select
         changed.comparison_id,
         comparisons.base_run_id,
@@ -106,6 +106,14 @@ final as (
         {{ measure_version() }}
     from changed
     inner join comparisons using (comparison_id)
+),
+
+final as (
+    select
+        * exclude (measure_version),
+        cause_phrase(cause) as cause_phrase,
+        measure_version
+    from attributed
 )
 
 select * from final

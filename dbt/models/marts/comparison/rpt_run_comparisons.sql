@@ -167,19 +167,11 @@ final as (
                     'the judge rules otherwise on ' || n_ruled_otherwise || ' of ' || n_same || ' answers that both runs gave'
                     || if(
                         len(own_causes) > 0,
-                        ': ' || array_to_string(
-                            list_transform(
-                                own_causes, lambda each: {{ phrase_of_cause('each.cause') }} || ' (' || each.details || ')'
-                            ),
-                            '; '
-                        ),
+                        ': ' || array_to_string(list_transform(own_causes, lambda each: each.said), '; '),
                         ', and nothing that was recorded changed'
                     )
             when len(own_causes) > 0
-                then array_to_string(
-                    list_transform(own_causes, lambda each: {{ phrase_of_cause('each.cause') }} || ' (' || each.details || ')'),
-                    '; '
-                )
+                then array_to_string(list_transform(own_causes, lambda each: each.said), '; ')
             else
                 'nothing that was recorded changed: '
                 || case churn_state

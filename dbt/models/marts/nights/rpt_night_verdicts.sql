@@ -46,7 +46,7 @@ serving as (
         candidate_run_id,
         'judge:' || judge_id as model_id,
         any_value(cause) as cause,
-        {{ phrase_of_cause('any_value(cause)') }}
+        any_value(cause_phrase)
         || ' (' || string_agg(what || ' ' || base || ' -> ' || candidate, ', ' order by what) || ')' as reason
     from (
         select distinct
@@ -54,6 +54,7 @@ serving as (
             candidate_run_id,
             judge_id,
             cause,
+            cause_phrase,
             what,
             base,
             candidate

@@ -18,9 +18,18 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from udfs.scoring.math.final_answer import MAX_READ_AS_ONE, final_answer, reference_answer, stated_quantity, tidied
+from udfs.reasoning import parted
+from udfs.scoring.math.final_answer import (
+    MAX_READ_AS_ONE,
+    boxed_answer,
+    final_answer,
+    reference_answer,
+    stated_quantity,
+    tidied,
+)
 from udfs.scoring.math.formula import Formula, OverlongFormula, UnreadableFormula, read_formula
 from udfs.scoring.math.pool import MathProcess
+from udfs.sql_functions import sql_function
 
 VERSION: int = 1
 
@@ -110,6 +119,24 @@ class MathEqual:
             # what was ended may have been so for want of a processor: the next call tries again
             self._kept.update((job, decided[job]) for job in unknown if decided[job].reason in (None, "unreadable"))
             return decided
+
+
+_OF_BUILD = MathEqual()
+"""The comparison of a whole build; its worker starts with the first formula and ends with the process."""
+
+
+@sql_function(at_once=True)
+def math_equal(completion: Sequence[str], references: Sequence[list[str] | None]) -> list[MathReading]:
+    """Returns whether each completion's final answer, less a reasoning block before it, equals a reference."""
+    pairs = zip(completion, references, strict=True)
+    return _OF_BUILD.equal_all([(parted(text).answer, known or []) for text, known in pairs])
+
+
+@sql_function(at_once=True)
+def math_boxed(completion: Sequence[str], references: Sequence[list[str] | None]) -> list[MathReading]:
+    r"""Returns `math_equal` of what the last `\boxed{}` or `\fbox{}` holds; a completion without one has no answer."""
+    boxes = [boxed_answer(parted(text).answer) for text in completion]
+    return math_equal(["" if box is None else rf"\boxed{{{box}}}" for box in boxes], references)
 
 
 class _Job(NamedTuple):

@@ -9,15 +9,14 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from udfs import plugin
-from udfs.sql.columns import null_for_nan, row_lists
-from udfs.sql.measures import normalised_entropy
+from udfs.arrow import call, encoded, null_for_nan
+from udfs.register import functions, register
 
 
 @pytest.fixture
 def con() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
-        plugin.register(connection)
+        register(connection)
         yield connection
 
 
@@ -56,7 +55,7 @@ RUN = "{'n_wordings': x, 'n_repetitions': 1, 'n_requests': 1, 'is_incomplete': f
         "measures_by_wordings([x], [x], [x], [x], [1], 3, 1)",
         "pair_distances([x], [x], [1], 1)",
         "sample_pairs([x], [x], [1])",
-        "two_way_interval([x], [x], [x], [1], true)",
+        "two_way_interval([x], [x], [1], [x], true)",
         "wording_accuracies([x], [x], [1])",
         "wording_quantiles([x], [x], [1])",
         "scoring_spread([x], [x], [1], 1, 10, true)",
@@ -254,7 +253,7 @@ def test_no_nan_leaves(con: duckdb.DuckDBPyConnection) -> None:
 
 def test_accuracies_of_templates(con: duckdb.DuckDBPyConnection) -> None:
     variants = "[1,2,3,1,2,3,1,2,3,1,2,3]"
-    lists = f"[1,1,1,2,2,2,3,3,3,4,4,4], {variants}, {variants}, [1,1,0,1,0,0,1,1,1,0,1,0]"
+    lists = f"[1,1,1,2,2,2,3,3,3,4,4,4], {variants}, [1,1,0,1,0,0,1,1,1,0,1,0], {variants}"
     row = one(con, f"two_way_interval({lists}, NULL)")
     assert isinstance(row, dict)
     assert row["mean"] == pytest.approx(1.75 / 3)
@@ -264,7 +263,7 @@ def test_accuracies_of_templates(con: duckdb.DuckDBPyConnection) -> None:
 def test_an_incomplete_grid_is_fitted_where_it_is_said_to_be_one(con: duckdb.DuckDBPyConnection) -> None:
     # right by the sample alone: 2, 7 and 9 are 1, 5 is 0; the wording -4 is not asked on 5
     sample, wording = "[2, 2, 5, 5, 7, 7, 9, 9]", "[-4, 30, 30, 8, 8, -4, -4, 30]"
-    lists = f"{sample}, {wording}, {wording}, [1, 1, 0, 0, 1, 1, 1, 1]"
+    lists = f"{sample}, {wording}, [1, 1, 0, 0, 1, 1, 1, 1], {wording}"
     assert one(con, f"two_way_interval({lists}, true).mean") == pytest.approx(3 / 4)
     assert one(con, f"two_way_interval({lists}, false).mean") == pytest.approx((1 + 2 / 3 + 1 / 2) / 3)
     cells = f"{sample}, {wording}, [1, 1, 0, 0, 1, 1, 1, 1]"
@@ -279,6 +278,10 @@ def test_an_incomplete_grid_is_fitted_where_it_is_said_to_be_one(con: duckdb.Duc
 
 def test_arrow_slices_and_chunks() -> None:
     """What DuckDB may hand over: a slice with an offset, nulls, several chunks."""
+
+    def normalised_entropy(*columns: object) -> pa.Array:
+        return call(functions()["normalised_entropy"], *columns)
+
     lists = pa.array([[9.0], [0.5, 0.5], None, [], [1.0]], pa.list_(pa.float64()))
     classes = pa.array([2, 2, 2, 2, 2])
     expected = [1.0, None, None]
@@ -298,4 +301,4 @@ class Ends(NamedTuple):
 
 def test_no_figure_is_a_negative_zero() -> None:
     assert str(null_for_nan([-0.0, 0.0, float("nan")]).to_pylist()) == "[0.0, 0.0, None]"
-    assert str(row_lists([[Ends(-0.0, float("nan"))]], Ends).to_pylist()) == "[[{'low': 0.0, 'high': None}]]"
+    assert str(encoded([[Ends(-0.0, float("nan"))]], list[Ends]).to_pylist()) == "[[{'low': 0.0, 'high': None}]]"

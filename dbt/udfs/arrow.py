@@ -1,0 +1,333 @@
+"""Gives the columns of DuckDB to functions that `udfs.sql_functions` declares, and their figures back: NaN becomes NULL.
+
+Each call gets a chunk of groups. Lists that stand side by side in a row are parallel and of equal length; no Python
+object is made per element.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, get_args, get_origin
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from udfs.codes import dense_codes
+from udfs.sql_functions import (
+    Keyed,
+    Listed,
+    Null,
+    Place,
+    SqlFunction,
+    Words,
+    element,
+    fields,
+    is_array,
+    is_row,
+    is_table,
+    marker,
+    plain,
+    sql_type,
+)
+
+Column = Any
+"""A pyarrow Array or ChunkedArray; pyarrow's own types do not say of what."""
+
+_ARROW_TYPES = {
+    "VARCHAR": pa.string(), "INTEGER": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_(),
+}  # fmt: skip
+_EMPTY: dict[str, Any] = {"BIGINT": 0, "DOUBLE": np.nan, "BOOLEAN": False, "VARCHAR": None}
+"""What stands for a NULL that is no entry of a list."""
+
+
+def of_columns(function: SqlFunction) -> Callable[..., Column]:
+    """Returns the function of the columns of a chunk of groups that a declared function is."""
+
+    def of_chunk(*columns: Column) -> Column:
+        return call(function, *columns)
+
+    # DuckDB counts the parameters
+    of_chunk.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in function.parameters]
+    )
+    return of_chunk
+
+
+def call(function: SqlFunction, *columns: Column) -> Column:
+    """Returns the column that a function makes of the columns of a chunk of groups.
+
+    Raises:
+        ValueError: lists of one row differ in length.
+    """
+    named = dict(zip(function.parameters, columns, strict=True))
+    if "seed" in named and "n_resamples" in named:  # without a seed nothing is drawn
+        named["n_resamples"] = pc.if_else(named["seed"].is_valid(), named["n_resamples"], 0)
+    marks = {name: marker(hint) for name, hint in function.parameters.items()}
+    listed = {name: mark for name, mark in marks.items() if isinstance(mark, Listed)}
+    entries = _Entries.of(function.name, {name: named[name] for name in listed}, listed) if listed else None
+    own = {name: hint for name, hint in function.parameters.items() if name not in listed}
+    if function.is_at_once:
+        given = {} if entries is None else entries.end_to_end(function.places)
+        returned = function.function(**given, **{name: _at_once(named[name], hint) for name, hint in own.items()})
+        return encoded(returned, function.returns)
+    figures = zip(*(_each(named[name], hint) for name, hint in own.items()), strict=True) if own else None
+    of_groups = entries.groups() if entries is not None else (({}, {}) for _ in range(len(columns[0])))
+    results = []
+    for lists, codes in of_groups:
+        scalars = {} if figures is None else dict(zip(own, next(figures), strict=True))
+        result = function.function(**lists, **scalars)
+        for field, parameter in function.own_codes.items():
+            result = _with_own_codes(result, field, codes[parameter])
+        results.append(result)
+    return encoded(results, function.returns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """The parallel lists of a chunk of groups, laid end to end; group i is entries offsets[i] to offsets[i + 1]."""
+
+    lists: Mapping[str, Column]
+    kinds: Mapping[str, Listed]
+    offsets: NDArray[np.int64]
+    is_kept: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, function: str, columns: Mapping[str, Column], kinds: Mapping[str, Listed]) -> _Entries:
+        """Returns the entries of columns of lists; a NULL list is an empty one."""
+        lists, first, offsets = {}, "", np.zeros(1, np.int64)
+        for name, column in columns.items():
+            array = whole(column)
+            lengths = integers(pc.list_value_length(array))
+            own = np.append(0, np.cumsum(lengths, dtype=np.int64))
+            if first and not np.array_equal(own, offsets):
+                row = int(np.flatnonzero(np.diff(own) != np.diff(offsets))[0])
+                message = (
+                    f"{function}: lists of one row must be of equal length, "
+                    f"got {np.diff(offsets)[row]} {first} and {lengths[row]} {name}"
+                )
+                raise ValueError(message)
+            if not first:
+                first, offsets = name, own
+            lists[name] = whole(pc.list_flatten(array))  # leaves out what lies outside a slice or under a NULL
+        given = [present(array) for name, array in lists.items() if kinds[name].null is Null.LEAVES_OUT_ITS_ENTRY]
+        is_kept = np.logical_and.reduce(given) if given else np.ones(int(offsets[-1]), np.bool_)
+        return cls(lists, kinds, offsets, np.asarray(is_kept, np.bool_))
+
+    def groups(self) -> Iterator[tuple[dict[str, Any], dict[str, NDArray[np.int64]]]]:
+        """Yields the lists of each group, and the codes that SQL has for the dense ones of each."""
+        arrays = {name: self._array(name) for name in self.lists}
+        is_present = {name: present(self.lists[name]) for name, kind in self.kinds.items() if kind.is_coded}
+        for start, stop in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
+            kept = self.is_kept[start:stop]
+            lists: dict[str, Any] = {}
+            codes = {}
+            for name, kind in self.kinds.items():
+                array = arrays[name]
+                if isinstance(array, Words):
+                    lists[name] = _words_of(array, start, stop, kept)
+                    continue
+                own = array[start:stop][kept]
+                if kind.is_coded:
+                    own, codes[name] = dense_codes(own, is_present[name][start:stop][kept])
+                lists[name] = own
+            yield lists, codes
+
+    def end_to_end(self, places: Mapping[str, Place]) -> dict[str, Any]:
+        """Returns the lists of all groups as one each, and where the groups lie in them."""
+        groups = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))[self.is_kept]
+        lengths = np.bincount(groups, minlength=len(self.offsets) - 1)
+        found = {Place.GROUP: groups, Place.OFFSETS: np.append(0, np.cumsum(lengths))}
+        lists = {}
+        for name, kind in self.kinds.items():
+            own = self._array(name)[self.is_kept]
+            lists[name] = dense_codes(own, present(self.lists[name])[self.is_kept])[0] if kind.is_coded else own
+        return lists | {name: found[place] for name, place in places.items()}
+
+    def _array(self, name: str) -> Any:  # noqa: ANN401 - an array, or words
+        array, kind = self.lists[name], self.kinds[name]
+        if kind.sql_type == "VARCHAR[]":
+            return _words(array)
+        if kind.sql_type == "DOUBLE[]":
+            return doubles(array)
+        if kind.sql_type == "BOOLEAN[]":
+            return integers(pc.cast(array, pa.int64())).astype(np.bool_)
+        return np.where(present(array), integers(array), -1) if kind.null is Null.IS_MINUS_ONE else integers(array)
+
+
+def _words(array: Column) -> Words:
+    """Returns texts by their places in the order of their spelling, so that nothing depends on the order of the rows."""
+    encoded = array.dictionary_encode()
+    order = pc.array_sort_indices(encoded.dictionary)
+    rank = np.argsort(order.to_numpy(zero_copy_only=False))
+    code = np.append(rank, 0)[integers(encoded.indices)] if len(rank) else np.zeros(len(encoded), np.int64)
+    return Words(np.where(present(array), code, -1), encoded.dictionary.take(order).to_pylist())
+
+
+def _words_of(words: Words, start: int, stop: int, kept: NDArray[np.bool_]) -> Words:
+    """Returns the texts of one group, and of those only, by their places among its own."""
+    code = words.code[start:stop][kept]
+    own, distinct = dense_codes(code, code >= 0)
+    own[code < 0] = -1
+    return Words(own, [words.distinct[each] for each in distinct.tolist()])
+
+
+def _with_own_codes(result: Any, field: str, codes: NDArray[np.int64]) -> Any:  # noqa: ANN401 - rows, or a table
+    if isinstance(result, list):
+        return [row._replace(**{field: int(codes[getattr(row, field)])}) for row in result]
+    return result._replace(**{field: codes[getattr(result, field)]})
+
+
+def _at_once(column: Column, hint: Any) -> Any:  # noqa: ANN401 - a column, by its annotation
+    """Returns a column with one value a group as the array or list that an annotation asks for."""
+    kind = element(hint)
+    if is_array(hint):
+        return doubles(whole(column)) if kind is np.float64 else integers(whole(column).cast(pa.int64())).astype(kind)
+    return values_of(column)
+
+
+def _each(column: Column, hint: Any) -> Iterator[Any]:  # noqa: ANN401 - a column, by its annotation
+    """Yields the value of each group by its annotation; NULL is 0, NaN, false, nothing listed, or None where it may be that."""
+    has_none = type(None) in get_args(hint)
+    empty = None if has_none else _EMPTY.get(sql_type(hint, whole="BIGINT"), ())
+    mark, kind = marker(hint), plain(hint)
+    is_made = isinstance(mark, Keyed) or is_row(kind) or get_origin(kind) in (list, tuple, Sequence)
+    for value in values_of(column):
+        if value is None:
+            yield empty
+        else:
+            yield _made(value, hint) if is_made else value
+
+
+def _made(value: Any, hint: Any) -> Any:  # noqa: ANN401 - a value of SQL, by its annotation
+    """Returns a value of SQL as an annotation has it: rows as their types, lists as lists or tuples; NULL of a float is NaN."""
+    mark, kind = marker(hint), plain(hint)
+    if value is None:
+        is_float = kind is float and type(None) not in get_args(hint)
+        return np.nan if is_float else () if get_origin(kind) is tuple else None
+    if isinstance(mark, Keyed):
+        _, row = get_args(kind)
+        return {each[mark.key]: _made(each, row) for each in value}
+    if is_row(kind):
+        return kind(**{name: _made(value[name], own) for name, own in fields(kind).items()})
+    if get_origin(kind) in (list, tuple, Sequence):
+        own = element(kind)
+        made = [_made(each, own) for each in value]
+        return tuple(made) if get_origin(kind) is tuple else made
+    return value
+
+
+def encoded(values: Any, hint: Any) -> Column:  # noqa: ANN401 - values, by their annotation
+    """Returns a column of one value a group, of the SQL type that `sql_type` gives of their annotation."""
+    kind = plain(hint)
+    if is_row(kind) and is_table(kind):
+        return _tables(values, kind)
+    if is_row(kind):
+        return _rows(values, kind)
+    if get_origin(kind) is list and is_row(element(kind)):
+        return _lists(values, _rows([row for table in values for row in table], element(kind)))
+    if is_array(hint):
+        return _lists(values, pa.array(np.concatenate([np.empty(0, element(kind)), *values])))
+    return _figures(values, hint)
+
+
+def _figures(values: Any, hint: Any) -> Column:  # noqa: ANN401 - values, by their annotation
+    return (
+        null_for_nan(values)
+        if plain(hint) is float or plain(hint) is np.float64
+        else pa.array(values, arrow_type(hint))
+    )
+
+
+def _rows(rows: Sequence[Any], kind: type) -> Column:
+    own = fields(kind)
+    if any(_is_nested(hint) for hint in own.values()):
+        return pa.array([_told(row, kind) for row in rows], arrow_type(kind))
+    columns = [_figures([getattr(row, name) for row in rows], hint) for name, hint in own.items()]
+    return pa.StructArray.from_arrays(columns, list(own))
+
+
+def _is_nested(hint: Any) -> bool:  # noqa: ANN401 - an annotation
+    return isinstance(marker(hint), Keyed) or is_row(plain(hint)) or get_origin(plain(hint)) in (tuple, list)
+
+
+def _told(value: Any, hint: Any) -> Any:  # noqa: ANN401 - a value, by its annotation
+    """Returns a value as SQL has it, the opposite of `_made`."""
+    mark, kind = marker(hint), plain(hint)
+    if isinstance(mark, Keyed):
+        _, row = get_args(kind)
+        return [{mark.key: key, **_told(each, row)} for key, each in sorted(value.items())]
+    if is_row(kind) and value is not None:
+        return {name: _told(getattr(value, name), own) for name, own in fields(kind).items()}
+    return list(value) if get_origin(kind) in (tuple, list) else value
+
+
+def _tables(tables: Sequence[Any], kind: type) -> Column:
+    """Returns tables of columns as lists of rows; a figure of a whole table stands in each of its rows."""
+    measured = next(name for name, hint in fields(kind).items() if is_array(hint))
+    lengths = [len(getattr(table, measured)) for table in tables]
+    columns = []
+    for name, hint in fields(kind).items():
+        values = [getattr(table, name) for table in tables]
+        if not is_array(hint):
+            values = [np.full(n, value) for n, value in zip(lengths, values, strict=True)]
+        own_type = np.float64 if sql_type(element(hint) if is_array(hint) else hint) == "DOUBLE" else np.int64
+        joined = np.concatenate([np.empty(0, own_type), *values])
+        columns.append(null_for_nan(joined) if own_type is np.float64 else pa.array(joined))
+    starts: Column = pa.array([0, *accumulate(lengths)], pa.int32())
+    return pa.ListArray.from_arrays(starts, pa.StructArray.from_arrays(columns, list(fields(kind))))
+
+
+def _lists(groups: Sequence[Any], values: Column) -> Column:
+    """Returns lists as long as the groups, over the values of all groups end to end."""
+    starts: Column = pa.array([0, *accumulate(len(group) for group in groups)], pa.int32())
+    return pa.ListArray.from_arrays(starts, values)
+
+
+def arrow_type(hint: Any) -> Column:  # noqa: ANN401 - an annotation
+    """Returns the Arrow type of an annotation, which is DuckDB's of `sql_type`."""
+    mark, kind = marker(hint), plain(hint)
+    if isinstance(mark, Keyed):
+        _, row = get_args(kind)
+        return pa.list_(pa.struct([(mark.key, pa.string()), *arrow_type(row)]))
+    if is_row(kind):
+        return pa.struct([(name, arrow_type(own)) for name, own in fields(kind).items()])
+    name = sql_type(hint)
+    return pa.list_(arrow_type(element(kind))) if name.endswith("[]") else _ARROW_TYPES[name]
+
+
+def whole(column: Column) -> Column:
+    """Returns the column in one piece."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def integers(array: Column) -> NDArray[np.int64]:
+    """Returns integers of a column; NULL is 0."""
+    return np.asarray(pc.fill_null(array, 0).to_numpy(zero_copy_only=False), np.int64)
+
+
+def doubles(array: Column) -> NDArray[np.float64]:
+    """Returns floats of a column; NULL is NaN."""
+    return np.asarray(pc.fill_null(array, np.nan).to_numpy(zero_copy_only=False), np.float64)
+
+
+def present(array: Column) -> NDArray[np.bool_]:
+    """Returns where a column has a value."""
+    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+
+
+def values_of(column: Column) -> list[Any]:
+    """Returns Python values of a column that has one value a group."""
+    return list(whole(column).to_pylist())
+
+
+def null_for_nan(figures: Any) -> Column:  # noqa: ANN401 - a list or an array of floats
+    """Returns a column of floats; NaN and None leave as NULL, and a negative zero as zero.
+
+    DuckDB may store a negative zero as zero when it compresses a column anew, and a sealed row would seem altered.
+    """
+    return pa.array(np.asarray(figures, np.float64) + 0.0, from_pandas=True)

@@ -1,0 +1,48 @@
+"""Registers in DuckDB every function that a module of the measures declares for SQL."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING
+
+import duckdb
+from duckdb.func import FunctionNullHandling, PythonUDFType
+
+import udfs
+from udfs.arrow import of_columns
+from udfs.sql_functions import FUNCTIONS, SqlFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+WITHOUT_FUNCTIONS = ("udfs.plugin", "udfs.scoring.math.algebra")
+"""Modules that are not looked into: dbt's own, and what imports sympy, which the worker of mathematics alone needs."""
+
+
+@functools.cache
+def functions() -> Mapping[str, SqlFunction]:
+    """Returns every function of the measures by its name in SQL."""
+    for module in pkgutil.walk_packages(udfs.__path__, "udfs."):
+        if module.name not in WITHOUT_FUNCTIONS:
+            importlib.import_module(module.name)
+    return FUNCTIONS
+
+
+def register(con: duckdb.DuckDBPyConnection) -> None:
+    """Gives a connection the measures as functions of SQL.
+
+    Raises:
+        duckdb.Error: it has one of them already.
+    """
+    for name, function in functions().items():
+        con.create_function(
+            name,
+            of_columns(function),
+            [*function.sql_parameters],
+            function.sql_returns,
+            type=PythonUDFType.ARROW,
+            null_handling=FunctionNullHandling.SPECIAL,
+            side_effects=False,
+        )

@@ -1,1 +1,0 @@
-"""Lets SQL call the measures: columns of DuckDB in, Arrow arrays out."""

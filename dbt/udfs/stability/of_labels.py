@@ -1,0 +1,129 @@
+"""Lets SQL call prompt stability: of labels as texts, which are numbers at ordinal and interval level."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.codes import dense_codes
+from udfs.sql_functions import Integers, Labels, Texts, Words, sql_function
+from udfs.stability.krippendorff import LEVELS, Level
+from udfs.stability.prompt_stability import (
+    MISSING,
+    PseudoValues,
+    StabilityRow,
+    alpha_pseudo_values,
+    prompt_stability,
+)
+
+_MOST_KEPT = 64
+_kept: dict[bytes, list[StabilityRow]] = {}
+"""Figures of the last tables: a model that always answers with a label has one table under every filter."""
+
+
+@sql_function("prompt_stability")
+def prompt_stability_of_labels(
+    sample: Integers,
+    annotator: Integers,
+    family: Integers,
+    replicate: Labels,
+    label: Texts,
+    level: Level,
+    is_balanced: bool,  # noqa: FBT001
+    seed: int,
+    n_resamples: int,
+) -> list[StabilityRow]:
+    """Returns every figure of prompt stability of a group; labels that are NULL are missing, NULL replicates are one replicate.
+
+    Raises:
+        ValueError: an unknown level, or labels that are no numbers at ordinal or interval level.
+    """
+    if not len(sample):
+        return []
+    table = _Table(sample, annotator, replicate, *_numbered(label, level), level)
+    is_cut = is_balanced and table.is_uneven()
+    key = table.key(family, is_cut, seed, n_resamples)
+    if key not in _kept:
+        if len(_kept) >= _MOST_KEPT:
+            _kept.clear()
+        _kept[key] = prompt_stability(*table, is_balanced=is_cut, seed=seed, n_resamples=n_resamples, family=family)
+    return _kept[key]
+
+
+@sql_function("prompt_stability_of_all")
+def prompt_stability_of_all_labels(
+    sample: Integers, annotator: Integers, replicate: Labels, label: Texts, level: Level
+) -> list[StabilityRow]:
+    """Returns the row `all` of `prompt_stability_of_labels`, uncut and without resamples; none below two annotators."""
+    if not len(sample):
+        return []
+    table = _Table(sample, annotator, replicate, *_numbered(label, level), level)
+    return prompt_stability(*table, is_balanced=False, seed=0, n_resamples=0, is_all_alone=True)
+
+
+@sql_function("alpha_pseudo_values")
+def alpha_pseudo_values_of_labels(
+    sample: Integers, annotator: Integers, replicate: Labels, label: Texts, level: Level
+) -> PseudoValues:
+    """Returns what each sample of a group adds to alpha, as `alpha_pseudo_values` has it."""
+    if not len(sample):
+        return PseudoValues(np.empty(0, np.int64), np.empty(0))
+    return alpha_pseudo_values(sample, annotator, replicate, *_numbered(label, level), level)
+
+
+class _Table(NamedTuple):
+    """Labels of one group of annotators, an entry each."""
+
+    sample: NDArray[np.int64]
+    annotator: NDArray[np.int64]
+    replicate: NDArray[np.int64]
+    label: NDArray[np.int64]  # MISSING where there is none
+    numbers: NDArray[np.float64]
+    level: Level
+
+    def is_uneven(self) -> bool:
+        """Returns whether annotators of a replicate gave different numbers of labels, so that cutting them evenly cuts any."""
+        annotators = dense_codes(self.annotator)[0]
+        cells = self.replicate * (annotators.max(initial=0) + 1) + annotators
+        counts = np.bincount(cells[self.label != MISSING], minlength=int(cells.max(initial=-1)) + 1)
+        return bool(len(np.unique(counts)) > 1)
+
+    def key(self, family: NDArray[np.int64], is_cut: bool, seed: int, n_resamples: int) -> bytes:  # noqa: FBT001 - the parts of a key
+        """Returns a key that is equal for tables of equal rows, in whatever order and whatever nominal labels are called."""
+        order = np.lexsort((self.replicate, self.annotator, self.sample))
+        label = self.label[order]
+        if self.level == "nominal":
+            _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
+            label = np.where(label == MISSING, MISSING, np.argsort(np.argsort(first))[inverse])
+        digest = hashlib.blake2b(repr((self.level, is_cut, seed, n_resamples)).encode())
+        units = (self.sample[order], self.annotator[order], family[order], self.replicate[order])
+        for part in (*units, label, self.numbers):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.digest()
+
+
+def _numbered(label: Words, level: Level) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Returns the place of each label among the numbers, and these, ascending; labels that spell one number are one label."""
+    if level not in LEVELS:
+        message = f"prompt_stability: level must be one of {', '.join(LEVELS)}, got {level!r}"
+        raise ValueError(message)
+    if level == "nominal":
+        return label.code, np.zeros(len(label.distinct))
+    numbers, place = np.unique([_number(text, level) for text in label.distinct], return_inverse=True)
+    # a missing one has the place behind the last
+    return np.append(place, MISSING)[label.code], numbers.astype(np.float64)
+
+
+def _number(text: str, level: Level) -> float:
+    try:
+        number = float(text) if "_" not in text else math.nan
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        message = f"prompt_stability: labels of level {level} must be numbers, got {text!r}"
+        raise ValueError(message)
+    return number
