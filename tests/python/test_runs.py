@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
 import promptaudit as pa
+from flows.settings import SILENT
 from tests.support.http_audit import AUDIT, write_cards
 from tests.support.openai_server import running_server
 
@@ -20,6 +25,7 @@ ANSWERS = pl.DataFrame(
         "model": ["m"] * 12,
         "sample_id": [str(number) for number in range(6) for _ in range(2)],
         "variant_index": [0, 1] * 6,
+        "input": [f"a short text, number {number}" for number in range(6) for _ in range(2)],
         "completion": ["a", "a", "b", "a", "b", "b", "<think>b?</think>\n a", "a", "N/A", "b", "a", "a"],
         "gold_label": ["a"] * 2 + ["b"] * 4 + ["a"] * 2 + ["b"] * 2 + ["a"] * 2,
     }
@@ -49,6 +55,50 @@ def test_a_run_has_the_figures_that_the_measures_give(imported: pa.Run) -> None:
     landed = imported.table("fct_prompt_stability").filter(scope="inter", annotation_filter="valid")
     order = ["series", "n_annotators"]
     assert landed.sort(order)["pss"].to_list() == pytest.approx(stability.sort(order)["pss"].to_list(), abs=1e-12)
+
+
+@pytest.mark.slow
+def test_sql_of_ones_own_has_the_measures(imported: pa.Run) -> None:
+    (code,) = blocks("python")
+    scope: dict[str, Any] = {}
+    exec(code.replace("warehouse/published/audit.duckdb", str(published(imported))), scope)  # noqa: S102 - the guide's
+    ((model_id, task_id, accuracy),) = scope["found"].fetchall()
+    (row,) = imported.scorecard.to_dicts()
+    assert (model_id, task_id) == (row["model_id"], row["task_id"])
+    assert accuracy["mean"] == pytest.approx(row["micro_f1"], abs=1e-12)
+    bounds = row["micro_f1_low"], row["micro_f1_high"]
+    assert (accuracy["low"], accuracy["high"]) == pytest.approx(bounds, abs=1e-12)
+    with pytest.raises(duckdb.Error, match="already"):
+        pa.register(scope["con"])
+
+
+@pytest.mark.slow
+def test_a_dbt_project_of_ones_own_names_ours_as_a_package(imported: pa.Run, tmp_path: Path) -> None:
+    files = ("packages.yml", "profiles.yml", "dbt_project.yml", "macros/generate_schema_name.sql", "models/differing.sql")
+    for name, text in zip(files, [*blocks("yaml"), *blocks("sql")], strict=True):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    places = {"PROMPTAUDIT_DBT": str(pa.dbt_project()), "PROMPTAUDIT_COPY": str(published(imported))}
+    for command in ("deps", "run --select package:own"):
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "dbt.cli.main", *command.split(), "--profiles-dir", "."],
+            cwd=tmp_path, env={**os.environ, **SILENT, **places}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout
+    with duckdb.connect(tmp_path / "own.duckdb") as con:
+        con.execute(f"attach '{published(imported)}' as audit (read_only)")
+        ((sensitivity,),) = con.sql("select sensitivity from main.differing").fetchall()
+    assert sensitivity == pytest.approx(imported.scorecard["sensitivity"].item(), abs=1e-12)
+
+
+def blocks(language: str) -> list[str]:
+    """What the guide's page on measures writes in a language."""
+    page = (pa.dbt_project().parent / "infra/guide/measures.md").read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+
+
+def published(run: pa.Run) -> Path:
+    return run.warehouse.parent / "published" / run.warehouse.name
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@
     pa.open("warehouse").latest("nightly").scorecard
     pa.import_answers(frame, labels=["0", "1"], warehouse="warehouse/audit.duckdb")
     pa.measures.krippendorff_alpha([["a", "a"], ["b", "a"], ["b", "b"]])
+    pa.register(duckdb.connect())                                     # the measures as functions of SQL
 
 Frames go in as polars, or as anything with the Arrow interface (pandas, DuckDB, pyarrow), and come out as polars. To import
 this package takes a few milliseconds; what is heavy is imported by the function that needs it.
@@ -21,20 +22,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from models_registry.errors import PromptauditError
+    from models_registry.mart_columns import dbt_project
     from promptaudit import measures
     from promptaudit.runs import Audits, Run, import_answers, open, run  # noqa: A004 - its name here
     from promptaudit.stability import Stability, inter_pss, intra_pss, rules
+    from udfs.register import register
 
 _PLACES = {
     "Audits": "promptaudit.runs",
     "PromptauditError": "models_registry.errors",
     "Run": "promptaudit.runs",
     "Stability": "promptaudit.stability",
+    "dbt_project": "models_registry.mart_columns",
     "import_answers": "promptaudit.runs",
     "inter_pss": "promptaudit.stability",
     "intra_pss": "promptaudit.stability",
     "measures": "promptaudit.measures",
     "open": "promptaudit.runs",
+    "register": "udfs.register",
     "rules": "promptaudit.stability",
     "run": "promptaudit.runs",
 }
@@ -43,11 +48,13 @@ __all__ = [
     "PromptauditError",
     "Run",
     "Stability",
+    "dbt_project",
     "import_answers",
     "inter_pss",
     "intra_pss",
     "measures",
     "open",
+    "register",
     "rules",
     "run",
 ]
