@@ -3,7 +3,7 @@
 # UPGRADE (for `make locks`), VLLM (cpu or gpu, for `make vllm`).
 
 .DEFAULT_GOAL := help
-.PHONY: audit test soak lint build docs locks vllm clean help
+.PHONY: audit test soak lint types layers build docs locks vllm clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -30,8 +30,9 @@ soak: $(VENV)/dev.stamp ## Set up, then run what is repeated at length: many kil
 	$(BIN)/pytest -q -n 2 --dist loadfile -rs -m soak $(PYTEST_ARGS)
 
 # mypy uses one processor, most of a minute where it has no cache, and the other checks run beside it
-lint: $(VENV)/dev.stamp ## Check style, types, layers, SQL and spelling; the same checks as the pre-commit hooks
+lint: $(VENV)/tree ## Check style, types, layers, SQL and spelling; the same checks as the pre-commit hooks
 	@failed=; types=$$(mktemp); $(BIN)/mypy >"$$types" 2>&1 & typing=$$!; \
+	PYTHONPATH=$(VENV)/tree; export PYTHONPATH; \
 	for check in "ruff check --output-format concise" "ruff format --check --output-format concise" lint-imports typos \
 	    "sqlfluff lint --disable-progress-bar --processes 0 dbt" \
 	    "sqlfluff lint --disable-progress-bar --processes 0 --templater placeholder flows"; do \
@@ -41,6 +42,18 @@ lint: $(VENV)/dev.stamp ## Check style, types, layers, SQL and spelling; the sam
 	echo "== mypy"; wait $$typing || failed="$$failed [mypy]"; cat "$$types"; rm -f "$$types"; \
 	if [ -n "$$failed" ]; then echo "make lint: not clean:$$failed" >&2; exit 1; fi
 
+types: $(VENV)/tree
+	@$(BIN)/mypy
+layers: $(VENV)/tree
+	@PYTHONPATH=$(VENV)/tree $(BIN)/lint-imports
+
+# mypy and lint-imports look for a module in the folder that its name says, as an installation has it
+.PHONY: $(VENV)/tree
+$(VENV)/tree: $(VENV)/dev.stamp
+	@rm -rf $@ && mkdir -p $@/promptaudit/flows
+	@ln -s $(CURDIR)/models_registry $(CURDIR)/dbt/udfs $(CURDIR)/flows/python/promptaudit/* $@/promptaudit
+	@ln -s $(filter-out %/python,$(wildcard $(CURDIR)/flows/*)) $@/promptaudit/flows
+
 build: $(VENV)/run.stamp ## Build the source package, and from it the wheel, into dist/
 	$(UV) build --quiet --no-build-isolation --offline --python $(BIN)/python --out-dir dist --clear
 
@@ -49,11 +62,11 @@ DBT = PROMPTAUDIT_WAREHOUSE="$(CURDIR)/build/docs/audit.duckdb" $(BIN)/dbt --qui
 DBT_PLACES = --project-dir dbt --profiles-dir dbt --target-path "$(CURDIR)/build/docs/target" --log-path "$(CURDIR)/build/docs"
 docs: $(VENV)/run.stamp ## Write the warehouse's documentation to build/docs/index.html and the cards' to cards.md, and compile the analyses
 	@rm -rf build/docs && mkdir -p build/docs
-	$(BIN)/python -c "from pathlib import Path; from flows.warehouse import Warehouse; Warehouse(Path('build/docs/audit.duckdb')).apply_schema()"
+	$(BIN)/python -c "from pathlib import Path; from promptaudit.flows.warehouse import Warehouse; Warehouse(Path('build/docs/audit.duckdb')).apply_schema()"
 	$(DBT) run --empty $(DBT_PLACES)
 	$(DBT) docs generate --static $(DBT_PLACES)
 	@mv build/docs/target/static_index.html build/docs/index.html && echo build/docs/index.html
-	@$(BIN)/python -c "from pathlib import Path; from models_registry.card_reference import reference; Path('build/docs/cards.md').write_text(reference(), encoding='utf-8')" && echo build/docs/cards.md
+	@$(BIN)/python -c "from pathlib import Path; from promptaudit.models_registry.card_reference import reference; Path('build/docs/cards.md').write_text(reference(), encoding='utf-8')" && echo build/docs/cards.md
 
 PIN = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header $(UPGRADE)
 locks: $(VENV)/uv.stamp ## Pin what pyproject.toml asks for, with hashes (UPGRADE=--upgrade takes the newest)

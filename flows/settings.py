@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from promptaudit.models_registry.errors import UsageError
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
-from models_registry.errors import UsageError
-
 if TYPE_CHECKING:
-    from models_registry.registry import Registry
+    from promptaudit.models_registry.registry import Registry
 
 PREFIX = "promptaudit_"
 AUDIT_FOLDER = "AUDIT_FOLDER"  # the variable, of a worker too, that names the folder with warehouse/ and registry/
@@ -147,7 +146,7 @@ def work_in_audit_folder() -> None:
 
 def registry_of(settings: Settings) -> Registry:
     """Returns the registry of settings, its faulty cards left out; ./registry counts when it is there."""
-    from models_registry.registry import read_registry
+    from promptaudit.models_registry.registry import read_registry
 
     here = Path("registry")
     own = [here] if here.is_dir() and here not in settings.registry else []

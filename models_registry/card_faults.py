@@ -6,11 +6,10 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from promptaudit.models_registry.base import Faults
+from promptaudit.models_registry.cards import SELF, AuditCard, Card, ModelCard
+from promptaudit.models_registry.errors import CardError, nearest, raise_all
 from pydantic import ValidationError
-
-from models_registry.base import Faults
-from models_registry.cards import SELF, AuditCard, Card, ModelCard
-from models_registry.errors import CardError, nearest, raise_all
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

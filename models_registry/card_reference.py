@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from models_registry.card_schemas import fields_schema
-from models_registry.registry import KINDS
+from promptaudit.models_registry.card_schemas import fields_schema
+from promptaudit.models_registry.registry import KINDS
 
 MOST_SHOWN = 60  # of a default, in characters
 _RANGES = (

@@ -4,7 +4,7 @@ A card is data: it holds no code and no raw engine argument. It may name code, a
 has trusted it (`flows.trust`).
 """
 
-from models_registry.audit_cards import (
+from promptaudit.models_registry.audit_cards import (
     AuditCard,
     Budget,
     FormatLimits,
@@ -15,9 +15,9 @@ from models_registry.audit_cards import (
     Samples,
     Strategy,
 )
-from models_registry.base import Card
-from models_registry.judge_cards import Controls, JudgeCard
-from models_registry.model_cards import (
+from promptaudit.models_registry.base import Card
+from promptaudit.models_registry.judge_cards import Controls, JudgeCard
+from promptaudit.models_registry.model_cards import (
     Batching,
     Examinee,
     Grid,
@@ -30,8 +30,8 @@ from models_registry.model_cards import (
     VllmServer,
     WeakOn,
 )
-from models_registry.rephraser_cards import SELF, WORDED_ALONE, RephraserCard, Rephrasing, Variation
-from models_registry.task_cards import (
+from promptaudit.models_registry.rephraser_cards import SELF, WORDED_ALONE, RephraserCard, Rephrasing, Variation
+from promptaudit.models_registry.task_cards import (
     Data,
     Level,
     Message,
@@ -43,7 +43,7 @@ from models_registry.task_cards import (
     composed,
     is_number,
 )
-from models_registry.template_cards import Example, Template, TemplateCard
+from promptaudit.models_registry.template_cards import Example, Template, TemplateCard
 
 __all__ = [
     "SELF",

@@ -14,8 +14,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NoReturn
 
-from models_registry.errors import CardError
-from models_registry.read_yaml import read_yaml
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.read_yaml import read_yaml
 
 MOST_BYTES = 250_000_000  # 0.1 to 0.8 s to read and hash
 MOST_FILES = 10_000

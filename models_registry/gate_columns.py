@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from models_registry.mart_columns import ENDS, MartColumn, Range, mart_columns
+from promptaudit.models_registry.mart_columns import ENDS, MartColumn, Range, mart_columns
 
 TEMPERATURE = "paraphrase_temperature"
 

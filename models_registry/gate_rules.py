@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from models_registry.gate_columns import BY_METHOD, CHANGED, MICRO_F1, OF_JUDGES, Columns, compared_as
+from promptaudit.models_registry.gate_columns import BY_METHOD, CHANGED, MICRO_F1, OF_JUDGES, Columns, compared_as
 
 VERDICTS = ("regressed", "changed")
 JUDGE = "judge:"

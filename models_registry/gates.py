@@ -30,8 +30,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from models_registry.errors import CardError, nearest
-from models_registry.gate_columns import (
+from promptaudit.models_registry.errors import CardError, nearest
+from promptaudit.models_registry.gate_columns import (
     BY_METHOD,
     CHANGED,
     COMPARISONS,
@@ -43,7 +43,7 @@ from models_registry.gate_columns import (
     Columns,
     compared_measures,
 )
-from models_registry.gate_rules import (
+from promptaudit.models_registry.gate_rules import (
     JUDGE,
     LAST_NIGHT,
     VERDICTS,
@@ -54,7 +54,7 @@ from models_registry.gate_rules import (
     ValueRule,
     VerdictRule,
 )
-from models_registry.mart_columns import ENDS
+from promptaudit.models_registry.mart_columns import ENDS
 
 if TYPE_CHECKING:
     from lark import Lark, Token

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, get_args
 
+from promptaudit.models_registry.base import Card, Name, Names, Rate
+from promptaudit.models_registry.errors import nearest
+from promptaudit.models_registry.placeholders import placeholders, renamed
 from pydantic import Field
-
-from models_registry.base import Card, Name, Names, Rate
-from models_registry.errors import nearest
-from models_registry.placeholders import placeholders, renamed
 
 RUBRIC = """\
 You check an answer to a question against reference answers that are known to be right.

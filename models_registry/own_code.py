@@ -19,11 +19,11 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Literal
 
-from models_registry.base import Card
-from models_registry.errors import CardError, nearest
-from models_registry.model_cards import ModelCard
-from models_registry.rephraser_cards import RephraserCard
-from models_registry.task_cards import PythonReader, TaskCard
+from promptaudit.models_registry.base import Card
+from promptaudit.models_registry.errors import CardError, nearest
+from promptaudit.models_registry.model_cards import ModelCard
+from promptaudit.models_registry.rephraser_cards import RephraserCard
+from promptaudit.models_registry.task_cards import PythonReader, TaskCard
 
 MOST_BYTES = 1_000_000  # of a file whose names are looked up
 Use = Literal["model", "reader", "rephraser", "command"]
@@ -120,7 +120,7 @@ class CodeFinder:
 
     def _folder(self, named: frozenset[Path] = frozenset()) -> str:
         if named not in self._sha256:
-            from models_registry.code_folder import folder_sha256  # most registries name no code
+            from promptaudit.models_registry.code_folder import folder_sha256  # most registries name no code
 
             self._sha256[named] = folder_sha256(self._root, named)
         return self._sha256[named]

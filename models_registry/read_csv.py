@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import IO
 
 import polars as pl
-
-from models_registry.errors import DataError
+from promptaudit.models_registry.errors import DataError
 
 MAX_COLUMNS = 1000
 MAX_TEXT = 1 << 24  # bytes of one value

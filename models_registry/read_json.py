@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from models_registry.errors import DataError
+from promptaudit.models_registry.errors import DataError
 
 MAX_LINE = 1 << 26  # bytes of a line of JSONL
 MADE = 600 << 20  # bytes that any text may become

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-
-from models_registry.errors import DataError
-from models_registry.parquet_pages import unpacked_sizes
-from models_registry.read_csv import refuse_columns
+from promptaudit.models_registry.errors import DataError
+from promptaudit.models_registry.parquet_pages import unpacked_sizes
+from promptaudit.models_registry.read_csv import refuse_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-from models_registry.errors import CardError
-from models_registry.mart_columns import yaml_loader
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.mart_columns import yaml_loader
 
 MAX_CARD_BYTES = 1_000_000
 MAX_DEPTH = 30

@@ -9,11 +9,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from models_registry.card_faults import card_of, place_of
-from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
-from models_registry.errors import CardError, PromptauditError, UnknownCard, nearest, raise_all
-from models_registry.own_code import Code, CodeFinder, with_sha256
-from models_registry.read_yaml import Lines, ids_in, read_yaml
+from promptaudit.models_registry.card_faults import card_of, place_of
+from promptaudit.models_registry.cards import (
+    AuditCard,
+    Card,
+    JudgeCard,
+    ModelCard,
+    RephraserCard,
+    TaskCard,
+    TemplateCard,
+)
+from promptaudit.models_registry.errors import CardError, PromptauditError, UnknownCard, nearest, raise_all
+from promptaudit.models_registry.own_code import Code, CodeFinder, with_sha256
+from promptaudit.models_registry.read_yaml import Lines, ids_in, read_yaml
 
 SHIPPED = Path(__file__).parent
 KINDS: Mapping[str, type[Card]] = {

@@ -6,12 +6,11 @@ import math
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
+from promptaudit.models_registry.base import CODE_SHA256, Card, FunctionName, Name, Sha256
+from promptaudit.models_registry.errors import nearest
+from promptaudit.models_registry.placeholders import placeholders
+from promptaudit.models_registry.task_cards import PROTECT_LABELS
 from pydantic import Field
-
-from models_registry.base import CODE_SHA256, Card, FunctionName, Name, Sha256
-from models_registry.errors import nearest
-from models_registry.placeholders import placeholders
-from models_registry.task_cards import PROTECT_LABELS
 
 SELF = "self"
 """The model of a rephraser that has each audited model reword the prompts it is asked."""

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-
-from models_registry.errors import DataError
-from models_registry.read_csv import MAX_TEXT, csv_frame, most_cells, refuse_cells, refuse_columns
-from models_registry.read_json import escape, json_of, lines_of
+from promptaudit.models_registry.errors import DataError
+from promptaudit.models_registry.read_csv import MAX_TEXT, csv_frame, most_cells, refuse_cells, refuse_columns
+from promptaudit.models_registry.read_json import escape, json_of, lines_of
 
 __all__ = ["ESCAPED", "MAX_TEXT", "escape", "read_text_table", "refuse_long_texts"]
 
@@ -81,7 +80,7 @@ def _nearest_file(path: Path) -> str:
 
 
 def _parquet(path: Path, shown: str) -> pl.DataFrame:
-    from models_registry.read_parquet import parquet_frame  # most commands read none
+    from promptaudit.models_registry.read_parquet import parquet_frame  # most commands read none
 
     frame = parquet_frame(path, shown)
     texts = []

@@ -7,11 +7,10 @@ import string
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
+from promptaudit.models_registry.base import Card, Name
+from promptaudit.models_registry.errors import nearest
+from promptaudit.models_registry.placeholders import placeholders, renamed
 from pydantic import BeforeValidator, Field, model_validator
-
-from models_registry.base import Card, Name
-from models_registry.errors import nearest
-from models_registry.placeholders import placeholders, renamed
 
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 SIGNS = {

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import psutil
 import pytest
-
-from flows.settings import silence
-from flows.system.garbage import collect_rarely
+from promptaudit.flows.settings import silence
+from promptaudit.flows.system.garbage import collect_rarely
 
 if TYPE_CHECKING:
     from xdist.remote import Producer

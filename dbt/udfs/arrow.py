@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.sql_functions import (
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.sql_functions import (
     Keyed,
     Listed,
     Null,

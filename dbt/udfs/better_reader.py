@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from udfs.reading import read_answer
-from udfs.reasoning import parted
+from promptaudit.udfs.reading import read_answer
+from promptaudit.udfs.reasoning import parted
 
 BUILT_IN = ("label", "label_in_text", "first_integer")
 BUILT_IN_OF_NUMBERS = ("label", "first_integer", "label_in_text")

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from udfs.spelling import (
+from promptaudit.udfs.spelling import (
     MINUS,
     SURE_MINUS,
     canonical,
@@ -22,7 +22,7 @@ from udfs.spelling import (
     with_ascii_digits,
     without_unseen,
 )
-from udfs.writing_systems import AROUND, is_whole
+from promptaudit.udfs.writing_systems import AROUND, is_whole
 
 Labels = tuple[str, ...]
 

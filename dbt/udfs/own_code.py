@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypedDict
 
-from udfs import TRUSTED_READERS
+from promptaudit.udfs import TRUSTED_READERS
 
 Function = Callable[..., Any]
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dbt.adapters.duckdb.plugins import BasePlugin
-
-from udfs import COMPARISON_IDS, RUN_IDS
-from udfs.register import register
-from udfs.retired import RETIRED_RUNS
+from promptaudit.udfs import COMPARISON_IDS, RUN_IDS
+from promptaudit.udfs.register import register
+from promptaudit.udfs.retired import RETIRED_RUNS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -17,12 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import re2
-
-from udfs import TRUSTED_READERS
-from udfs.label_readers import LABEL_READERS, named
-from udfs.reasoning import parted
-from udfs.scoring.option_letter import OptionReading, read_options
-from udfs.sql_functions import sql_function
+from promptaudit.udfs import TRUSTED_READERS
+from promptaudit.udfs.label_readers import LABEL_READERS, named
+from promptaudit.udfs.reasoning import parted
+from promptaudit.udfs.scoring.option_letter import OptionReading, read_options
+from promptaudit.udfs.sql_functions import sql_function
 
 MAX_READ_CHARACTERS = 1_000_000  # a label is never looked for beyond these
 MAX_JSON_DEPTH = 32
@@ -74,7 +73,7 @@ def read_answers_of_build(
     """Returns `read_answers` of columns, by the user's own code where this build may call it."""
     own: OwnReaders = {}
     if os.environ.get(TRUSTED_READERS):
-        from udfs.own_code import readers_of_build
+        from promptaudit.udfs.own_code import readers_of_build
 
         own = readers_of_build()
     return read_answers(list(zip(completion, reader, labels, refusal_pattern, strict=True)), own)

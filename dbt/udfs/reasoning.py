@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-from udfs.spelling import UNSEEN
-from udfs.sql_functions import sql_function
+from promptaudit.udfs.spelling import UNSEEN
+from promptaudit.udfs.sql_functions import sql_function
 
 _NAMES = (
     "think|thinks|thinking|thought|thoughts|thought_process|reasoning|reason|reflection|scratchpad|analysis|rationale|"

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import duckdb
 from duckdb.func import FunctionNullHandling, PythonUDFType
+from promptaudit.udfs.arrow import of_columns
+from promptaudit.udfs.sql_functions import FUNCTIONS, SqlFunction
 
-import udfs
-from udfs.arrow import of_columns
-from udfs.sql_functions import FUNCTIONS, SqlFunction
+from promptaudit import udfs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-WITHOUT_FUNCTIONS = ("udfs.plugin", "udfs.scoring.math.algebra")
+WITHOUT_FUNCTIONS = ("promptaudit.udfs.plugin", "promptaudit.udfs.scoring.math.algebra")
 """Modules that are not looked into: dbt's own, and what imports sympy, which the worker of mathematics alone needs."""
 
 

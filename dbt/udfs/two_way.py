@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.resampling import UNDEFINED, Interval, logit_interval, satterthwaite
-from udfs.sql_functions import Codes, Floats, sql_function
-from udfs.two_way_fit import two_way_fit
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.resampling import UNDEFINED, Interval, logit_interval, satterthwaite
+from promptaudit.udfs.sql_functions import Codes, Floats, sql_function
+from promptaudit.udfs.two_way_fit import two_way_fit
 
 
 class TwoWayVariance(NamedTuple):

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from flows.system.keys import content_id
-from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import frame_of
-from flows.warehouse.sql import sql
+from promptaudit.flows.system.keys import content_id
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.sql import sql
 
 Kind = Literal["regressed", "changed", "gate", "unmeasured"]
 Against = Literal["normal_nights", "baseline"]

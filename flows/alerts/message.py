@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeVar
 
-from flows.alerts.alarms import Alarm, Changes, Key, Problem
-from flows.display.encode import NOT_ENCODED
-from flows.display.figures import cut, shown
-from udfs.causes import PHRASES
+from promptaudit.flows.alerts.alarms import Alarm, Changes, Key, Problem
+from promptaudit.flows.display.encode import NOT_ENCODED
+from promptaudit.flows.display.figures import cut, shown
+from promptaudit.udfs.causes import PHRASES
 
 MessageKind = Literal["regression", "gate_failed", "unmeasured", "recovered", "success"]
 

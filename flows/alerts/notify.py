@@ -21,15 +21,15 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from flows.alerts.message import Message
-from flows.display.progress import Progress
-from flows.settings import Settings
-from flows.system.helper_processes import environment
-from flows.system.keys import content_id
-from flows.system.scrub import scrub
-from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import frame_of
-from models_registry.errors import PromptauditError
+from promptaudit.flows.alerts.message import Message
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.helper_processes import environment
+from promptaudit.flows.system.keys import content_id
+from promptaudit.flows.system.scrub import scrub
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.models_registry.errors import PromptauditError
 
 SECONDS = 20.0  # for all targets together
 EXIT_CODE = "{exit_code}"
@@ -149,7 +149,7 @@ def _deliver(order: Mapping[str, Any], seconds: float) -> list[dict[str, Any]]:
     quiet = environment() | {"NETRC": os.devnull}  # an address carries its own password or none
     try:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "flows.alerts.deliver"], env=quiet, stdin=subprocess.PIPE,
+            [sys.executable, "-P", "-m", "promptaudit.flows.alerts.deliver"], env=quiet, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8", start_new_session=True,
         )  # fmt: skip
     except OSError:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from flows.alerts.alarms import Against, Alarm, Place, Problem
-from flows.display.figures import in_unit, moved
-from flows.display.movement import by_chance, in_words, why
-from models_registry.mart_columns import compared_unit
+from promptaudit.flows.alerts.alarms import Against, Alarm, Place, Problem
+from promptaudit.flows.display.figures import in_unit, moved
+from promptaudit.flows.display.movement import by_chance, in_words, why
+from promptaudit.models_registry.mart_columns import compared_unit
 
 Row = Mapping[str, Any]
 WORSE = ("regressed", "changed")

@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from flows.system.keys import content_id
-from flows.warehouse import Row
-from udfs.raters.verdict_groups import GROUPS, verdict_groups
+from promptaudit.flows.system.keys import content_id
+from promptaudit.flows.warehouse import Row
+from promptaudit.udfs.raters.verdict_groups import GROUPS, verdict_groups
 
 IN_FORMAT, OUT_OF_FORMAT = "in format", "out of format"
 

@@ -7,23 +7,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from flows.audit.run import make_ready
-from flows.display.progress import Progress
-from flows.evidence.retain import without_retired
-from flows.marts.publish import newest_published, publish
-from flows.marts.transform import own_readers, transform
-from flows.report import report
-from flows.settings import Settings
-from flows.system.child_processes import guarded
-from flows.system.files import file_sha256
-from flows.system.keys import as_json, content_id
-from flows.trust.readers import trusted_readers
-from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import frame_of
-from flows.warehouse.run_names import resolve_id
-from flows.warehouse.sql import sql
-from models_registry.errors import DataError, UsageError, nearest
-from models_registry.tables import read_text_table
+from promptaudit.flows.audit.run import make_ready
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.evidence.retain import without_retired
+from promptaudit.flows.marts.publish import newest_published, publish
+from promptaudit.flows.marts.transform import own_readers, transform
+from promptaudit.flows.report import report
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.child_processes import guarded
+from promptaudit.flows.system.files import file_sha256
+from promptaudit.flows.system.keys import as_json, content_id
+from promptaudit.flows.trust.readers import trusted_readers
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.run_names import resolve_id
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import DataError, UsageError, nearest
+from promptaudit.models_registry.tables import read_text_table
 
 MATCH = {
     **dict.fromkeys(("yes", "y", "true", "1", "match"), True),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from flows.annotation.take_sheet import TakenSheet
-from flows.annotation.width import Promise
-from flows.annotation.write_sheet import Sheet
-from flows.display.figures import number
-from flows.display.progress import visible
+from promptaudit.flows.annotation.take_sheet import TakenSheet
+from promptaudit.flows.annotation.width import Promise
+from promptaudit.flows.annotation.write_sheet import Sheet
+from promptaudit.flows.display.figures import number
+from promptaudit.flows.display.progress import visible
 
 
 def lines_of_sheet(sheet: Sheet) -> list[str]:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from flows.annotation.draw import Answer
-from flows.warehouse import Row
-from udfs.resampling import t_quantile
-from udfs.templates.prediction_powered import LEAST_RULED
+from promptaudit.flows.annotation.draw import Answer
+from promptaudit.flows.warehouse import Row
+from promptaudit.udfs.resampling import t_quantile
+from promptaudit.udfs.templates.prediction_powered import LEAST_RULED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

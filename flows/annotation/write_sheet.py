@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flows.annotation.draw import Answer, answers_of, draw, of_questions, shuffled
-from flows.annotation.width import Promise, Rectifiable, promise, rectifiable, rulings_of_task
-from flows.display.spreadsheet import CsvRows, cell_of
-from flows.settings import Settings
-from flows.warehouse import Warehouse
-from flows.warehouse.sql import sql
-from models_registry.errors import DataError, UsageError, nearest
-from udfs.raters.verdict_groups import GROUPS
+from promptaudit.flows.annotation.draw import Answer, answers_of, draw, of_questions, shuffled
+from promptaudit.flows.annotation.width import Promise, Rectifiable, promise, rectifiable, rulings_of_task
+from promptaudit.flows.display.spreadsheet import CsvRows, cell_of
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import DataError, UsageError, nearest
+from promptaudit.udfs.raters.verdict_groups import GROUPS
 
 COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_match", "reason")
 TASKS = "select task_id from marts.dim_tasks where audit_run_id = $run"
@@ -66,7 +66,7 @@ def write_sheet(  # noqa: PLR0913 - one option each
         raise UsageError(msg)
     if path.exists() and not force:
         raise UsageError(_is_there(path))
-    from flows.warehouse.run_names import resolve_id
+    from promptaudit.flows.warehouse.run_names import resolve_id
 
     audit_run_id = resolve_id(Warehouse(settings.warehouse), run)
     published = Warehouse(settings.warehouse).published

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from flows.plan.design import Design
-from flows.plan.judge_requests import Control, content_of, rank, wanted
-from flows.system.keys import content_id
-from flows.warehouse import Warehouse
-from flows.warehouse.sql import sql
-from models_registry.cards import TaskCard
-from models_registry.placeholders import substitute
-from models_registry.samples import Sample
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.plan.judge_requests import Control, content_of, rank, wanted
+from promptaudit.flows.system.keys import content_id
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.placeholders import substitute
+from promptaudit.models_registry.samples import Sample
 
 WORDED, RULED = ("right_in_words", "wrong_in_words"), "ruled"
 ANCHORS = (*WORDED, RULED)

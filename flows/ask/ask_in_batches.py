@@ -7,14 +7,14 @@ import json
 import shutil
 from collections.abc import Collection, Iterator
 
-from flows.ask.collect_batches import COLLECTED, SUBMITTED, Batch, BatchCollector, BatchContext
-from flows.engines import Answer, Request
-from flows.engines.batches.lines import Draft
-from flows.engines.batches.protocol import Batches
-from flows.system.files import private_folder
-from flows.warehouse import Warehouse
-from models_registry.cards import ModelCard
-from models_registry.errors import BudgetReached, EngineError
+from promptaudit.flows.ask.collect_batches import COLLECTED, SUBMITTED, Batch, BatchCollector, BatchContext
+from promptaudit.flows.engines import Answer, Request
+from promptaudit.flows.engines.batches.lines import Draft
+from promptaudit.flows.engines.batches.protocol import Batches
+from promptaudit.flows.system.files import private_folder
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import BudgetReached, EngineError
 
 __all__ = ["BatchContext", "ask_in_batches", "drop_batches", "open_batches"]
 
@@ -31,17 +31,17 @@ def open_batches(card: ModelCard, warehouse: Warehouse) -> Batches:
     folder = warehouse.places.batches
     private_folder(folder)
     if card.batch is not None and card.batch.runner == "vllm":
-        from flows.engines.batches.vllm_batches import VllmBatch
+        from promptaudit.flows.engines.batches.vllm_batches import VllmBatch
 
         return VllmBatch(card, folder)
-    from flows.engines.batches.openai_batches import BatchApi
+    from promptaudit.flows.engines.batches.openai_batches import BatchApi
 
     return BatchApi(card, folder)
 
 
 def drop_batches(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:
     """Removes what is left on this machine of batches of runs that ask nothing any more."""
-    from flows.engines.batches.vllm_batches import ABOUT
+    from promptaudit.flows.engines.batches.vllm_batches import ABOUT
 
     for batch in warehouse.places.batches.glob(f"{LOCAL}*"):
         try:

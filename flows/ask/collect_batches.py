@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from flows.engines import Answer, Request
-from flows.engines.batches.protocol import Batches, BatchStatus
-from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import frame_of
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
-from models_registry.model_cards import Batching
+from promptaudit.flows.engines import Answer, Request
+from promptaudit.flows.engines.batches.protocol import Batches, BatchStatus
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.models_registry.model_cards import Batching
 
 SUBMITTED, COLLECTED = "submitted", "collected"
 PART_BYTES = 64_000_000  # of answers held at once

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from flows.engines import Answer, Request
-from flows.trust.readers import trusted_readers
-from models_registry.errors import MeasureError
-from udfs.reading import OwnReaders, read_answer
+from promptaudit.flows.engines import Answer, Request
+from promptaudit.flows.trust.readers import trusted_readers
+from promptaudit.models_registry.errors import MeasureError
+from promptaudit.udfs.reading import OwnReaders, read_answer
 
 Read = Callable[[Request, Answer], tuple[str | None, bool]]
 """What an answer says, for people, and whether it could be read."""
@@ -91,7 +91,7 @@ def own_readers_of(readers: Mapping[str, str]) -> OwnReaders:
     trusted = trusted_readers(readers)
     if not trusted:
         return {}
-    from flows.engines.own_code import load_reader
+    from promptaudit.flows.engines.own_code import load_reader
 
     return {each["reader"]: load_reader(each, readers[each["reader"]]) for each in trusted}
 

@@ -6,20 +6,20 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
-from flows.ask.first_answers import Ceiling, Look, label_reader, own_readers_of
-from flows.ask.land import landing_in
-from flows.ask.reader_advice import ReaderAdvice
-from flows.ask.shards.lander import Lander
-from flows.ask.workers import AskBatch, AskResult, OnAnswer, Workers, as_it_is
-from flows.engines import Answer, LandedWithoutAnswer, Request
-from flows.plan.budget import Purse, Spending
-from flows.plan.cells import CellsInWarehouse, Variant, missing_requests
-from flows.plan.design import Design, model_order
-from flows.warehouse import Warehouse
-from flows.warehouse.rows import reader_json
-from models_registry.ages import age_of
-from models_registry.cards import ModelCard, Price
-from models_registry.errors import PromptauditError
+from promptaudit.flows.ask.first_answers import Ceiling, Look, label_reader, own_readers_of
+from promptaudit.flows.ask.land import landing_in
+from promptaudit.flows.ask.reader_advice import ReaderAdvice
+from promptaudit.flows.ask.shards.lander import Lander
+from promptaudit.flows.ask.workers import AskBatch, AskResult, OnAnswer, Workers, as_it_is
+from promptaudit.flows.engines import Answer, LandedWithoutAnswer, Request
+from promptaudit.flows.plan.budget import Purse, Spending
+from promptaudit.flows.plan.cells import CellsInWarehouse, Variant, missing_requests
+from promptaudit.flows.plan.design import Design, model_order
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.rows import reader_json
+from promptaudit.models_registry.ages import age_of
+from promptaudit.models_registry.cards import ModelCard, Price
+from promptaudit.models_registry.errors import PromptauditError
 
 EVERY_STRATEGY = "every strategy"  # of a model that is asked through a batch interface: what its provider takes at once
 MEND = "mend the prompt or the reader, or raise format.max_invalid_rate_at_first"
@@ -146,7 +146,7 @@ class _Inference:
                 await self.workers.ask_batch(model_id, EVERY_STRATEGY, lambda: self._ask_in_batches(model_id, card))
 
     async def _ask_in_batches(self, model_id: str, card: ModelCard) -> None:
-        from flows.ask.ask_in_batches import BatchContext, ask_in_batches, open_batches
+        from promptaudit.flows.ask.ask_in_batches import BatchContext, ask_in_batches, open_batches
 
         workers, spending = self.workers, Spending(self.purse.budget, card)
 

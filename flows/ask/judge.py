@@ -11,25 +11,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flows.ask.anchors import anchors_of
-from flows.ask.first_answers import Look
-from flows.ask.land import Landing, landing_in
-from flows.ask.workers import AskResult, Workers
-from flows.cards.prices import cost_of
-from flows.engines import Answer, LandedAnswers, Request
-from flows.engines.answer_rows import answer_columns
-from flows.plan.budget import Purse
-from flows.plan.design import Design
-from flows.plan.judge_requests import Control, Ruling, asked_again, controls_of, judge_key, rulings_of
-from flows.system.keys import as_json, content_id, request_sha256, sent_by, verdict_id
-from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import frame_of
-from flows.warehouse.sql import sql
-from flows.wordings.judge_wordings import RubricWording, reword_rubrics, rubric_key, rubric_wordings
-from models_registry.ages import age_of
-from models_registry.cards import JudgeCard, ModelCard, Price
-from models_registry.samples import Sample
-from udfs.scoring.verdict import SCHEMA, read_verdict
+from promptaudit.flows.ask.anchors import anchors_of
+from promptaudit.flows.ask.first_answers import Look
+from promptaudit.flows.ask.land import Landing, landing_in
+from promptaudit.flows.ask.workers import AskResult, Workers
+from promptaudit.flows.cards.prices import cost_of
+from promptaudit.flows.engines import Answer, LandedAnswers, Request
+from promptaudit.flows.engines.answer_rows import answer_columns
+from promptaudit.flows.plan.budget import Purse
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.plan.judge_requests import Control, Ruling, asked_again, controls_of, judge_key, rulings_of
+from promptaudit.flows.system.keys import as_json, content_id, request_sha256, sent_by, verdict_id
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.flows.wordings.judge_wordings import RubricWording, reword_rubrics, rubric_key, rubric_wordings
+from promptaudit.models_registry.ages import age_of
+from promptaudit.models_registry.cards import JudgeCard, ModelCard, Price
+from promptaudit.models_registry.samples import Sample
+from promptaudit.udfs.scoring.verdict import SCHEMA, read_verdict
 
 READ_AT_ONCE = 1000  # completions
 MEND = "mend the rubric, or raise max_unreadable_rate_at_first of the judge"

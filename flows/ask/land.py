@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flows.cards.prices import cost_of
-from flows.engines import Answer, Attempt, Request
-from flows.engines.answer_rows import answer_columns, attempt_row
-from flows.warehouse import Warehouse, now
-from flows.warehouse.spool import Spool, land_segment, spool_of
-from models_registry.cards import Price
+from promptaudit.flows.cards.prices import cost_of
+from promptaudit.flows.engines import Answer, Attempt, Request
+from promptaudit.flows.engines.answer_rows import answer_columns, attempt_row
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.spool import Spool, land_segment, spool_of
+from promptaudit.models_registry.cards import Price
 
 BATCH_ROWS = 20_000
 BATCH_BYTES = 32_000_000

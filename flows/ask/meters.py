@@ -6,21 +6,21 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from flows.warehouse import Warehouse
+from promptaudit.flows.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from flows.engines import Answer, Engine
-    from flows.plan.cells import Variant
-    from flows.plan.design import Design
-    from models_registry.cards import Price
+    from promptaudit.flows.engines import Answer, Engine
+    from promptaudit.flows.plan.cells import Variant
+    from promptaudit.flows.plan.design import Design
+    from promptaudit.models_registry.cards import Price
 
 
 def meters_of_models(
     design: Design, variants: Sequence[Variant], warehouse: Warehouse, audit_run_id: str
 ) -> list[RequestMeter]:
     """Returns a meter of each model of a run."""
-    from flows.cards.prices import price_of
-    from flows.plan.cells import missing_by_model, n_planned_of
+    from promptaudit.flows.cards.prices import price_of
+    from promptaudit.flows.plan.cells import missing_by_model, n_planned_of
 
     missing = missing_by_model(warehouse, audit_run_id, design, variants)
     wanted = {name: n_planned_of(design, variants, name) for name in design.models}
@@ -32,7 +32,7 @@ def meters_of_models(
 
 def meters_of_judges(design: Design, missing: Mapping[str, int]) -> list[RequestMeter]:
     """Returns a meter of what each judge still has to rule on."""
-    from flows.cards.prices import price_of
+    from promptaudit.flows.cards.prices import price_of
 
     cards = {name: design.registry.model(design.judges[name].model or "") for name in missing}
     return [RequestMeter(name, n, 0, price_of(cards[name])) for name, n in missing.items()]
@@ -54,7 +54,7 @@ class RequestMeter:
         self.engine = engine
         if answer is None:
             return
-        from flows.cards.prices import paid_for
+        from promptaudit.flows.cards.prices import paid_for
 
         self.started = self.started or time.monotonic()
         self.done = min(self.wanted, self.done + answer.is_landed)  # a verdict may take several asks

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from flows.ask.first_answers import FIRST, Read
-from flows.engines import Answer, Request
-from udfs.better_reader import SeenAnswer, better_reader, in_yaml
-from udfs.reading import MAX_READ_CHARACTERS
+from promptaudit.flows.ask.first_answers import FIRST, Read
+from promptaudit.flows.engines import Answer, Request
+from promptaudit.udfs.better_reader import SeenAnswer, better_reader, in_yaml
+from promptaudit.udfs.reading import MAX_READ_CHARACTERS
 
 
 class ReaderAdvice:

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
 
-from flows.ask.land import Landing
-from flows.engines import Answer, Engine, LandedAnswers, Request, Say, ServedModel, open_engine, silent
-from flows.plan.budget import Budget, Spending
-from flows.warehouse import now
-from models_registry.cards import ModelCard, Price
-from models_registry.errors import EngineError, PromptauditError
-from models_registry.registry import Entry
+from promptaudit.flows.ask.land import Landing
+from promptaudit.flows.engines import Answer, Engine, LandedAnswers, Request, Say, ServedModel, open_engine, silent
+from promptaudit.flows.plan.budget import Budget, Spending
+from promptaudit.flows.warehouse import now
+from promptaudit.models_registry.cards import ModelCard, Price
+from promptaudit.models_registry.errors import EngineError, PromptauditError
+from promptaudit.models_registry.registry import Entry
 
 Batch = Callable[[], Awaitable[None]]
 """Asks some cells of one model: those of one strategy."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from flows.asker.ask_shard import ask_shard
-from flows.display.progress import Progress
-from flows.settings import registry_of, settings_of, silence
-from flows.system.library_lines import quiet_libraries
-from models_registry.errors import PromptauditError
+from promptaudit.flows.asker.ask_shard import ask_shard
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.settings import registry_of, settings_of, silence
+from promptaudit.flows.system.library_lines import quiet_libraries
+from promptaudit.models_registry.errors import PromptauditError
 
 
 def main() -> int:

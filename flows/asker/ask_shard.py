@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Self
 
 import polars as pl
-
-from flows.ask.infer import ModelWork, in_order
-from flows.ask.land import Landing
-from flows.ask.shards.deal import deal
-from flows.ask.shards.land_segments import askers_folder
-from flows.ask.shards.leases import LeasedBudget
-from flows.ask.shards.messages import (
+from promptaudit.flows.ask.infer import ModelWork, in_order
+from promptaudit.flows.ask.land import Landing
+from promptaudit.flows.ask.shards.deal import deal
+from promptaudit.flows.ask.shards.land_segments import askers_folder
+from promptaudit.flows.ask.shards.leases import LeasedBudget
+from promptaudit.flows.ask.shards.messages import (
     ASKER,
     LANDED,
     LANDER,
@@ -35,20 +34,20 @@ from flows.ask.shards.messages import (
     read_message,
     write_message,
 )
-from flows.ask.workers import Workers
-from flows.cards.check_cards import check_audit
-from flows.display.progress import Progress
-from flows.plan.cells import missing_requests
-from flows.plan.design import Design, design_audit
-from flows.settings import Settings
-from flows.system.processes import began_at, machine
-from flows.system.shared_folder import SharedFolder
-from flows.trust.refuse import refuse_untrusted
-from flows.warehouse import Warehouse
-from flows.warehouse.spool import Spool
-from models_registry.ages import age_of
-from models_registry.errors import CardError, MeasureError, PromptauditError, raise_all
-from models_registry.registry import Registry
+from promptaudit.flows.ask.workers import Workers
+from promptaudit.flows.cards.check_cards import check_audit
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.plan.cells import missing_requests
+from promptaudit.flows.plan.design import Design, design_audit
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.processes import began_at, machine
+from promptaudit.flows.system.shared_folder import SharedFolder
+from promptaudit.flows.trust.refuse import refuse_untrusted
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.spool import Spool
+from promptaudit.models_registry.ages import age_of
+from promptaudit.models_registry.errors import CardError, MeasureError, PromptauditError, raise_all
+from promptaudit.models_registry.registry import Registry
 
 TELLS_EVERY_S = 0.5
 LANDER_AWAY_S = 300.0

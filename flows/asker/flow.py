@@ -9,11 +9,10 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 from prefect.states import Completed
-
-from flows.asker.ask_shard import ask_shard
-from flows.display.progress import Progress
-from flows.settings import registry_of, settings_of, silence, work_in_audit_folder
-from flows.system.prefect_server import failed
+from promptaudit.flows.asker.ask_shard import ask_shard
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.settings import registry_of, settings_of, silence, work_in_audit_folder
+from promptaudit.flows.system.prefect_server import failed
 
 
 @flow(name="ask", flow_run_name="ask {audit_id} shard {shard} of {n_shards}", persist_result=False)

@@ -9,11 +9,10 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.states import Completed
-
-from flows.audit.run import run_audit
-from flows.display.progress import Progress
-from flows.settings import registry_of, settings_of, silence, work_in_audit_folder
-from flows.system.prefect_server import events_sent, failed
+from promptaudit.flows.audit.run import run_audit
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.settings import registry_of, settings_of, silence, work_in_audit_folder
+from promptaudit.flows.system.prefect_server import events_sent, failed
 
 
 def run_name() -> str:

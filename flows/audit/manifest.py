@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flows.marts.manifest import made_by
-from flows.system.files import file_sha256
-from flows.system.keys import sha256_of
-from flows.trust.refuse import code_in
+from promptaudit.flows.marts.manifest import made_by
+from promptaudit.flows.system.files import file_sha256
+from promptaudit.flows.system.keys import sha256_of
+from promptaudit.flows.trust.refuse import code_in
 
 if TYPE_CHECKING:
-    from flows.plan.design import Design
+    from promptaudit.flows.plan.design import Design
 
 
 def manifest_of(design: Design) -> dict[str, Any]:

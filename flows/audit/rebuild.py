@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.audit.run import make_ready
-from flows.comparison.compare import compare_again
-from flows.display.progress import Progress
-from flows.evidence.retain import restore, without_retired
-from flows.marts.publish import publish
-from flows.marts.transform import judge_nights, own_readers, transform
-from flows.settings import Settings
-from flows.system.child_processes import guarded
-from flows.system.helper_processes import DBT, start
-from flows.trust.readers import trusted_readers
-from flows.warehouse import Warehouse
-from flows.warehouse.run_names import one_run
-from models_registry.errors import ChangedCode, DataError, UsageError
+from promptaudit.flows.audit.run import make_ready
+from promptaudit.flows.comparison.compare import compare_again
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.evidence.retain import restore, without_retired
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.marts.transform import judge_nights, own_readers, transform
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.child_processes import guarded
+from promptaudit.flows.system.helper_processes import DBT, start
+from promptaudit.flows.trust.readers import trusted_readers
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.run_names import one_run
+from promptaudit.models_registry.errors import ChangedCode, DataError, UsageError
 
 
 def rebuild_runs(

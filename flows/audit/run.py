@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
-from flows.ask.judge import land_changed_judges
-from flows.ask.shards.land_segments import land_left
-from flows.ask.shards.placement import AskersSetting
-from flows.audit.runs import (
+from promptaudit.flows.ask.judge import land_changed_judges
+from promptaudit.flows.ask.shards.land_segments import land_left
+from promptaudit.flows.ask.shards.placement import AskersSetting
+from promptaudit.flows.audit.runs import (
     Run,
     count_runs,
     land_changed_tasks,
@@ -20,29 +20,29 @@ from flows.audit.runs import (
     reopen_run,
     samples_of_run,
 )
-from flows.audit.steps import AuditRun, Outcome, measure
-from flows.cards.check_cards import CardCheck, check_audit
-from flows.cards.check_cards.models import lacking_engines
-from flows.display.encode import NOT_ENCODED
-from flows.display.progress import Progress
-from flows.lineage.openlineage.tell import following
-from flows.marts.publish import is_published
-from flows.plan.design import Design, design_audit
-from flows.plan.pilot import pilot_design
-from flows.report import report
-from flows.settings import Settings
-from flows.system.child_processes import guarded
-from flows.system.helper_processes import CHECKS, DBT, start
-from flows.system.prefect_server import as_flow_run
-from flows.trust.refuse import refuse_untrusted
-from flows.warehouse import Warehouse, now
-from flows.wordings.edit_prompts import export_prompts, read_prompts
-from flows.wordings.judge_wordings import are_rubrics_made
-from flows.wordings.paraphrase import make_proposals
-from flows.wordings.template_variants import rewords_templates, variants_key
-from flows.wordings.variants import earlier_proposals, rewordings, same_wordings
-from models_registry.errors import raise_all
-from models_registry.registry import Entry, Registry
+from promptaudit.flows.audit.steps import AuditRun, Outcome, measure
+from promptaudit.flows.cards.check_cards import CardCheck, check_audit
+from promptaudit.flows.cards.check_cards.models import lacking_engines
+from promptaudit.flows.display.encode import NOT_ENCODED
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.lineage.openlineage.tell import following
+from promptaudit.flows.marts.publish import is_published
+from promptaudit.flows.plan.design import Design, design_audit
+from promptaudit.flows.plan.pilot import pilot_design
+from promptaudit.flows.report import report
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.child_processes import guarded
+from promptaudit.flows.system.helper_processes import CHECKS, DBT, start
+from promptaudit.flows.system.prefect_server import as_flow_run
+from promptaudit.flows.trust.refuse import refuse_untrusted
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.wordings.edit_prompts import export_prompts, read_prompts
+from promptaudit.flows.wordings.judge_wordings import are_rubrics_made
+from promptaudit.flows.wordings.paraphrase import make_proposals
+from promptaudit.flows.wordings.template_variants import rewords_templates, variants_key
+from promptaudit.flows.wordings.variants import earlier_proposals, rewordings, same_wordings
+from promptaudit.models_registry.errors import raise_all
+from promptaudit.models_registry.registry import Entry, Registry
 
 CARD_CHANGED = (
     "the audit's card changed since in limits, seed, resamples or model sets: that holds from the next run, --new"

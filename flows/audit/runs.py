@@ -12,18 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-
-from flows.audit.manifest import manifest_of
-from flows.cards.prices import price_of
-from flows.plan.design import Design, used_fields
-from flows.plan.grid import design_row
-from flows.system.helper_processes import environment
-from flows.system.keys import as_json, content_id
-from flows.system.prefect_steps import flow_run_id
-from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import frame_of, label_rows, sample_row, task_row
-from models_registry.errors import UsageError
-from models_registry.samples import critical_ids
+from promptaudit.flows.audit.manifest import manifest_of
+from promptaudit.flows.cards.prices import price_of
+from promptaudit.flows.plan.design import Design, used_fields
+from promptaudit.flows.plan.grid import design_row
+from promptaudit.flows.system.helper_processes import environment
+from promptaudit.flows.system.keys import as_json, content_id
+from promptaudit.flows.system.prefect_steps import flow_run_id
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.rows import frame_of, label_rows, sample_row, task_row
+from promptaudit.models_registry.errors import UsageError
+from promptaudit.models_registry.samples import critical_ids
 
 LIBRARIES = ("duckdb", "dbt-core", "dbt-duckdb", "numpy", "scipy", "polars", "prefect", "great-expectations", "openai")
 

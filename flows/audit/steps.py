@@ -12,40 +12,40 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from flows.ask.infer import infer as ask_models
-from flows.ask.judge import count_missing_rulings
-from flows.ask.judge import judge as ask_judges
-from flows.ask.meters import meters_of_judges, meters_of_models
-from flows.ask.shards.land_segments import lost_in
-from flows.ask.shards.lander import lander_of
-from flows.ask.shards.placement import AskersSetting
-from flows.ask.workers import AskResult, Batch
-from flows.audit.runs import close_run
-from flows.comparison.compare import compare_again
-from flows.display.progress import Progress
-from flows.formats.validate import ValidationResult
-from flows.formats.validate import validate as check_formats
-from flows.lineage.openlineage.assets import assets_of
-from flows.lineage.openlineage.tell import landed
-from flows.marts.publish import publish as publish_marts
-from flows.marts.transform import Part
-from flows.marts.transform import transform as build
-from flows.plan.budget import Purse, budget_of
-from flows.plan.cells import count_missing
-from flows.plan.design import Design
-from flows.plan.grid import deal_samples
-from flows.plan.pilot import pilot_design, pilot_variants, refuse_begun
-from flows.report import report as write_page
-from flows.report.comparison_page.page import write_again
-from flows.report.summary_unread import unread_answers
-from flows.system import prefect_steps
-from flows.warehouse import Warehouse
-from flows.warehouse.sql import sql
-from flows.wordings.judge_wordings import reword_rubrics
-from flows.wordings.paraphrase import ParaphraseResult
-from flows.wordings.paraphrase import paraphrase as make_variants
-from models_registry.cards import FormatLimits
-from models_registry.errors import MeasureError
+from promptaudit.flows.ask.infer import infer as ask_models
+from promptaudit.flows.ask.judge import count_missing_rulings
+from promptaudit.flows.ask.judge import judge as ask_judges
+from promptaudit.flows.ask.meters import meters_of_judges, meters_of_models
+from promptaudit.flows.ask.shards.land_segments import lost_in
+from promptaudit.flows.ask.shards.lander import lander_of
+from promptaudit.flows.ask.shards.placement import AskersSetting
+from promptaudit.flows.ask.workers import AskResult, Batch
+from promptaudit.flows.audit.runs import close_run
+from promptaudit.flows.comparison.compare import compare_again
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.formats.validate import ValidationResult
+from promptaudit.flows.formats.validate import validate as check_formats
+from promptaudit.flows.lineage.openlineage.assets import assets_of
+from promptaudit.flows.lineage.openlineage.tell import landed
+from promptaudit.flows.marts.publish import publish as publish_marts
+from promptaudit.flows.marts.transform import Part
+from promptaudit.flows.marts.transform import transform as build
+from promptaudit.flows.plan.budget import Purse, budget_of
+from promptaudit.flows.plan.cells import count_missing
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.plan.grid import deal_samples
+from promptaudit.flows.plan.pilot import pilot_design, pilot_variants, refuse_begun
+from promptaudit.flows.report import report as write_page
+from promptaudit.flows.report.comparison_page.page import write_again
+from promptaudit.flows.report.summary_unread import unread_answers
+from promptaudit.flows.system import prefect_steps
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.flows.wordings.judge_wordings import reword_rubrics
+from promptaudit.flows.wordings.paraphrase import ParaphraseResult
+from promptaudit.flows.wordings.paraphrase import paraphrase as make_variants
+from promptaudit.models_registry.cards import FormatLimits
+from promptaudit.models_registry.errors import MeasureError
 
 step = functools.partial(prefect_steps.step, made=assets_of)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from flows.display.figures import number
+from promptaudit.flows.display.figures import number
 
 if TYPE_CHECKING:
-    from flows.audit.run import RunResult
-    from flows.plan.least.design_plan import DesignCost, DesignPlan
-    from flows.plan.least.few_samples import FewSamples
-    from flows.wordings.unstable_prompts import UnstablePrompts
+    from promptaudit.flows.audit.run import RunResult
+    from promptaudit.flows.plan.least.design_plan import DesignCost, DesignPlan
+    from promptaudit.flows.plan.least.few_samples import FewSamples
+    from promptaudit.flows.wordings.unstable_prompts import UnstablePrompts
 
 
 def lines_of(result: RunResult) -> list[str]:

@@ -11,11 +11,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
-
-from flows.cards.task_of_data import DataColumns
-from models_registry.card_schemas import file_schema
-from models_registry.errors import PromptauditError, UsageError
-from models_registry.registry import KINDS, SHIPPED, load_registry
+from promptaudit.flows.cards.task_of_data import DataColumns
+from promptaudit.models_registry.card_schemas import file_schema
+from promptaudit.models_registry.errors import PromptauditError, UsageError
+from promptaudit.models_registry.registry import KINDS, SHIPPED, load_registry
 
 STARTER = SHIPPED / "starter"
 INSTRUCTION = "Decide which label fits the text."

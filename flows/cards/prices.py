@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from flows.prompts.messages import Messages
-from models_registry.cards import ModelCard, Price
+from promptaudit.flows.prompts.messages import Messages
+from promptaudit.models_registry.cards import ModelCard, Price
 
 if TYPE_CHECKING:
-    from flows.engines import Answer
+    from promptaudit.flows.engines import Answer
 
 CHARACTERS_A_TOKEN = 4  # of English prose under the common tokenizers; needs no download
 TOKENS_A_MESSAGE = 4

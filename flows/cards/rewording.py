@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from flows.prompts.variations import settings
-from flows.prompts.variations.original import original_of
-from models_registry.cards import AuditCard, ModelCard, RephraserCard, TaskCard, TemplateCard
-from models_registry.samples import ChosenSamples
+from promptaudit.flows.prompts.variations import settings
+from promptaudit.flows.prompts.variations.original import original_of
+from promptaudit.models_registry.cards import AuditCard, ModelCard, RephraserCard, TaskCard, TemplateCard
+from promptaudit.models_registry.samples import ChosenSamples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-
-from models_registry.cards import composed
-from models_registry.errors import UsageError, nearest
-from models_registry.tables import ESCAPED, read_text_table
+from promptaudit.models_registry.cards import composed
+from promptaudit.models_registry.errors import UsageError, nearest
+from promptaudit.models_registry.tables import ESCAPED, read_text_table
 
 GOLD_NAMES = ("gold_label", "gold", "label", "target", "class", "category", "answer", "sentiment", "y")
 ID_NAMES = ("id", "sample_id", "key", "uid", "index")

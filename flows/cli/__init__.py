@@ -10,11 +10,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from flows.cli import cards, evidence, nights, questions, repairs, runs
-from flows.cli.app import app, state
-from flows.system.garbage import collect_rarely
-from flows.system.library_lines import quiet_libraries
-from models_registry.errors import PromptauditError, UsageError
+from promptaudit.flows.cli import cards, evidence, nights, questions, repairs, runs
+from promptaudit.flows.cli.app import app, state
+from promptaudit.flows.system.garbage import collect_rarely
+from promptaudit.flows.system.library_lines import quiet_libraries
+from promptaudit.models_registry.errors import PromptauditError, UsageError
 
 __all__ = ["app", "cards", "evidence", "main", "nights", "questions", "repairs", "runs"]
 
@@ -24,7 +24,7 @@ CONTINUED = {"run", "nightly", "serve", "import", "rebuild", "try", "compare", "
 _OPTION = re.compile(r"--[\w-]+(=|\Z)")
 SHARED_VALUES = ("--warehouse", "--registry")  # accepted before or after the command
 SHARED_FLAGS = ("--json", "--quiet", "--debug")
-NEED_PANDAS = {"great_expectations", "datasets", "udfs.own_code"}  # the last: code of the user's own may
+NEED_PANDAS = {"great_expectations", "datasets", "promptaudit.udfs.own_code"}  # the last: code of the user's own may
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -1,5 +1,5 @@
 """`python -m flows.cli` is `promptaudit`."""
 
-from flows.cli import main
+from promptaudit.flows.cli import main
 
 main()

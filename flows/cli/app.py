@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from promptaudit.flows.display.progress import Progress
+    from promptaudit.flows.settings import Settings
+    from promptaudit.flows.warehouse import Warehouse
+    from promptaudit.models_registry.registry import Registry
     from rich.console import Console
-
-    from flows.display.progress import Progress
-    from flows.settings import Settings
-    from flows.warehouse import Warehouse
-    from models_registry.registry import Registry
 
 DEFAULT_AUDIT = "quickstart"
 WIDTH = 80  # of what no terminal shows
@@ -57,20 +56,20 @@ class State:
 
     def settings(self) -> Settings:
         """Returns the settings: the options over the environment."""
-        from flows.settings import settings_of
+        from promptaudit.flows.settings import settings_of
 
         return settings_of(self.warehouse, self.registry)
 
     def load(self) -> tuple[Settings, Registry]:
         """Returns the settings and the registry they name."""
-        from flows.settings import registry_of
+        from promptaudit.flows.settings import registry_of
 
         settings = self.settings()
         return settings, registry_of(settings)
 
     def progress(self) -> Progress:
         """Returns where to say what goes on."""
-        from flows.display.progress import Progress
+        from promptaudit.flows.display.progress import Progress
 
         return Progress(quiet=self.quiet, may_ask=not self.as_json)
 
@@ -82,11 +81,11 @@ def show(result: object, text: str | None = None) -> None:
     """Writes a result to stdout: as JSON when that is asked for, else as text."""
     is_screen = sys.stdout.isatty()
     if state.as_json:
-        from flows.display.encode import encoded
+        from promptaudit.flows.display.encode import encoded
 
         sys.stdout.write(json.dumps(encoded(result), ensure_ascii=is_screen) + "\n")
     elif text is not None:
-        from flows.display.progress import visible
+        from promptaudit.flows.display.progress import visible
 
         sys.stdout.write((visible(text) if is_screen else text) + "\n")
 
@@ -102,8 +101,8 @@ def show_closing(warehouse: Warehouse, audit_run_id: str) -> None:
     """Writes what is worst of a published run, an example and the next command; nothing where JSON is asked for."""
     if state.as_json:
         return
-    from flows.report.summary import summary_of
-    from flows.report.terminal.closing import closing_lines
+    from promptaudit.flows.report.summary import summary_of
+    from promptaudit.flows.report.terminal.closing import closing_lines
 
     summary = summary_of(warehouse, audit_run_id, state.settings().text)
     show({}, "\n".join(closing_lines(summary, console(WIDTH).width)))

@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from flows.cli.app import app, show, state
-from models_registry.errors import UsageError, nearest
+from promptaudit.flows.cli.app import app, show, state
+from promptaudit.models_registry.errors import UsageError, nearest
 
 
 @app.command()
 def validate(audit: Annotated[str | None, typer.Argument(help="An audit card; default: every card.")] = None) -> None:
     """Check cards and the data they name."""
-    from flows.audit.terminal import lines_of_check
-    from flows.cards.check_cards import check_cards
+    from promptaudit.flows.audit.terminal import lines_of_check
+    from promptaudit.flows.cards.check_cards import check_cards
 
     _, registry = state.load()
     check = check_cards(registry, audit)
@@ -40,8 +39,8 @@ def init(
     model: Annotated[str | None, typer.Option(help="The name of the model there.")] = None,
 ) -> None:
     """Scaffold a folder of your own cards: a model, a task with data, a rephraser and an audit."""
-    from flows.cards.new_cards import Endpoint, scaffold, scaffold_for
-    from flows.cards.task_of_data import columns_of, split_labels
+    from promptaudit.flows.cards.new_cards import Endpoint, scaffold, scaffold_for
+    from promptaudit.flows.cards.task_of_data import columns_of, split_labels
 
     if (url is None) != (model is None):
         msg = "--url and --model go together: the endpoint, and the model's name there"
@@ -71,8 +70,8 @@ def schema(
     kind: Annotated[str | None, typer.Argument(help="models, tasks, templates, ...; default: list the kinds.")] = None,
 ) -> None:
     """Print the JSON Schema of card files of one kind, for editors."""
-    from models_registry.card_schemas import file_schema, summary
-    from models_registry.registry import KINDS
+    from promptaudit.models_registry.card_schemas import file_schema, summary
+    from promptaudit.models_registry.registry import KINDS
 
     if kind is None:
         summaries = {name: summary(name) for name in KINDS}
@@ -92,8 +91,8 @@ def trust(
     forget: Annotated[bool, typer.Option("--forget", help="Withdraw the trust in the folder.")] = False,
 ) -> None:
     """Trust the hosts that a folder's cards send keys to and the code that they name: once, and again when it changes."""
-    from flows.trust.command import forget_folder, list_trusted, trust_folder
-    from flows.trust.terminal import lines_of
+    from promptaudit.flows.trust.command import forget_folder, list_trusted, trust_folder
+    from promptaudit.flows.trust.terminal import lines_of
 
     settings = state.settings()
     if list_ and forget:

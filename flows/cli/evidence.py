@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from flows.cli.app import app, console, show, state
-from flows.warehouse import Warehouse
+from promptaudit.flows.cli.app import app, console, show, state
+from promptaudit.flows.warehouse import Warehouse
 
 WIDTH = 160  # of a tree that no terminal shows
 PROMPTS = 200  # answers whose prompts are put together for a tree, which draws a few
@@ -25,8 +24,8 @@ def verify(
     ] = None,
 ) -> int:
     """Compare the warehouse and its copies with the seals, and list what differs."""
-    from flows.evidence.terminal import lines_of
-    from flows.report.verify_file import verify_report, verify_with_pages
+    from promptaudit.flows.evidence.terminal import lines_of
+    from promptaudit.flows.report.verify_file import verify_report, verify_with_pages
 
     settings, progress = state.settings(), state.progress()
     is_ours = os.access(settings.warehouse.parent, os.W_OK)  # a copy on a medium that nobody writes needs no lock
@@ -48,10 +47,10 @@ def erase(
     reason: Annotated[str | None, typer.Option(help="The reason, which is kept beside the sample's id.")] = None,
 ) -> None:
     """Remove a sample's texts from every run, copy and report, and leave a sealed note of it."""
-    from flows.erase.erase import erase as erase_sample
-    from flows.erase.terminal import lines_of
-    from flows.system.child_processes import guarded
-    from flows.warehouse import Warehouse
+    from promptaudit.flows.erase.erase import erase as erase_sample
+    from promptaudit.flows.erase.terminal import lines_of
+    from promptaudit.flows.system.child_processes import guarded
+    from promptaudit.flows.warehouse import Warehouse
 
     settings, progress = state.settings(), state.progress()
     with guarded(), Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say):
@@ -78,7 +77,7 @@ def trace(
     lineage: Annotated[bool, typer.Option(help="Follow the column down to raw columns.")] = True,
 ) -> int:
     """Show what a printed figure was made from: formula, raw answers, prompts, models, data, cards, code, run."""
-    from flows.evidence.trace.command import RecomputedTrace, trace_figures
+    from promptaudit.flows.evidence.trace.command import RecomputedTrace, trace_figures
 
     settings, progress = state.settings(), state.progress()
     traces = trace_figures(
@@ -92,7 +91,7 @@ def trace(
     )
     show(traces if len(traces) > 1 else traces[0])
     if not state.as_json:
-        from flows.evidence.terminal import tree_of
+        from promptaudit.flows.evidence.terminal import tree_of
 
         for each in traces:
             console(WIDTH).print(tree_of(each))

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from flows.cli.app import (
+from promptaudit.flows.cli.app import (
     AuditName,
     MaxUsd,
     ModelOption,
@@ -21,8 +20,8 @@ from flows.cli.app import (
     show_closing,
     state,
 )
-from flows.warehouse import Warehouse
-from models_registry.errors import UsageError
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.errors import UsageError
 
 WIDTH = 130  # of a table that no terminal shows
 
@@ -37,9 +36,9 @@ def nightly(
     max_usd: MaxUsd = None,
 ) -> int:
     """Continue or start tonight's run, hold it against normal nights, check its gate, report, and send messages."""
-    from flows.nightly.night import night
-    from flows.nightly.terminal import lines_of
-    from flows.settings import registry_of
+    from promptaudit.flows.nightly.night import night
+    from promptaudit.flows.nightly.terminal import lines_of
+    from promptaudit.flows.settings import registry_of
 
     settings = state.settings()
     result = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new, max_usd=max_usd)
@@ -51,11 +50,11 @@ def nightly(
 @app.command()
 def serve(audit: AuditName = "nightly") -> None:
     """Serve the nightly flow of an audit on its card's schedule, until interrupted."""
-    from flows.system.prefect_server import apart
+    from promptaudit.flows.system.prefect_server import apart
 
     settings, registry = state.load()
     with apart():
-        from flows.nightly.serve import serve_nightly
+        from promptaudit.flows.nightly.serve import serve_nightly
     serve_nightly(settings, registry, audit, state.progress())
 
 
@@ -68,13 +67,13 @@ def deploy(
     ] = None,
 ) -> None:
     """Deploy the nights of audits to the Prefect server of PREFECT_API_URL, on their cards' schedules."""
-    from flows.system.prefect_server import apart
+    from promptaudit.flows.system.prefect_server import apart
 
     _, registry = state.load()
     with apart():
-        from flows.nightly.deployments import deploy as deploy_audits
-        from flows.nightly.deployments import project_of, write_project
-        from flows.nightly.terminal import lines_of_deployment
+        from promptaudit.flows.nightly.deployments import deploy as deploy_audits
+        from promptaudit.flows.nightly.deployments import project_of, write_project
+        from promptaudit.flows.nightly.terminal import lines_of_deployment
     names = audits or ["nightly"]
     if output is not None:
         write_project(registry, names, output)
@@ -102,9 +101,9 @@ def compare(
     all_: Annotated[bool, typer.Option("--all", help="Show every measure, not only those that differ.")] = False,
 ) -> None:
     """Compare two runs or two models: show what differs by more than chance, and why, and write a page about it."""
-    from flows.comparison.compare_named import compare_runs
-    from flows.display.encode import encoded
-    from flows.report.comparison_page.page import write_if_possible
+    from promptaudit.flows.comparison.compare_named import compare_runs
+    from promptaudit.flows.display.encode import encoded
+    from promptaudit.flows.report.comparison_page.page import write_if_possible
 
     settings, registry = state.load()
     comparison = compare_runs(
@@ -114,7 +113,7 @@ def compare(
         page = write_if_possible(Warehouse(settings.warehouse), comparison, settings.text, state.progress())
         show({**encoded(comparison), "report": None if page is None else str(page)})
         return
-    from flows.comparison.terminal import closing_lines, opening_lines, table_of
+    from promptaudit.flows.comparison.terminal import closing_lines, opening_lines, table_of
 
     table = table_of(comparison, all_rows=all_)
     show({}, "\n".join(opening_lines(comparison)))
@@ -137,10 +136,10 @@ def check(
     ] = None,
 ) -> int:
     """Check a run against its audit's gate: exit code 0, 1 (a rule failed) or 3 (one could not be measured)."""
-    from flows.gate.check_named import check_named
-    from flows.gate.formats import write_junit, write_markdown
-    from flows.gate.terminal import lines_of
-    from flows.report.terminal.closing import flip_in_words
+    from promptaudit.flows.gate.check_named import check_named
+    from promptaudit.flows.gate.formats import write_junit, write_markdown
+    from promptaudit.flows.gate.terminal import lines_of
+    from promptaudit.flows.report.terminal.closing import flip_in_words
 
     settings, registry = state.load()
     result = check_named(settings, registry, run)
@@ -170,11 +169,11 @@ def accept(
     strategy: StrategyOption = None,
 ) -> None:
     """Accept what a run fails: end its alarms, whose nights are the new normal, or waive each failed rule and row for a while."""
-    from flows.gate.accept import waive_run
-    from flows.gate.check_named import rules_of
-    from flows.gate.end_alarms import end_alarms
-    from flows.gate.terminal import lines_of_accepted, lines_of_ended
-    from flows.warehouse.run_names import resolve
+    from promptaudit.flows.gate.accept import waive_run
+    from promptaudit.flows.gate.check_named import rules_of
+    from promptaudit.flows.gate.end_alarms import end_alarms
+    from promptaudit.flows.gate.terminal import lines_of_accepted, lines_of_ended
+    from promptaudit.flows.warehouse.run_names import resolve
 
     chosen = {"model_id": model, "task_id": task, "strategy": strategy}
     if until is None:
@@ -198,8 +197,8 @@ def pin(
     reason: Annotated[str | None, typer.Option(help="Why it is pinned.")] = None,
 ) -> None:
     """Pin a run as a baseline: later nights of what it asked are held against it alone, until `accept` or another pin."""
-    from flows.gate.accept import pin_run
-    from flows.gate.terminal import lines_of_pin
+    from promptaudit.flows.gate.accept import pin_run
+    from promptaudit.flows.gate.terminal import lines_of_pin
 
     settings = state.settings()
     result = pin_run(settings, run, name, reason, state.progress())
@@ -218,8 +217,8 @@ def history(
     limit: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_LIMIT", help="The most nights to show.")] = 30,
 ) -> None:
     """Show a measure over the nights: a table and a sparkline for each series."""
-    from flows.history.measure import history as history_of
-    from flows.history.terminal import renderables_of
+    from promptaudit.flows.history.measure import history as history_of
+    from promptaudit.flows.history.terminal import renderables_of
 
     settings = state.settings()
     nights = history_of(

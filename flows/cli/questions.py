@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from flows.cli.app import app, show, show_closing, state
-from models_registry.errors import UsageError, nearest
+from promptaudit.flows.cli.app import app, show, show_closing, state
+from promptaudit.models_registry.errors import UsageError, nearest
 
 
 @app.command()
@@ -22,9 +21,9 @@ def sql(
     ] = "table",
 ) -> None:
     """Run a query on the published copy, without files or network and with limited memory and time."""
-    from flows.query.analyses import analyses
-    from flows.query.analyses import analysis as shipped
-    from flows.query.ask import FORMATS, ask
+    from promptaudit.flows.query.analyses import analyses
+    from promptaudit.flows.query.analyses import analysis as shipped
+    from promptaudit.flows.query.ask import FORMATS, ask
 
     if sum((query is not None, analysis is not None, list_)) != 1:
         msg = "give one of a query, --analysis and --list"
@@ -82,13 +81,13 @@ def report(
     ] = None,
 ) -> None:
     """Report on a published run again: as a page, as Markdown, as CSV, or as files of its charts."""
-    from flows.display.policy import policy_of
-    from flows.report import FORMS, charts_of, report_as
-    from flows.report import report as write_report
-    from flows.report.record import held_if_free
-    from flows.system.files import SHARED, write_text
-    from flows.warehouse import Warehouse
-    from flows.warehouse.run_names import resolve_id
+    from promptaudit.flows.display.policy import policy_of
+    from promptaudit.flows.report import FORMS, charts_of, report_as
+    from promptaudit.flows.report import report as write_report
+    from promptaudit.flows.report.record import held_if_free
+    from promptaudit.flows.system.files import SHARED, write_text
+    from promptaudit.flows.warehouse import Warehouse
+    from promptaudit.flows.warehouse.run_names import resolve_id
 
     form = next((known for known in FORMS if known == format_), None)
     if form is None:
@@ -144,8 +143,8 @@ def export(
     ] = None,
 ) -> None:
     """Write the answers of a published run, with prompts, labels and gold, for other programs."""
-    from flows.prompts.as_sent import OTHERWISE
-    from flows.query.export_run import export_run
+    from promptaudit.flows.prompts.as_sent import OTHERWISE
+    from promptaudit.flows.query.export_run import export_run
 
     exported = export_run(state.settings(), audit_run_id, format_, to, text)
     lines = f"{exported.n_rows} answers of run {exported.audit_run_id} in {exported.path}"
@@ -179,12 +178,12 @@ def view(
         if (host, port) != ("127.0.0.1", 4300):
             msg = "--flows serves on a free port of loopback: it takes neither --host nor --port"
             raise UsageError(msg)
-        from flows.system.prefect_server import show_flow_runs
-        from flows.warehouse import Warehouse
+        from promptaudit.flows.system.prefect_server import show_flow_runs
+        from promptaudit.flows.warehouse import Warehouse
 
         show_flow_runs(Warehouse(state.settings().warehouse).places.prefect, state.progress())
         return
-    from flows.report.view import view as serve_pages
+    from promptaudit.flows.report.view import view as serve_pages
 
     serve_pages(state.settings(), state.progress(), host=host, port=port, opens=browser)
 
@@ -229,9 +228,9 @@ def annotate(
 
     In a sheet, a cell that a spreadsheet would take for a formula begins with an apostrophe that is not part of the answer.
     """
-    from flows.annotation.take_sheet import take_sheet
-    from flows.annotation.terminal import lines_of_sheet, lines_of_taken
-    from flows.annotation.write_sheet import write_sheet
+    from promptaudit.flows.annotation.take_sheet import take_sheet
+    from promptaudit.flows.annotation.terminal import lines_of_sheet, lines_of_taken
+    from promptaudit.flows.annotation.write_sheet import write_sheet
 
     settings = state.settings()
     given = {"--answers": answers, "--questions": questions, "--width": width}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-
-from flows.cli.app import (
+from promptaudit.flows.cli.app import (
     DEFAULT_AUDIT,
     AuditName,
     MaxRequests,
@@ -19,7 +18,7 @@ from flows.cli.app import (
     show,
     state,
 )
-from flows.warehouse import Warehouse
+from promptaudit.flows.warehouse import Warehouse
 
 
 @app.command()
@@ -39,8 +38,8 @@ def diagnose(
     """List what stands out in a run: sensitive samples, inconsistent groups, confused labels, formats."""
     from dataclasses import replace
 
-    from flows.diagnosis.diagnose import diagnose as diagnosis_of
-    from flows.diagnosis.terminal import lines_of as lines_of_diagnosis
+    from promptaudit.flows.diagnosis.diagnose import diagnose as diagnosis_of
+    from promptaudit.flows.diagnosis.terminal import lines_of as lines_of_diagnosis
 
     settings = state.settings()
     diagnosis = diagnosis_of(Warehouse(settings.warehouse), run, model=model, task=task, strategy=strategy, text=text)
@@ -90,10 +89,10 @@ def try_(
     max_requests: MaxRequests = None,
 ) -> None:
     """Try a change of the prompt on a few samples of an audit's newest run: before and after, with intervals."""
-    from flows.trial.arms import FILLER
-    from flows.trial.plan import TrialOptions, plan_trial
-    from flows.trial.run import try_change
-    from flows.trial.terminal import lines_of as lines_of_trial
+    from promptaudit.flows.trial.arms import FILLER
+    from promptaudit.flows.trial.plan import TrialOptions, plan_trial
+    from promptaudit.flows.trial.run import try_change
+    from promptaudit.flows.trial.terminal import lines_of as lines_of_trial
 
     settings, registry = state.load()
     beside = (FILLER if filler is None else filler) if control else None
@@ -101,8 +100,8 @@ def try_(
         audit=audit, on=on, added=add, edited=edited, task=task, model=model, strategy=strategy, filler=beside
     )
     if plan:
-        from flows.audit.terminal import lines_of_estimate
-        from flows.trial.estimate import estimate
+        from promptaudit.flows.audit.terminal import lines_of_estimate
+        from promptaudit.flows.trial.estimate import estimate
 
         priced = estimate(plan_trial(settings, registry, options), max_usd)
         show(priced, "\n".join(lines_of_estimate(priced)))

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from flows.cli.app import DEFAULT_AUDIT, WIDTH, AuditName, MaxRequests, MaxUsd, app, console, show, state
-from flows.warehouse import Warehouse
-from models_registry.errors import UsageError
+from promptaudit.flows.cli.app import DEFAULT_AUDIT, WIDTH, AuditName, MaxRequests, MaxUsd, app, console, show, state
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.errors import UsageError
 
 if TYPE_CHECKING:
-    from flows.audit.run import RunResult
+    from promptaudit.flows.audit.run import RunResult
 
 
 @app.command()
@@ -48,7 +47,7 @@ def run(
     ] = False,
 ) -> None:
     """Run an audit: from its cards to published marts, scorecard and report."""
-    from flows.audit.run import run_audit
+    from promptaudit.flows.audit.run import run_audit
 
     settings, registry = state.load()
     result = run_audit(
@@ -114,12 +113,12 @@ def import_(
     seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="Seed of the resamples.")] = 20250601,
 ) -> None:
     """Import answers that were recorded elsewhere as a run; then validate, transform, publish and report."""
-    from flows.system.helper_processes import CHECKS, DBT, start
+    from promptaudit.flows.system.helper_processes import CHECKS, DBT, start
 
     settings = state.settings()
     start(DBT, settings.warehouse.resolve().name)  # they take longest to get ready
     start(CHECKS)
-    from flows.recorded_runs.import_run import options_of, run_import
+    from promptaudit.flows.recorded_runs.import_run import options_of, run_import
 
     settings, registry = state.load()
     options = options_of(
@@ -131,13 +130,13 @@ def import_(
 
 def _close(warehouse: Warehouse, result: RunResult) -> None:
     """Writes the closing scorecard and the paths of what was written."""
-    from flows.audit.terminal import lines_of
-    from flows.display.encode import encoded
-    from flows.display.progress import visible
-    from flows.report import comparison_rows, judge_wording_rows
-    from flows.report.summary import summary_of
-    from flows.report.terminal.closing import closing_lines, first_lines
-    from flows.report.terminal.scorecard import scorecard, scorecard_rows
+    from promptaudit.flows.audit.terminal import lines_of
+    from promptaudit.flows.display.encode import encoded
+    from promptaudit.flows.display.progress import visible
+    from promptaudit.flows.report import comparison_rows, judge_wording_rows
+    from promptaudit.flows.report.summary import summary_of
+    from promptaudit.flows.report.terminal.closing import closing_lines, first_lines
+    from promptaudit.flows.report.terminal.scorecard import scorecard, scorecard_rows
 
     if result.is_pilot:
         show(result, "\n".join(lines_of(result)))
@@ -219,8 +218,8 @@ def plan(
 
     With --target-width or --detect: the least samples, wordings and repetitions that do, from the answers of a run.
     """
-    from flows.audit.terminal import lines_of_estimate
-    from flows.plan.estimate import estimate_audit
+    from promptaudit.flows.audit.terminal import lines_of_estimate
+    from promptaudit.flows.plan.estimate import estimate_audit
 
     if (target_width is not None or detect is not None) and (export_prompts is not None or below_pss is not None):
         msg = "--target-width and --detect plan a design: --export-prompts and --below-pss are another call"
@@ -234,7 +233,7 @@ def plan(
     _refuse_alone(measure=measure, assurance=assurance, **{"from": from_run})
     settings, registry = state.load()
     if export_prompts is not None:
-        from flows.audit.run import export_variants
+        from promptaudit.flows.audit.run import export_variants
 
         n = export_variants(settings, registry, audit, export_prompts, state.progress())
         show({"path": str(export_prompts), "n_variants": n}, f"{n} prompt variants in {export_prompts}")
@@ -259,9 +258,9 @@ def _plan_design(
     assurance: float | None,
     from_run: str | None,
 ) -> None:
-    from flows.audit.terminal import lines_of_few_samples, lines_of_plan
-    from flows.plan.least.few_samples import few_samples
-    from flows.plan.least.least_design import plan_difference, plan_width
+    from promptaudit.flows.audit.terminal import lines_of_few_samples, lines_of_plan
+    from promptaudit.flows.plan.least.few_samples import few_samples
+    from promptaudit.flows.plan.least.least_design import plan_difference, plan_width
 
     if target_width is not None and detect is not None:
         msg = "give one of --target-width and --detect"
@@ -289,9 +288,9 @@ def _plan_design(
 
 
 def _export_unstable(audit: str, path: Path | None, below: float) -> None:
-    from flows.audit.terminal import line_of_unstable
-    from flows.display.encode import encoded
-    from flows.wordings.unstable_prompts import export_unstable
+    from promptaudit.flows.audit.terminal import line_of_unstable
+    from promptaudit.flows.display.encode import encoded
+    from promptaudit.flows.wordings.unstable_prompts import export_unstable
 
     if path is None:
         msg = "--below-pss chooses what --export-prompts writes; give that too"
@@ -308,7 +307,7 @@ def rebuild(
     ] = False,
 ) -> None:
     """Derive the marts again from the landed answers, and publish."""
-    from flows.audit.rebuild import rebuild_runs
+    from promptaudit.flows.audit.rebuild import rebuild_runs
 
     settings, _ = state.load()
     path = rebuild_runs(settings, audit_run_id, state.progress(), restore_first=restore)

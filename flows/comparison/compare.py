@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from flows.marts.publish import newest_published, publish
-from flows.marts.transform import Command, transform
-from flows.system.keys import content_id
-from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import frame_of
-from models_registry.cards import AuditCard
-from models_registry.errors import UsageError
+from promptaudit.flows.marts.publish import newest_published, publish
+from promptaudit.flows.marts.transform import Command, transform
+from promptaudit.flows.system.keys import content_id
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.models_registry.cards import AuditCard
+from promptaudit.models_registry.errors import UsageError
 
 FEWEST_SWAPS = 2000
 SWAPS_A_TEST = 20  # so that the smallest p of so many tests can still be told from chance

@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from flows.display.progress import Progress
-from flows.settings import Settings
-from flows.warehouse import Warehouse
-from flows.warehouse.run_names import resolve_pair
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.run_names import resolve_pair
 
 if TYPE_CHECKING:
-    from flows.comparison.result import RunComparison
-    from models_registry.cards import AuditCard
-    from models_registry.registry import Registry
+    from promptaudit.flows.comparison.result import RunComparison
+    from promptaudit.models_registry.cards import AuditCard
+    from promptaudit.models_registry.registry import Registry
 
 
 def compare_runs(  # noqa: PLR0913 - an option each
@@ -29,9 +29,9 @@ def compare_runs(  # noqa: PLR0913 - an option each
     resamples: int | None = None,
 ) -> RunComparison:
     """Compares and publishes two runs, or two models, that names say; returns what is published of it."""
-    from flows.comparison.compare import SWAPS_A_TEST, compare, n_tests, pair_of
-    from flows.comparison.result import run_comparison
-    from flows.system.child_processes import guarded
+    from promptaudit.flows.comparison.compare import SWAPS_A_TEST, compare, n_tests, pair_of
+    from promptaudit.flows.comparison.result import run_comparison
+    from promptaudit.flows.system.child_processes import guarded
 
     warehouse = Warehouse(settings.warehouse)
     with warehouse.published.connect():

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flows.display.encode import encoded_property
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.sql import sql
+from promptaudit.flows.display.encode import encoded_property
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.sql import sql
 
 VERDICTS = (
     "regressed", "changed", "improved", "unconfirmed", "suspect", "not_comparable", "not_judged", "within_noise",

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from flows.comparison.result import NEWS, VERDICTS
-from flows.display.figures import chance, cut, in_unit, moved, when
-from flows.display.movement import IN_BASE, confused_in_words, place_of
-from models_registry.mart_columns import compared_unit
+from promptaudit.flows.comparison.result import NEWS, VERDICTS
+from promptaudit.flows.display.figures import chance, cut, in_unit, moved, when
+from promptaudit.flows.display.movement import IN_BASE, confused_in_words, place_of
+from promptaudit.models_registry.mart_columns import compared_unit
 
 if TYPE_CHECKING:
+    from promptaudit.flows.comparison.result import RunComparison
     from rich.table import Table
-
-    from flows.comparison.result import RunComparison
 
 MOST_FLIPS = 8  # named, of a kind
 MOST_MOVED = 3  # groups whose largest confusion is said

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
-from flows.diagnosis.material import Unit
-from flows.display.encode import encoded_property
-from udfs.two_way import two_way_interval
+from promptaudit.flows.diagnosis.material import Unit
+from promptaudit.flows.display.encode import encoded_property
+from promptaudit.udfs.two_way import two_way_interval
 
 LEAST_RATE = 0.05
 FEWEST_SAMPLES = 3

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal, get_args
 
-from flows.diagnosis.confusions import Confusion, find_confusions
-from flows.diagnosis.groups import Group, Groups, find_groups
-from flows.diagnosis.material import Material, Task, Unit, read_material
-from flows.diagnosis.samples import PointsTo, SampleFinding, sample_findings
-from flows.display.encode import NOT_ENCODED
-from flows.display.figures import LONG, cut, shown
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.figure_names import figure_id
-from flows.warehouse.run_names import resolve
-from models_registry.errors import UsageError, nearest
-from models_registry.mart_columns import ENDS, mart_columns
+from promptaudit.flows.diagnosis.confusions import Confusion, find_confusions
+from promptaudit.flows.diagnosis.groups import Group, Groups, find_groups
+from promptaudit.flows.diagnosis.material import Material, Task, Unit, read_material
+from promptaudit.flows.diagnosis.samples import PointsTo, SampleFinding, sample_findings
+from promptaudit.flows.display.encode import NOT_ENCODED
+from promptaudit.flows.display.figures import LONG, cut, shown
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.figure_names import figure_id
+from promptaudit.flows.warehouse.run_names import resolve
+from promptaudit.models_registry.errors import UsageError, nearest
+from promptaudit.models_registry.mart_columns import ENDS, mart_columns
 
 Text = Literal["none", "excerpt", "full"]
 UNREAD_RATE = 0.01

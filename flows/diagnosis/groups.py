@@ -10,13 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from flows.diagnosis.material import Task, Unit
-from flows.diagnosis.samples import PointsTo, SampleFinding
-from udfs.measures.clusters import separate_clusters
-from udfs.measures.shared_words import Contrast, SharedWord, shared_words
-from udfs.measures.wording_effect import discoveries
-from udfs.resampling import generator
+from promptaudit.flows.diagnosis.material import Task, Unit
+from promptaudit.flows.diagnosis.samples import PointsTo, SampleFinding
+from promptaudit.udfs.measures.clusters import separate_clusters
+from promptaudit.udfs.measures.shared_words import Contrast, SharedWord, shared_words
+from promptaudit.udfs.measures.wording_effect import discoveries
+from promptaudit.udfs.resampling import generator
 
 MOST_OF_A_CLASS = 2000
 MOST_WORDS = 6

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.sql import sql
-from models_registry.cards import WORDED_ALONE
-from models_registry.errors import MeasureError, UsageError, nearest
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.cards import WORDED_ALONE
+from promptaudit.models_registry.errors import MeasureError, UsageError, nearest
 
 MOST_TESTED = 1000  # samples of a unit whose answers are looked at one by one: the most sensitive
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-
-from flows.diagnosis.material import Unit
-from udfs.measures.wording_effect import discoveries, sample_sensitivity, wording_effect
+from promptaudit.flows.diagnosis.material import Unit
+from promptaudit.udfs.measures.wording_effect import discoveries, sample_sensitivity, wording_effect
 
 PointsTo = Literal["prompt", "noise", "prompt_or_noise", "sample_or_label", "output_format"]
 STEADY = 0.9

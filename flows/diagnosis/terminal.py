@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from flows.diagnosis.confusions import LEAST_RATE, Confusion
-from flows.diagnosis.groups import Group
-from flows.diagnosis.samples import MEANS, PointsTo
-from flows.display.figures import chance, cut, number, percent, ranged, ranged_in, share
-from models_registry.mart_columns import ENDS, MartColumn, mart_columns
+from promptaudit.flows.diagnosis.confusions import LEAST_RATE, Confusion
+from promptaudit.flows.diagnosis.groups import Group
+from promptaudit.flows.diagnosis.samples import MEANS, PointsTo
+from promptaudit.flows.display.figures import chance, cut, number, percent, ranged, ranged_in, share
+from promptaudit.models_registry.mart_columns import ENDS, MartColumn, mart_columns
 
 if TYPE_CHECKING:
-    from flows.diagnosis.diagnose import Diagnosis, UnitCounts
+    from promptaudit.flows.diagnosis.diagnose import Diagnosis, UnitCounts
 
 NOTHING = (
     "nothing stands out: no sample's label depends on the {word} beyond noise, no group of samples, no confused labels"

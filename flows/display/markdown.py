@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from flows.display.figures import cut
+from promptaudit.flows.display.figures import cut
 
 MOST = 1000  # characters a cell
 # figures and plain words: nothing here begins a link, a mention, an element or an emphasis, and no full stop stands in a name

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from flows.display.figures import count, cut, in_unit, number
-from models_registry.gate_columns import OF_ANSWERS
-from models_registry.mart_columns import compared_unit
+from promptaudit.flows.display.figures import count, cut, in_unit, number
+from promptaudit.models_registry.gate_columns import OF_ANSWERS
+from promptaudit.models_registry.mart_columns import compared_unit
 
 LABEL = 60
 LEAST_FOR_RATIO = 0.5

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
-from flows.display.figures import LONG, cut
-from models_registry.errors import UsageError, nearest
+from promptaudit.flows.display.figures import LONG, cut
+from promptaudit.models_registry.errors import UsageError, nearest
 
 Row = dict[str, Any]
 Policy = Literal["none", "excerpt", "full"]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from models_registry.cards import ModelCard
-from models_registry.registry import Entry
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.registry import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,21 +172,21 @@ def open_engine(
         msg = f"not a model card: {type(card).__name__}"
         raise TypeError(msg)
     if card.engine == "openai_api":
-        from flows.engines.openai_api.engine import OpenAIEngine
+        from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
 
         return OpenAIEngine(card, may_try)
     if card.engine == "vllm_server":
-        from flows.engines.vllm.engine import VllmServerEngine
+        from promptaudit.flows.engines.vllm.engine import VllmServerEngine
 
         return VllmServerEngine(card, may_try, say)
     if card.engine == "recorded":
-        from flows.engines.recorded import RecordedEngine
+        from promptaudit.flows.engines.recorded import RecordedEngine
 
         return RecordedEngine(card, entry)
     if card.engine == "python":
-        from flows.engines.python_function import PythonEngine
+        from promptaudit.flows.engines.python_function import PythonEngine
 
         return PythonEngine(entry, may_try, say)
-    from flows.engines.embedded.engine import open_annotator
+    from promptaudit.flows.engines.embedded.engine import open_annotator
 
     return open_annotator(card, landed)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from models_registry.tables import escape
+from promptaudit.models_registry.tables import escape
 
 if TYPE_CHECKING:
-    from flows.engines import Answer, Attempt
+    from promptaudit.flows.engines import Answer, Attempt
 
 
 def attempt_row(audit_run_id: str, asked_id: str, attempt: Attempt) -> dict[str, object]:

@@ -8,9 +8,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from models_registry.code_folder import folder_sha256
-from models_registry.errors import CardError
-from models_registry.own_code import Code
+from promptaudit.models_registry.code_folder import folder_sha256
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.own_code import Code
 
 
 def copied(code: Code) -> Path:

@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from flows.engines.code_copies import copied
-from flows.system.helper_processes import is_hidden
-from flows.system.scrub import one_line
-from models_registry.errors import CardError, EngineError
-from models_registry.own_code import Code
-from udfs.own_code import OwnCodeError, TrustedReader, load_function
+from promptaudit.flows.engines.code_copies import copied
+from promptaudit.flows.system.helper_processes import is_hidden
+from promptaudit.flows.system.scrub import one_line
+from promptaudit.models_registry.errors import CardError, EngineError
+from promptaudit.models_registry.own_code import Code
+from promptaudit.udfs.own_code import OwnCodeError, TrustedReader, load_function
 
 FEW_CHARACTERS = 6  # of a key: MAX_TOKENS=16 is none
 MANY_CHARACTERS = 16  # a shorter value may be an ordinary word of an answer

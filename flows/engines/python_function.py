@@ -9,15 +9,15 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from flows.engines import Answer, Attempt, Engine, MayTry, Request, Say, always, silent
-from flows.engines.own_code import load, long_secrets, raised
-from flows.engines.pacing.retry import wait_before
-from flows.engines.pacing.spacing import Spacing
-from flows.system.daemon_threads import DaemonThreads
-from flows.system.scrub import without_values
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
-from models_registry.registry import Entry
+from promptaudit.flows.engines import Answer, Attempt, Engine, MayTry, Request, Say, always, silent
+from promptaudit.flows.engines.own_code import load, long_secrets, raised
+from promptaudit.flows.engines.pacing.retry import wait_before
+from promptaudit.flows.engines.pacing.spacing import Spacing
+from promptaudit.flows.system.daemon_threads import DaemonThreads
+from promptaudit.flows.system.scrub import without_values
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.models_registry.registry import Entry
 
 OF_THIS_CELL = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
 """What Python raises for an input that code cannot handle, and would raise again."""

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-
-from flows.engines import Answer, Engine, Request
-from models_registry.cards import ModelCard
-from models_registry.errors import CardError, DataError, nearest
-from models_registry.registry import Entry
-from models_registry.tables import ESCAPED, read_text_table
+from promptaudit.flows.engines import Answer, Engine, Request
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import CardError, DataError, nearest
+from promptaudit.models_registry.registry import Entry
+from promptaudit.models_registry.tables import ESCAPED, read_text_table
 
 COLUMNS = (
     "sample_id",

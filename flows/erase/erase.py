@@ -16,26 +16,26 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from flows.ask.ask_in_batches import drop_batches
-from flows.ask.shards.land_segments import land_left
-from flows.engines import Say, silent
-from flows.erase.examples import blank_examples, shown_rows
-from flows.erase.leftovers import beyond_reach, still_quoting
-from flows.erase.pages import compared_runs, delete, newest_shown, pages_of, write_again
-from flows.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
-from flows.evidence.retain import restore, retire_again, retired_runs
-from flows.evidence.terminal import line_of_difference
-from flows.evidence.verify import verify
-from flows.marts.publish import bring_lake_up, publish
-from flows.system.keys import as_json, content_id
-from flows.warehouse import Warehouse, now
-from flows.warehouse.duckdb_file import Connection
-from flows.warehouse.insert import insert_new
-from flows.warehouse.raw_tables import TABLES
-from flows.warehouse.rows import frame_of
-from flows.warehouse.selection import of_file
-from flows.warehouse.sql import sql
-from models_registry.errors import DataError, UsageError, nearest
+from promptaudit.flows.ask.ask_in_batches import drop_batches
+from promptaudit.flows.ask.shards.land_segments import land_left
+from promptaudit.flows.engines import Say, silent
+from promptaudit.flows.erase.examples import blank_examples, shown_rows
+from promptaudit.flows.erase.leftovers import beyond_reach, still_quoting
+from promptaudit.flows.erase.pages import compared_runs, delete, newest_shown, pages_of, write_again
+from promptaudit.flows.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
+from promptaudit.flows.evidence.retain import restore, retire_again, retired_runs
+from promptaudit.flows.evidence.terminal import line_of_difference
+from promptaudit.flows.evidence.verify import verify
+from promptaudit.flows.marts.publish import bring_lake_up, publish
+from promptaudit.flows.system.keys import as_json, content_id
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.duckdb_file import Connection
+from promptaudit.flows.warehouse.insert import insert_new
+from promptaudit.flows.warehouse.raw_tables import TABLES
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.selection import of_file
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import DataError, UsageError, nearest
 
 KEPT = {"seals", "row_digests", "erasures", "schema_versions"}  # tables of raw that quote nobody
 NO_TEXT = ("_id", "_sha256", "_key", "fingerprint", "sha256", "_at")  # endings of columns that quote nobody

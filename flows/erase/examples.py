@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from flows.evidence.blanks import GONE
-from flows.prompts.as_sent import NOT_THERE
-from flows.prompts.put_samples import json_of
-from flows.prompts.shown_examples import examples_in, with_texts
-from flows.warehouse import Row
-from flows.warehouse.duckdb_file import Connection, rows_of
-from flows.warehouse.sql import sql
-from models_registry.cards import TaskCard
+from promptaudit.flows.evidence.blanks import GONE
+from promptaudit.flows.prompts.as_sent import NOT_THERE
+from promptaudit.flows.prompts.put_samples import json_of
+from promptaudit.flows.prompts.shown_examples import examples_in, with_texts
+from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.cards import TaskCard
 
 CARDS = "select audit_run_id, task_id, card from raw.tasks order by recorded_at"
 Cards = Mapping[tuple[str, str], str]

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import escape
-
-from flows.warehouse import Warehouse
+from promptaudit.flows.warehouse import Warehouse
 
 HANDED_OUT = (
     "what left this folder: copies and exports made by hand, sheets to annotate, messages sent, the providers' own logs"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from flows.comparison.result import run_comparison
-from flows.report import from_below, report
-from flows.report.comparison_page.page import write_page
-from flows.warehouse import Warehouse
+from promptaudit.flows.comparison.result import run_comparison
+from promptaudit.flows.report import from_below, report
+from promptaudit.flows.report.comparison_page.page import write_page
+from promptaudit.flows.warehouse import Warehouse
 
 
 @dataclass(frozen=True, slots=True)

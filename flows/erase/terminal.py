@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from flows.display.figures import shown
-from flows.erase.erase import Erasure
-from flows.evidence.blanks import LEAST
+from promptaudit.flows.display.figures import shown
+from promptaudit.flows.erase.erase import Erasure
+from promptaudit.flows.evidence.blanks import LEAST
 
 
 def lines_of(erasure: Erasure) -> list[str]:

@@ -12,13 +12,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from flows.warehouse import Warehouse, now
-from flows.warehouse.archive import read_archive, write_archive
-from flows.warehouse.insert import insert_new
-from flows.warehouse.rows import frame_of
-from flows.warehouse.sql import over, sql
-from models_registry.errors import UsageError, WarehouseError
-from udfs.retired import HEAVY, RETIRED_RUNS
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.archive import read_archive, write_archive
+from promptaudit.flows.warehouse.insert import insert_new
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.sql import over, sql
+from promptaudit.models_registry.errors import UsageError, WarehouseError
+from promptaudit.udfs.retired import HEAVY, RETIRED_RUNS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

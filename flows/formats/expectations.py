@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flows.system.helper_processes import serve
+from promptaudit.flows.system.helper_processes import serve
 
 MOST_ROWS = 20
 """Unexpected rows of an expectation that a kept result names."""

@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from flows.system.helper_processes import CHECKS, ChildEnded, start
-from flows.system.keys import as_json, content_id
-from flows.warehouse import Row, Warehouse, now
-from flows.warehouse.rows import frame_of
-from flows.warehouse.sql import sql
-from models_registry.cards import FormatLimits
-from models_registry.errors import MeasureError, WarehouseError
+from promptaudit.flows.system.helper_processes import CHECKS, ChildEnded, start
+from promptaudit.flows.system.keys import as_json, content_id
+from promptaudit.flows.warehouse import Row, Warehouse, now
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.cards import FormatLimits
+from promptaudit.models_registry.errors import MeasureError, WarehouseError
 
 NAMES = ("model_id", "prompt_variant_id", "task_id", "strategy", "variant_index")
 """The columns of the summary that are no figures."""

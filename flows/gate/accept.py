@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
-from flows.display.figures import when
-from flows.display.progress import Progress
-from flows.gate.check import check_run
-from flows.gate.source import source_of
-from flows.marts.publish import publish
-from flows.settings import Settings
-from flows.system.keys import content_id
-from flows.warehouse import Warehouse
-from flows.warehouse import now as this_instant
-from flows.warehouse.rows import frame_of
-from flows.warehouse.run_names import LATEST, complete_runs, resolve
-from models_registry.errors import UsageError
-from models_registry.gate_rules import LAST_NIGHT
+from promptaudit.flows.display.figures import when
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.gate.check import check_run
+from promptaudit.flows.gate.source import source_of
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.keys import content_id
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse import now as this_instant
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.run_names import LATEST, complete_runs, resolve
+from promptaudit.models_registry.errors import UsageError
+from promptaudit.models_registry.gate_rules import LAST_NIGHT
 
 LONGEST_WAIVER = timedelta(days=366)
 MAX_REASON = 1000

@@ -13,20 +13,20 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from flows.display.figures import when
-from flows.gate.lost_samples import check_lost
-from flows.gate.night_rules import check_night
-from flows.gate.outcome import GateResult, RuleResult, RuleRow
-from flows.gate.source import Source, source_of
-from flows.gate.value_rules import check_values
-from flows.gate.verdict_rules import check_verdicts
-from flows.warehouse import Row, Warehouse
-from flows.warehouse import now as this_instant
-from models_registry.ages import age_of
-from models_registry.cards import AuditCard
-from models_registry.errors import CardError
-from models_registry.gate_rules import DriftRule, LostRule, Rule, ValueRule
-from models_registry.gates import parse_gate
+from promptaudit.flows.display.figures import when
+from promptaudit.flows.gate.lost_samples import check_lost
+from promptaudit.flows.gate.night_rules import check_night
+from promptaudit.flows.gate.outcome import GateResult, RuleResult, RuleRow
+from promptaudit.flows.gate.source import Source, source_of
+from promptaudit.flows.gate.value_rules import check_values
+from promptaudit.flows.gate.verdict_rules import check_verdicts
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse import now as this_instant
+from promptaudit.models_registry.ages import age_of
+from promptaudit.models_registry.cards import AuditCard
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.gate_rules import DriftRule, LostRule, Rule, ValueRule
+from promptaudit.models_registry.gates import parse_gate
 
 
 def check_run(  # noqa: PLR0913 - what may be said beside the card

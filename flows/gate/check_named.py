@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flows.comparison.compare_named import card_of
-from flows.settings import Settings
-from flows.warehouse import Warehouse
-from flows.warehouse.run_names import resolve
-from models_registry.errors import MeasureError
+from promptaudit.flows.comparison.compare_named import card_of
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.run_names import resolve
+from promptaudit.models_registry.errors import MeasureError
 
 if TYPE_CHECKING:
-    from flows.gate.outcome import GateResult
-    from models_registry.registry import Registry
+    from promptaudit.flows.gate.outcome import GateResult
+    from promptaudit.models_registry.registry import Registry
 
 
 def check_named(settings: Settings, registry: Registry, run: str) -> GateResult:
@@ -21,7 +21,7 @@ def check_named(settings: Settings, registry: Registry, run: str) -> GateResult:
     Raises:
         MeasureError: the name stands for the newest run of an audit, and a newer one has failed or is not complete.
     """
-    from flows.gate.check import check_run
+    from promptaudit.flows.gate.check import check_run
 
     with Warehouse(settings.warehouse).published.connect():
         named = resolve(Warehouse(settings.warehouse), run)

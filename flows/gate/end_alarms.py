@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.display.progress import Progress
-from flows.gate.accept import reason_of
-from flows.gate.source import source_of
-from flows.marts.publish import publish
-from flows.settings import Settings
-from flows.warehouse import Warehouse
-from flows.warehouse import now as this_instant
-from flows.warehouse.rows import frame_of
-from flows.warehouse.run_names import LATEST, resolve
-from models_registry.errors import UsageError, nearest
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.gate.accept import reason_of
+from promptaudit.flows.gate.source import source_of
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse import now as this_instant
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.run_names import LATEST, resolve
+from promptaudit.models_registry.errors import UsageError, nearest
 
 NAMES = ("model_id", "task_id", "strategy")
 

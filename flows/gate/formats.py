@@ -10,11 +10,11 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from flows.display.figures import cut, shown
-from flows.display.markdown import code, table
-from flows.gate.outcome import GateResult, RuleResult
-from flows.gate.terminal import figures_of, lines_of_rule, name_of, shown_rows
-from flows.system.files import SHARED, write_text
+from promptaudit.flows.display.figures import cut, shown
+from promptaudit.flows.display.markdown import code, table
+from promptaudit.flows.gate.outcome import GateResult, RuleResult
+from promptaudit.flows.gate.terminal import figures_of, lines_of_rule, name_of, shown_rows
+from promptaudit.flows.system.files import SHARED, write_text
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SIGNS = {"passed": "✅", "first_night": "✅", "waived": "🟡", "failed": "❌", "unmeasured": "❔"}

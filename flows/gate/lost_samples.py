@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from flows.display.figures import NAME, cut
-from flows.gate.night_rules import look_closer
-from flows.gate.outcome import RuleResult, RuleRow
-from flows.gate.source import Source
-from flows.gate.value_rules import NAMES, selects
-from models_registry.gate_rules import JUDGE, LostRule
+from promptaudit.flows.display.figures import NAME, cut
+from promptaudit.flows.gate.night_rules import look_closer
+from promptaudit.flows.gate.outcome import RuleResult, RuleRow
+from promptaudit.flows.gate.source import Source
+from promptaudit.flows.gate.value_rules import NAMES, selects
+from promptaudit.models_registry.gate_rules import JUDGE, LostRule
 
 MOST_NAMED = 5
 

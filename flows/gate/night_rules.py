@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.display.movement import in_words
-from flows.gate.outcome import Outcome, RuleResult, RuleRow, State
-from flows.gate.source import Source
-from flows.gate.value_rules import NAMES, NO_ROW, finite, selects
-from flows.warehouse import Row
-from models_registry.gate_rules import JUDGE, DriftRule, VerdictRule
+from promptaudit.flows.display.movement import in_words
+from promptaudit.flows.gate.outcome import Outcome, RuleResult, RuleRow, State
+from promptaudit.flows.gate.source import Source
+from promptaudit.flows.gate.value_rules import NAMES, NO_ROW, finite, selects
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.gate_rules import JUDGE, DriftRule, VerdictRule
 
 FULL_RULE = 3
 """Normal nights from which an alarm is raised, as `udfs.nights.window_test` has it."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from flows.display.encode import NOT_ENCODED, encoded_property
-from flows.display.figures import cut
+from promptaudit.flows.display.encode import NOT_ENCODED, encoded_property
+from promptaudit.flows.display.figures import cut
 
 Outcome = Literal["passed", "failed", "unmeasured", "first_night", "waived"]
 State = Literal["failed", "unmeasured", "waived"]

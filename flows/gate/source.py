@@ -7,12 +7,12 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import cached_property
 
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.duckdb_file import Connection, rows_of
-from flows.warehouse.sql import sql
-from models_registry.errors import UsageError, nearest
-from models_registry.gate_columns import COMPARISONS
-from models_registry.gate_rules import BASELINE, LAST_NIGHT
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import UsageError, nearest
+from promptaudit.models_registry.gate_columns import COMPARISONS
+from promptaudit.models_registry.gate_rules import BASELINE, LAST_NIGHT
 
 RUN = "select audit_run_id, audit_id, origin, state, started_at, card from raw.audit_runs"
 

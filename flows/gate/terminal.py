@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from flows.display.figures import cut, in_unit, moved, number, ranged, when
-from flows.display.movement import by_chance
-from flows.gate.outcome import MAX_NAME
-from models_registry.mart_columns import compared_unit
+from promptaudit.flows.display.figures import cut, in_unit, moved, number, ranged, when
+from promptaudit.flows.display.movement import by_chance
+from promptaudit.flows.gate.outcome import MAX_NAME
+from promptaudit.models_registry.mart_columns import compared_unit
 
 if TYPE_CHECKING:
-    from flows.gate.accept import AcceptResult, PinResult
-    from flows.gate.end_alarms import EndedAlarms
-    from flows.gate.outcome import GateResult, RuleResult, RuleRow
+    from promptaudit.flows.gate.accept import AcceptResult, PinResult
+    from promptaudit.flows.gate.end_alarms import EndedAlarms
+    from promptaudit.flows.gate.outcome import GateResult, RuleResult, RuleRow
 
 MOST_ROWS = 20  # of a rule; data has them all
 MAX_TEXT = 300

@@ -8,11 +8,11 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from flows.gate.outcome import Outcome, RuleResult, RuleRow, State
-from flows.gate.source import Source
-from flows.warehouse import Row
-from models_registry.gate_columns import TEMPERATURE, Columns
-from models_registry.gate_rules import Condition, ValueRule
+from promptaudit.flows.gate.outcome import Outcome, RuleResult, RuleRow, State
+from promptaudit.flows.gate.source import Source
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.gate_columns import TEMPERATURE, Columns
+from promptaudit.models_registry.gate_rules import Condition, ValueRule
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "!=": operator.ne,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from flows.gate.night_rules import check_night, failed_row
-from flows.gate.outcome import RuleResult, RuleRow
-from flows.gate.source import Source
-from flows.gate.value_rules import NAMES, NO_ROW, selects
-from flows.warehouse import Row
-from models_registry.gate_rules import LAST_NIGHT, VerdictRule
+from promptaudit.flows.gate.night_rules import check_night, failed_row
+from promptaudit.flows.gate.outcome import RuleResult, RuleRow
+from promptaudit.flows.gate.source import Source
+from promptaudit.flows.gate.value_rules import NAMES, NO_ROW, selects
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.gate_rules import LAST_NIGHT, VerdictRule
 
 Names = tuple[str, str, str]
 NOT_JUDGED = ("not_comparable", "not_judged")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from flows.warehouse import Ask
-from flows.warehouse.sql import sql
-from models_registry.errors import UsageError, nearest
+from promptaudit.flows.warehouse import Ask
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import UsageError, nearest
 
 METHODS = "select distinct scoring_method as name from marts.fct_scoring_sensitivity order by all"
 SCORING = "marts.fct_scoring_sensitivity"

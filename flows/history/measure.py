@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from flows.display.encode import NOT_ENCODED, encoded_property
-from flows.history.columns import source_of
-from flows.history.nights import Nights, differs, gather_nights
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.run_names import complete_runs
-from flows.warehouse.sql import sql
-from models_registry.errors import UsageError, WarehouseError, nearest
-from models_registry.gate_columns import compared_as
-from models_registry.mart_columns import mart_columns
+from promptaudit.flows.display.encode import NOT_ENCODED, encoded_property
+from promptaudit.flows.history.columns import source_of
+from promptaudit.flows.history.nights import Nights, differs, gather_nights
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.run_names import complete_runs
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import UsageError, WarehouseError, nearest
+from promptaudit.models_registry.gate_columns import compared_as
+from promptaudit.models_registry.mart_columns import mart_columns
 
 Key = tuple[str, str, str | None]  # task, model, strategy
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from flows.warehouse import Ask, Row
-from flows.warehouse.sql import over, sql
+from promptaudit.flows.warehouse import Ask, Row
+from promptaudit.flows.warehouse.sql import over, sql
 
 MOST_NIGHTS = 60  # in the report
 # column, its word; a figure over fewer of these is another figure (sensitivity above all). Of samples the number planned

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from flows.display.figures import ABSENT, LONG, NAME, count, counted_of, cut, interval, number, share, usd
-from flows.history.nights import DATED, night_names
-from models_registry.mart_columns import mart_columns
+from promptaudit.flows.display.figures import ABSENT, LONG, NAME, count, counted_of, cut, interval, number, share, usd
+from promptaudit.flows.history.nights import DATED, night_names
+from promptaudit.models_registry.mart_columns import mart_columns
 
 if TYPE_CHECKING:
+    from promptaudit.flows.history.measure import History, Night, Series
     from rich.console import RenderableType
     from rich.table import Table
-
-    from flows.history.measure import History, Night, Series
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 GAP = "·"

@@ -13,15 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flows.system import user_cache
-from flows.system.helper_processes import serve
-from models_registry.mart_columns import dbt_project
-from udfs import COMPARISON_IDS, RUN_IDS, TRUSTED_READERS
+from promptaudit.flows.system import user_cache
+from promptaudit.flows.system.helper_processes import serve
+from promptaudit.models_registry.mart_columns import dbt_project
+from promptaudit.udfs import COMPARISON_IDS, RUN_IDS, TRUSTED_READERS
 
 if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
-
-    from udfs.own_code import TrustedReader
+    from promptaudit.udfs.own_code import TrustedReader
 
 QUIET = ("--no-use-colors", "--log-level", "none", "--log-level-file", "none", "--no-write-json")
 PARSED = "partial_parse.msgpack"

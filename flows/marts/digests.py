@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-
-from flows.warehouse.duckdb_file import Connection
-from flows.warehouse.selection import Selection
-from flows.warehouse.sql import over, sql
+from promptaudit.flows.warehouse.duckdb_file import Connection
+from promptaudit.flows.warehouse.selection import Selection
+from promptaudit.flows.warehouse.sql import over, sql
 
 WORDS = ("row_high", "row_low", "key")
 

@@ -7,17 +7,17 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.display.progress import Progress
-from flows.engines import Say
-from flows.lineage.openlineage.tell import published
-from flows.marts.describe import describe_marts
-from flows.marts.seal import Seal, marts, seal_runs, seals
-from flows.system.files import copy_durably, private_folder
-from flows.warehouse import Warehouse
-from flows.warehouse.duckdb_file import Connection
-from flows.warehouse.insert import write_parquet
-from flows.warehouse.selection import Selection
-from models_registry.errors import PromptauditError, UsageError, WarehouseError, WarehouseLocked
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.engines import Say
+from promptaudit.flows.lineage.openlineage.tell import published
+from promptaudit.flows.marts.describe import describe_marts
+from promptaudit.flows.marts.seal import Seal, marts, seal_runs, seals
+from promptaudit.flows.system.files import copy_durably, private_folder
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.duckdb_file import Connection
+from promptaudit.flows.warehouse.insert import write_parquet
+from promptaudit.flows.warehouse.selection import Selection
+from promptaudit.models_registry.errors import PromptauditError, UsageError, WarehouseError, WarehouseLocked
 
 
 def publish(
@@ -66,8 +66,8 @@ def publish(
 def bring_lake_up(copy: Path, *, is_erasure: bool = False) -> None:
     """Brings the lake that PROMPTAUDIT_LAKE names up to a published copy, where it names one."""
     if os.environ.get("PROMPTAUDIT_LAKE"):
-        from flows.marts.write_lake import write_lake
-        from flows.warehouse.lake import lake_of_settings
+        from promptaudit.flows.marts.write_lake import write_lake
+        from promptaudit.flows.warehouse.lake import lake_of_settings
 
         lake = lake_of_settings()
         if lake is not None:

@@ -15,14 +15,14 @@ from graphlib import TopologicalSorter
 from importlib.metadata import version
 from pathlib import Path
 
-from flows.marts.manifest import made_by
-from flows.settings import Settings
-from flows.system import user_cache
-from flows.system.keys import as_json
-from flows.warehouse import Warehouse
-from flows.warehouse.duckdb_file import Connection
-from models_registry.errors import WarehouseError
-from models_registry.mart_columns import dbt_project
+from promptaudit.flows.marts.manifest import made_by
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system import user_cache
+from promptaudit.flows.system.keys import as_json
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.duckdb_file import Connection
+from promptaudit.models_registry.errors import WarehouseError
+from promptaudit.models_registry.mart_columns import dbt_project
 
 _NAMES = re.compile(r"(?=\b(\w+\.\w+))")  # of relations, and of whatever else holds a full stop
 _RELATIONS = """

@@ -16,17 +16,25 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
-
-from flows.marts.digests import NO_ROWS, WORDS, columns_of, digests, has_rows, packed, table_sha256, unpacked
-from flows.marts.manifest import made_by
-from flows.system.keys import as_json, sha256_of
-from flows.warehouse import now
-from flows.warehouse.duckdb_file import Connection
-from flows.warehouse.figure_names import grains
-from flows.warehouse.insert import insert_new
-from flows.warehouse.raw_tables import TABLES
-from flows.warehouse.rows import frame_of
-from flows.warehouse.selection import Selection, of_run
+from promptaudit.flows.marts.digests import (
+    NO_ROWS,
+    WORDS,
+    columns_of,
+    digests,
+    has_rows,
+    packed,
+    table_sha256,
+    unpacked,
+)
+from promptaudit.flows.marts.manifest import made_by
+from promptaudit.flows.system.keys import as_json, sha256_of
+from promptaudit.flows.warehouse import now
+from promptaudit.flows.warehouse.duckdb_file import Connection
+from promptaudit.flows.warehouse.figure_names import grains
+from promptaudit.flows.warehouse.insert import insert_new
+from promptaudit.flows.warehouse.raw_tables import TABLES
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.selection import Selection, of_run
 
 OWN = ("seals", "row_digests")
 SEALED = tuple(table for table in TABLES if table not in OWN)

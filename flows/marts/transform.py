@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from flows.lineage.openlineage.tell import built
-from flows.marts import relations
-from flows.trust.readers import trusted_readers
-from flows.warehouse import Warehouse
-from flows.warehouse.dbt_project import dbt
-from flows.warehouse.sql import sql
+from promptaudit.flows.lineage.openlineage.tell import built
+from promptaudit.flows.marts import relations
+from promptaudit.flows.trust.readers import trusted_readers
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.dbt_project import dbt
+from promptaudit.flows.warehouse.sql import sql
 
 Command = Literal["build", "run"]
 Part = Literal["up_to_formats", "after_formats", "nights", "comparisons", "pilot"]

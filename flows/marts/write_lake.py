@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.warehouse.duckdb_file import Connection, rewrite
-from flows.warehouse.lake import Lake, attached, quoted, vacuum
-from models_registry.errors import UsageError, WarehouseError
+from promptaudit.flows.warehouse.duckdb_file import Connection, rewrite
+from promptaudit.flows.warehouse.lake import Lake, attached, quoted, vacuum
+from promptaudit.models_registry.errors import UsageError, WarehouseError
 
 SCHEMAS = ("raw", "marts")
 KEPT_S = 3600

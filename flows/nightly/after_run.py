@@ -10,28 +10,28 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from flows.alerts.alarms import Changes, Problem, open_alarms, settle
-from flows.alerts.message import Message, Night, compose
-from flows.alerts.notify import Delivery, notify, report_link
-from flows.alerts.problems import COSTS, WORSE, is_cost, problems_of, problems_of_night
-from flows.audit.run import RunResult
-from flows.audit.steps import step
-from flows.comparison.compare import compare as compare_runs
-from flows.comparison.compare import pair_of
-from flows.display.encode import NOT_ENCODED, encoded_property
-from flows.display.progress import Progress
-from flows.evidence.retain import retain
-from flows.gate.check import check_run
-from flows.gate.outcome import GateResult
-from flows.gate.terminal import figures_of
-from flows.marts.publish import publish as publish_marts
-from flows.nightly.tonight import record_night
-from flows.report import report as write_page
-from flows.report.terminal.closing import flip_in_words
-from flows.settings import Settings
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.sql import sql
-from models_registry.cards import AuditCard
+from promptaudit.flows.alerts.alarms import Changes, Problem, open_alarms, settle
+from promptaudit.flows.alerts.message import Message, Night, compose
+from promptaudit.flows.alerts.notify import Delivery, notify, report_link
+from promptaudit.flows.alerts.problems import COSTS, WORSE, is_cost, problems_of, problems_of_night
+from promptaudit.flows.audit.run import RunResult
+from promptaudit.flows.audit.steps import step
+from promptaudit.flows.comparison.compare import compare as compare_runs
+from promptaudit.flows.comparison.compare import pair_of
+from promptaudit.flows.display.encode import NOT_ENCODED, encoded_property
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.evidence.retain import retain
+from promptaudit.flows.gate.check import check_run
+from promptaudit.flows.gate.outcome import GateResult
+from promptaudit.flows.gate.terminal import figures_of
+from promptaudit.flows.marts.publish import publish as publish_marts
+from promptaudit.flows.nightly.tonight import record_night
+from promptaudit.flows.report import report as write_page
+from promptaudit.flows.report.terminal.closing import flip_in_words
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.cards import AuditCard
 
 Against = Literal["normal_night", "baseline"]
 

@@ -13,18 +13,17 @@ from prefect.artifacts import (
     create_table_artifact,
     update_progress_artifact,
 )
-
-from flows.alerts.notify import page_link
-from flows.comparison.result import NEWS
-from flows.display.figures import shown
-from flows.display.progress import Progress
-from flows.gate.formats import markdown
-from flows.nightly.after_run import NightResult
-from flows.report.terminal.scorecard import scorecard_rows
-from flows.settings import Settings
-from flows.warehouse import Warehouse
-from flows.warehouse.sql import sql
-from models_registry.mart_columns import compact_measures
+from promptaudit.flows.alerts.notify import page_link
+from promptaudit.flows.comparison.result import NEWS
+from promptaudit.flows.display.figures import shown
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.gate.formats import markdown
+from promptaudit.flows.nightly.after_run import NightResult
+from promptaudit.flows.report.terminal.scorecard import scorecard_rows
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.mart_columns import compact_measures
 
 STEPS = 7  # of a night: five of its run, the comparison, and what is told
 

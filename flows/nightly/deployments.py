@@ -21,16 +21,24 @@ from prefect.client.schemas.actions import DeploymentUpdate, GlobalConcurrencyLi
 from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
-
-from flows.ask.shards.work_pool import OWN_CODE, PULL, deployment_of
-from flows.cards.check_cards import check_audit
-from flows.nightly.automations import DEAD, HEARTBEAT_S, apply, blocks_of, broken_of, late_of, marks_dead, tells
-from flows.nightly.limits import limits_of
-from flows.settings import SILENT
-from flows.system.files import SHARED, write_text
-from flows.system.helper_processes import without_secret_settings
-from models_registry.errors import PromptauditError, UsageError, nearest, raise_all
-from models_registry.registry import Registry
+from promptaudit.flows.ask.shards.work_pool import OWN_CODE, PULL, deployment_of
+from promptaudit.flows.cards.check_cards import check_audit
+from promptaudit.flows.nightly.automations import (
+    DEAD,
+    HEARTBEAT_S,
+    apply,
+    blocks_of,
+    broken_of,
+    late_of,
+    marks_dead,
+    tells,
+)
+from promptaudit.flows.nightly.limits import limits_of
+from promptaudit.flows.settings import SILENT
+from promptaudit.flows.system.files import SHARED, write_text
+from promptaudit.flows.system.helper_processes import without_secret_settings
+from promptaudit.models_registry.errors import PromptauditError, UsageError, nearest, raise_all
+from promptaudit.models_registry.registry import Registry
 
 TAG = "promptaudit"
 POOLS: dict[str, int | None] = {"api": None, "gpu": 1}
@@ -77,7 +85,7 @@ def _deployment(registry: Registry, audit_id: str) -> dict[str, Any]:
     return {
         "name": audit_id,
         "description": f"The night of audit '{audit_id}'.",
-        "entrypoint": "flows.nightly.flow.nightly",
+        "entrypoint": "promptaudit.flows.nightly.flow.nightly",
         "parameters": {"audit_id": audit_id, "warehouse": None},
         "schedules": [] if card.schedule is None else [schedule],
         # a night that is late waits and is held; cancelled, it would be a night without figures

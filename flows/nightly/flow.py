@@ -17,15 +17,14 @@ from prefect.exceptions import FailedRun
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
-
-from flows.nightly.artifacts import Bar, show_artifacts
-from flows.nightly.limits import hold_limits, limits_of
-from flows.nightly.night import night
-from flows.nightly.tonight import is_missed
-from flows.settings import Settings, registry_of, settings_of, silence, work_in_audit_folder
-from flows.system.prefect_server import events_sent, failed
-from models_registry.cards import AuditCard
-from models_registry.errors import PromptauditError
+from promptaudit.flows.nightly.artifacts import Bar, show_artifacts
+from promptaudit.flows.nightly.limits import hold_limits, limits_of
+from promptaudit.flows.nightly.night import night
+from promptaudit.flows.nightly.tonight import is_missed
+from promptaudit.flows.settings import Settings, registry_of, settings_of, silence, work_in_audit_folder
+from promptaudit.flows.system.prefect_server import events_sent, failed
+from promptaudit.models_registry.cards import AuditCard
+from promptaudit.models_registry.errors import PromptauditError
 
 
 def night_name() -> str:

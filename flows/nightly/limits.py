@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from prefect.concurrency.sync import concurrency
-
-from flows.engines.openai_api.addresses import base_urls
-from flows.nightly.artifacts import Bar, key_of
-from models_registry.registry import Registry
+from promptaudit.flows.engines.openai_api.addresses import base_urls
+from promptaudit.flows.nightly.artifacts import Bar, key_of
+from promptaudit.models_registry.registry import Registry
 
 LEASE_S = 60  # how long a killed night's places stay taken: the least Prefect allows; its own default is 300
 

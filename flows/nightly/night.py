@@ -15,24 +15,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from flows.alerts.alarms import Changes, Problem, settle
-from flows.alerts.message import Night, compose
-from flows.alerts.notify import heartbeat, notify
-from flows.audit.rebuild import rebuild_runs
-from flows.audit.run import run_audit
-from flows.display.progress import Progress
-from flows.marts.publish import is_published, publish
-from flows.nightly.after_run import AfterRun, NightContext, NightResult, finish
-from flows.nightly.tonight import longest, record_night, steps_of, tonights_run
-from flows.plan.design import design_audit
-from flows.settings import Settings
-from flows.system.child_processes import guarded
-from flows.system.deadline import at_most
-from flows.system.keys import content_id
-from flows.warehouse import Warehouse, now
-from flows.warehouse.sql import sql
-from models_registry.errors import PromptauditError, WarehouseLocked
-from models_registry.registry import Registry
+from promptaudit.flows.alerts.alarms import Changes, Problem, settle
+from promptaudit.flows.alerts.message import Night, compose
+from promptaudit.flows.alerts.notify import heartbeat, notify
+from promptaudit.flows.audit.rebuild import rebuild_runs
+from promptaudit.flows.audit.run import run_audit
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.marts.publish import is_published, publish
+from promptaudit.flows.nightly.after_run import AfterRun, NightContext, NightResult, finish
+from promptaudit.flows.nightly.tonight import longest, record_night, steps_of, tonights_run
+from promptaudit.flows.plan.design import design_audit
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.child_processes import guarded
+from promptaudit.flows.system.deadline import at_most
+from promptaudit.flows.system.keys import content_id
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import PromptauditError, WarehouseLocked
+from promptaudit.models_registry.registry import Registry
 
 NO_CODE = 2  # of an error that has none of its own
 

@@ -9,15 +9,14 @@ import signal
 from pathlib import Path
 
 from prefect.runner import Runner
-
-from flows.cards.check_cards import check_audit
-from flows.display.progress import Progress
-from flows.nightly.deployments import TAG, server_url
-from flows.nightly.flow import nightly
-from flows.settings import AUDIT_FOLDER, Settings
-from flows.system.prefect_server import apart
-from models_registry.errors import CardError, raise_all
-from models_registry.registry import Registry
+from promptaudit.flows.cards.check_cards import check_audit
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.nightly.deployments import TAG, server_url
+from promptaudit.flows.nightly.flow import nightly
+from promptaudit.flows.settings import AUDIT_FOLDER, Settings
+from promptaudit.flows.system.prefect_server import apart
+from promptaudit.models_registry.errors import CardError, raise_all
+from promptaudit.models_registry.registry import Registry
 
 
 def serve_nightly(settings: Settings, registry: Registry, audit_id: str, progress: Progress) -> None:

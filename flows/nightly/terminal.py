@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from flows.audit.terminal import lines_of as lines_of_run
-from flows.gate.terminal import lines_of as lines_of_gate
+from promptaudit.flows.audit.terminal import lines_of as lines_of_run
+from promptaudit.flows.gate.terminal import lines_of as lines_of_gate
 
 if TYPE_CHECKING:
-    from flows.nightly.after_run import NightResult
-    from flows.nightly.deployments import Deployment
+    from promptaudit.flows.nightly.after_run import NightResult
+    from promptaudit.flows.nightly.deployments import Deployment
 
 
 def lines_of(result: NightResult) -> list[str]:

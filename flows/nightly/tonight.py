@@ -6,13 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cronsim import CronSim
-
-from flows.audit.runs import newest_run
-from flows.system.keys import as_json, content_id
-from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import frame_of
-from models_registry.ages import age_of
-from models_registry.cards import AuditCard
+from promptaudit.flows.audit.runs import newest_run
+from promptaudit.flows.system.keys import as_json, content_id
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.models_registry.ages import age_of
+from promptaudit.models_registry.cards import AuditCard
 
 DAY = timedelta(days=1)
 

@@ -7,13 +7,13 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
-from flows.cards.prices import paid_for, price_of, prompt_bytes, usd_of
-from flows.engines import Answer, Request, Say, silent
-from flows.warehouse import Warehouse
-from flows.warehouse.sql import sql
-from models_registry.cards import Budget as Limits
-from models_registry.cards import ModelCard, Price, Sampling
-from models_registry.errors import BudgetReached
+from promptaudit.flows.cards.prices import paid_for, price_of, prompt_bytes, usd_of
+from promptaudit.flows.engines import Answer, Request, Say, silent
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.cards import Budget as Limits
+from promptaudit.models_registry.cards import ModelCard, Price, Sampling
+from promptaudit.models_registry.errors import BudgetReached
 
 UNCAPPED_TOKENS = 4096  # set aside for the answer of a model whose card has no cap, or twice the longest so far
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from flows.engines import Request
-from flows.plan.design import Design
-from flows.prompts.put_samples import Prompter
-from flows.prompts.templates import answers_to_weigh, question_of
-from flows.system.keys import prediction_id, request_sha256, sent_by
-from flows.warehouse import Warehouse
-from models_registry.cards import WORDED_ALONE, Template
-from models_registry.samples import Sample
+from promptaudit.flows.engines import Request
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.prompts.put_samples import Prompter
+from promptaudit.flows.prompts.templates import answers_to_weigh, question_of
+from promptaudit.flows.system.keys import prediction_id, request_sha256, sent_by
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.cards import WORDED_ALONE, Template
+from promptaudit.models_registry.samples import Sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,18 +6,18 @@ import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from flows.cards.check_cards import CardCheck, check_audit
-from flows.cards.check_cards.cards import perturbed_last
-from flows.cards.check_cards.data import fetch_samples
-from flows.prompts.messages import TRIED
-from flows.prompts.templates import columns_of, weighs_options
-from flows.system.keys import as_json, content_id, sent_by
-from models_registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, TemplateCard
-from models_registry.errors import raise_all
-from models_registry.placeholders import placeholders
-from models_registry.registry import Entry, Registry
-from models_registry.rephraser_cards import OTHER_KINDS
-from models_registry.samples import ChosenSamples, Sample, panels
+from promptaudit.flows.cards.check_cards import CardCheck, check_audit
+from promptaudit.flows.cards.check_cards.cards import perturbed_last
+from promptaudit.flows.cards.check_cards.data import fetch_samples
+from promptaudit.flows.prompts.messages import TRIED
+from promptaudit.flows.prompts.templates import columns_of, weighs_options
+from promptaudit.flows.system.keys import as_json, content_id, sent_by
+from promptaudit.models_registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, TemplateCard
+from promptaudit.models_registry.errors import raise_all
+from promptaudit.models_registry.placeholders import placeholders
+from promptaudit.models_registry.registry import Entry, Registry
+from promptaudit.models_registry.rephraser_cards import OTHER_KINDS
+from promptaudit.models_registry.samples import ChosenSamples, Sample, panels
 
 # of a task card: these decide no request
 NOT_SENT = {"data", "reader", "refusal_pattern", "level", "templates", "scoring", "token_f1_threshold", "sensitive",

@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flows.cards.check_cards import CardCheck, check_audit
-from flows.cards.check_cards.data import choose
-from flows.cards.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
-from flows.cards.rewording import n_variants, rewordings_of
-from flows.plan.grid import n_asks, samples_by_wording
-from flows.plan.judge_requests import Ruling, rulings_of
-from flows.prompts.answer_schema import original_schema
-from flows.prompts.messages import STRUCTURED, prompt_of, render
-from flows.prompts.templates import OWN, ask
-from models_registry.cards import AuditCard, ModelCard, TaskCard, TemplateCard
-from models_registry.errors import UsageError, nearest, raise_all
-from models_registry.placeholders import placeholders
-from models_registry.registry import Registry
-from models_registry.samples import ChosenSamples, Sample
-from models_registry.template_cards import OF_OPTIONS
+from promptaudit.flows.cards.check_cards import CardCheck, check_audit
+from promptaudit.flows.cards.check_cards.data import choose
+from promptaudit.flows.cards.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
+from promptaudit.flows.cards.rewording import n_variants, rewordings_of
+from promptaudit.flows.plan.grid import n_asks, samples_by_wording
+from promptaudit.flows.plan.judge_requests import Ruling, rulings_of
+from promptaudit.flows.prompts.answer_schema import original_schema
+from promptaudit.flows.prompts.messages import STRUCTURED, prompt_of, render
+from promptaudit.flows.prompts.templates import OWN, ask
+from promptaudit.models_registry.cards import AuditCard, ModelCard, TaskCard, TemplateCard
+from promptaudit.models_registry.errors import UsageError, nearest, raise_all
+from promptaudit.models_registry.placeholders import placeholders
+from promptaudit.models_registry.registry import Registry
+from promptaudit.models_registry.samples import ChosenSamples, Sample
+from promptaudit.models_registry.template_cards import OF_OPTIONS
 
 SHARES = (0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
 UNSEEN_INPUT, UNSEEN_OPTION = 400, 40  # characters, where neither data nor card says how long they are
@@ -205,7 +205,7 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[dict[str, Any]]:
 
 def _rubric_row(registry: Registry, audit: AuditCard, judge_id: str) -> dict[str, Any]:
     """The requests that have the rubric of a judge reworded."""
-    from flows.rephrasers.by_model import MAX_ASKED_AT_ONCE
+    from promptaudit.flows.rephrasers.by_model import MAX_ASKED_AT_ONCE
 
     name = (audit.rephrasing.rephraser if audit.rephrasing is not None else None) or ""
     card, judge, wanted = registry.rephraser(name), registry.judge(judge_id), (audit.judges[judge_id].wordings or 1) - 1

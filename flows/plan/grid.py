@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flows.plan.cells import Variant
-from flows.plan.design import Design
-from flows.warehouse import Warehouse
-from flows.warehouse.rows import frame_of
-from models_registry.cards import AuditCard, Repetitions
-from models_registry.samples import Sample, seeded_rank
-from udfs.designs.incomplete_grid import assigned_wordings
+from promptaudit.flows.plan.cells import Variant
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.models_registry.cards import AuditCard, Repetitions
+from promptaudit.models_registry.samples import Sample, seeded_rank
+from promptaudit.udfs.designs.incomplete_grid import assigned_wordings
 
 
 def deal_samples(warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> list[Variant]:

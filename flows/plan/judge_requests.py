@@ -6,16 +6,16 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from flows.engines import Question
-from flows.plan.design import Design
-from flows.prompts.messages import Messages
-from flows.system.keys import as_json, content_id, sent_by
-from models_registry.cards import JudgeCard, TaskCard
-from models_registry.placeholders import substitute
-from models_registry.samples import Sample
-from udfs.reasoning import parted
-from udfs.scoring.math.final_answer import tidied
-from udfs.scoring.math.number import read_quantity
+from promptaudit.flows.engines import Question
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.prompts.messages import Messages
+from promptaudit.flows.system.keys import as_json, content_id, sent_by
+from promptaudit.models_registry.cards import JudgeCard, TaskCard
+from promptaudit.models_registry.placeholders import substitute
+from promptaudit.models_registry.samples import Sample
+from promptaudit.udfs.reasoning import parted
+from promptaudit.udfs.scoring.math.final_answer import tidied
+from promptaudit.udfs.scoring.math.number import read_quantity
 
 KINDS = ("right", "wrong", "blank", "injected")
 BLANKS = ("", " ", "\n", "   \n\t")

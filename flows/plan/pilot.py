@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flows.plan.cells import Variant
-from flows.plan.design import Design
-from flows.warehouse import Warehouse
-from flows.warehouse.sql import sql
-from models_registry.errors import UsageError
-from models_registry.samples import limited
+from promptaudit.flows.plan.cells import Variant
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import UsageError
+from promptaudit.models_registry.samples import limited
 
 LEAST_SAMPLES, LEAST_WORDINGS = 60, 8
 """The smallest table whose components of variance are worth planning from."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from models_registry.cards import TaskCard
+from promptaudit.models_registry.cards import TaskCard
 
 FIELDS = ("label", "category", "answer", "class", "type", "choice", "kind", "group")
 

@@ -11,15 +11,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.prompts.messages import TRIED
-from flows.prompts.put_samples import Prompter, ShownSample
-from flows.prompts.shown_examples import shown_examples
-from flows.system.keys import prediction_id, request_sha256, sent_by
-from flows.warehouse import Row
-from flows.warehouse.duckdb_file import Connection, rows_of
-from flows.warehouse.sql import sql
-from models_registry.cards import ModelCard, TaskCard, Template
-from models_registry.samples import ChosenSamples, Sample
+from promptaudit.flows.prompts.messages import TRIED
+from promptaudit.flows.prompts.put_samples import Prompter, ShownSample
+from promptaudit.flows.prompts.shown_examples import shown_examples
+from promptaudit.flows.system.keys import prediction_id, request_sha256, sent_by
+from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.cards import ModelCard, TaskCard, Template
+from promptaudit.models_registry.samples import ChosenSamples, Sample
 
 OTHERWISE = "their texts were erased or are not here, or another version of promptaudit put them together"
 NOT_THERE = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError)

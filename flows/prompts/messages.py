@@ -6,9 +6,9 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from models_registry.cards import TaskCard
-from models_registry.placeholders import placeholders, substitute
-from models_registry.samples import Sample
+from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.placeholders import placeholders, substitute
+from promptaudit.models_registry.samples import Sample
 
 Messages = tuple[tuple[str, str], ...]
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flows.prompts.messages import ClassificationPrompt, Messages, left_open, prompt_of, render
-from flows.prompts.templates import ask
-from flows.prompts.variations import input_noise, label_order, option_order, varied
-from models_registry.cards import TaskCard, Template
-from models_registry.samples import ChosenSamples, Sample
+from promptaudit.flows.prompts.messages import ClassificationPrompt, Messages, left_open, prompt_of, render
+from promptaudit.flows.prompts.templates import ask
+from promptaudit.flows.prompts.variations import input_noise, label_order, option_order, varied
+from promptaudit.models_registry.cards import TaskCard, Template
+from promptaudit.models_registry.samples import ChosenSamples, Sample
 
 LABELS = "{labels}"
 

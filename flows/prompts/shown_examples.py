@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from flows.prompts.messages import ONE_SHOT, Messages, dressing
-from flows.prompts.put_samples import Prompter
-from flows.prompts.variations import examples
-from flows.warehouse import Row
-from models_registry.cards import TaskCard
-from models_registry.samples import ChosenSamples, Sample
+from promptaudit.flows.prompts.messages import ONE_SHOT, Messages, dressing
+from promptaudit.flows.prompts.put_samples import Prompter
+from promptaudit.flows.prompts.variations import examples
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.samples import ChosenSamples, Sample
 
 _MARK = "\ue000{place}\ue001"  # stands for a text, of characters that no text has
 _MARKED = re.compile("\ue000(\\d+)\ue001")

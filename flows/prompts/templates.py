@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from flows.engines import Question
-from flows.prompts.messages import Messages
-from flows.system.keys import as_json
-from models_registry.cards import TaskCard, Template
-from models_registry.placeholders import placeholders, substitute
-from models_registry.samples import Sample
-from models_registry.template_cards import OF_OPTIONS
+from promptaudit.flows.engines import Question
+from promptaudit.flows.prompts.messages import Messages
+from promptaudit.flows.system.keys import as_json
+from promptaudit.models_registry.cards import TaskCard, Template
+from promptaudit.models_registry.placeholders import placeholders, substitute
+from promptaudit.models_registry.samples import Sample
+from promptaudit.models_registry.template_cards import OF_OPTIONS
 
 OWN = frozenset({"question", "options", "examples"})
 """Placeholders that a template fills itself, beside `OF_OPTIONS`; the others are columns of the data."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from models_registry.errors import UsageError, nearest
-from models_registry.mart_columns import dbt_project
+from promptaudit.models_registry.errors import UsageError, nearest
+from promptaudit.models_registry.mart_columns import dbt_project
 
 _REF = re.compile(r"\{\{\s*ref\('(\w+)'\)\s*\}\}")
 _COMMENT = re.compile(r"(?:--[^\n]*\n)*")

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from flows.display.progress import visible
-from flows.display.spreadsheet import CsvRows
-from flows.query.tables import tables
-from flows.settings import Settings, settings_of
-from flows.warehouse import Warehouse
-from flows.warehouse.duckdb_file import stopped_after
-from models_registry.errors import PromptauditError, WarehouseError
+from promptaudit.flows.display.progress import visible
+from promptaudit.flows.display.spreadsheet import CsvRows
+from promptaudit.flows.query.tables import tables
+from promptaudit.flows.settings import Settings, settings_of
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.duckdb_file import stopped_after
+from promptaudit.models_registry.errors import PromptauditError, WarehouseError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,8 +12,8 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models_registry.cards import Template
-from models_registry.template_cards import ROMAN
+from promptaudit.models_registry.cards import Template
+from promptaudit.models_registry.template_cards import ROMAN
 
 ENUMERATORS: Mapping[str, Sequence[str]] = {
     "capitals": string.ascii_uppercase,

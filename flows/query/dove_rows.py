@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
-
-from flows.query.dove_dimensions import dimensions
-from flows.query.dove_models import model_section
+from promptaudit.flows.query.dove_dimensions import dimensions
+from promptaudit.flows.query.dove_models import model_section
 
 _TEXT, _WHOLE, _REAL = pl.String(), pl.Int64(), pl.Float64()
 _OPTION = pl.Struct({"id": _TEXT, "text": _TEXT})

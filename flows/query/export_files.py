@@ -10,10 +10,9 @@ from pathlib import Path
 
 import polars as pl
 import pyarrow.parquet as pq
-
-from flows.query.dove_rows import dove_rows
-from flows.warehouse import Row
-from models_registry.errors import DataError, UsageError, WarehouseError
+from promptaudit.flows.query.dove_rows import dove_rows
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.errors import DataError, UsageError, WarehouseError
 
 _TEXT, _REAL, _WHOLE, _LIST = pl.String(), pl.Float64(), pl.Int64(), pl.List(pl.String)
 SCHEMA: dict[str, pl.DataType] = {

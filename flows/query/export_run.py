@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.prompts.as_sent import SentPrompts
-from flows.prompts.put_samples import json_of
-from flows.query.export_files import FORMS, refuse_filled, write_folder
-from flows.settings import Settings
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.duckdb_file import Connection, rows_of
-from flows.warehouse.run_names import resolve_id
-from flows.warehouse.sql import sql
-from models_registry.errors import DataError, UsageError, nearest
+from promptaudit.flows.prompts.as_sent import SentPrompts
+from promptaudit.flows.prompts.put_samples import json_of
+from promptaudit.flows.query.export_files import FORMS, refuse_filled, write_folder
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.flows.warehouse.run_names import resolve_id
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import DataError, UsageError, nearest
 
 TEXTS = (
     "input", "completion", "instruction", "setting", "output_format", "prompt", "messages", "choices", "references",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from flows.display.columns import parts_of
+from promptaudit.flows.display.columns import parts_of
 
 if TYPE_CHECKING:
     from rich.table import Table

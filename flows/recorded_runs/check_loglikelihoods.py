@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
-
-from models_registry.cards import TaskCard
-from models_registry.errors import DataError
+from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.errors import DataError
 
 _PER_TOKEN = "option_loglikelihood_per_token"  # noqa: S105 - a scoring method
 _ROUNDING = 1e-6

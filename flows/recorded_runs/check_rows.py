@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping
 
 import polars as pl
-
-from flows.recorded_runs.formats.answers import PROGRAM_SCORE
-from flows.system.keys import as_json, prompt_variant_id
-from models_registry.cards import WORDED_ALONE, TaskCard, composed
-from models_registry.errors import DataError, nearest
-from models_registry.tables import ESCAPED
+from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE
+from promptaudit.flows.system.keys import as_json, prompt_variant_id
+from promptaudit.models_registry.cards import WORDED_ALONE, TaskCard, composed
+from promptaudit.models_registry.errors import DataError, nearest
+from promptaudit.models_registry.tables import ESCAPED
 
 MEASURED = {
     "prompt_tokens": pl.Int32(),

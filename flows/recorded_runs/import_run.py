@@ -10,35 +10,42 @@ from pathlib import Path
 from typing import Any, get_args
 
 import polars as pl
+from promptaudit.flows.audit.run import RunResult, make_ready, nothing_done, result_of
+from promptaudit.flows.audit.runs import run_row
+from promptaudit.flows.audit.steps import AuditRun, derive
+from promptaudit.flows.cards.task_of_data import split_labels
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.lineage.openlineage.tell import following
+from promptaudit.flows.marts.manifest import made_by
+from promptaudit.flows.marts.publish import is_published
+from promptaudit.flows.recorded_runs.check_loglikelihoods import check_loglikelihoods
+from promptaudit.flows.recorded_runs.check_rows import (
+    MEASURED,
+    VARIANT,
+    fail,
+    samples_of,
+    typed,
+    variants_of,
+    without_duplicates,
+)
+from promptaudit.flows.recorded_runs.formats.answers import letters_of
+from promptaudit.flows.recorded_runs.infer_task import FRESH_READER, infer_task
+from promptaudit.flows.recorded_runs.program_scores import differences, verdicts_of
+from promptaudit.flows.recorded_runs.prompt_variations import check_variations, option_orders_of
+from promptaudit.flows.recorded_runs.read_files import read_recordings
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.child_processes import guarded
+from promptaudit.flows.system.files import file_sha256
+from promptaudit.flows.system.keys import as_json, content_id, prediction_id
+from promptaudit.flows.trust.readers import trusted_readers
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.raw_tables import TABLES
+from promptaudit.flows.warehouse.rows import frame_of, label_rows, reader_json, task_row
+from promptaudit.models_registry.cards import FormatLimits, ReaderName, TaskCard
+from promptaudit.models_registry.errors import DataError, UsageError, nearest
+from promptaudit.models_registry.registry import Registry
+from promptaudit.models_registry.tables import ESCAPED
 from pydantic import ValidationError
-
-from flows.audit.run import RunResult, make_ready, nothing_done, result_of
-from flows.audit.runs import run_row
-from flows.audit.steps import AuditRun, derive
-from flows.cards.task_of_data import split_labels
-from flows.display.progress import Progress
-from flows.lineage.openlineage.tell import following
-from flows.marts.manifest import made_by
-from flows.marts.publish import is_published
-from flows.recorded_runs.check_loglikelihoods import check_loglikelihoods
-from flows.recorded_runs.check_rows import MEASURED, VARIANT, fail, samples_of, typed, variants_of, without_duplicates
-from flows.recorded_runs.formats.answers import letters_of
-from flows.recorded_runs.infer_task import FRESH_READER, infer_task
-from flows.recorded_runs.program_scores import differences, verdicts_of
-from flows.recorded_runs.prompt_variations import check_variations, option_orders_of
-from flows.recorded_runs.read_files import read_recordings
-from flows.settings import Settings
-from flows.system.child_processes import guarded
-from flows.system.files import file_sha256
-from flows.system.keys import as_json, content_id, prediction_id
-from flows.trust.readers import trusted_readers
-from flows.warehouse import Warehouse, now
-from flows.warehouse.raw_tables import TABLES
-from flows.warehouse.rows import frame_of, label_rows, reader_json, task_row
-from models_registry.cards import FormatLimits, ReaderName, TaskCard
-from models_registry.errors import DataError, UsageError, nearest
-from models_registry.registry import Registry
-from models_registry.tables import ESCAPED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

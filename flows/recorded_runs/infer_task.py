@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
-
-from flows.recorded_runs.formats.answers import PROGRAM_SCORE, letters_of
-from models_registry.cards import composed, is_number
+from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE, letters_of
+from promptaudit.models_registry.cards import composed, is_number
 
 MAX_LABELS = 50
 MAX_LABEL = 100  # characters

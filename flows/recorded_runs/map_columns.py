@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-
-from flows.recorded_runs.formats.answers import text_of
-from flows.recorded_runs.formats.rows import rows_of
-from flows.recorded_runs.formats.source import head_of
-from models_registry.errors import DataError, UsageError, nearest
-from models_registry.tables import ESCAPED, escape, read_text_table
+from promptaudit.flows.recorded_runs.formats.answers import text_of
+from promptaudit.flows.recorded_runs.formats.rows import rows_of
+from promptaudit.flows.recorded_runs.formats.source import head_of
+from promptaudit.models_registry.errors import DataError, UsageError, nearest
+from promptaudit.models_registry.tables import ESCAPED, escape, read_text_table
 
 _PART = re.compile(r"""\s*(?P<name>\w+)\s*=\s*(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)"|(?P<path>[^,]*))\s*(?:,|$)""")
 _TABLES = (".csv", ".tsv", ".parquet")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import polars as pl
-
-from flows.recorded_runs.formats.answers import PROGRAM_SCORE
-from flows.system.keys import as_json, content_id
-from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import frame_of
-from flows.warehouse.sql import sql
+from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE
+from promptaudit.flows.system.keys import as_json, content_id
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.sql import sql
 
 
 def verdicts_of(audit_run_id: str, rows: pl.DataFrame, files: Sequence[Mapping[str, str]]) -> pl.DataFrame:

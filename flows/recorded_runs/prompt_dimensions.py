@@ -11,9 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.recorded_runs.formats.answers import Answer
-from flows.system.keys import as_json
-from models_registry.cards import Variation
+from promptaudit.flows.recorded_runs.formats.answers import Answer
+from promptaudit.flows.system.keys import as_json
+from promptaudit.models_registry.cards import Variation
 
 PHRASING, DEMONSTRATIONS = "instruction_phrasing", "demonstrations"
 KINDS: Mapping[str, Variation] = {

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from flows.prompts.variations import variation_of
-from flows.recorded_runs.formats.answers import Answer, PromptVariant, RecordedAnswers
-from flows.recorded_runs.prompt_dimensions import Dimensions, key_of, reference_of, settings_of, with_demonstrations
-from flows.recorded_runs.prompt_variations import is_setting, is_variation
-from flows.recorded_runs.shared_text import is_of_word, joined, shared
-from flows.system.keys import as_json
-from models_registry.errors import DataError
+from promptaudit.flows.prompts.variations import variation_of
+from promptaudit.flows.recorded_runs.formats.answers import Answer, PromptVariant, RecordedAnswers
+from promptaudit.flows.recorded_runs.prompt_dimensions import (
+    Dimensions,
+    key_of,
+    reference_of,
+    settings_of,
+    with_demonstrations,
+)
+from promptaudit.flows.recorded_runs.prompt_variations import is_setting, is_variation
+from promptaudit.flows.recorded_runs.shared_text import is_of_word, joined, shared
+from promptaudit.flows.system.keys import as_json
+from promptaudit.models_registry.errors import DataError
 
 UNKNOWN = "(recorded)"
 MAX_COMPARED = 5_000_000  # steps in which texts are looked for in the prompts of a file, beyond those by their length

@@ -7,12 +7,11 @@ import re
 from typing import get_args
 
 import polars as pl
-
-from flows.recorded_runs.check_rows import VARIANT
-from flows.system.keys import as_json
-from flows.warehouse.rows import frame_of
-from models_registry.cards import Variation
-from models_registry.errors import DataError, nearest
+from promptaudit.flows.recorded_runs.check_rows import VARIANT
+from promptaudit.flows.system.keys import as_json
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.models_registry.cards import Variation
+from promptaudit.models_registry.errors import DataError, nearest
 
 _PLACE = re.compile(r"[0-9]{1,4}")  # numbers of JSONL come as texts
 _KINDS = ("template", *get_args(Variation))

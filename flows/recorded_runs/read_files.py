@@ -8,21 +8,20 @@ from itertools import compress
 from pathlib import Path
 
 import polars as pl
-
-from flows.engines.openai_api.finish_reasons import end_of, is_failure, is_reason
-from flows.recorded_runs.check_rows import MEASURED
-from flows.recorded_runs.formats import format_of
-from flows.recorded_runs.formats.answers import RecordedAnswers, frame_of_answers, text_of
-from flows.recorded_runs.formats.promptstability import as_recorded, is_of_promptstability
-from flows.recorded_runs.formats.rows import rows_of
-from flows.recorded_runs.infer_task import KINDS
-from flows.recorded_runs.map_columns import columns_of, guessed_map, mapped_frame, read_map, shown_columns
-from flows.recorded_runs.prompt_templates import variants_of_answers
-from flows.recorded_runs.prompt_variations import is_setting, is_variation
-from flows.recorded_runs.tell_apart import asked_once, told_apart
-from models_registry.errors import DataError, UsageError, nearest
-from models_registry.read_csv import most_cells, refuse_cells, refuse_columns
-from models_registry.tables import ESCAPED, escape, read_text_table, refuse_long_texts
+from promptaudit.flows.engines.openai_api.finish_reasons import end_of, is_failure, is_reason
+from promptaudit.flows.recorded_runs.check_rows import MEASURED
+from promptaudit.flows.recorded_runs.formats import format_of
+from promptaudit.flows.recorded_runs.formats.answers import RecordedAnswers, frame_of_answers, text_of
+from promptaudit.flows.recorded_runs.formats.promptstability import as_recorded, is_of_promptstability
+from promptaudit.flows.recorded_runs.formats.rows import rows_of
+from promptaudit.flows.recorded_runs.infer_task import KINDS
+from promptaudit.flows.recorded_runs.map_columns import columns_of, guessed_map, mapped_frame, read_map, shown_columns
+from promptaudit.flows.recorded_runs.prompt_templates import variants_of_answers
+from promptaudit.flows.recorded_runs.prompt_variations import is_setting, is_variation
+from promptaudit.flows.recorded_runs.tell_apart import asked_once, told_apart
+from promptaudit.models_registry.errors import DataError, UsageError, nearest
+from promptaudit.models_registry.read_csv import most_cells, refuse_cells, refuse_columns
+from promptaudit.models_registry.tables import ESCAPED, escape, read_text_table, refuse_long_texts
 
 REQUIRED = ("model", "sample_id", "completion")
 OPTIONAL = (

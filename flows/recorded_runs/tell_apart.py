@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letters_of
-from flows.system.keys import as_json, content_id
+from promptaudit.flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letters_of
+from promptaudit.flows.system.keys import as_json, content_id
 
 Read = tuple[Path, RecordedAnswers]
 _TEST = "test"

@@ -11,14 +11,14 @@ import signal
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from flows.engines.code_copies import bytecode_folder, copied
-from flows.engines.own_code import secrets
-from flows.rephrasers import Wording
-from flows.system.helper_processes import is_given
-from flows.system.scrub import one_line
-from models_registry.cards import RephraserCard
-from models_registry.errors import CardError, EngineError
-from models_registry.own_code import Code, command_sha256, program_of
+from promptaudit.flows.engines.code_copies import bytecode_folder, copied
+from promptaudit.flows.engines.own_code import secrets
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.system.helper_processes import is_given
+from promptaudit.flows.system.scrub import one_line
+from promptaudit.models_registry.cards import RephraserCard
+from promptaudit.models_registry.errors import CardError, EngineError
+from promptaudit.models_registry.own_code import Code, command_sha256, program_of
 
 LAST_LINES = 4
 MOST_BYTES = 20_000_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flows.rephrasers import Wording
-from models_registry.cards import RephraserCard
-from models_registry.errors import DataError, nearest
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.models_registry.cards import RephraserCard
+from promptaudit.models_registry.errors import DataError, nearest
 
 
 class FixedRephraser:

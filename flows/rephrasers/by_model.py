@@ -6,12 +6,12 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 
-from flows.engines import Engine, Request
-from flows.rephrasers import Wording
-from flows.rephrasers.read_list import read_list
-from models_registry.cards import RephraserCard
-from models_registry.errors import EngineError
-from models_registry.placeholders import substitute
+from promptaudit.flows.engines import Engine, Request
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.rephrasers.read_list import read_list
+from promptaudit.models_registry.cards import RephraserCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.models_registry.placeholders import substitute
 
 OpenEngineAt = Callable[[float | None], Engine]
 """The engine of the rephraser's model with this sampling temperature; None: as its card says."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 
-from flows.engines.own_code import load, raised
-from flows.rephrasers import Wording
-from flows.system.daemon_threads import DaemonThreads
-from models_registry.cards import RephraserCard
-from models_registry.errors import EngineError
-from models_registry.own_code import Code
+from promptaudit.flows.engines.own_code import load, raised
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.system.daemon_threads import DaemonThreads
+from promptaudit.models_registry.cards import RephraserCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.models_registry.own_code import Code
 
 Paraphrase = Callable[[str, int, float | None], object]
 

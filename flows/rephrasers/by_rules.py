@@ -6,11 +6,11 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from flows.rephrasers import Wording
-from flows.rephrasers.edits import Draws, reword
-from flows.rephrasers.protected_spans import protected_spans
-from flows.rephrasers.refusals import why_refused
-from models_registry.cards import RephraserCard
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.rephrasers.edits import Draws, reword
+from promptaudit.flows.rephrasers.protected_spans import protected_spans
+from promptaudit.flows.rephrasers.refusals import why_refused
+from promptaudit.models_registry.cards import RephraserCard
 
 ORDINARY_TEMPERATURE = 1.5
 SPREAD = 1.0  # without temperatures, wordings are made at 0.5 to 2.5

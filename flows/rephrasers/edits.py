@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from flows.rephrasers import phrases
+from promptaudit.flows.rephrasers import phrases
 
 # how readily each edit is made: its probability at strength s is 1 - exp(-rate * s)
 SWAP, FRAME, GENTLE_FRAME, QUESTION_FRAME, FRONTED_LAST, TRAILING_FIRST, PASSIVE = 0.38, 0.32, 0.2, 0.3, 0.3, 0.1, 0.06

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from models_registry.cards import RephraserCard, TaskCard
-from models_registry.placeholders import placeholders
+from promptaudit.models_registry.cards import RephraserCard, TaskCard
+from promptaudit.models_registry.placeholders import placeholders
 
 # scripts written without spaces between words: there a whole word cannot be told from its neighbours
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")

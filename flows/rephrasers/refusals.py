@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from flows.rephrasers import Wording
-from flows.rephrasers.protected_spans import whole_word
-from models_registry.placeholders import placeholders
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.rephrasers.protected_spans import whole_word
+from promptaudit.models_registry.placeholders import placeholders
 
 MAX_GROWTH = 4
 MAX_ADDED_CHARACTERS = 400

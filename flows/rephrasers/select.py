@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from flows.rephrasers import Rephraser
-from flows.rephrasers.by_list import FixedRephraser
-from flows.rephrasers.by_model import ModelRephraser, OpenEngineAt
-from flows.rephrasers.by_rules import RulesRephraser
-from models_registry.cards import RephraserCard
-from models_registry.own_code import Code
+from promptaudit.flows.rephrasers import Rephraser
+from promptaudit.flows.rephrasers.by_list import FixedRephraser
+from promptaudit.flows.rephrasers.by_model import ModelRephraser, OpenEngineAt
+from promptaudit.flows.rephrasers.by_rules import RulesRephraser
+from promptaudit.models_registry.cards import RephraserCard
+from promptaudit.models_registry.own_code import Code
 
 
 def open_rephraser(card: RephraserCard, code: Code | None, open_engine_at: OpenEngineAt) -> Rephraser:
@@ -20,11 +20,11 @@ def open_rephraser(card: RephraserCard, code: Code | None, open_engine_at: OpenE
     if card.kind == "fixed":
         return FixedRephraser(card)
     if card.kind == "python" and code is not None:
-        from flows.rephrasers.by_python import PythonRephraser
+        from promptaudit.flows.rephrasers.by_python import PythonRephraser
 
         return PythonRephraser(card, code)
     if card.kind == "command" and code is not None:
-        from flows.rephrasers.by_command import CommandRephraser
+        from promptaudit.flows.rephrasers.by_command import CommandRephraser
 
         return CommandRephraser(card, code)
     return ModelRephraser(card, open_engine_at)

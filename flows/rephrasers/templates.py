@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from flows.rephrasers import Rephraser, Wording
-from flows.rephrasers.protected_spans import is_unspaced, whole_word
-from models_registry.cards import JudgeCard, TaskCard, Template
-from models_registry.placeholders import placeholders, substitute
+from promptaudit.flows.rephrasers import Rephraser, Wording
+from promptaudit.flows.rephrasers.protected_spans import is_unspaced, whole_word
+from promptaudit.models_registry.cards import JudgeCard, TaskCard, Template
+from promptaudit.models_registry.placeholders import placeholders, substitute
 
 LEAST_WORDS = 3  # a line of fewer, beside placeholders, is layout: "Question: {question}", "Answer:"
 LEAST_SIGNS = 2  # "A, B, C or D" names enumerators, the article in "give a letter" none

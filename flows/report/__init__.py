@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from flows.report.terminal.scorecard import comparison_rows, judge_wording_rows, scorecard, scorecard_rows
+from promptaudit.flows.report.terminal.scorecard import comparison_rows, judge_wording_rows, scorecard, scorecard_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from flows.display.policy import Policy
-    from flows.report.data import ReportData
-    from flows.warehouse import Warehouse
+    from promptaudit.flows.display.policy import Policy
+    from promptaudit.flows.report.data import ReportData
+    from promptaudit.flows.warehouse import Warehouse
 
 __all__ = [
     "BELOW",
@@ -50,10 +50,10 @@ def report(
     text: none, excerpt or full; default: PROMPTAUDIT_TEXT, else excerpts, and none of tasks marked sensitive.
     Raises WarehouseError where nothing, or not this run, is published, or the page cannot be written.
     """
-    from flows.report.formats_page import write_formats_page
-    from flows.report.record import record
-    from flows.report.trace_pages import write_pages
-    from flows.system.files import private_folder, write_text
+    from promptaudit.flows.report.formats_page import write_formats_page
+    from promptaudit.flows.report.record import record
+    from promptaudit.flows.report.trace_pages import write_pages
+    from promptaudit.flows.system.files import private_folder, write_text
 
     write_pages(warehouse, audit_run_id, text)
     formats = write_formats_page(warehouse, audit_run_id, warn) if is_held else {}
@@ -73,15 +73,15 @@ def report(
 
 def _as_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None) -> list[str]:
     """The page with links to the pages about its rows that are there, and where it is long its further pages."""
-    from flows.report.page import render_parts
-    from flows.report.trace_pages import pages_of
+    from promptaudit.flows.report.page import render_parts
+    from promptaudit.flows.report.trace_pages import pages_of
 
     return render_parts(_data(warehouse, audit_run_id, text), traces=pages_of(warehouse, audit_run_id))
 
 
 def _data(warehouse: Warehouse, audit_run_id: str, text: Policy | None) -> ReportData:
-    from flows.report.gather import gather
-    from flows.settings import Settings
+    from promptaudit.flows.report.gather import gather
+    from promptaudit.flows.settings import Settings
 
     return gather(warehouse, audit_run_id, text or Settings().text)
 
@@ -105,7 +105,7 @@ def charts_of(warehouse: Warehouse, audit_run_id: str, folder: Path, only: Seque
 
     Raises WarehouseError as `report` does, UsageError for a section without charts.
     """
-    from flows.report.chart_files import write_charts
+    from promptaudit.flows.report.chart_files import write_charts
 
     return write_charts(_data(warehouse, audit_run_id, None), folder, only)
 
@@ -115,9 +115,9 @@ def report_as(warehouse: Warehouse, audit_run_id: str, form: Form, text: Policy 
 
     Raises WarehouseError as `report` does.
     """
-    from flows.report.page import render
-    from flows.report.plain import figures_csv, markdown
-    from flows.report.trace_pages import pages_of
+    from promptaudit.flows.report.page import render
+    from promptaudit.flows.report.plain import figures_csv, markdown
+    from promptaudit.flows.report.trace_pages import pages_of
 
     data = _data(warehouse, audit_run_id, text)
     if form == "html":

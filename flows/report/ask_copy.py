@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flows.display.figures import LONG
-from flows.display.policy import Texts
-from flows.report.queries import LIMITS, query
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.duckdb_file import Connection, rows_of
-from models_registry.errors import WarehouseError
+from promptaudit.flows.display.figures import LONG
+from promptaudit.flows.display.policy import Texts
+from promptaudit.flows.report.queries import LIMITS, query
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.models_registry.errors import WarehouseError
 
 
 def rows(warehouse: Warehouse, text: str, audit_run_id: str, /, **values: object) -> list[Row]:

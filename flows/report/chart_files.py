@@ -12,19 +12,19 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from flows.display.figures import shown
-from flows.display.spreadsheet import CsvRows, number_or_cell
-from flows.report.blocks.blocks import Block, DrawnSection
-from flows.report.charts.drawing import Drawing
-from flows.report.charts.plot import PADDING
-from flows.report.charts.scales import FONT_SIZE, fitted, width_of
-from flows.report.data import ReportData
-from flows.report.joint_charts import Picture, joined, single
-from flows.report.page import sections
-from flows.report.sections.room import unlimited
-from flows.report.table_files import as_csv, as_latex
-from flows.system.files import SHARED, write_bytes, write_text
-from models_registry.errors import UsageError, WarehouseError, nearest
+from promptaudit.flows.display.figures import shown
+from promptaudit.flows.display.spreadsheet import CsvRows, number_or_cell
+from promptaudit.flows.report.blocks.blocks import Block, DrawnSection
+from promptaudit.flows.report.charts.drawing import Drawing
+from promptaudit.flows.report.charts.plot import PADDING
+from promptaudit.flows.report.charts.scales import FONT_SIZE, fitted, width_of
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.joint_charts import Picture, joined, single
+from promptaudit.flows.report.page import sections
+from promptaudit.flows.report.sections.room import unlimited
+from promptaudit.flows.report.table_files import as_csv, as_latex
+from promptaudit.flows.system.files import SHARED, write_bytes, write_text
+from promptaudit.models_registry.errors import UsageError, WarehouseError, nearest
 
 STYLE = Path(__file__).with_name("report.css")
 PIXELS_AN_INCH = 96  # of a page: a chart is 3.5 inches wide, a column of a paper

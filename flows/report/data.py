@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from flows.warehouse import Row
+from promptaudit.flows.warehouse import Row
 
 if TYPE_CHECKING:
-    from flows.display.policy import Texts
-    from flows.gate.outcome import GateResult
-    from flows.history.nights import Nights
-    from flows.report.gather_answers import GridAnswers
-    from flows.report.gather_judging import JudgingData
-    from flows.report.summary import Summary
+    from promptaudit.flows.display.policy import Texts
+    from promptaudit.flows.gate.outcome import GateResult
+    from promptaudit.flows.history.nights import Nights
+    from promptaudit.flows.report.gather_answers import GridAnswers
+    from promptaudit.flows.report.gather_judging import JudgingData
+    from promptaudit.flows.report.summary import Summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,17 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
-
-from flows.report.blocks.filters import environment, said
-from flows.report.queries import query
-from flows.report.record import page_sha256
-from flows.report.trace_pages import css
-from flows.system.files import private_folder, write_text
-from flows.system.helper_processes import CHECKS, ChildEnded, start
-from flows.system.keys import sha256_of
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.duckdb_file import rows_of
-from models_registry.errors import WarehouseError
+from promptaudit.flows.report.blocks.filters import environment, said
+from promptaudit.flows.report.queries import query
+from promptaudit.flows.report.record import page_sha256
+from promptaudit.flows.report.trace_pages import css
+from promptaudit.flows.system.files import private_folder, write_text
+from promptaudit.flows.system.helper_processes import CHECKS, ChildEnded, start
+from promptaudit.flows.system.keys import sha256_of
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.duckdb_file import rows_of
+from promptaudit.models_registry.errors import WarehouseError
 
 TEMPLATE = "formats_page.html.j2"
 HARMLESS = re.compile("[a-z_]*")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from flows.display.policy import Policy, Texts
-from flows.history.nights import MOST_NIGHTS, gather_nights
-from flows.report.ask_copy import Copy, rows
-from flows.report.blocks.blocks import by
-from flows.report.contents import SECTIONS
-from flows.report.data import ReportData
-from flows.report.gather_answers import GridAnswers, gather_answers
-from flows.report.gather_judging import gather_judging
-from flows.report.queries import query
-from flows.report.summary import gate_of, summarise
-from flows.warehouse import Row, Warehouse
+from promptaudit.flows.display.policy import Policy, Texts
+from promptaudit.flows.history.nights import MOST_NIGHTS, gather_nights
+from promptaudit.flows.report.ask_copy import Copy, rows
+from promptaudit.flows.report.blocks.blocks import by
+from promptaudit.flows.report.contents import SECTIONS
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.gather_answers import GridAnswers, gather_answers
+from promptaudit.flows.report.gather_judging import gather_judging
+from promptaudit.flows.report.queries import query
+from promptaudit.flows.report.summary import gate_of, summarise
+from promptaudit.flows.warehouse import Row, Warehouse
 
 OF_PAGE = tuple(each.name for each in fields(ReportData) if each.default_factory is list)
 OF_SECTIONS = tuple(sorted({name for section in SECTIONS for name in section.queries}))

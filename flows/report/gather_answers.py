@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from flows.display.figures import LONG
-from flows.display.policy import MOST_IN_ALL, Texts
-from flows.report.gather_shown import ShownCells, gather_shown
-from flows.report.queries import query
-from flows.warehouse import Row
-from flows.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.flows.display.figures import LONG
+from promptaudit.flows.display.policy import MOST_IN_ALL, Texts
+from promptaudit.flows.report.gather_shown import ShownCells, gather_shown
+from promptaudit.flows.report.queries import query
+from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse.duckdb_file import Connection, rows_of
 
 if TYPE_CHECKING:
     import polars as pl

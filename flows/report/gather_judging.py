@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flows.display.figures import percent
-from flows.report.queries import query
-from flows.warehouse import Ask, Row
+from promptaudit.flows.display.figures import percent
+from promptaudit.flows.report.queries import query
+from promptaudit.flows.warehouse import Ask, Row
 
 LABELS, PEOPLE = "label_match", "people"
 

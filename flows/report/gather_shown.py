@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flows.display.policy import Texts
-from flows.prompts.as_sent import NOT_THERE, SentPrompts
-from flows.prompts.variations import is_of_each_sample
-from flows.warehouse import Row
-from flows.warehouse.duckdb_file import Connection
+from promptaudit.flows.display.policy import Texts
+from promptaudit.flows.prompts.as_sent import NOT_THERE, SentPrompts
+from promptaudit.flows.prompts.variations import is_of_each_sample
+from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse.duckdb_file import Connection
 
 if TYPE_CHECKING:
     import polars as pl

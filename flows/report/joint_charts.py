@@ -7,11 +7,11 @@ from html import escape
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from flows.display.figures import NAME, cut
-from flows.report.charts.drawing import HEIGHT, WIDTH, Drawing
-from flows.report.charts.plot import PADDING, plotted
-from flows.report.charts.scales import FONT_SIZE, fitted
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import NAME, cut
+from promptaudit.flows.report.charts.drawing import HEIGHT, WIDTH, Drawing
+from promptaudit.flows.report.charts.plot import PADDING, plotted
+from promptaudit.flows.report.charts.scales import FONT_SIZE, fitted
+from promptaudit.flows.warehouse import Row
 
 PANEL_WIDTH, PANEL_HEIGHT = 224, 150  # three are 7 inches wide, the text of a page
 TITLE = FONT_SIZE + 6  # pixels above a panel

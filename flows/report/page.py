@@ -8,29 +8,29 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from flows.display.figures import NAME, count, cut
-from flows.report import page_size
-from flows.report.answers_grid import section as answers_grid
-from flows.report.blocks.blocks import DrawnSection
-from flows.report.blocks.filters import environment, trace_links
-from flows.report.charts import parts
-from flows.report.charts.parts import only, parted
-from flows.report.contents import OF_JUDGES, OF_RUN, OF_TASKS
-from flows.report.data import ReportData
-from flows.report.inline_script import inline
-from flows.report.sections import guide, identity
-from flows.report.sections.designs import part_of_grid
-from flows.report.sections.extremes import ends
-from flows.report.sections.format_gate import format_gate
-from flows.report.sections.gate_rules import gate_rules
-from flows.report.sections.heat import heat
-from flows.report.sections.nights import nights
-from flows.report.sections.reasons import why_in_part
-from flows.report.sections.scoring import scoring
-from flows.report.sections.wavering_samples import finding as samples_finding
-from flows.report.sections.wavering_samples import samples
-from flows.warehouse import Row
-from models_registry.mart_columns import MartColumn, scorecard_columns
+from promptaudit.flows.display.figures import NAME, count, cut
+from promptaudit.flows.report import page_size
+from promptaudit.flows.report.answers_grid import section as answers_grid
+from promptaudit.flows.report.blocks.blocks import DrawnSection
+from promptaudit.flows.report.blocks.filters import environment, trace_links
+from promptaudit.flows.report.charts import parts
+from promptaudit.flows.report.charts.parts import only, parted
+from promptaudit.flows.report.contents import OF_JUDGES, OF_RUN, OF_TASKS
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.inline_script import inline
+from promptaudit.flows.report.sections import guide, identity
+from promptaudit.flows.report.sections.designs import part_of_grid
+from promptaudit.flows.report.sections.extremes import ends
+from promptaudit.flows.report.sections.format_gate import format_gate
+from promptaudit.flows.report.sections.gate_rules import gate_rules
+from promptaudit.flows.report.sections.heat import heat
+from promptaudit.flows.report.sections.nights import nights
+from promptaudit.flows.report.sections.reasons import why_in_part
+from promptaudit.flows.report.sections.scoring import scoring
+from promptaudit.flows.report.sections.wavering_samples import finding as samples_finding
+from promptaudit.flows.report.sections.wavering_samples import samples
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.mart_columns import MartColumn, scorecard_columns
 
 TEMPLATE = "report.html.j2"
 SCRIPT = Path(__file__).with_name("report.js")

@@ -5,18 +5,18 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 
-from flows.display.figures import NAME, cut, shown, when
-from flows.display.markdown import cell, code, table
-from flows.display.spreadsheet import CsvRows, number_or_cell
-from flows.report.blocks.blocks import DrawnSection, Table
-from flows.report.blocks.cells import Cell, Printed, Traced, cells_of, parts, plain
-from flows.report.charts.drawing import undrawn
-from flows.report.data import ReportData
-from flows.report.page import scope, sections
-from flows.report.sections.format_gate import format_gate
-from flows.report.summary import Summary
-from flows.warehouse.figure_names import grains, parse_figure
-from models_registry.mart_columns import MartColumn, compact_measures, mart_columns, scorecard_columns
+from promptaudit.flows.display.figures import NAME, cut, shown, when
+from promptaudit.flows.display.markdown import cell, code, table
+from promptaudit.flows.display.spreadsheet import CsvRows, number_or_cell
+from promptaudit.flows.report.blocks.blocks import DrawnSection, Table
+from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced, cells_of, parts, plain
+from promptaudit.flows.report.charts.drawing import undrawn
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.page import scope, sections
+from promptaudit.flows.report.sections.format_gate import format_gate
+from promptaudit.flows.report.summary import Summary
+from promptaudit.flows.warehouse.figure_names import grains, parse_figure
+from promptaudit.models_registry.mart_columns import MartColumn, compact_measures, mart_columns, scorecard_columns
 
 MOST_LINES = 8  # of a table, in chat
 MOST_FINDINGS = 8

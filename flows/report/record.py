@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from flows.marts.seal import seal_runs
-from flows.warehouse import Warehouse, now
-from flows.warehouse.insert import insert_new
-from flows.warehouse.rows import frame_of
-from models_registry.errors import WarehouseLocked
+from promptaudit.flows.marts.seal import seal_runs
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.insert import insert_new
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.models_registry.errors import WarehouseLocked
 
 if TYPE_CHECKING:
-    from flows.display.progress import Progress
+    from promptaudit.flows.display.progress import Progress
 
 
 @contextmanager

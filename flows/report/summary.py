@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from flows.display.figures import cut, shown
-from flows.display.policy import Policy, Texts
-from flows.report.ask_copy import Copy
-from flows.report.queries import query
-from flows.report.summary_causes import Cause, base_of, causes_of, last_comparable
-from flows.report.summary_example import Example, example_of, flip_of
-from flows.report.summary_unread import UnreadAnswers, unread_answers
-from flows.report.summary_worst import Worst, worst_of
-from flows.warehouse import Row, Warehouse
-from models_registry.errors import CardError, UsageError, WarehouseError
+from promptaudit.flows.display.figures import cut, shown
+from promptaudit.flows.display.policy import Policy, Texts
+from promptaudit.flows.report.ask_copy import Copy
+from promptaudit.flows.report.queries import query
+from promptaudit.flows.report.summary_causes import Cause, base_of, causes_of, last_comparable
+from promptaudit.flows.report.summary_example import Example, example_of, flip_of
+from promptaudit.flows.report.summary_unread import UnreadAnswers, unread_answers
+from promptaudit.flows.report.summary_worst import Worst, worst_of
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.models_registry.errors import CardError, UsageError, WarehouseError
 
 if TYPE_CHECKING:
-    from flows.gate.outcome import GateResult, RuleResult
+    from promptaudit.flows.gate.outcome import GateResult, RuleResult
 
 OutcomeState = Literal["passed", "failed", "not measured", "no gate"]
 
@@ -73,7 +73,7 @@ def summary_of(warehouse: Warehouse, audit_run_id: str, text: Policy | None = No
 
 def gate_of(warehouse: Warehouse, run: Row) -> GateResult | None:
     """Returns what the gate says of a run, its age left aside; None without its landed row."""
-    from flows.gate.check import check_run
+    from promptaudit.flows.gate.check import check_run
 
     try:
         return check_run(warehouse, run["audit_run_id"], now=run["started_at"])

@@ -6,17 +6,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from flows.alerts.alarms import Alarm, Key, changes
-from flows.alerts.message import told_together
-from flows.alerts.problems import first_night, problems_of, problems_of_night, summary
-from flows.comparison.result import NEWS
-from flows.display.figures import ABSENT, cut, when
-from flows.display.movement import in_words, why
-from flows.gate.outcome import GateResult
-from flows.report.ask_copy import Copy
-from flows.report.queries import query
-from flows.warehouse import Row
-from udfs.causes import PHRASES
+from promptaudit.flows.alerts.alarms import Alarm, Key, changes
+from promptaudit.flows.alerts.message import told_together
+from promptaudit.flows.alerts.problems import first_night, problems_of, problems_of_night, summary
+from promptaudit.flows.comparison.result import NEWS
+from promptaudit.flows.display.figures import ABSENT, cut, when
+from promptaudit.flows.display.movement import in_words, why
+from promptaudit.flows.gate.outcome import GateResult
+from promptaudit.flows.report.ask_copy import Copy
+from promptaudit.flows.report.queries import query
+from promptaudit.flows.warehouse import Row
+from promptaudit.udfs.causes import PHRASES
 
 Noted = tuple[Alarm, str]
 CauseKind = Literal["regressed", "changed", "improved", "recorded", "alarm", "recovered"]

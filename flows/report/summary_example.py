@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from flows.display.figures import cut, paragraph
-from flows.display.policy import LEFT_OUT
-from flows.report.ask_copy import Copy
-from flows.report.queries import query
-from flows.report.variant_names import kind_of, named
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import cut, paragraph
+from promptaudit.flows.display.policy import LEFT_OUT
+from promptaudit.flows.report.ask_copy import Copy
+from promptaudit.flows.report.queries import query
+from promptaudit.flows.report.variant_names import kind_of, named
+from promptaudit.flows.warehouse import Row
 
 INSTRUCTION = 200
 COMPLETION = 160

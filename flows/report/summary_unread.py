@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from flows.display.figures import cut, shown
-from flows.warehouse import Row
-from udfs.better_reader import SeenAnswer, better_reader, in_yaml
+from promptaudit.flows.display.figures import cut, shown
+from promptaudit.flows.warehouse import Row
+from promptaudit.udfs.better_reader import SeenAnswer, better_reader, in_yaml
 
 Origin = Literal["run", "import"]
 

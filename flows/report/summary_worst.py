@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from flows.display.figures import cut, in_unit, moved, number, ranged_in
-from flows.report.ask_copy import Copy
-from flows.report.queries import query
-from flows.report.summary_example import Wording, wording_of
-from flows.warehouse import Row
-from flows.warehouse.figure_names import figure_id
-from models_registry.mart_columns import ENDS, compared_column, compared_unit, mart_columns
+from promptaudit.flows.display.figures import cut, in_unit, moved, number, ranged_in
+from promptaudit.flows.report.ask_copy import Copy
+from promptaudit.flows.report.queries import query
+from promptaudit.flows.report.summary_example import Wording, wording_of
+from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse.figure_names import figure_id
+from promptaudit.models_registry.mart_columns import ENDS, compared_column, compared_unit, mart_columns
 
 LABEL = 60
 OF_LABELS = ("sensitivity_corrected", "sensitivity")

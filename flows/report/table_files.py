@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 
-from flows.display.figures import shown
-from flows.display.spreadsheet import CsvRows, number_or_cell
-from flows.report.blocks.blocks import Table
-from flows.report.blocks.cells import Cell, Part, Printed, parts
-from flows.warehouse.figure_names import parse_figure
+from promptaudit.flows.display.figures import shown
+from promptaudit.flows.display.spreadsheet import CsvRows, number_or_cell
+from promptaudit.flows.report.blocks.blocks import Table
+from promptaudit.flows.report.blocks.cells import Cell, Part, Printed, parts
+from promptaudit.flows.warehouse.figure_names import parse_figure
 
 _TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",

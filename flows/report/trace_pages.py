@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
-
-from flows.display.figures import cut
-from flows.display.policy import Policy
-from flows.evidence.trace.gather import Trace, described, trace_row
-from flows.lineage.columns.project import models
-from flows.prompts.as_sent import SentPrompts
-from flows.report.blocks.filters import environment, said
-from flows.settings import Settings
-from flows.system.files import private_folder, write_text
-from flows.warehouse import Warehouse
-from flows.warehouse.duckdb_file import rows_of
-from flows.warehouse.figure_names import row_id
+from promptaudit.flows.display.figures import cut
+from promptaudit.flows.display.policy import Policy
+from promptaudit.flows.evidence.trace.gather import Trace, described, trace_row
+from promptaudit.flows.lineage.columns.project import models
+from promptaudit.flows.prompts.as_sent import SentPrompts
+from promptaudit.flows.report.blocks.filters import environment, said
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.files import private_folder, write_text
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.duckdb_file import rows_of
+from promptaudit.flows.warehouse.figure_names import row_id
 
 TEMPLATE = "trace_page.html.j2"
 MOST_PAGES = 60

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flows.warehouse import Row
-from models_registry.cards import WORDED_ALONE
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.cards import WORDED_ALONE
 
 
 def numbered(variant: Row) -> str:

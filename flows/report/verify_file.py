@@ -12,19 +12,19 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from flows.display.figures import ABSENT, chance, count, milliseconds, number, percent, share, usd
-from flows.display.policy import POLICIES
-from flows.evidence.verify.differences import SealDifference, few
-from flows.evidence.verify.runs import VerifyResult, verify
-from flows.marts.seal import marts
-from flows.report import BELOW, REPORT
-from flows.report.blocks.cells import exact
-from flows.report.record import page_sha256
-from flows.warehouse import Warehouse
-from flows.warehouse.duckdb_file import Connection
-from flows.warehouse.figure_names import parse_figure, row_id
-from models_registry.errors import DataError, UsageError
-from models_registry.mart_columns import mart_columns
+from promptaudit.flows.display.figures import ABSENT, chance, count, milliseconds, number, percent, share, usd
+from promptaudit.flows.display.policy import POLICIES
+from promptaudit.flows.evidence.verify.differences import SealDifference, few
+from promptaudit.flows.evidence.verify.runs import VerifyResult, verify
+from promptaudit.flows.marts.seal import marts
+from promptaudit.flows.report import BELOW, REPORT
+from promptaudit.flows.report.blocks.cells import exact
+from promptaudit.flows.report.record import page_sha256
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.duckdb_file import Connection
+from promptaudit.flows.warehouse.figure_names import parse_figure, row_id
+from promptaudit.models_registry.errors import DataError, UsageError
+from promptaudit.models_registry.mart_columns import mart_columns
 
 MOST_DIGITS = 7  # that a report prints
 FEW_LINES = 20
@@ -224,8 +224,8 @@ def _of_number(value: float) -> set[str]:
 
 def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[SealDifference]:
     """The first line that is not as the page would be written now, under the text policy that comes nearest."""
-    from flows.report import as_written, report_as
-    from flows.report.comparison_page.page import as_written as comparison_as_written
+    from promptaudit.flows.report import as_written, report_as
+    from promptaudit.flows.report.comparison_page.page import as_written as comparison_as_written
 
     nearest_by: tuple[int, int, str] | None = None
     place = path.stem.partition("-")[2]

@@ -14,18 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from flows.report.blocks.filters import environment
-from flows.report.queries import query
-from flows.report.trace_pages import css
-from flows.settings import Settings
-from flows.system.files import private_folder, write_text
-from flows.warehouse import Row, Warehouse
-from models_registry.errors import UsageError
+from promptaudit.flows.report.blocks.filters import environment
+from promptaudit.flows.report.queries import query
+from promptaudit.flows.report.trace_pages import css
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.files import private_folder, write_text
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.models_registry.errors import UsageError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
-
-    from flows.display.progress import Progress
+    from promptaudit.flows.display.progress import Progress
 
 MOST_RUNS = 500
 LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})

@@ -14,8 +14,8 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from flows.system.helper_processes import environment
-from flows.system.watcher import ENDED, MARK
+from promptaudit.flows.system.helper_processes import environment
+from promptaudit.flows.system.watcher import ENDED, MARK
 
 WATCHER = Path(__file__).with_name("watcher.py")
 

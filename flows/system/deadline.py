@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from datetime import timedelta
 
-from models_registry.errors import MeasureError
+from promptaudit.models_registry.errors import MeasureError
 
 GRACE_S = 300.0
 """How long a process may take to put away what it holds, once its time is up."""

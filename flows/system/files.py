@@ -10,7 +10,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from models_registry.errors import BrokenFile, WarehouseError
+from promptaudit.models_registry.errors import BrokenFile, WarehouseError
 
 PRIVATE = 0o600  # its owner's alone
 SHARED = 0o666  # as the umask has it

@@ -22,9 +22,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from flows.settings import SILENT, secret_variables
-from flows.system.files import PRIVATE_UMASK
-from flows.system.garbage import collect_rarely
+from promptaudit.flows.settings import SILENT, secret_variables
+from promptaudit.flows.system.files import PRIVATE_UMASK
+from promptaudit.flows.system.garbage import collect_rarely
 
 _HIDDEN = (
     "_KEY", "_TOKEN", "APIKEY", "SECRET", "PASSWORD", "_PASS", "CREDENTIAL", "AUTH_STRING", "CONNECTION_URL", "DATABASE_URL",
@@ -33,7 +33,7 @@ _HIDDEN = (
 _HIDDEN_PARTS = frozenset({"KEY", "TOKEN", "PAT", "AUTH", "COOKIE", "BEARER"})
 FOLDER = "PROMPTAUDIT_CHILD_FOLDER"
 """The variable that tells a child its private folder, which it removes when whoever started it is gone."""
-DBT, CHECKS = "flows.marts.dbt_child", "flows.formats.expectations"
+DBT, CHECKS = "promptaudit.flows.marts.dbt_child", "promptaudit.flows.formats.expectations"
 """The modules of the children there are: what builds marts, and what checks formats."""
 # a measure's matrices are small: a second thread of the linear algebra would spin more than it computes
 QUIET_ALGEBRA = {"OPENBLAS_NUM_THREADS": "1"}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from models_registry.cards import ModelCard
+    from promptaudit.models_registry.cards import ModelCard
 
 NOT_SENT = {"limits", "price", "base_url", "api_key_env", "grid", "batch"}  # of a model card: these decide no answer
 NOTHING = b"-"  # a missing part: shorter than any netstring, so never equal to one

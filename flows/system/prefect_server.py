@@ -24,12 +24,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from flows.settings import Settings, silence
-from flows.system import user_cache
-from flows.system.files import PRIVATE_UMASK, private_folder, write_bytes
-from flows.system.helper_processes import environment
-from flows.system.prefect_steps import StepFailed, StepResult, forget, is_in_flow_run, remembered
-from models_registry.errors import PromptauditError, UsageError, WarehouseError
+from promptaudit.flows.settings import Settings, silence
+from promptaudit.flows.system import user_cache
+from promptaudit.flows.system.files import PRIVATE_UMASK, private_folder, write_bytes
+from promptaudit.flows.system.helper_processes import environment
+from promptaudit.flows.system.prefect_steps import StepFailed, StepResult, forget, is_in_flow_run, remembered
+from promptaudit.models_registry.errors import PromptauditError, UsageError, WarehouseError
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -252,7 +252,9 @@ def own_server(folder: Path, *, has_pages: bool = False) -> Iterator[OwnServer]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}/api"
-    program = "from flows.system.garbage import collect_rarely; collect_rarely(); import uvicorn; uvicorn.main()"
+    program = (
+        "from promptaudit.flows.system.garbage import collect_rarely; collect_rarely(); import uvicorn; uvicorn.main()"
+    )
     line = [
         sys.executable, "-P", "-c", program, "--factory", "prefect.server.api.server:create_app",
         "--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on",

@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from flows.system.scrub import one_line
-from models_registry.errors import MeasureError, PromptauditError, WarehouseLocked
+from promptaudit.flows.system.scrub import one_line
+from promptaudit.models_registry.errors import MeasureError, PromptauditError, WarehouseLocked
 
 Result = TypeVar("Result")
 LONGEST_S = 6 * 3600.0

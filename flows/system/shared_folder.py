@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Any, Protocol
 
-from flows.system.files import PRIVATE, private_folder, put_in_place, read_regular
-from models_registry.errors import BrokenFile, UsageError, WarehouseError
+from promptaudit.flows.system.files import PRIVATE, private_folder, put_in_place, read_regular
+from promptaudit.models_registry.errors import BrokenFile, UsageError, WarehouseError
 
 ASIDE = ".aside"
 """The ending of the folder beside a shared one that what is set aside is moved to."""

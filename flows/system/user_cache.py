@@ -12,11 +12,10 @@ from functools import cache as cached
 from pathlib import Path
 
 from platformdirs import user_cache_path
-
-from flows.settings import Settings
-from flows.system.files import private_folder, put_in_place
-from models_registry.errors import WarehouseError
-from models_registry.mart_columns import dbt_project
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.files import private_folder, put_in_place
+from promptaudit.models_registry.errors import WarehouseError
+from promptaudit.models_registry.mart_columns import dbt_project
 
 OTHERS = 0o022
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from flows.plan.design import Design
-from flows.prompts.messages import FILLED, STRUCTURED, TRIED, dressed
-from flows.prompts.put_samples import Prompter
-from flows.system.keys import as_json, prompt_variant_id
-from flows.trial.base_run import Base
-from flows.warehouse import Row
-from flows.warehouse.rows import reader_json
-from flows.wordings.variants import Proposal
-from models_registry.cards import TaskCard
-from models_registry.errors import DataError, UsageError
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.prompts.messages import FILLED, STRUCTURED, TRIED, dressed
+from promptaudit.flows.prompts.put_samples import Prompter
+from promptaudit.flows.system.keys import as_json, prompt_variant_id
+from promptaudit.flows.trial.base_run import Base
+from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse.rows import reader_json
+from promptaudit.flows.wordings.variants import Proposal
+from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.errors import DataError, UsageError
 
 NOT_ASKED = {"data", "scoring", "token_f1_threshold", "refusal_pattern", "examples", "protected", "sensitive",
              "translations"}  # fmt: skip

@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flows.diagnosis.diagnose import diagnose
-from flows.diagnosis.material import refuse_unknown
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.run_names import resolve
-from flows.warehouse.sql import sql
-from models_registry.cards import WORDED_ALONE, TaskCard
-from models_registry.errors import DataError, UsageError, nearest
-from models_registry.samples import Sample
+from promptaudit.flows.diagnosis.diagnose import diagnose
+from promptaudit.flows.diagnosis.material import refuse_unknown
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.run_names import resolve
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.cards import WORDED_ALONE, TaskCard
+from promptaudit.models_registry.errors import DataError, UsageError, nearest
+from promptaudit.models_registry.samples import Sample
 
 _RUN = "select origin, format_limits from raw.audit_runs where audit_run_id = $run"
 _MODELS = "select model_id, card from raw.models where audit_run_id = $run order by model_id"

@@ -8,16 +8,15 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-from flows.display.encode import encoded_property
-from flows.prompts.messages import FILLED, TRIED
-from flows.trial.arms import asks
-from flows.trial.figures import Level, corrected_difference, finite, levels
-from flows.trial.plan import Trial
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.sql import sql
-from models_registry.mart_columns import mart_columns
-from udfs.comparison import compare_answers
+from promptaudit.flows.display.encode import encoded_property
+from promptaudit.flows.prompts.messages import FILLED, TRIED
+from promptaudit.flows.trial.arms import asks
+from promptaudit.flows.trial.figures import Level, corrected_difference, finite, levels
+from promptaudit.flows.trial.plan import Trial
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.mart_columns import mart_columns
+from promptaudit.udfs.comparison import compare_answers
 
 Verdict = Literal["better", "worse", "none shown", "no interval"]
 MEASURES = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "invalid_rate")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from flows.cards.check_cards.models import lacking_engines
-from flows.cards.prices import completion_tokens, price_of, prompt_tokens
-from flows.plan.grid import n_asks
-from flows.prompts.messages import prompt_of, render
-from flows.trial.arms import asks
-from flows.trial.plan import Trial
+from promptaudit.flows.cards.check_cards.models import lacking_engines
+from promptaudit.flows.cards.prices import completion_tokens, price_of, prompt_tokens
+from promptaudit.flows.plan.grid import n_asks
+from promptaudit.flows.prompts.messages import prompt_of, render
+from promptaudit.flows.trial.arms import asks
+from promptaudit.flows.trial.plan import Trial
 
 
 def estimate(trial: Trial, max_usd: float | None = None) -> dict[str, Any]:

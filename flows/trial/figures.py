@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.comparison.draws import resampled_samples
-from udfs.measures.consistency import consistency
-from udfs.measures.entropy import normalised_entropy
-from udfs.measures.sensitivity import corrected_sensitivity, sensitivity_interval
-from udfs.resampling import t_quantile
-from udfs.two_way import two_way_interval
+from promptaudit.udfs.comparison.draws import resampled_samples
+from promptaudit.udfs.measures.consistency import consistency
+from promptaudit.udfs.measures.entropy import normalised_entropy
+from promptaudit.udfs.measures.sensitivity import corrected_sensitivity, sensitivity_interval
+from promptaudit.udfs.resampling import t_quantile
+from promptaudit.udfs.two_way import two_way_interval
 
 
 @dataclass(frozen=True, slots=True)

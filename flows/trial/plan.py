@@ -6,21 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from flows.cards.check_cards.models import unknown_prices
-from flows.plan.design import Design
-from flows.prompts.messages import FILLED, TRIED, dressing
-from flows.settings import Settings
-from flows.system.keys import as_json, content_id, sent_by
-from flows.trial.arms import FILLER, Change, arms, asks, change_of
-from flows.trial.base_run import Base, base_run, choose, read_base
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.sql import sql
-from flows.wordings.paraphrase import make_proposals
-from flows.wordings.variants import Proposal, earlier_proposals, rephrasing_key, rewordings
-from models_registry.cards import AuditCard, FormatLimits, GridDesign, ModelCard, TaskCard
-from models_registry.errors import UsageError, raise_all
-from models_registry.registry import Entry, Registry
-from models_registry.samples import ChosenSamples, choose_samples
+from promptaudit.flows.cards.check_cards.models import unknown_prices
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.prompts.messages import FILLED, TRIED, dressing
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.keys import as_json, content_id, sent_by
+from promptaudit.flows.trial.arms import FILLER, Change, arms, asks, change_of
+from promptaudit.flows.trial.base_run import Base, base_run, choose, read_base
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.flows.wordings.paraphrase import make_proposals
+from promptaudit.flows.wordings.variants import Proposal, earlier_proposals, rephrasing_key, rewordings
+from promptaudit.models_registry.cards import AuditCard, FormatLimits, GridDesign, ModelCard, TaskCard
+from promptaudit.models_registry.errors import UsageError, raise_all
+from promptaudit.models_registry.registry import Entry, Registry
+from promptaudit.models_registry.samples import ChosenSamples, choose_samples
 
 ORIGIN = "trial"
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flows.audit.run import make_ready
-from flows.audit.runs import open_run
-from flows.audit.steps import AuditRun, measure
-from flows.cards.check_cards.models import lacking_engines
-from flows.display.encode import NOT_ENCODED
-from flows.display.progress import Progress
-from flows.marts.publish import is_published
-from flows.settings import Settings
-from flows.system.child_processes import guarded
-from flows.trial.effects import ModelEffects, effects_of
-from flows.trial.plan import ORIGIN, TrialOptions, plan_trial
-from flows.trust.refuse import refuse_untrusted
-from flows.warehouse import Warehouse
-from flows.warehouse.rows import frame_of
-from flows.warehouse.sql import sql
-from models_registry.errors import raise_all
-from models_registry.registry import Registry
+from promptaudit.flows.audit.run import make_ready
+from promptaudit.flows.audit.runs import open_run
+from promptaudit.flows.audit.steps import AuditRun, measure
+from promptaudit.flows.cards.check_cards.models import lacking_engines
+from promptaudit.flows.display.encode import NOT_ENCODED
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.marts.publish import is_published
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.child_processes import guarded
+from promptaudit.flows.trial.effects import ModelEffects, effects_of
+from promptaudit.flows.trial.plan import ORIGIN, TrialOptions, plan_trial
+from promptaudit.flows.trust.refuse import refuse_untrusted
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import raise_all
+from promptaudit.models_registry.registry import Registry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from flows.display.figures import count, cut, number, ranged
-from models_registry.mart_columns import mart_columns
+from promptaudit.flows.display.figures import count, cut, number, ranged
+from promptaudit.models_registry.mart_columns import mart_columns
 
 if TYPE_CHECKING:
-    from flows.trial.effects import ModelEffects
-    from flows.trial.figures import Level
-    from flows.trial.run import TrialResult
+    from promptaudit.flows.trial.effects import ModelEffects
+    from promptaudit.flows.trial.figures import Level
+    from promptaudit.flows.trial.run import TrialResult
 
 WIDTHS = (23, 24, 24, 24, 26)
 

@@ -7,11 +7,11 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from flows.settings import Settings
-from flows.trust.refuse import CodeUse, Use, code_in, wanted_by
-from flows.trust.store import Pair, folder_name, forget, key_of, load, record, trust_file
-from models_registry.own_code import Code
-from models_registry.registry import Registry, read_registry
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.trust.refuse import CodeUse, Use, code_in, wanted_by
+from promptaudit.flows.trust.store import Pair, folder_name, forget, key_of, load, record, trust_file
+from promptaudit.models_registry.own_code import Code
+from promptaudit.models_registry.registry import Registry, read_registry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,15 +10,15 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from flows.display.progress import visible
-from flows.settings import settings_of
-from flows.trust.store import load, trust_file
-from models_registry.code_folder import folder_sha256
-from models_registry.errors import CardError, ChangedCode, UntrustedCard
-from models_registry.own_code import Code, installed_sha256
+from promptaudit.flows.display.progress import visible
+from promptaudit.flows.settings import settings_of
+from promptaudit.flows.trust.store import load, trust_file
+from promptaudit.models_registry.code_folder import folder_sha256
+from promptaudit.models_registry.errors import CardError, ChangedCode, UntrustedCard
+from promptaudit.models_registry.own_code import Code, installed_sha256
 
 if TYPE_CHECKING:  # at run time it would say that code is at work
-    from udfs.own_code import TrustedReader
+    from promptaudit.udfs.own_code import TrustedReader
 
 
 def trusted_readers(readers: Mapping[str, str]) -> list[TrustedReader]:
@@ -49,7 +49,7 @@ def _trusted(reader: str, who: str, named: object, known: list[Code]) -> Trusted
     same = [code for code in alike if code.place is None or code.sha256 == sha256]
     as_it_was = next((code for code in same if _is_as_it_was(code, sha256)), None)
     if as_it_was is not None:
-        from flows.engines.code_copies import copied
+        from promptaudit.flows.engines.code_copies import copied
 
         file, folder = (None, None) if as_it_was.folder is None else (str(copied(as_it_was)), str(as_it_was.folder))
         return {"reader": reader, "function": function, "file": file, "sha256": as_it_was.sha256, "folder": folder}

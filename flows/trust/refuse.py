@@ -14,14 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flows.display.progress import Progress, visible
-from flows.engines.openai_api.addresses import base_urls, is_loopback, key_env
-from flows.settings import Settings
-from flows.trust.store import Known, Pair, key_of, load, record, trust_file
-from models_registry.cards import ModelCard
-from models_registry.errors import CardError, UntrustedCard, UsageError
-from models_registry.own_code import Code
-from models_registry.registry import SHIPPED, Entry
+from promptaudit.flows.display.progress import Progress, visible
+from promptaudit.flows.engines.openai_api.addresses import base_urls, is_loopback, key_env
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.trust.store import Known, Pair, key_of, load, record, trust_file
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import CardError, UntrustedCard, UsageError
+from promptaudit.models_registry.own_code import Code
+from promptaudit.models_registry.registry import SHIPPED, Entry
 
 PORTS = {"http": 80, "https": 443}
 HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")

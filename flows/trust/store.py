@@ -16,11 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from promptaudit.flows.settings import Settings
+from promptaudit.models_registry.errors import UsageError
+from promptaudit.models_registry.own_code import Code, Use
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
-
-from flows.settings import Settings
-from models_registry.errors import UsageError
-from models_registry.own_code import Code, Use
 
 try:
     import fcntl

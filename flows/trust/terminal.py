@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flows.display.progress import visible
-from flows.trust.command import CodeRow, ForgottenFolder, TrustedFolder, TrustList
+from promptaudit.flows.display.progress import visible
+from promptaudit.flows.trust.command import CodeRow, ForgottenFolder, TrustedFolder, TrustList
 
 Cells = tuple[str, str, str, str]
 DIGITS = 12  # of a sha256, as it is shown

@@ -14,14 +14,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from flows.warehouse.lock import lock
-from flows.warehouse.places import PUBLISHED, Places
+from promptaudit.flows.warehouse.lock import lock
+from promptaudit.flows.warehouse.places import PUBLISHED, Places
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from flows.warehouse.duckdb_file import Connection
-    from flows.warehouse.lake import Lake
+    from promptaudit.flows.warehouse.duckdb_file import Connection
+    from promptaudit.flows.warehouse.lake import Lake
 
 __all__ = ["PUBLISHED", "Ask", "Places", "Published", "Row", "Warehouse", "now"]
 
@@ -65,7 +64,7 @@ class Warehouse:
         copy = self.places.copy
         if copy.is_file() or self.exists() or not os.environ.get("PROMPTAUDIT_LAKE"):
             return Published(copy)
-        from flows.warehouse.lake import lake_of_settings
+        from promptaudit.flows.warehouse.lake import lake_of_settings
 
         return Published(copy, lake_of_settings())
 
@@ -89,13 +88,13 @@ class Warehouse:
             WarehouseLocked: another program has the file open, for longer than `wait_s` seconds.
             WarehouseError: the file cannot be opened, or a query failed.
         """
-        from flows.warehouse.duckdb_file import connect
+        from promptaudit.flows.warehouse.duckdb_file import connect
 
         return connect(self.path, wait_s=wait_s)
 
     def read(self, query: str, /, **values: object) -> list[Row]:
         """Returns the rows of a query on the writer's file as dicts; `values` are bound to the `$names` of the query."""
-        from flows.warehouse.duckdb_file import rows_of
+        from promptaudit.flows.warehouse.duckdb_file import rows_of
 
         with self.write() as con:
             return rows_of(con, query, **values)
@@ -107,7 +106,7 @@ class Warehouse:
 
     def land(self, tables: Sequence[tuple[str, pl.DataFrame]]) -> int:
         """Lands the rows of several tables of schema raw in one transaction; returns how many rows were new."""
-        from flows.warehouse.insert import insert_new
+        from promptaudit.flows.warehouse.insert import insert_new
 
         with self.write() as con:
             con.execute("begin")
@@ -117,13 +116,13 @@ class Warehouse:
 
     def apply_schema(self) -> None:
         """Makes schema raw where it is missing, or leads to it from an earlier version; raises WarehouseError of any other."""
-        from flows.warehouse.schema import apply_schema
+        from promptaudit.flows.warehouse.schema import apply_schema
 
         apply_schema(self)
 
     def kept_open(self) -> AbstractContextManager[None]:
         """Keeps the file open between the pieces of work inside, since each opening reads its catalog; `let_go` closes it."""
-        from flows.warehouse.duckdb_file import kept_open
+        from promptaudit.flows.warehouse.duckdb_file import kept_open
 
         return kept_open(self.path)
 
@@ -133,19 +132,19 @@ class Warehouse:
         Whoever opens the file by other means than DuckDB calls this first: to close any handle of a file ends every lock
         that a process has on it.
         """
-        from flows.warehouse.duckdb_file import let_go
+        from promptaudit.flows.warehouse.duckdb_file import let_go
 
         return let_go(self.path)
 
     def rewrite(self) -> None:
         """Writes the file anew from what it holds now, in the old one's place: what was deleted stays in a file otherwise."""
-        from flows.warehouse.duckdb_file import rewrite
+        from promptaudit.flows.warehouse.duckdb_file import rewrite
 
         rewrite(self.path)
 
     def inspect(self) -> AbstractContextManager[Connection]:
         """Returns a reader's connection to the file, for our own queries alone; it also reads files of the same folder."""
-        from flows.warehouse.duckdb_file import inspect
+        from promptaudit.flows.warehouse.duckdb_file import inspect
 
         return inspect(self.places.file)
 
@@ -167,7 +166,7 @@ class Published:
         Raises:
             WarehouseError: nothing is published yet, or the query failed or took longer than 15 minutes.
         """
-        from flows.warehouse.duckdb_file import rows_of
+        from promptaudit.flows.warehouse.duckdb_file import rows_of
 
         with self.connect() as con:
             return rows_of(con, query, **values)
@@ -182,13 +181,13 @@ class Published:
 
         Whoever reads the copy inside shares the open file: to open it takes 30 ms.
         """
-        from flows.warehouse.duckdb_file import connect_published
+        from promptaudit.flows.warehouse.duckdb_file import connect_published
 
         return connect_published(self.path, self.lake)
 
     def inspect(self) -> AbstractContextManager[Connection]:
         """Returns a reader's connection to the copy, for our own queries alone; it also reads files of the same folder."""
-        from flows.warehouse.duckdb_file import inspect
+        from promptaudit.flows.warehouse.duckdb_file import inspect
 
         return inspect(self.path)
 
@@ -205,7 +204,7 @@ class Published:
 
         `give_up` is called where the query goes on though it was stopped after `seconds`.
         """
-        from flows.warehouse.duckdb_file import stream_published
+        from promptaudit.flows.warehouse.duckdb_file import stream_published
 
         with stream_published(
             self.path, query, memory=memory, seconds=seconds, give_up=give_up, lake=self.lake

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from io import BytesIO
 
 import polars as pl
-
-from flows.system.files import file_sha256, force, private_folder, put_in_place
-from flows.warehouse import Warehouse
-from flows.warehouse.duckdb_file import Connection
-from flows.warehouse.insert import write_parquet
-from flows.warehouse.selection import Selection, of_file, of_run
-from models_registry.errors import WarehouseError
+from promptaudit.flows.system.files import file_sha256, force, private_folder, put_in_place
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.duckdb_file import Connection
+from promptaudit.flows.warehouse.insert import write_parquet
+from promptaudit.flows.warehouse.selection import Selection, of_file, of_run
+from promptaudit.models_registry.errors import WarehouseError
 
 _Content = tuple[list[tuple[str, str]], int, int | None, int | None]
 

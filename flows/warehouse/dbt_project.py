@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flows.system.files import private_folder
-from flows.system.helper_processes import DBT, ChildEnded, start
-from flows.warehouse import Warehouse
-from models_registry.errors import WarehouseError
+from promptaudit.flows.system.files import private_folder
+from promptaudit.flows.system.helper_processes import DBT, ChildEnded, start
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.errors import WarehouseError
 
 if TYPE_CHECKING:
-    from udfs.own_code import TrustedReader
+    from promptaudit.udfs.own_code import TrustedReader
 
 
 def dbt(

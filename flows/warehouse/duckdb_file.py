@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-
-from flows.system.files import private_folder, put_in_place
-from flows.warehouse.places import PUBLISHED, Places
-from flows.warehouse.reaching_out import refuse_foreign, refuse_reaching_out
-from models_registry.errors import WarehouseError, WarehouseLocked
+from promptaudit.flows.system.files import private_folder, put_in_place
+from promptaudit.flows.warehouse.places import PUBLISHED, Places
+from promptaudit.flows.warehouse.reaching_out import refuse_foreign, refuse_reaching_out
+from promptaudit.models_registry.errors import WarehouseError, WarehouseLocked
 
 if TYPE_CHECKING:
-    from flows.warehouse.lake import Lake
+    from promptaudit.flows.warehouse.lake import Lake
 
 Connection = duckdb.DuckDBPyConnection
 DatabaseError = duckdb.Error
@@ -176,7 +175,7 @@ def connect_published(path: Path, lake: Lake | None = None) -> Iterator[Connecti
 
 def _refuse_other_version(con: Connection, place: object) -> None:
     """Raises WarehouseError of a copy that another version published; the warehouse's next publication replaces it."""
-    from flows.warehouse.schema import SCHEMA_VERSION, unknown_version
+    from promptaudit.flows.warehouse.schema import SCHEMA_VERSION, unknown_version
 
     try:
         (version,) = con.execute("select max(version) from raw.schema_versions").fetchone() or (None,)
@@ -189,7 +188,7 @@ def _refuse_other_version(con: Connection, place: object) -> None:
 def _reader(path: Path, lake: Lake | None, memory: str) -> AbstractContextManager[Connection]:
     if lake is None:
         return _published(_there(path), memory)
-    from flows.warehouse.lake import read_lake
+    from promptaudit.flows.warehouse.lake import read_lake
 
     return read_lake(lake, memory)
 
@@ -281,7 +280,7 @@ def _holder(text: str) -> str:
 
 
 def _tell_of(path: Path, holder: str) -> None:
-    from flows.display.progress import Progress
+    from promptaudit.flows.display.progress import Progress
 
     Progress().warn(f"{path} is open in {holder}, which is waited for")
 

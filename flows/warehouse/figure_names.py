@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.system.keys import content_id
-from models_registry.errors import UsageError, nearest
-from models_registry.mart_columns import dbt_project, declared_models
+from promptaudit.flows.system.keys import content_id
+from promptaudit.models_registry.errors import UsageError, nearest
+from promptaudit.models_registry.mart_columns import dbt_project, declared_models
 
 N_DIGITS = 12
 _NAME = re.compile(rf"([a-z_0-9]+)(?:\.([a-z_0-9]+))?\.([0-9a-f]{{{N_DIGITS}}})")
@@ -41,7 +41,7 @@ def grains() -> dict[str, tuple[str, ...]]:
 
     They are kept in the user's cache while the files stay as they are: to read these takes 0.2 s.
     """
-    from flows.system import user_cache
+    from promptaudit.flows.system import user_cache
 
     stats = [(path.name, path.stat()) for path in _mart_files()]
     seen = content_id(*(str(part) for name, stat in stats for part in (name, stat.st_size, stat.st_mtime_ns)))

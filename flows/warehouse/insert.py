@@ -6,11 +6,10 @@ import contextlib
 from pathlib import Path
 
 import polars as pl
-
-from flows.warehouse.duckdb_file import FULL, ONE_LINE, Connection, DatabaseError
-from flows.warehouse.raw_tables import TABLES
-from flows.warehouse.selection import Selection
-from models_registry.errors import WarehouseError
+from promptaudit.flows.warehouse.duckdb_file import FULL, ONE_LINE, Connection, DatabaseError
+from promptaudit.flows.warehouse.raw_tables import TABLES
+from promptaudit.flows.warehouse.selection import Selection
+from promptaudit.models_registry.errors import WarehouseError
 
 
 def insert_new(con: Connection, table: str, rows: pl.DataFrame) -> int:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from flows.system.files import private_folder
-from models_registry.errors import WarehouseError, WarehouseLocked
+from promptaudit.flows.system.files import private_folder
+from promptaudit.models_registry.errors import WarehouseError, WarehouseLocked
 
 try:
     import fcntl

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
-from flows.warehouse.sql import sql
-from models_registry.errors import WarehouseError, nearest
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import WarehouseError, nearest
 
 TABLE_FUNCTIONS = frozenset({
     "duckdb_columns", "duckdb_functions", "duckdb_schemas", "duckdb_tables", "duckdb_types", "duckdb_views",
@@ -43,7 +43,7 @@ Rows = Callable[..., list[tuple[Any, ...]]]
 @functools.cache
 def functions() -> frozenset[str]:
     """Returns the scalar, aggregate and window functions that may be called: arguments decide them, or a clock or chance."""
-    words = files("flows.warehouse").joinpath("functions.txt").read_text(encoding="utf-8").split()
+    words = files("promptaudit.flows.warehouse").joinpath("functions.txt").read_text(encoding="utf-8").split()
     return frozenset(word.casefold() for word in words)
 
 

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-
-from flows.system.keys import as_json
-from flows.warehouse import now
-from flows.warehouse.raw_tables import TABLES
-from models_registry.tables import escape
+from promptaudit.flows.system.keys import as_json
+from promptaudit.flows.warehouse import now
+from promptaudit.flows.warehouse.raw_tables import TABLES
+from promptaudit.models_registry.tables import escape
 
 if TYPE_CHECKING:
-    from models_registry.cards import TaskCard
-    from models_registry.samples import Sample
+    from promptaudit.models_registry.cards import TaskCard
+    from promptaudit.models_registry.samples import Sample
 
 
 def frame_of(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -37,7 +36,7 @@ def reader_json(card: TaskCard) -> str:
         return as_json("open")
     if isinstance(card.reader, str):
         return as_json(card.reader)
-    from models_registry.cards import PythonReader
+    from promptaudit.models_registry.cards import PythonReader
 
     if isinstance(card.reader, PythonReader):
         return as_json({"python": {"function": card.reader.python, "sha256": card.reader.code_sha256}})

@@ -16,9 +16,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from flows.warehouse import Warehouse
-from flows.warehouse.sql import sql
-from models_registry.errors import DataError, UsageError, nearest
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import DataError, UsageError, nearest
 
 LATEST = "latest"
 _RUN = re.compile(r"(?P<name>[^~:]*)(~(?P<back>\d{1,6}))?(:(?P<model>.+))?")

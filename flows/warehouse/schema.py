@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flows.system.files import copy_durably
-from flows.warehouse import Warehouse, now
-from flows.warehouse.raw_tables import SCHEMA_SQL
-from models_registry.errors import WarehouseError
+from promptaudit.flows.system.files import copy_durably
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.raw_tables import SCHEMA_SQL
+from promptaudit.models_registry.errors import WarehouseError
 
 SCHEMA_VERSION = 1
 MIGRATIONS: dict[int, str] = {}

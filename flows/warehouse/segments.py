@@ -15,15 +15,14 @@ from functools import cached_property
 from itertools import accumulate, groupby
 
 import polars as pl
-
-from flows.system.keys import prediction_id, verdict_id
-from flows.system.shared_folder import SharedFolder, shared_folder
-from flows.warehouse import Row, Warehouse, now
-from flows.warehouse.insert import insert_new
-from flows.warehouse.raw_tables import REAL, TABLES, TIME, WHOLE
-from flows.warehouse.spool import is_segment, number_of, rows_of, table_of
-from flows.warehouse.sql import sql
-from models_registry.errors import BrokenFile, WarehouseError
+from promptaudit.flows.system.keys import prediction_id, verdict_id
+from promptaudit.flows.system.shared_folder import SharedFolder, shared_folder
+from promptaudit.flows.warehouse import Row, Warehouse, now
+from promptaudit.flows.warehouse.insert import insert_new
+from promptaudit.flows.warehouse.raw_tables import REAL, TABLES, TIME, WHOLE
+from promptaudit.flows.warehouse.spool import is_segment, number_of, rows_of, table_of
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import BrokenFile, WarehouseError
 
 Segment = tuple[str, pl.DataFrame]
 """A table and rows of it."""

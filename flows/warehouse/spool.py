@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-
-from flows.system.files import private_folder, read_regular
-from flows.system.shared_folder import MOST_BYTES
-from flows.warehouse import Warehouse
-from flows.warehouse.raw_tables import TABLES, TIME
-from models_registry.errors import BrokenFile, WarehouseError
-from models_registry.tables import escape
+from promptaudit.flows.system.files import private_folder, read_regular
+from promptaudit.flows.system.shared_folder import MOST_BYTES
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.raw_tables import TABLES, TIME
+from promptaudit.models_registry.errors import BrokenFile, WarehouseError
+from promptaudit.models_registry.tables import escape
 
 SEGMENT = re.compile(r"[0-9]{1,18}\.([a-z_]+)\.jsonl")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -7,7 +7,7 @@ import itertools
 import re
 from importlib.resources import files
 
-from models_registry.mart_columns import dbt_project
+from promptaudit.models_registry.mart_columns import dbt_project
 
 VIEWS = ("dim_baselines", "dim_nights")
 """Marts that are views, which queries read by their names alone."""
@@ -20,7 +20,7 @@ def sql(room: str, name: str) -> str:
     Before a query that reads one of `VIEWS` stands what the dbt project defines it as: a warehouse has no such view before its
     first build.
     """
-    query = files(f"flows.{room}").joinpath("queries", f"{name}.sql").read_text(encoding="utf-8").strip()
+    query = files(f"promptaudit.flows.{room}").joinpath("queries", f"{name}.sql").read_text(encoding="utf-8").strip()
     read = [view for view in VIEWS if re.search(rf"\b(from|join) {view}\b", query)]
     return over(query, **{view: view_sql(view) for view in read})
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flows.prompts.answer_schema import FIELDS, original_schema, schema_of
-from flows.rephrasers import Rephraser, Wording
-from flows.system.keys import content_id
-from flows.wordings.variants import Proposal
-from models_registry.cards import TaskCard
-from models_registry.tables import escape
+from promptaudit.flows.prompts.answer_schema import FIELDS, original_schema, schema_of
+from promptaudit.flows.rephrasers import Rephraser, Wording
+from promptaudit.flows.system.keys import content_id
+from promptaudit.flows.wordings.variants import Proposal
+from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.tables import escape
 
 GENTLE = (
     0.3  # the paraphrase temperature at which rules swap words; above it they add sentences, which describe nothing

@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
-
-from flows.plan.design import Design
-from flows.rephrasers.protected_spans import protected_words
-from flows.rephrasers.refusals import why_refused
-from flows.system.keys import content_id
-from flows.wordings.variants import Proposal, rewordings
-from models_registry.cards import RephraserCard
-from models_registry.errors import DataError, nearest
-from models_registry.tables import read_text_table
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.rephrasers.protected_spans import protected_words
+from promptaudit.flows.rephrasers.refusals import why_refused
+from promptaudit.flows.system.keys import content_id
+from promptaudit.flows.wordings.variants import Proposal, rewordings
+from promptaudit.models_registry.cards import RephraserCard
+from promptaudit.models_registry.errors import DataError, nearest
+from promptaudit.models_registry.tables import read_text_table
 
 EDITABLE = ("task", "paraphrase_temperature", "variant_index", "instruction", "made")
 

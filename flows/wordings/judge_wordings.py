@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from flows.plan.budget import Purse
-from flows.plan.design import Design
-from flows.plan.judge_requests import judge_key
-from flows.rephrasers import Wording
-from flows.rephrasers.refusals import shortfall
-from flows.rephrasers.templates import rubric_wording
-from flows.system.keys import as_json, content_id, sent_by
-from flows.warehouse import Row, Warehouse, now
-from flows.warehouse.rows import frame_of
-from flows.warehouse.sql import sql
-from flows.wordings.paraphrase import numbered, reworded
-from flows.wordings.variants import Proposal
-from models_registry.cards import JudgeCard, RephraserCard
+from promptaudit.flows.plan.budget import Purse
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.plan.judge_requests import judge_key
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.rephrasers.refusals import shortfall
+from promptaudit.flows.rephrasers.templates import rubric_wording
+from promptaudit.flows.system.keys import as_json, content_id, sent_by
+from promptaudit.flows.warehouse import Row, Warehouse, now
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.flows.wordings.paraphrase import numbered, reworded
+from promptaudit.flows.wordings.variants import Proposal
+from promptaudit.models_registry.cards import JudgeCard, RephraserCard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from flows.cards.rewording import n_wordings_wanted
-from flows.plan.cells import Variant, template_of
-from flows.plan.design import Design
-from flows.prompts.templates import reader_of
-from flows.prompts.variations import Setting, language, option_order, settings, variation_of, varied
-from flows.prompts.variations.original import original_of
-from flows.system.keys import as_json, prompt_variant_id
+from promptaudit.flows.cards.rewording import n_wordings_wanted
+from promptaudit.flows.plan.cells import Variant, template_of
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.prompts.templates import reader_of
+from promptaudit.flows.prompts.variations import Setting, language, option_order, settings, variation_of, varied
+from promptaudit.flows.prompts.variations.original import original_of
+from promptaudit.flows.system.keys import as_json, prompt_variant_id
 
 
 def kind_variants(design: Design, task_id: str, worded: Sequence[Variant]) -> list[Variant]:

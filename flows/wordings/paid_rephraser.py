@@ -6,15 +6,15 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from flows.cards.prices import cost_of
-from flows.engines import Answer, Engine, Request
-from flows.engines.answer_rows import answer_columns, attempt_row
-from flows.plan.budget import Purse, Spending
-from flows.system.keys import content_id, temperature_key
-from flows.warehouse import now
-from flows.warehouse.rows import frame_of
-from models_registry.cards import ModelCard, Price
-from models_registry.errors import EngineError
+from promptaudit.flows.cards.prices import cost_of
+from promptaudit.flows.engines import Answer, Engine, Request
+from promptaudit.flows.engines.answer_rows import answer_columns, attempt_row
+from promptaudit.flows.plan.budget import Purse, Spending
+from promptaudit.flows.system.keys import content_id, temperature_key
+from promptaudit.flows.warehouse import now
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.models_registry.cards import ModelCard, Price
+from promptaudit.models_registry.errors import EngineError
 
 
 class KeptEngine(Engine):

@@ -8,33 +8,33 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flows.cards.rewording import Rewording
-from flows.engines import Engine, always, open_engine, silent
-from flows.plan.budget import Purse
-from flows.plan.cells import Variant, prompter_of, template_of
-from flows.plan.design import Design
-from flows.prompts.answer_schema import field_of, original_schema
-from flows.prompts.messages import STRUCTURED
-from flows.prompts.templates import left_open, reader_of
-from flows.rephrasers import Rephraser, Wording
-from flows.rephrasers.protected_spans import protected_words
-from flows.rephrasers.refusals import shortfall, why_wording_refused
-from flows.rephrasers.select import open_rephraser
-from flows.rephrasers.templates import ByStretch
-from flows.system.keys import as_json, prompt_variant_id
-from flows.warehouse.rows import frame_of
-from flows.wordings.answer_schemas import Cell, reworded_schemas
-from flows.wordings.edit_prompts import read_prompts
-from flows.wordings.kind_variants import kind_variants, option_order_rows
-from flows.wordings.paid_rephraser import KeptEngine
-from flows.wordings.template_variants import (
+from promptaudit.flows.cards.rewording import Rewording
+from promptaudit.flows.engines import Engine, always, open_engine, silent
+from promptaudit.flows.plan.budget import Purse
+from promptaudit.flows.plan.cells import Variant, prompter_of, template_of
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.prompts.answer_schema import field_of, original_schema
+from promptaudit.flows.prompts.messages import STRUCTURED
+from promptaudit.flows.prompts.templates import left_open, reader_of
+from promptaudit.flows.rephrasers import Rephraser, Wording
+from promptaudit.flows.rephrasers.protected_spans import protected_words
+from promptaudit.flows.rephrasers.refusals import shortfall, why_wording_refused
+from promptaudit.flows.rephrasers.select import open_rephraser
+from promptaudit.flows.rephrasers.templates import ByStretch
+from promptaudit.flows.system.keys import as_json, prompt_variant_id
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.wordings.answer_schemas import Cell, reworded_schemas
+from promptaudit.flows.wordings.edit_prompts import read_prompts
+from promptaudit.flows.wordings.kind_variants import kind_variants, option_order_rows
+from promptaudit.flows.wordings.paid_rephraser import KeptEngine
+from promptaudit.flows.wordings.template_variants import (
     is_of_card,
     template_for,
     template_wording,
     templates_of_card,
     variants_key,
 )
-from flows.wordings.variants import (
+from promptaudit.flows.wordings.variants import (
     Proposal,
     earlier_proposals,
     earlier_rows,
@@ -42,8 +42,8 @@ from flows.wordings.variants import (
     rephrasing_key,
     rewordings,
 )
-from models_registry.cards import RephraserCard, Template
-from models_registry.tables import escape
+from promptaudit.models_registry.cards import RephraserCard, Template
+from promptaudit.models_registry.tables import escape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from flows.cards.rewording import Rewording
-from flows.plan.design import Design
-from flows.rephrasers import Wording
-from flows.rephrasers.templates import wording_of
-from flows.system.keys import as_json, content_id
-from flows.wordings.variants import Proposal, rephraser_parts, rephrasing_key
-from models_registry.cards import SELF, Template
+from promptaudit.flows.cards.rewording import Rewording
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.rephrasers.templates import wording_of
+from promptaudit.flows.system.keys import as_json, content_id
+from promptaudit.flows.wordings.variants import Proposal, rephraser_parts, rephrasing_key
+from promptaudit.models_registry.cards import SELF, Template
 
 
 def rewords_templates(design: Design) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.settings import Settings
-from flows.warehouse import Warehouse
-from flows.warehouse.run_names import resolve
-from flows.warehouse.sql import sql
-from flows.wordings.edit_prompts import export_prompts
-from flows.wordings.variants import Proposal
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.run_names import resolve
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.flows.wordings.edit_prompts import export_prompts
+from promptaudit.flows.wordings.variants import Proposal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

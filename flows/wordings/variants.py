@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flows.cards.rewording import Rewording, rewordings_of
-from flows.plan.cells import Variant
-from flows.plan.design import Design
-from flows.rephrasers.protected_spans import protected_words
-from flows.system.keys import as_json, content_id, sent_by
-from flows.warehouse import Warehouse
-from flows.warehouse.sql import sql
-from models_registry.cards import SELF
+from promptaudit.flows.cards.rewording import Rewording, rewordings_of
+from promptaudit.flows.plan.cells import Variant
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.rephrasers.protected_spans import protected_words
+from promptaudit.flows.system.keys import as_json, content_id, sent_by
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.cards import SELF
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

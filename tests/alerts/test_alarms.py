@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-
-from flows.alerts.alarms import (
+from promptaudit.flows.alerts.alarms import (
     Alarm,
     Changes,
     Place,
@@ -24,9 +23,9 @@ from flows.alerts.alarms import (
     open_alarms,
     settle,
 )
-from flows.alerts.message import Night, compose, safe
-from flows.alerts.problems import problems_of, problems_of_night
-from flows.warehouse import Warehouse
+from promptaudit.flows.alerts.message import Night, compose, safe
+from promptaudit.flows.alerts.problems import problems_of, problems_of_night
+from promptaudit.flows.warehouse import Warehouse
 
 FIRST = datetime(2026, 11, 1, 2, 0)
 RUNS = [f"{night:032x}" for night in range(1, 9)]  # the run of night 1, 2, ...

@@ -17,15 +17,15 @@ from typing import Any
 import psutil
 import pytest
 import requests
+from promptaudit.flows.alerts import notify as notifying
+from promptaudit.flows.alerts.alarms import Problem, changes, settle
+from promptaudit.flows.alerts.deliver import send_all
+from promptaudit.flows.alerts.message import Message, Night, compose
+from promptaudit.flows.alerts.notify import heartbeat, notify, report_link, targets_of
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse
 
-from flows.alerts import notify as notifying
-from flows.alerts.alarms import Problem, changes, settle
-from flows.alerts.deliver import send_all
-from flows.alerts.message import Message, Night, compose
-from flows.alerts.notify import heartbeat, notify, report_link, targets_of
-from flows.display.progress import Progress
-from flows.settings import Settings
-from flows.warehouse import Warehouse
 from tests.support.loopback import unused_port
 from tests.support.webhook_server import RunningWebhooks, running_webhooks
 
@@ -163,7 +163,7 @@ def test_a_target_without_end_is_given_up_and_its_process_ended(
     # an answer without end runs out of the memory it may have, or of time
     assert re.search(r"1 of 2 .*: target 1(: no answer within 8 s| \(JSON\) did not take it)$", error)
     living = [child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE]
-    assert not [child for child in living if "flows.alerts.deliver" in " ".join(child.cmdline())]
+    assert not [child for child in living if "promptaudit.flows.alerts.deliver" in " ".join(child.cmdline())]
 
 
 def test_what_no_warehouse_can_keep_is_told_all_the_same(tmp_path: Path, server: RunningWebhooks) -> None:
@@ -277,11 +277,11 @@ def test_a_secret_is_in_no_row_file_log_line_or_process(
         "import logging, sys\n"
         "logging.basicConfig(level=1)\n"  # everything any library here says
         "from pathlib import Path\n"
-        "from flows.alerts.message import Message\n"
-        "from flows.alerts.notify import heartbeat, notify\n"
-        "from flows.display.progress import Progress\n"
-        "from flows.settings import Settings\n"
-        "from flows.warehouse import Warehouse\n"
+        "from promptaudit.flows.alerts.message import Message\n"
+        "from promptaudit.flows.alerts.notify import heartbeat, notify\n"
+        "from promptaudit.flows.display.progress import Progress\n"
+        "from promptaudit.flows.settings import Settings\n"
+        "from promptaudit.flows.warehouse import Warehouse\n"
         "settings = Settings()\n"
         "print(settings, repr(settings.notify), settings.model_dump_json())\n"
         "message = Message(kind='regression', title='title', body='body')\n"
@@ -302,7 +302,7 @@ def test_a_secret_is_in_no_row_file_log_line_or_process(
             try:
                 line = " ".join(process.cmdline())
                 # until it is the program it becomes, a child is its parent, environment and all
-                lines |= {line, json.dumps(process.environ()) if "flows.alerts.deliver" in line else ""}
+                lines |= {line, json.dumps(process.environ()) if "promptaudit.flows.alerts.deliver" in line else ""}
             except psutil.Error:
                 continue
         time.sleep(0.05)
@@ -311,7 +311,7 @@ def test_a_secret_is_in_no_row_file_log_line_or_process(
     assert "sent\n" in said
     assert "6 of 7 targets did not get it" in said
     assert "PROMPTAUDIT_HEARTBEAT_URL: answered 404" in said
-    assert any("flows.alerts.deliver" in line for line in lines)
+    assert any("promptaudit.flows.alerts.deliver" in line for line in lines)
     assert len(server.of(f"/ok/{TOKEN}")) == 1  # the secret is in use
     told = "\n".join([said, *lines])
     files = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -6,9 +6,8 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-
-from flows.annotation.draw import Answer, Stratum, allocate, answers_of, draw, of_questions
-from udfs.raters.verdict_groups import JUDGE_RIGHT, JUDGES_DISAGREE, RIGHT, WRONG
+from promptaudit.flows.annotation.draw import Answer, Stratum, allocate, answers_of, draw, of_questions
+from promptaudit.udfs.raters.verdict_groups import JUDGE_RIGHT, JUDGES_DISAGREE, RIGHT, WRONG
 
 PASSES = {RIGHT: 1.0, WRONG: 0.0, JUDGE_RIGHT: 1.0, JUDGES_DISAGREE: 0.5}
 

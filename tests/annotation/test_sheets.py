@@ -10,20 +10,19 @@ from typing import Any
 
 import duckdb
 import pytest
-
-from flows.annotation.take_sheet import read_rulings, take_sheet
-from flows.annotation.terminal import lines_of_sheet, lines_of_taken
-from flows.annotation.write_sheet import COLUMNS, sheet_row, write_sheet
-from flows.display.encode import encoded
-from flows.display.progress import Progress
-from flows.display.spreadsheet import cell_of
-from flows.marts.publish import publish
-from flows.settings import Settings
-from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import frame_of
-from flows.warehouse.sql import sql
-from models_registry.errors import DataError, PromptauditError, UsageError
-from udfs.raters.verdict_groups import WRONG
+from promptaudit.flows.annotation.take_sheet import read_rulings, take_sheet
+from promptaudit.flows.annotation.terminal import lines_of_sheet, lines_of_taken
+from promptaudit.flows.annotation.write_sheet import COLUMNS, sheet_row, write_sheet
+from promptaudit.flows.display.encode import encoded
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.display.spreadsheet import cell_of
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import DataError, PromptauditError, UsageError
+from promptaudit.udfs.raters.verdict_groups import WRONG
 
 RUN, OTHER_RUN = "a" * 32, "b" * 32
 QUIET = Progress(quiet=True)
@@ -431,9 +430,10 @@ class TestLanded:
             self.parts.append(part)
 
         self.parts: list[str] = []
-        monkeypatch.setattr("flows.annotation.take_sheet.transform", derived)
+        monkeypatch.setattr("promptaudit.flows.annotation.take_sheet.transform", derived)
         monkeypatch.setattr(
-            "flows.annotation.take_sheet.report", lambda warehouse, run, **_: warehouse.path.with_name(f"{run}.html")
+            "promptaudit.flows.annotation.take_sheet.report",
+            lambda warehouse, run, **_: warehouse.path.with_name(f"{run}.html"),
         )
 
     def landed(self, settings: Settings) -> list[dict[str, Any]]:

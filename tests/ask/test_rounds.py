@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from promptaudit.flows.ask import workers as asking
+from promptaudit.flows.ask.meters import RequestMeter
+from promptaudit.flows.engines.pacing import retry
+from promptaudit.models_registry.cards import Price
+from promptaudit.models_registry.errors import BudgetReached
 
-from flows.ask import workers as asking
-from flows.ask.meters import RequestMeter
-from flows.engines.pacing import retry
-from models_registry.cards import Price
-from models_registry.errors import BudgetReached
 from tests.support.http_audit import ask, have_judged, query, write_cards
 from tests.support.openai_server import running_server
 
@@ -82,7 +82,7 @@ def test_a_cards_time_may_hold_no_second_round(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_fails_leaves_the_price_known() -> None:
-    from flows.engines import Answer
+    from promptaudit.flows.engines import Answer
 
     meter = RequestMeter("m", 2, 0, Price(input_usd_per_mtok=1, output_usd_per_mtok=1))
     meter.count(Answer(attempts=()), None)

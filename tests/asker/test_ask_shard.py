@@ -10,9 +10,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-
-from flows.ask.shards.land_segments import askers_folder
-from flows.ask.shards.messages import (
+from promptaudit.flows.ask.shards.land_segments import askers_folder
+from promptaudit.flows.ask.shards.messages import (
     ASKER,
     LANDED,
     LANDER,
@@ -25,16 +24,17 @@ from flows.ask.shards.messages import (
     read_message,
     write_message,
 )
-from flows.asker.ask_shard import ask_shard
-from flows.display.progress import Progress
-from flows.plan.budget import Budget, Purse
-from flows.settings import settings_of
-from flows.system.shared_folder import SharedFolder
-from flows.warehouse import Warehouse
-from flows.warehouse.raw_tables import TABLES
-from flows.wordings.paraphrase import paraphrase
-from models_registry.errors import CardError, MeasureError
-from models_registry.registry import load_registry
+from promptaudit.flows.asker.ask_shard import ask_shard
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.plan.budget import Budget, Purse
+from promptaudit.flows.settings import settings_of
+from promptaudit.flows.system.shared_folder import SharedFolder
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.raw_tables import TABLES
+from promptaudit.flows.wordings.paraphrase import paraphrase
+from promptaudit.models_registry.errors import CardError, MeasureError
+from promptaudit.models_registry.registry import load_registry
+
 from tests.support.http_audit import AUDIT, opened, write_cards
 from tests.support.openai_server import running_server
 from tests.support.prefect_server import wait_for
@@ -107,7 +107,7 @@ def test_an_asker_whose_lease_is_gone_ends_and_hands_over_what_it_has(tmp_path: 
         )  # fmt: skip
         write_message(folder, TERMS, terms)
         write_message(folder, LANDER, LanderState(beat=1))
-        asking = subprocess.Popen([sys.executable, "-m", "flows.asker", AUDIT, run, "1", "1"], cwd=tmp_path)
+        asking = subprocess.Popen([sys.executable, "-m", "promptaudit.flows.asker", AUDIT, run, "1", "1"], cwd=tmp_path)
         wait_for(lambda: any(name.endswith(ASKER) for name in folder.names()), "the asker")
         (name,) = (name.removesuffix(ASKER) for name in folder.names() if name.endswith(ASKER))
         content = io.BytesIO()
@@ -130,6 +130,6 @@ def test_an_asker_whose_lease_is_gone_ends_and_hands_over_what_it_has(tmp_path: 
 
 @pytest.mark.usefixtures("registry")
 def test_the_module_ends_with_the_error_s_exit_code_and_without_a_word(tmp_path: Path) -> None:
-    line = [sys.executable, "-m", "flows.asker", AUDIT, RUN, "1", "1"]
+    line = [sys.executable, "-m", "promptaudit.flows.asker", AUDIT, RUN, "1", "1"]
     done = subprocess.run(line, cwd=tmp_path, env=os.environ, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (MeasureError.exit_code, "", "")

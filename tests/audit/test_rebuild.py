@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from promptaudit.flows.audit import rebuild
+from promptaudit.flows.audit.runs import close_run, run_row
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.marts.transform import transform
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.trust.command import trust_folder
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.rows import frame_of, task_row
+from promptaudit.models_registry.errors import ChangedCode, DataError
+from promptaudit.models_registry.registry import load_registry
 
-from flows.audit import rebuild
-from flows.audit.runs import close_run, run_row
-from flows.display.progress import Progress
-from flows.marts.transform import transform
-from flows.settings import Settings
-from flows.trust.command import trust_folder
-from flows.warehouse import Warehouse
-from flows.warehouse.rows import frame_of, task_row
-from models_registry.errors import ChangedCode, DataError
-from models_registry.registry import load_registry
 from tests.support.own_code import PARSER, write_registry
 
 

@@ -19,6 +19,9 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
+from promptaudit.udfs.comparison import Compared
+from promptaudit.udfs.measures.sensitivity import sensitivity_interval
+from promptaudit.udfs.stability.prompt_stability import prompt_stability
 from scipy.stats import binom, false_discovery_control
 
 from tests.udfs.breaking_worlds import broken, right_and_wrong
@@ -54,9 +57,6 @@ from tests.udfs.one_night_worlds import (
 )
 from tests.udfs.ranking_worlds import ranked_night
 from tests.udfs.rate_worlds import RATE_WORLDS, RATES, bounded_rate
-from udfs.comparison import Compared
-from udfs.measures.sensitivity import sensitivity_interval
-from udfs.stability.prompt_stability import prompt_stability
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(4 * 3600)]
 

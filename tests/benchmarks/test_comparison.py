@@ -8,12 +8,11 @@ import tracemalloc
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-
-from udfs.comparison import Compared, compare_answers
-from udfs.measures.consistency import consistency
-from udfs.measures.entropy import normalised_entropy
-from udfs.stability.leave_one_out import series_table
-from udfs.stability.ratings import unit_counts
+from promptaudit.udfs.comparison import Compared, compare_answers
+from promptaudit.udfs.measures.consistency import consistency
+from promptaudit.udfs.measures.entropy import normalised_entropy
+from promptaudit.udfs.stability.leave_one_out import series_table
+from promptaudit.udfs.stability.ratings import unit_counts
 
 pytestmark = pytest.mark.benchmark
 

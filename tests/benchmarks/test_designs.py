@@ -9,14 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.special import expit, stdtr
-
-from tests.benchmarks.test_incomplete_grids import right_answers
-from tests.udfs.designs.worlds import World, components_of, dealt, skewed_answers
-from udfs.comparison.by_variants import MIN_EXCHANGED
-from udfs.designs.search import Criterion, full_shapes, incomplete_shapes, least_incomplete, least_of
-from udfs.designs.variance_components import N_DRAWS, VarianceComponents, sensitivity_components
-from udfs.designs.widths import (
+from promptaudit.udfs.comparison.by_variants import MIN_EXCHANGED
+from promptaudit.udfs.designs.search import Criterion, full_shapes, incomplete_shapes, least_incomplete, least_of
+from promptaudit.udfs.designs.variance_components import N_DRAWS, VarianceComponents, sensitivity_components
+from promptaudit.udfs.designs.widths import (
     Design,
     Kind,
     assured_half_widths,
@@ -25,9 +21,13 @@ from udfs.designs.widths import (
     half_width,
     half_widths,
 )
-from udfs.measures.breaking_wordings import breaking_wordings
-from udfs.measures.sensitivity import sensitivity_interval
-from udfs.two_way import two_way_interval
+from promptaudit.udfs.measures.breaking_wordings import breaking_wordings
+from promptaudit.udfs.measures.sensitivity import sensitivity_interval
+from promptaudit.udfs.two_way import two_way_interval
+from scipy.special import expit, stdtr
+
+from tests.benchmarks.test_incomplete_grids import right_answers
+from tests.udfs.designs.worlds import World, components_of, dealt, skewed_answers
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1800)]
 

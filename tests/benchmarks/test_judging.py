@@ -9,11 +9,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from promptaudit.udfs.templates.rankings import ranking_consistency
+from promptaudit.udfs.templates.rule_against_judge import rule_against_judge
+from promptaudit.udfs.templates.spread import spread
 from scipy.stats import spearmanr
-
-from udfs.templates.rankings import ranking_consistency
-from udfs.templates.rule_against_judge import rule_against_judge
-from udfs.templates.spread import spread
 
 pytestmark = pytest.mark.benchmark
 

@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-
-from flows.marts.publish import publish
-from flows.marts.transform import transform
-from flows.recorded_runs.import_run import ImportOptions, import_predictions
-from flows.system.helper_processes import end_children
-from flows.warehouse import Warehouse
-from models_registry.registry import load_registry
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.marts.transform import transform
+from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.flows.system.helper_processes import end_children
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.registry import load_registry
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]
 LABELS = ("number", "location", "person", "description", "entity", "abbreviation")

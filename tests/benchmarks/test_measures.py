@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import simpledorff  # type: ignore[import-untyped]
-
-from udfs import resampling
-from udfs.measures.consistency import consistency
-from udfs.stability.prompt_stability import prompt_stability
-from udfs.templates.spread import spread
+from promptaudit.udfs import resampling
+from promptaudit.udfs.measures.consistency import consistency
+from promptaudit.udfs.stability.prompt_stability import prompt_stability
+from promptaudit.udfs.templates.spread import spread
 
 pytestmark = pytest.mark.benchmark
 

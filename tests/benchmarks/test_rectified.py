@@ -10,9 +10,9 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from promptaudit.udfs.templates.prediction_powered import rectified_accuracy
 
 from tests.udfs.templates.ruled_worlds import N_TEMPLATES, SPREAD, ErrorsGoWith, accuracies_of, ruled_world
-from udfs.templates.prediction_powered import rectified_accuracy
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]
 

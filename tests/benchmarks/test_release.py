@@ -49,7 +49,7 @@ class Version:
             "COLUMNS": "120",
         }
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        line = [sys.executable, "-P", "-m", "flows.cli", *arguments]
+        line = [sys.executable, "-P", "-m", "promptaudit.flows.cli", *arguments]
         ran = subprocess.run(line, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
         taken, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
         assert ran.returncode in (0, 1), ran.stderr

@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-
-from udfs.reading import read_answer
-from udfs.scoring.option_letter import read_option, read_options
-from udfs.scoring.option_loglikelihood import first_token, from_loglikelihoods, from_top_logprobs
-from udfs.scoring.token_f1 import token_f1
-from udfs.scoring.verdict import read_verdict
+from promptaudit.udfs.reading import read_answer
+from promptaudit.udfs.scoring.option_letter import read_option, read_options
+from promptaudit.udfs.scoring.option_loglikelihood import first_token, from_loglikelihoods, from_top_logprobs
+from promptaudit.udfs.scoring.token_f1 import token_f1
+from promptaudit.udfs.scoring.verdict import read_verdict
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1800)]
 

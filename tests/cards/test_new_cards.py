@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from flows.cards.check_cards import check_cards
-from flows.cards.new_cards import Endpoint, scaffold_for
-from flows.cards.task_of_data import columns_of
-from models_registry.errors import CardError, UsageError
-from models_registry.registry import load_registry
+from promptaudit.flows.cards.check_cards import check_cards
+from promptaudit.flows.cards.new_cards import Endpoint, scaffold_for
+from promptaudit.flows.cards.task_of_data import columns_of
+from promptaudit.models_registry.errors import CardError, UsageError
+from promptaudit.models_registry.registry import load_registry
 
 ROWS = "id,text,label\n" + "".join(f"{n:03},a text: {{x}} #{n},{'no' if n % 2 else 'on'}\n" for n in range(12))
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from flows.cards.prices import price_of
-from flows.plan.estimate import estimate_audit
-from models_registry.cards import ModelCard, Price
-from models_registry.registry import load_registry
+from promptaudit.flows.cards.prices import price_of
+from promptaudit.flows.plan.estimate import estimate_audit
+from promptaudit.models_registry.cards import ModelCard, Price
+from promptaudit.models_registry.registry import load_registry
 
 LISTED = Price(input_usd_per_mtok=0.15, output_usd_per_mtok=0.6)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from flows.cards.task_of_data import columns_of, split_labels
-from models_registry.errors import DataError, UsageError
+from promptaudit.flows.cards.task_of_data import columns_of, split_labels
+from promptaudit.models_registry.errors import DataError, UsageError
 
 
 def written(folder: Path, text: str) -> Path:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-
-from flows.system.child_processes import WATCHER
+from promptaudit.flows.system.child_processes import WATCHER
 
 # what takes longest to import, of all that this project installs
 HEAVY = {
@@ -20,7 +19,7 @@ HEAVY = {
 CARDS = {"yaml", "lark"}
 PROGRAM = """
 import json, sys
-from flows.cli import main
+from promptaudit.flows.cli import main
 try:
     main(json.loads(sys.argv[1]))
 except SystemExit as ended:
@@ -67,7 +66,10 @@ def test_a_command_imports_what_it_uses(
     assert n_modules < most
 
 
-@pytest.mark.parametrize("module", ["flows.audit.run", "flows.evidence.verify", "flows.recorded_runs.import_run"])
+@pytest.mark.parametrize(
+    "module",
+    ["promptaudit.flows.audit.run", "promptaudit.flows.evidence.verify", "promptaudit.flows.recorded_runs.import_run"],
+)
 def test_what_makes_and_checks_runs_is_imported_without_the_libraries_of_single_steps(module: str) -> None:
     program = f"import sys, {module}; print({{name.partition('.')[0] for name in sys.modules}})"
     ran = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
@@ -78,7 +80,7 @@ def test_what_makes_and_checks_runs_is_imported_without_the_libraries_of_single_
 def test_a_bound_value_brings_no_pandas_and_who_needs_it_finds_it(tmp_path: Path) -> None:
     program = (
         "import sys, types, duckdb\n"
-        "from flows.cli import sparing_pandas\n"
+        "from promptaudit.flows.cli import sparing_pandas\n"
         "with sparing_pandas():\n"
         "    assert duckdb.execute('select ?', ['a']).fetchall() == [('a',)]\n"
         "    assert 'pandas' not in sys.modules\n"
@@ -89,7 +91,7 @@ def test_a_bound_value_brings_no_pandas_and_who_needs_it_finds_it(tmp_path: Path
 
 
 def test_the_watcher_imports_neither_the_package_nor_the_folder_it_is_started_in(tmp_path: Path) -> None:
-    for name in ("os", "site", "psutil", "contextlib", "flows"):
+    for name in ("os", "site", "psutil", "contextlib", "promptaudit"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(9)", encoding="utf-8")
     for said in (b".", b""):  # the run ended; the run was killed
         ran = subprocess.run(
@@ -97,5 +99,5 @@ def test_the_watcher_imports_neither_the_package_nor_the_folder_it_is_started_in
             cwd=tmp_path, input=said, capture_output=True, check=True,
         )  # fmt: skip
         imported = {line.rpartition("|")[2].strip() for line in ran.stderr.decode().splitlines()}
-        assert not {name for name in imported if name.partition(".")[0] == "flows"}
+        assert not {name for name in imported if name.partition(".")[0] == "promptaudit"}
         assert ("psutil" in imported) == (said == b"")

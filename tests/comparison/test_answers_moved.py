@@ -6,8 +6,7 @@ from typing import Any
 
 import duckdb
 import pytest
-
-from flows.warehouse.sql import sql
+from promptaudit.flows.warehouse.sql import sql
 
 TABLES = """
 create schema marts;

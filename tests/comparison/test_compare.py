@@ -8,10 +8,10 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.cards import FormatLimits
+from promptaudit.models_registry.errors import WarehouseError
 
-from flows.warehouse import Warehouse
-from models_registry.cards import FormatLimits
-from models_registry.errors import WarehouseError
 from tests.support.imported_runs import Recorded, published
 from tests.support.shell import promptaudit, sql
 
@@ -154,7 +154,7 @@ def test_another_label_set_is_not_comparable_and_says_so(folder: Path) -> None:
 
 def test_what_came_out_is_told_though_its_page_cannot_be_written(folder: Path) -> None:
     told = promptaudit(folder, "compare", "latest~1")
-    failing = "flows.report.comparison_page.page.write_if_possible"
+    failing = "promptaudit.flows.report.comparison_page.page.write_if_possible"
     with mock.patch(failing, side_effect=WarehouseError("no room is left")):
         ended = promptaudit(folder, "compare", "latest~1")
     assert ended.code == 2

@@ -6,11 +6,10 @@ import re
 from pathlib import Path
 
 import yaml
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.mart_columns import dbt_project
 
-import flows
-import models_registry
-from flows.warehouse.sql import sql
-from models_registry.mart_columns import dbt_project
+from promptaudit import flows, models_registry
 
 FLOWS, CARDS = Path(flows.__path__[0]), Path(models_registry.__path__[0])
 MARTS = sorted(path.stem for path in (dbt_project() / "models" / "marts").rglob("*.sql"))

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-
-from flows.marts import relations
-from flows.marts.transform import transform
-from flows.settings import SILENT
-from flows.system import user_cache
-from flows.warehouse import Warehouse
-from models_registry.mart_columns import dbt_project
-from udfs import COMPARISON_IDS, RUN_IDS
+from promptaudit.flows.marts import relations
+from promptaudit.flows.marts.transform import transform
+from promptaudit.flows.settings import SILENT
+from promptaudit.flows.system import user_cache
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.mart_columns import dbt_project
+from promptaudit.udfs import COMPARISON_IDS, RUN_IDS
 
 # models that only rename, hand on or hold what another model decides
 UNDECIDING = {"dim_audit_runs", "dim_models", "dim_samples"}

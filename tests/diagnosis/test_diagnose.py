@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from flows.diagnosis.diagnose import Diagnosis, put_together
-from flows.diagnosis.groups import find_groups, words_of
-from flows.diagnosis.material import Material, Task, Unit
-from flows.diagnosis.samples import sample_findings
-from flows.diagnosis.terminal import NOISE, lines_of
-from flows.diagnosis.terminal import NOTHING as NOTHING_STANDS_OUT
-from flows.display.encode import encoded
-from flows.display.figures import number
-from udfs.measures.entropy import plug_in_terms
+from promptaudit.flows.diagnosis.diagnose import Diagnosis, put_together
+from promptaudit.flows.diagnosis.groups import find_groups, words_of
+from promptaudit.flows.diagnosis.material import Material, Task, Unit
+from promptaudit.flows.diagnosis.samples import sample_findings
+from promptaudit.flows.diagnosis.terminal import NOISE, lines_of
+from promptaudit.flows.diagnosis.terminal import NOTHING as NOTHING_STANDS_OUT
+from promptaudit.flows.display.encode import encoded
+from promptaudit.flows.display.figures import number
+from promptaudit.udfs.measures.entropy import plug_in_terms
 
 NOTHING = NOTHING_STANDS_OUT.format(word="wording")
 LABELS = (None, "number", "place", "person")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
-from flows.display.encode import NOT_ENCODED, encoded, encoded_property
+from promptaudit.flows.display.encode import NOT_ENCODED, encoded, encoded_property
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

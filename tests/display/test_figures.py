@@ -5,8 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from flows.display.figures import (
+from promptaudit.flows.display.figures import (
     ABSENT,
     chance,
     cut,

@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 import pytest
-
-from flows.display.movement import by_chance, in_words, why
+from promptaudit.flows.display.movement import by_chance, in_words, why
 
 BILLING: dict[str, Any] = {
     "measure": "micro_f1", "moved_gold_label": "cancellation", "moved_label": "billing", "n_moved": 14, "n_moved_before": 1,

@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 
 import yaml
-
-from models_registry.cards import RephraserCard
-from models_registry.registry import load_registry
+from promptaudit.models_registry.cards import RephraserCard
+from promptaudit.models_registry.registry import load_registry
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "infra/examples/papers.md").read_text(encoding="utf-8")

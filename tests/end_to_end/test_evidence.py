@@ -13,25 +13,25 @@ from typing import Any
 
 import duckdb
 import pytest
+from promptaudit.flows.audit.rebuild import rebuild_runs
+from promptaudit.flows.comparison.compare import Pair, compare
+from promptaudit.flows.display.encode import encoded
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.evidence.trace import trace
+from promptaudit.flows.evidence.trace.gather import Trace
+from promptaudit.flows.evidence.trace.recompute import agrees, recompute
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.marts.seal import SEALED
+from promptaudit.flows.report import REPORT, report
+from promptaudit.flows.report.verify_file import figures_of, verify_report
+from promptaudit.flows.report.verify_file import verify_with_pages as verify
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.dbt_project import dbt
+from promptaudit.flows.warehouse.figure_names import figure_id, grains, row_id
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.models_registry.cards import FormatLimits
 
-from flows.audit.rebuild import rebuild_runs
-from flows.comparison.compare import Pair, compare
-from flows.display.encode import encoded
-from flows.display.progress import Progress
-from flows.evidence.trace import trace
-from flows.evidence.trace.gather import Trace
-from flows.evidence.trace.recompute import agrees, recompute
-from flows.marts.publish import publish
-from flows.marts.seal import SEALED
-from flows.report import REPORT, report
-from flows.report.verify_file import figures_of, verify_report
-from flows.report.verify_file import verify_with_pages as verify
-from flows.settings import Settings
-from flows.warehouse import Warehouse, now
-from flows.warehouse.dbt_project import dbt
-from flows.warehouse.figure_names import figure_id, grains, row_id
-from flows.warehouse.rows import frame_of
-from models_registry.cards import FormatLimits
 from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, published
 
 pytestmark = pytest.mark.timeout(1200)

@@ -13,21 +13,21 @@ from unittest import mock
 
 import polars as pl
 import pytest
+from promptaudit.flows.audit.runs import close_run
+from promptaudit.flows.evidence.terminal import tree_of
+from promptaudit.flows.evidence.trace import trace
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.marts.transform import transform
+from promptaudit.flows.prompts.as_sent import SentPrompts
+from promptaudit.flows.query.export_run import export_run
+from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.flows.report import as_written
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.figure_names import row_id
+from promptaudit.models_registry.registry import load_registry
 from rich.console import Console
 
-from flows.audit.runs import close_run
-from flows.evidence.terminal import tree_of
-from flows.evidence.trace import trace
-from flows.marts.publish import publish
-from flows.marts.transform import transform
-from flows.prompts.as_sent import SentPrompts
-from flows.query.export_run import export_run
-from flows.recorded_runs.import_run import ImportOptions, import_predictions
-from flows.report import as_written
-from flows.settings import Settings
-from flows.warehouse import Warehouse
-from flows.warehouse.figure_names import row_id
-from models_registry.registry import load_registry
 from tests.report.test_browser import opened
 from tests.support.http_audit import ask
 from tests.support.kinds_audit import messages_got, write_registry
@@ -176,7 +176,7 @@ def test_a_click_in_the_grid_shows_what_was_sent(sent: Sent, audit: str, browser
 
 def test_a_page_without_room_says_so(sent: Sent, browser: Any, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    with mock.patch("flows.report.answers_grid.pack.MOST_SHOWN", 0):
+    with mock.patch("promptaudit.flows.report.answers_grid.pack.MOST_SHOWN", 0):
         page.write_text(as_written(sent.warehouse, sent.runs["moods"], "full"), encoding="utf-8")
     view, *_ = opened(browser, page, 1280, "light")
     view.locator("#answers").scroll_into_view_if_needed()
@@ -190,7 +190,7 @@ def test_what_another_version_sent_is_not_shown_otherwise(sent: Sent) -> None:
     run = sent.runs["moods"]
     with (
         sent.warehouse.published.connect() as con,
-        mock.patch("flows.prompts.variations.input_noise._recased", lambda word, *_: word[::-1]),
+        mock.patch("promptaudit.flows.prompts.variations.input_noise._recased", lambda word, *_: word[::-1]),
     ):
         prompts = SentPrompts(con, run)
         cells = sent.cells("moods")

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from promptaudit.udfs.measures.entropy import expected_plug_in_entropy
 
 from tests.support.intervals import outside_in_marts
 from tests.support.shell import promptaudit, sql
-from udfs.measures.entropy import expected_plug_in_entropy
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import duckdb
 import pytest
 from markupsafe import escape
+from promptaudit.flows.erase.erase import GONE, Erasure, erase
+from promptaudit.flows.erase.terminal import lines_of
+from promptaudit.flows.evidence.retain import restore, retain, retired_runs
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.report.verify_file import verify_with_pages as verify
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.models_registry.errors import DataError, UsageError
 
-from flows.erase.erase import GONE, Erasure, erase
-from flows.erase.terminal import lines_of
-from flows.evidence.retain import restore, retain, retired_runs
-from flows.marts.publish import publish
-from flows.report.verify_file import verify_with_pages as verify
-from flows.warehouse import Warehouse
-from flows.warehouse.rows import frame_of
-from models_registry.errors import DataError, UsageError
 from tests.support.handmade_warehouse import Gated
 from tests.support.http_audit import query
 from tests.support.lakes import placed_lake
@@ -140,7 +140,7 @@ def test_the_texts_are_nowhere_in_a_lake(
     def written_again(*_: object) -> None:
         assert lake.holding("Quellington") == set()  # before pages, which may fail
 
-    monkeypatch.setattr("flows.erase.erase.write_again", written_again)
+    monkeypatch.setattr("promptaudit.flows.erase.erase.write_again", written_again)
     erase(Warehouse(gated.warehouse), "s1")
     assert lake.holding("Quellington") == set()
     assert lake.n_snapshots() == 1
@@ -250,13 +250,12 @@ def test_a_linked_warehouse_is_looked_at_where_it_is(gated: Gated, tmp_path: Pat
 
 
 def test_an_erasure_cut_short_is_ended_by_the_next(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
-    import flows.erase.erase
 
     def killed(*_: object, **__: object) -> Path:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(flows.erase.erase, "publish", killed)
+        patched.setattr("promptaudit.flows.erase.erase.publish", killed)
         with pytest.raises(KeyboardInterrupt):
             erase(Warehouse(gated.warehouse), "s1")
     erase(Warehouse(gated.warehouse), "s1")

@@ -9,17 +9,17 @@ from typing import Any
 
 import duckdb
 import pytest
+from promptaudit.flows.erase.erase import GONE, erase
+from promptaudit.flows.erase.terminal import lines_of
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.prompts.put_samples import Prompter
+from promptaudit.flows.report.verify_file import verify_with_pages as verify
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.rows import frame_of, task_row
+from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.errors import DataError, UsageError
+from promptaudit.models_registry.samples import ChosenSamples, Sample
 
-from flows.erase.erase import GONE, erase
-from flows.erase.terminal import lines_of
-from flows.marts.publish import publish
-from flows.prompts.put_samples import Prompter
-from flows.report.verify_file import verify_with_pages as verify
-from flows.warehouse import Warehouse
-from flows.warehouse.rows import frame_of, task_row
-from models_registry.cards import TaskCard
-from models_registry.errors import DataError, UsageError
-from models_registry.samples import ChosenSamples, Sample
 from tests.support.handmade_warehouse import Gated
 from tests.support.http_audit import query
 from tests.support.lakes import placed_lake

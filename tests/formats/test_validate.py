@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from flows.formats.validate import validate
-from flows.warehouse import Warehouse
-from models_registry.cards import FormatLimits
-from models_registry.errors import MeasureError
+from promptaudit.flows.formats.validate import validate
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.cards import FormatLimits
+from promptaudit.models_registry.errors import MeasureError
 
 RUN = "a" * 32
 MODELS = ("<img src=x onerror=alert(1)>", "plain")

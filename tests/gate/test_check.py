@@ -14,19 +14,19 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from promptaudit.flows.display.encode import encoded
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.gate.accept import pin_run, waive_run
+from promptaudit.flows.gate.check import check_run
+from promptaudit.flows.gate.formats import junit, markdown, write_junit, write_markdown
+from promptaudit.flows.gate.outcome import GateResult, RuleResult, RuleRow
+from promptaudit.flows.gate.terminal import MOST_ROWS, figures_of, lines_of, lines_of_pin, name_of
+from promptaudit.flows.report.sections.gate_rules import gate_rules
+from promptaudit.flows.report.summary import gate_of
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.models_registry.errors import CardError, UsageError, WarehouseError
 
-from flows.display.encode import encoded
-from flows.display.progress import Progress
-from flows.gate.accept import pin_run, waive_run
-from flows.gate.check import check_run
-from flows.gate.formats import junit, markdown, write_junit, write_markdown
-from flows.gate.outcome import GateResult, RuleResult, RuleRow
-from flows.gate.terminal import MOST_ROWS, figures_of, lines_of, lines_of_pin, name_of
-from flows.report.sections.gate_rules import gate_rules
-from flows.report.summary import gate_of
-from flows.settings import Settings
-from flows.warehouse import Warehouse, now
-from models_registry.errors import CardError, UsageError, WarehouseError
 from tests.report.sections.test_sections_across_tasks import report_data
 from tests.support.handmade_warehouse import NAMES, Gated, run_id
 from tests.support.published_copy import table
@@ -88,10 +88,10 @@ def test_a_rule_holds_for_every_row_it_selects(tmp_path: Path) -> None:
 def test_the_outcome_is_the_worst_of_the_rows(
     tmp_path_factory: pytest.TempPathFactory, limit: float, op: str, figures: list[float | None]
 ) -> None:
-    from flows.gate.source import Source
-    from flows.gate.value_rules import check_values
-    from models_registry.gate_rules import ValueRule
-    from models_registry.gates import parse_rule
+    from promptaudit.flows.gate.source import Source
+    from promptaudit.flows.gate.value_rules import check_values
+    from promptaudit.models_registry.gate_rules import ValueRule
+    from promptaudit.models_registry.gates import parse_rule
 
     source = Source(Warehouse(tmp_path_factory.getbasetemp() / "none.duckdb"), None, run_id("a"), frozenset())
     source._marts[f"rpt_audit {run_id('a')}"] = [

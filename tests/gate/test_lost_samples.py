@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flows.gate.check import check_run
-from flows.gate.outcome import RuleResult
-from flows.gate.terminal import lines_of_rule
-from flows.warehouse import Warehouse
+from promptaudit.flows.gate.check import check_run
+from promptaudit.flows.gate.outcome import RuleResult
+from promptaudit.flows.gate.terminal import lines_of_rule
+from promptaudit.flows.warehouse import Warehouse
+
 from tests.support.handmade_warehouse import TABLES, Gated
 
 MARTS = (*TABLES, "rpt_night_states", "rpt_night_verdicts", "fct_samples_lost", "dim_samples")

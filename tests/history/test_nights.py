@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from flows.history.nights import night_names
+from promptaudit.flows.history.nights import night_names
 
 
 def test_nights_are_named_in_as_few_parts_as_tell_them_apart() -> None:

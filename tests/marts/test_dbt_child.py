@@ -19,20 +19,19 @@ import polars as pl
 import psutil
 import pytest
 import yaml
-
-from flows.audit.runs import close_run
-from flows.evidence.retain import retire_again
-from flows.marts.publish import publish
-from flows.marts.relations import relations
-from flows.marts.transform import transform
-from flows.recorded_runs.import_run import ImportOptions, import_predictions
-from flows.system import user_cache
-from flows.system.helper_processes import DBT, end_children, start
-from flows.warehouse import Warehouse
-from flows.warehouse.dbt_project import compiled, dbt
-from models_registry.errors import WarehouseError
-from models_registry.mart_columns import dbt_project
-from models_registry.registry import load_registry
+from promptaudit.flows.audit.runs import close_run
+from promptaudit.flows.evidence.retain import retire_again
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.marts.relations import relations
+from promptaudit.flows.marts.transform import transform
+from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.flows.system import user_cache
+from promptaudit.flows.system.helper_processes import DBT, end_children, start
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.dbt_project import compiled, dbt
+from promptaudit.models_registry.errors import WarehouseError
+from promptaudit.models_registry.mart_columns import dbt_project
+from promptaudit.models_registry.registry import load_registry
 
 ANSWERS = """\
 model,sample_id,completion,gold_label,variant_index,repetition
@@ -261,10 +260,10 @@ def _kill_at_work(child: psutil.Process, warehouse: Path) -> None:
 def test_the_child_ends_with_whoever_started_it_in_the_middle_of_a_build(built: tuple[Path, str]) -> None:
     warehouse, run = built
     script = (
-        "import sys; from pathlib import Path; from flows.marts.transform import transform\n"
-        "from flows.system.helper_processes import start\n"
-        "from flows.warehouse import Warehouse\n"
-        "w = Path(sys.argv[1]); print(start('flows.marts.dbt_child', w.name).process.pid, flush=True)\n"
+        "import sys; from pathlib import Path; from promptaudit.flows.marts.transform import transform\n"
+        "from promptaudit.flows.system.helper_processes import start\n"
+        "from promptaudit.flows.warehouse import Warehouse\n"
+        "w = Path(sys.argv[1]); print(start('promptaudit.flows.marts.dbt_child', w.name).process.pid, flush=True)\n"
         "transform(Warehouse(w), [sys.argv[2]], 'after_formats')"
     )
     line = [sys.executable, "-P", "-c", script, str(warehouse), run]
@@ -309,7 +308,7 @@ def test_what_a_folder_brings_as_a_reading_of_the_project_is_not_read(built: tup
     assert Path(process_for(warehouse).cwd()) not in (warehouse.parent, target, tmp_path)
 
 
-@pytest.mark.parametrize("module", ["flows.formats.expectations", "flows.marts.dbt_child"])
+@pytest.mark.parametrize("module", ["promptaudit.flows.formats.expectations", "promptaudit.flows.marts.dbt_child"])
 def test_a_child_that_nobody_gave_a_folder_removes_none(tmp_path: Path, module: str) -> None:
     (tmp_path / "mine").write_text("kept")
     line = [sys.executable, "-P", "-m", module, "audit.duckdb"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.marts.describe import describe_marts
-from flows.marts.publish import publish
-from flows.marts.seal import views
-from flows.warehouse import Warehouse
-from models_registry.mart_columns import dbt_project, declared_models, descriptions
+from promptaudit.flows.marts.describe import describe_marts
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.marts.seal import views
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.mart_columns import dbt_project, declared_models, descriptions
+
 from tests.support.handmade_warehouse import Gated
 
 COMMENTS = "select table_name, column_name, comment from duckdb_columns() where schema_name = 'marts'"

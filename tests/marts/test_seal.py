@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from promptaudit.flows.evidence.retain import restore, retain
+from promptaudit.flows.evidence.terminal import line_of_difference
+from promptaudit.flows.evidence.verify.runs import VerifyResult
+from promptaudit.flows.marts import publish as publishing
+from promptaudit.flows.marts.digests import digests, packed, unpacked
+from promptaudit.flows.marts.manifest import made_by
+from promptaudit.flows.marts.publish import is_published, publish
+from promptaudit.flows.marts.seal import seals
+from promptaudit.flows.report.verify_file import verify_with_pages as verify
+from promptaudit.flows.system.keys import sha256_of
+from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.figure_names import grains
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.flows.warehouse.selection import Selection
+from promptaudit.models_registry.errors import UsageError
 
-from flows.evidence.retain import restore, retain
-from flows.evidence.terminal import line_of_difference
-from flows.evidence.verify.runs import VerifyResult
-from flows.marts import publish as publishing
-from flows.marts.digests import digests, packed, unpacked
-from flows.marts.manifest import made_by
-from flows.marts.publish import is_published, publish
-from flows.marts.seal import seals
-from flows.report.verify_file import verify_with_pages as verify
-from flows.system.keys import sha256_of
-from flows.warehouse import Warehouse, now
-from flows.warehouse.figure_names import grains
-from flows.warehouse.rows import frame_of
-from flows.warehouse.selection import Selection
-from models_registry.errors import UsageError
 from tests.support.handmade_warehouse import Gated
 from tests.support.http_audit import query
 from tests.support.landed_nights import AUDIT, land_night
@@ -265,7 +265,9 @@ def test_views_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated:
 @pytest.fixture
 def _as_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Marts row by row come out of no rows, so nothing derives them again here: tests/end_to_end/test_evidence.py does."""
-    monkeypatch.setattr(sys.modules["flows.evidence.verify.runs"], "check_again", lambda _, found, __: found)
+    monkeypatch.setattr(
+        sys.modules["promptaudit.flows.evidence.verify.runs"], "check_again", lambda _, found, __: found
+    )
 
 
 @pytest.mark.slow
@@ -422,7 +424,7 @@ def test_files_that_a_publication_cut_short_left_behind_come_with_the_next(
     gated: Gated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sealed_night(gated)
-    monkeypatch.setattr("flows.marts.publish._export", stopped)
+    monkeypatch.setattr("promptaudit.flows.marts.publish._export", stopped)
     with pytest.raises(KeyboardInterrupt):
         sealed_night(gated, 1)
     monkeypatch.undo()
@@ -492,7 +494,7 @@ def test_a_mart_of_another_version_waits_for_the_next_build(gated: Gated, monkey
     run = sealed_night(gated)
     newer = {mart: grain for mart, grain in grains().items() if mart != "fct_judge_agreement"}
     for module in ("marts.seal", "evidence.verify.marts", "evidence.verify.unknown_tables"):
-        monkeypatch.setattr(f"flows.{module}.grains", lambda: newer)
+        monkeypatch.setattr(f"promptaudit.flows.{module}.grains", lambda: newer)
     found = verify(Warehouse(gated.warehouse))
     assert found.exit_code == 3
     assert {each.what for each in found.findings} == {"marts.fct_judge_agreement"}
@@ -506,8 +508,8 @@ def test_views_of_another_version_are_sealed_by_the_first_build_of_the_new_one(
 ) -> None:
     base, run = sealed_night(gated), sealed_night(gated, 1)
     newer = made_by() | {"dbt_project": "1" * 64}
-    monkeypatch.setattr("flows.marts.seal.made_by", lambda: newer)
-    monkeypatch.setattr("flows.evidence.verify.marts.made_by", lambda: newer)
+    monkeypatch.setattr("promptaudit.flows.marts.seal.made_by", lambda: newer)
+    monkeypatch.setattr("promptaudit.flows.evidence.verify.marts.made_by", lambda: newer)
     land_night(gated.warehouse, 2)
     publish(Warehouse(gated.warehouse))  # by the new version, without a build
     change(gated.warehouse, "create schema if not exists staging; create view staging.stg_comparisons as select 2 as x")

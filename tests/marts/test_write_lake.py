@@ -12,14 +12,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from promptaudit.flows.marts import write_lake as writing
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.marts.write_lake import SCHEMAS, write_lake
+from promptaudit.flows.warehouse import Published, Warehouse
+from promptaudit.flows.warehouse.lake import Lake, lake_of_settings, read_lake
+from promptaudit.models_registry.errors import UsageError, WarehouseError
 from pydantic import SecretStr
 
-from flows.marts import write_lake as writing
-from flows.marts.publish import publish
-from flows.marts.write_lake import SCHEMAS, write_lake
-from flows.warehouse import Published, Warehouse
-from flows.warehouse.lake import Lake, lake_of_settings, read_lake
-from models_registry.errors import UsageError, WarehouseError
 from tests.support.handmade_warehouse import Gated
 from tests.support.lakes import KINDS, PlacedLake, placed_lake, rows_of
 from tests.support.prefect_server import wait_for
@@ -28,7 +28,7 @@ from tests.support.published_copy import table
 READER = """
 import sys, time
 from pathlib import Path
-from flows.warehouse import Warehouse
+from promptaudit.flows.warehouse import Warehouse
 published = Warehouse(Path("warehouse/audit.duckdb")).published
 Path(sys.argv[1]).touch()
 while not Path(sys.argv[2]).exists():
@@ -166,7 +166,7 @@ def test_the_command_line_answers_from_a_lake_as_from_the_copy(lake: PlacedLake,
 
     def answer(*line: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, **lake.variables, **variables}
-        command = [sys.executable, "-m", "flows.cli", *line]
+        command = [sys.executable, "-m", "promptaudit.flows.cli", *line]
         return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
     here = answer("sql", query, "--format", "csv", cwd=gated.warehouse.parents[1])

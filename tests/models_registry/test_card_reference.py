@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from models_registry.card_reference import reference
-from models_registry.card_schemas import file_schema
-from models_registry.registry import KINDS
+from promptaudit.models_registry.card_reference import reference
+from promptaudit.models_registry.card_schemas import file_schema
+from promptaudit.models_registry.registry import KINDS
 
 TEXT = reference()
 PARTS = {

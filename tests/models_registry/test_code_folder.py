@@ -7,11 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from models_registry import code_folder
-from models_registry.code_folder import CARD_FOLDERS, folder_sha256
-from models_registry.errors import CardError
-from models_registry.registry import KINDS
+from promptaudit.models_registry import code_folder
+from promptaudit.models_registry.code_folder import CARD_FOLDERS, folder_sha256
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.registry import KINDS
 
 CODE = (
     "lab.py", "helper.py", "pack/__init__.py", "models/run.py", "tasks/run.py", "templates/t.py", "data/words.txt",

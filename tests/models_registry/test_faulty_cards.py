@@ -8,17 +8,16 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-
-from flows.cards.check_cards import check_audit, check_cards
-from flows.comparison.compare_named import card_of
-from flows.recorded_runs.import_run import ImportOptions, import_predictions
-from flows.settings import settings_of
-from flows.trust.command import trust_folder
-from flows.trust.terminal import lines_of as lines_of_trust
-from flows.warehouse import Warehouse
-from models_registry.errors import CardError, PromptauditError, UnknownCard
-from models_registry.read_yaml import read_yaml
-from models_registry.registry import Registry, load_registry, read_registry
+from promptaudit.flows.cards.check_cards import check_audit, check_cards
+from promptaudit.flows.comparison.compare_named import card_of
+from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.flows.settings import settings_of
+from promptaudit.flows.trust.command import trust_folder
+from promptaudit.flows.trust.terminal import lines_of as lines_of_trust
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.errors import CardError, PromptauditError, UnknownCard
+from promptaudit.models_registry.read_yaml import read_yaml
+from promptaudit.models_registry.registry import Registry, load_registry, read_registry
 
 TASK = "t: {labels: [a, b], instruction: Say a or b., data: {path: d.csv, id: id, input: text, gold_label: gold}}\n"
 UNKNOWN_FIELD = "bad: {engine: embedded, model: random, sed: 1}\n"

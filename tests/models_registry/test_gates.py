@@ -12,18 +12,24 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from promptaudit.flows.cards.check_cards import check_cards
+from promptaudit.flows.plan.design import design_audit
+from promptaudit.models_registry.ages import age_of
+from promptaudit.models_registry.cards import AuditCard
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.gate_columns import (
+    COMPARISONS,
+    OF_ANSWERS,
+    TABLES,
+    TEMPERATURE,
+    Columns,
+    compared_measures,
+)
+from promptaudit.models_registry.gate_rules import Condition, DriftRule, LostRule, Rule, ValueRule, VerdictRule
+from promptaudit.models_registry.gates import RuleError, parse_gate, parse_rule
+from promptaudit.models_registry.mart_columns import ABOVE, ANY, SHARE
+from promptaudit.models_registry.registry import load_registry
 from pydantic import ValidationError
-
-from flows.cards.check_cards import check_cards
-from flows.plan.design import design_audit
-from models_registry.ages import age_of
-from models_registry.cards import AuditCard
-from models_registry.errors import CardError
-from models_registry.gate_columns import COMPARISONS, OF_ANSWERS, TABLES, TEMPERATURE, Columns, compared_measures
-from models_registry.gate_rules import Condition, DriftRule, LostRule, Rule, ValueRule, VerdictRule
-from models_registry.gates import RuleError, parse_gate, parse_rule
-from models_registry.mart_columns import ABOVE, ANY, SHARE
-from models_registry.registry import load_registry
 
 MARTS = Path(__file__).parents[2] / "dbt/models/marts"
 USUAL = (Condition("series", "=", "all"), Condition("annotation_filter", "=", "valid"))

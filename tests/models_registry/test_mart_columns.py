@@ -6,9 +6,8 @@ import ast
 import re
 
 import pytest
-
-from models_registry.cards import WORDED_ALONE
-from models_registry.mart_columns import (
+from promptaudit.models_registry.cards import WORDED_ALONE
+from promptaudit.models_registry.mart_columns import (
     ABOUT,
     ENDS,
     SHARE,

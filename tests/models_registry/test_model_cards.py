@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.registry import load_registry
 from pydantic import ValidationError
-
-from models_registry.cards import ModelCard
-from models_registry.errors import CardError
-from models_registry.registry import load_registry
 
 API = {"engine": "openai_api", "model": "m"}
 

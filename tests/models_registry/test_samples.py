@@ -9,10 +9,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-
-from models_registry.cards import Samples, TaskCard
-from models_registry.errors import DataError
-from models_registry.samples import choose_samples, load_samples, panels
+from promptaudit.models_registry.cards import Samples, TaskCard
+from promptaudit.models_registry.errors import DataError
+from promptaudit.models_registry.samples import choose_samples, load_samples, panels
 
 
 def task(**data: Any) -> TaskCard:

@@ -8,17 +8,16 @@ from collections import Counter
 from urllib.parse import urlsplit
 
 import pytest
+from promptaudit.flows.cards.prices import price_of, usd_of
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.rephrasers.by_rules import RulesRephraser
+from promptaudit.flows.rephrasers.refusals import why_refused
+from promptaudit.models_registry.cards import RephraserCard, TaskCard
+from promptaudit.models_registry.placeholders import placeholders
+from promptaudit.models_registry.registry import SHIPPED, Entry, load_registry
+from promptaudit.models_registry.samples import load_samples
+from promptaudit.udfs.scoring.verdict import read_verdict
 from pydantic import ValidationError
-
-from flows.cards.prices import price_of, usd_of
-from flows.rephrasers import Wording
-from flows.rephrasers.by_rules import RulesRephraser
-from flows.rephrasers.refusals import why_refused
-from models_registry.cards import RephraserCard, TaskCard
-from models_registry.placeholders import placeholders
-from models_registry.registry import SHIPPED, Entry, load_registry
-from models_registry.samples import load_samples
-from udfs.scoring.verdict import read_verdict
 
 REGISTRY = load_registry()
 AUDITS = sorted(REGISTRY.entries["audits"])

@@ -10,12 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from models_registry import read_json
-from models_registry.errors import DataError
-from models_registry.parquet_pages import unpacked_sizes
-from models_registry.read_json import json_of
-from models_registry.tables import read_text_table
+from promptaudit.models_registry import read_json
+from promptaudit.models_registry.errors import DataError
+from promptaudit.models_registry.parquet_pages import unpacked_sizes
+from promptaudit.models_registry.read_json import json_of
+from promptaudit.models_registry.tables import read_text_table
 
 
 # ---------------------------------------------------------------- separators

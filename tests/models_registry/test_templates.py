@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from flows.cards.check_cards import check_audit
-from flows.plan.design import design_audit
-from flows.prompts.templates import ask
-from models_registry.cards import TaskCard, Template
-from models_registry.errors import CardError
-from models_registry.placeholders import placeholders, substitute
-from models_registry.registry import Registry, load_registry
-from models_registry.samples import Sample, load_samples
-from udfs.scoring.math.equal import MathEqual
-from udfs.scoring.math.final_answer import boxed_answer
-from udfs.scoring.option_letter import read_option
+from promptaudit.flows.cards.check_cards import check_audit
+from promptaudit.flows.plan.design import design_audit
+from promptaudit.flows.prompts.templates import ask
+from promptaudit.models_registry.cards import TaskCard, Template
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.placeholders import placeholders, substitute
+from promptaudit.models_registry.registry import Registry, load_registry
+from promptaudit.models_registry.samples import Sample, load_samples
+from promptaudit.udfs.scoring.math.equal import MathEqual
+from promptaudit.udfs.scoring.math.final_answer import boxed_answer
+from promptaudit.udfs.scoring.option_letter import read_option
 
 REGISTRY = load_registry()
 QUESTIONS = {"general_knowledge": 60, "reading": 40, "arithmetic": 48, "short_facts": 48}

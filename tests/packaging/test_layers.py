@@ -38,13 +38,13 @@ def test_the_layers_hold() -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("models_registry/errors.py", "import flows.system.keys"),
-        ("models_registry/errors.py", "import udfs.measures.entropy"),
+        ("models_registry/errors.py", "import promptaudit.flows.system.keys"),
+        ("models_registry/errors.py", "import promptaudit.udfs.measures.entropy"),
         ("models_registry/errors.py", "import prefect"),
-        ("dbt/udfs/measures/entropy.py", "import models_registry.errors"),
+        ("dbt/udfs/measures/entropy.py", "import promptaudit.models_registry.errors"),
         ("dbt/udfs/measures/entropy.py", "import duckdb"),
-        ("dbt/udfs/measures/entropy.py", "import udfs.stability.krippendorff"),
-        ("dbt/udfs/measures/pairs.py", "import udfs.measures.consistency"),
+        ("dbt/udfs/measures/entropy.py", "import promptaudit.udfs.stability.krippendorff"),
+        ("dbt/udfs/measures/pairs.py", "import promptaudit.udfs.measures.consistency"),
         ("flows/system/keys.py", "import duckdb"),
         ("flows/system/keys.py", "from prefect import task"),
         ("flows/system/keys.py", "import great_expectations"),

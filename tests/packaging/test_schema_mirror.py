@@ -12,12 +12,11 @@ import polars as pl
 import pytest
 import typer.main
 import yaml
-
-from flows.cli import app
-from flows.settings import Settings
-from flows.warehouse.raw_tables import SCHEMA_SQL, TABLES
-from models_registry.task_cards import SCORED_BY
-from udfs.scoring import VERSIONS
+from promptaudit.flows.cli import app
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse.raw_tables import SCHEMA_SQL, TABLES
+from promptaudit.models_registry.task_cards import SCORED_BY
+from promptaudit.udfs.scoring import VERSIONS
 
 ROOT = Path(__file__).parents[2]
 DBT = ROOT / "dbt"

@@ -6,15 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
-
-from flows.plan.cells import Variant, missing_requests
-from flows.plan.design import Design, design_audit
-from flows.plan.estimate import estimate_audit
-from flows.plan.grid import deal_samples, design_row, n_asks
-from flows.warehouse import Warehouse
-from models_registry.cards import Repetitions
-from models_registry.errors import CardError
-from models_registry.registry import load_registry
+from promptaudit.flows.plan.cells import Variant, missing_requests
+from promptaudit.flows.plan.design import Design, design_audit
+from promptaudit.flows.plan.estimate import estimate_audit
+from promptaudit.flows.plan.grid import deal_samples, design_row, n_asks
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.cards import Repetitions
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.registry import load_registry
 
 
 def design(folder: Path, repetitions: str, n: int = 40, more: str = "") -> Design:

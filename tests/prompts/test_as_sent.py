@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from promptaudit.flows.prompts.as_sent import SentPrompts
+from promptaudit.flows.prompts.put_samples import Prompter
+from promptaudit.flows.system.keys import prediction_id, request_sha256, sent_by
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.rows import frame_of, sample_row, task_row
+from promptaudit.models_registry.cards import ModelCard, TaskCard
+from promptaudit.models_registry.samples import ChosenSamples, Sample
 
-from flows.prompts.as_sent import SentPrompts
-from flows.prompts.put_samples import Prompter
-from flows.system.keys import prediction_id, request_sha256, sent_by
-from flows.warehouse import Warehouse
-from flows.warehouse.rows import frame_of, sample_row, task_row
-from models_registry.cards import ModelCard, TaskCard
-from models_registry.samples import ChosenSamples, Sample
 from tests.support.landed_nights import land_night
 
 CARD = TaskCard.model_validate(

@@ -6,11 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from promptaudit.flows.prompts.messages import left_open, prompt_of, render
+from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.samples import Sample
 from pydantic import ValidationError
-
-from flows.prompts.messages import left_open, prompt_of, render
-from models_registry.cards import TaskCard
-from models_registry.samples import Sample
 
 CARD = TaskCard.model_validate(
     {

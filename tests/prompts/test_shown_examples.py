@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-
-from flows.prompts.put_samples import Prompter
-from flows.prompts.shown_examples import examples_in, shown_examples, with_texts
-from models_registry.cards import TaskCard
-from models_registry.samples import ChosenSamples, Sample
+from promptaudit.flows.prompts.put_samples import Prompter
+from promptaudit.flows.prompts.shown_examples import examples_in, shown_examples, with_texts
+from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.samples import ChosenSamples, Sample
 
 TASK = TaskCard.model_validate(
     {

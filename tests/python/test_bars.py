@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from promptaudit.flows.display.progress import COUNT_MARK, COUNTS, Progress
 
-from flows.display.progress import COUNT_MARK, COUNTS, Progress
 from promptaudit.bars import Bars, environment
 
 

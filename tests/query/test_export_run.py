@@ -9,16 +9,16 @@ from typing import Any
 
 import polars as pl
 import pytest
+from promptaudit.flows.audit.runs import close_run
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.marts.transform import transform
+from promptaudit.flows.query.export_files import SCHEMA
+from promptaudit.flows.query.export_run import TEXTS
+from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.cards import FormatLimits
+from promptaudit.models_registry.registry import load_registry
 
-from flows.audit.runs import close_run
-from flows.marts.publish import publish
-from flows.marts.transform import transform
-from flows.query.export_files import SCHEMA
-from flows.query.export_run import TEXTS
-from flows.recorded_runs.import_run import ImportOptions, import_predictions
-from flows.warehouse import Warehouse
-from models_registry.cards import FormatLimits
-from models_registry.registry import load_registry
 from tests.support.dove import faults, without_nulls
 from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, published
 from tests.support.shell import Ended, promptaudit, sql

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from promptaudit.flows.query.analyses import analyses, analysis
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.mart_columns import dbt_project
 
 import promptaudit as pa
-from flows.query.analyses import analyses, analysis
-from flows.warehouse import Warehouse
-from models_registry.mart_columns import dbt_project
 from tests.support.shell import environment, promptaudit, promptaudit_process
 
 
@@ -64,7 +64,7 @@ def test_nothing_that_is_shown_steers_a_terminal(folder: Path, format_: str) -> 
     ours, theirs = pty.openpty()
     query = "select chr(27) || ']52;c;eA==' || chr(7) || chr(155) || '2J' as text"
     ended = subprocess.run(
-        [sys.executable, "-m", "flows.cli", "sql", query, "--format", format_],
+        [sys.executable, "-m", "promptaudit.flows.cli", "sql", query, "--format", format_],
         cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, check=True, timeout=60,
     )  # fmt: skip
     shown = os.read(ours, 100_000).decode()
@@ -190,7 +190,7 @@ def test_a_query_that_duckdb_does_not_stop_ends_the_process(folder: Path) -> Non
 @pytest.mark.slow
 def test_reading_slowly_is_no_slow_query(folder: Path) -> None:
     read = subprocess.Popen(
-        [sys.executable, "-m", "flows.cli", "sql", "select range as n from range(300000)", "--format", "csv"],
+        [sys.executable, "-m", "promptaudit.flows.cli", "sql", "select range as n from range(300000)", "--format", "csv"],
         cwd=folder, env=environment(PROMPTAUDIT_SQL_SECONDS="4"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     time.sleep(8)

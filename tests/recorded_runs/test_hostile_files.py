@@ -16,8 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-from flows.recorded_runs.formats.every_eval_ever import FIELDS
+from promptaudit.flows.recorded_runs.formats.every_eval_ever import FIELDS
 
 HEADER = {"version": 2, "eval": {"eval_id": "e", "model": "m", "task": "t"}}
 SAMPLE = {"id": 1, "epoch": 1, "input": "q", "target": "a", "output": {"choices": [{"message": {"content": "a"}}]}}
@@ -181,9 +180,9 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
 READS = """
 import sys, time
 from pathlib import Path
-from flows.recorded_runs.read_files import read_recordings
-from models_registry.errors import PromptauditError
-from models_registry.read_yaml import read_yaml
+from promptaudit.flows.recorded_runs.read_files import read_recordings
+from promptaudit.models_registry.errors import PromptauditError
+from promptaudit.models_registry.read_yaml import read_yaml
 for name in sys.argv[1:]:
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     began = time.process_time()

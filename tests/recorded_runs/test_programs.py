@@ -14,10 +14,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-
-from flows.recorded_runs.formats.answers import PROGRAM_SCORE
-from flows.recorded_runs.formats.source import ZipMembers
-from flows.recorded_runs.read_files import read_recordings
+from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE
+from promptaudit.flows.recorded_runs.formats.source import ZipMembers
+from promptaudit.flows.recorded_runs.read_files import read_recordings
 
 PROGRAMS = Path(__file__).parent / "programs"
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

@@ -12,20 +12,20 @@ from typing import Any
 
 import polars as pl
 import pytest
+from promptaudit.flows.recorded_runs.check_rows import typed
+from promptaudit.flows.recorded_runs.formats import format_of, source
+from promptaudit.flows.recorded_runs.formats.answers import Answer, PromptVariant, RecordedAnswers, letter_of
+from promptaudit.flows.recorded_runs.formats.inspect_logs import as_recorded
+from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.flows.recorded_runs.map_columns import guessed_map, read_map
+from promptaudit.flows.recorded_runs.prompt_templates import template_of, variants_of_answers
+from promptaudit.flows.recorded_runs.prompt_variations import is_setting
+from promptaudit.flows.recorded_runs.read_files import DERIVED, OPTIONAL, REQUIRED, read_recordings
+from promptaudit.flows.recorded_runs.shared_text import GAP, joined
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.errors import DataError, UsageError
+from promptaudit.models_registry.registry import load_registry
 
-from flows.recorded_runs.check_rows import typed
-from flows.recorded_runs.formats import format_of, source
-from flows.recorded_runs.formats.answers import Answer, PromptVariant, RecordedAnswers, letter_of
-from flows.recorded_runs.formats.inspect_logs import as_recorded
-from flows.recorded_runs.import_run import ImportOptions, import_predictions
-from flows.recorded_runs.map_columns import guessed_map, read_map
-from flows.recorded_runs.prompt_templates import template_of, variants_of_answers
-from flows.recorded_runs.prompt_variations import is_setting
-from flows.recorded_runs.read_files import DERIVED, OPTIONAL, REQUIRED, read_recordings
-from flows.recorded_runs.shared_text import GAP, joined
-from flows.warehouse import Warehouse
-from models_registry.errors import DataError, UsageError
-from models_registry.registry import load_registry
 from tests.support.inspect_logs import inspect_log, inspect_sample
 from tests.support.shell import promptaudit
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-
-from flows.rephrasers import Wording
-from flows.rephrasers.by_list import FixedRephraser
-from models_registry.cards import RephraserCard
-from models_registry.errors import DataError
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.rephrasers.by_list import FixedRephraser
+from promptaudit.models_registry.cards import RephraserCard
+from promptaudit.models_registry.errors import DataError
 
 CARD = RephraserCard(kind="fixed", variants={"sentiment": ("one", "two", "three", "four"), "topic": ("five",)})
 

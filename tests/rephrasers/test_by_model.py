@@ -8,12 +8,11 @@ import re
 from collections.abc import Callable
 
 import pytest
-
-from flows.engines import Answer, Engine, Request
-from flows.rephrasers import Wording
-from flows.rephrasers.by_model import ModelRephraser, freedom, sampling_temperature
-from models_registry.cards import RephraserCard
-from models_registry.errors import EngineError
+from promptaudit.flows.engines import Answer, Engine, Request
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.rephrasers.by_model import ModelRephraser, freedom, sampling_temperature
+from promptaudit.models_registry.cards import RephraserCard
+from promptaudit.models_registry.errors import EngineError
 
 WORDING = Wording("sentiment", "Is {text} Positive or {n}?", ("Positive", "Negative", "{text}"))
 

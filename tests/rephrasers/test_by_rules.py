@@ -15,11 +15,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from flows.rephrasers import Wording
-from flows.rephrasers.by_rules import RulesRephraser
-from flows.rephrasers.refusals import why_refused
-from models_registry.cards import RephraserCard
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.rephrasers.by_rules import RulesRephraser
+from promptaudit.flows.rephrasers.refusals import why_refused
+from promptaudit.models_registry.cards import RephraserCard
 
 ROOT = Path(__file__).parents[2]
 TEMPERATURES = (0.1, 0.5, 1, 2, 3, 5)
@@ -112,8 +111,9 @@ def test_a_later_round_and_another_seed_propose_others() -> None:
 
 def test_the_same_wordings_in_every_process() -> None:
     program = (
-        "import asyncio, json; from flows.rephrasers import Wording; from flows.rephrasers.by_rules import RulesRephraser;"
-        "from models_registry.cards import RephraserCard;"
+        "import asyncio, json; from promptaudit.flows.rephrasers import Wording;"
+        "from promptaudit.flows.rephrasers.by_rules import RulesRephraser;"
+        "from promptaudit.models_registry.cards import RephraserCard;"
         f"wording = Wording('task', {INSTRUCTIONS[1]!r}, ());"
         "print(json.dumps(list(asyncio.run("
         "RulesRephraser(RephraserCard(kind='rules')).rephrase(wording, 10, 1.0, 0)))))"

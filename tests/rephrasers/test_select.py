@@ -6,14 +6,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
-
-from flows.engines import Engine
-from flows.rephrasers import Wording
-from flows.rephrasers.by_list import FixedRephraser
-from flows.rephrasers.by_model import ModelRephraser
-from flows.rephrasers.by_rules import RulesRephraser
-from flows.rephrasers.select import open_rephraser
-from models_registry.cards import RephraserCard
+from promptaudit.flows.engines import Engine
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.rephrasers.by_list import FixedRephraser
+from promptaudit.flows.rephrasers.by_model import ModelRephraser
+from promptaudit.flows.rephrasers.by_rules import RulesRephraser
+from promptaudit.flows.rephrasers.select import open_rephraser
+from promptaudit.models_registry.cards import RephraserCard
 
 
 class Opened(Exception):

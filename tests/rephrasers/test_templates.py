@@ -7,12 +7,11 @@ import asyncio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from flows.rephrasers.by_rules import RulesRephraser
-from flows.rephrasers.refusals import why_wording_refused
-from flows.rephrasers.templates import ByStretch, stretches, wording_of
-from models_registry.cards import RephraserCard, TaskCard, Template
-from models_registry.registry import load_registry
+from promptaudit.flows.rephrasers.by_rules import RulesRephraser
+from promptaudit.flows.rephrasers.refusals import why_wording_refused
+from promptaudit.flows.rephrasers.templates import ByStretch, stretches, wording_of
+from promptaudit.models_registry.cards import RephraserCard, TaskCard, Template
+from promptaudit.models_registry.registry import load_registry
 
 TEXT = """\
 Read the question, then choose one of the options from A to D.

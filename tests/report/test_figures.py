@@ -6,15 +6,15 @@ import re
 from html import unescape
 
 import pytest
+from promptaudit.flows.display.figures import ABSENT, count, number, percent, share, usd
+from promptaudit.flows.report import report_as
+from promptaudit.flows.report.blocks.cells import Cell, Traced, cells_of, plain, rows_of
+from promptaudit.flows.report.gather import gather
+from promptaudit.flows.report.page import render
+from promptaudit.flows.report.plain import markdown
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.figure_names import parse_figure, row_id
 
-from flows.display.figures import ABSENT, count, number, percent, share, usd
-from flows.report import report_as
-from flows.report.blocks.cells import Cell, Traced, cells_of, plain, rows_of
-from flows.report.gather import gather
-from flows.report.page import render
-from flows.report.plain import markdown
-from flows.warehouse import Warehouse
-from flows.warehouse.figure_names import parse_figure, row_id
 from tests.report.conftest import Reported
 from tests.report.test_page import PAGES
 from tests.support.published_copy import table

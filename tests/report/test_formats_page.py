@@ -8,15 +8,15 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from promptaudit.flows.erase.erase import erase
+from promptaudit.flows.report import report
+from promptaudit.flows.report.formats_page import page_of
+from promptaudit.flows.report.verify_file import verify_with_pages
+from promptaudit.flows.system.helper_processes import CHECKS, ChildEnded, start
+from promptaudit.flows.system.keys import as_json
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.cards import FormatLimits
 
-from flows.erase.erase import erase
-from flows.report import report
-from flows.report.formats_page import page_of
-from flows.report.verify_file import verify_with_pages
-from flows.system.helper_processes import CHECKS, ChildEnded, start
-from flows.system.keys import as_json
-from flows.warehouse import Warehouse
-from models_registry.cards import FormatLimits
 from tests.report.conftest import Reported
 from tests.support.imported_runs import SCRIPT, Recorded, published
 
@@ -119,7 +119,7 @@ def test_the_page_is_written_once_a_result_and_is_known_to_verify(
         asked.append(arguments)
         return start(*arguments)
 
-    monkeypatch.setattr("flows.report.formats_page.start", counted)
+    monkeypatch.setattr("promptaudit.flows.report.formats_page.start", counted)
     page = warehouse.places.formats_page(run)
     for _ in range(2):
         report(warehouse, run)
@@ -154,7 +154,7 @@ def test_the_page_is_written_once_a_result_and_is_known_to_verify(
         raise ChildEnded
 
     page.unlink()
-    monkeypatch.setattr("flows.report.formats_page.start", ended)
+    monkeypatch.setattr("promptaudit.flows.report.formats_page.start", ended)
     newest = report(warehouse, run, warn=warnings.append)
     assert warnings == ["the page about the format checks is not written: "]
     assert ".formats.html" not in newest.read_text()

@@ -5,18 +5,18 @@ from __future__ import annotations
 import io
 
 import pytest
+from promptaudit.flows.diagnosis.diagnose import diagnose
+from promptaudit.flows.diagnosis.terminal import lines_of
+from promptaudit.flows.history.measure import history
+from promptaudit.flows.history.terminal import bounds, printed
+from promptaudit.flows.report.gather import gather
+from promptaudit.flows.report.plain import markdown
+from promptaudit.flows.report.summary import summary_of
+from promptaudit.flows.report.terminal.closing import closing_lines
+from promptaudit.flows.report.terminal.scorecard import scorecard
+from promptaudit.flows.warehouse import Warehouse
 from rich.console import Console
 
-from flows.diagnosis.diagnose import diagnose
-from flows.diagnosis.terminal import lines_of
-from flows.history.measure import history
-from flows.history.terminal import bounds, printed
-from flows.report.gather import gather
-from flows.report.plain import markdown
-from flows.report.summary import summary_of
-from flows.report.terminal.closing import closing_lines
-from flows.report.terminal.scorecard import scorecard
-from flows.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.support.intervals import (
     n_in_texts,

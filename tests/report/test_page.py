@@ -15,19 +15,19 @@ from pathlib import Path
 import duckdb
 import pytest
 from markupsafe import Markup
+from promptaudit.flows.display.figures import number, percent, shown
+from promptaudit.flows.report import as_written, report, scorecard_rows
+from promptaudit.flows.report.answers_grid.section import SCRIPT as GRID_SCRIPT
+from promptaudit.flows.report.blocks.blocks import Block
+from promptaudit.flows.report.gather import gather
+from promptaudit.flows.report.inline_script import inline
+from promptaudit.flows.report.page import SCRIPT
+from promptaudit.flows.report.sections.room import Chart, Room
+from promptaudit.flows.system.files import write_text
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import WarehouseError
 
-from flows.display.figures import number, percent, shown
-from flows.report import as_written, report, scorecard_rows
-from flows.report.answers_grid.section import SCRIPT as GRID_SCRIPT
-from flows.report.blocks.blocks import Block
-from flows.report.gather import gather
-from flows.report.inline_script import inline
-from flows.report.page import SCRIPT
-from flows.report.sections.room import Chart, Room
-from flows.system.files import write_text
-from flows.warehouse import Warehouse
-from flows.warehouse.sql import sql
-from models_registry.errors import WarehouseError
 from tests.report.conftest import Reported
 from tests.support.imported_runs import HOSTILE
 from tests.support.published_copy import table
@@ -238,9 +238,9 @@ def test_many_pairs_share_the_charts_and_the_rest_is_named(ordinary: Reported) -
 
 def test_reporting_loads_no_library_of_charts_or_frames(ordinary: Reported) -> None:
     code = (
-        "import sys, flows.cli, flows.report; from pathlib import Path; from flows.warehouse import Warehouse; "
-        "guard = flows.cli.sparing_pandas(); guard.__enter__(); "
-        f"flows.report.as_written(Warehouse(Path({str(ordinary.warehouse)!r})), {ordinary.audit_run_id!r}); "
+        "import sys; from pathlib import Path; from promptaudit.flows import cli, report; "
+        "from promptaudit.flows.warehouse import Warehouse; guard = cli.sparing_pandas(); guard.__enter__(); "
+        f"report.as_written(Warehouse(Path({str(ordinary.warehouse)!r})), {ordinary.audit_run_id!r}); "
         "print(sorted({'altair', 'pandas', 'prefect', 'vl_convert'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -250,9 +250,9 @@ def test_reporting_loads_no_library_of_charts_or_frames(ordinary: Reported) -> N
 def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
     ordinary: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flows.report.charts import parts
-    from flows.report.page import render, render_parts
-    from flows.report.verify_file import figures_of
+    from promptaudit.flows.report.charts import parts
+    from promptaudit.flows.report.page import render, render_parts
+    from promptaudit.flows.report.verify_file import figures_of
 
     found = gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
     n_tasks = len({row["task_id"] for row in found.scorecard})

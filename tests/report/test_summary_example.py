@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from flows.report.summary_example import pair_of
+from promptaudit.flows.report.summary_example import pair_of
 
 
 def said(variant: str, label: str | None, **others: Any) -> dict[str, Any]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from flows.report.variant_names import named, numbered, word_for
+from promptaudit.flows.report.variant_names import named, numbered, word_for
 
 
 @pytest.mark.parametrize(

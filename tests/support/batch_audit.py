@@ -16,18 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-
-from flows.ask.ask_in_batches import BatchContext, ask_in_batches, open_batches
-from flows.ask.land import Landing, landing_in
-from flows.cards.prices import price_of
-from flows.engines import Answer, Request
-from flows.plan.cells import CellsInWarehouse, Variant, missing_requests
-from flows.plan.design import Design, design_audit
-from flows.system.keys import prompt_variant_id
-from flows.warehouse import Warehouse
-from flows.warehouse.segments import replay
-from models_registry.errors import BudgetReached
-from models_registry.registry import load_registry
+from promptaudit.flows.ask.ask_in_batches import BatchContext, ask_in_batches, open_batches
+from promptaudit.flows.ask.land import Landing, landing_in
+from promptaudit.flows.cards.prices import price_of
+from promptaudit.flows.engines import Answer, Request
+from promptaudit.flows.plan.cells import CellsInWarehouse, Variant, missing_requests
+from promptaudit.flows.plan.design import Design, design_audit
+from promptaudit.flows.system.keys import prompt_variant_id
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.segments import replay
+from promptaudit.models_registry.errors import BudgetReached
+from promptaudit.models_registry.registry import load_registry
 
 RUN = "0123456789abcdef"
 LABELS = ("number", "location", "person", "description", "entity", "abbreviation")

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-from flows.audit.runs import run_row
-from flows.marts.describe import describe_marts
-from flows.marts.publish import publish
-from flows.warehouse import Warehouse, now
+from promptaudit.flows.audit.runs import run_row
+from promptaudit.flows.marts.describe import describe_marts
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.warehouse import Warehouse, now
 
 MARTS = Path(__file__).parents[2] / "dbt/models/marts"
 TABLES = (

@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from promptaudit.flows.ask.infer import infer
+from promptaudit.flows.ask.judge import judge
+from promptaudit.flows.ask.shards.land_segments import land_left, lost_in
+from promptaudit.flows.ask.shards.lander import lander_of
+from promptaudit.flows.ask.shards.placement import AskersSetting
+from promptaudit.flows.ask.workers import AskResult
+from promptaudit.flows.audit.runs import newest_run, open_run
+from promptaudit.flows.engines import silent
+from promptaudit.flows.plan.budget import Purse, budget_of
+from promptaudit.flows.plan.design import Design, design_audit
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.wordings.paraphrase import paraphrase
+from promptaudit.models_registry.registry import load_registry
 
-from flows.ask.infer import infer
-from flows.ask.judge import judge
-from flows.ask.shards.land_segments import land_left, lost_in
-from flows.ask.shards.lander import lander_of
-from flows.ask.shards.placement import AskersSetting
-from flows.ask.workers import AskResult
-from flows.audit.runs import newest_run, open_run
-from flows.engines import silent
-from flows.plan.budget import Purse, budget_of
-from flows.plan.design import Design, design_audit
-from flows.warehouse import Warehouse
-from flows.wordings.paraphrase import paraphrase
-from models_registry.registry import load_registry
 from tests.support.openai_server import LABELS
 
 AUDIT = "asked"

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-
-from flows.audit.runs import close_run
-from flows.formats.validate import validate
-from flows.marts.publish import publish
-from flows.marts.transform import transform
-from flows.recorded_runs.import_run import ImportOptions, import_predictions
-from flows.warehouse import Warehouse
-from models_registry.cards import FormatLimits
-from models_registry.registry import Registry, load_registry
+from promptaudit.flows.audit.runs import close_run
+from promptaudit.flows.formats.validate import validate
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.marts.transform import transform
+from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.cards import FormatLimits
+from promptaudit.models_registry.registry import Registry, load_registry
 
 COLOURS = ("red", "green", "blue", "none of these")
 TEXTS = (

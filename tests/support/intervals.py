@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from flows.query.analyses import analyses, analysis
-from flows.report.blocks.cells import Cell, Printed, cells_of
-from flows.report.charts.drawing import undrawn
-from flows.report.data import ReportData
-from flows.report.page import sections
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.figure_names import parse_figure
+from promptaudit.flows.query.analyses import analyses, analysis
+from promptaudit.flows.report.blocks.cells import Cell, Printed, cells_of
+from promptaudit.flows.report.charts.drawing import undrawn
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.page import sections
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.figure_names import parse_figure
 
 LOW, HIGH = "_low", "_high"
 ROUNDING = 1e-9

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from promptaudit.udfs.nights.states import GroupState, StreamNight, next_state
+from promptaudit.udfs.nights.window_test import Nights, window_test
 
 from tests.support.night_worlds import CHANGES_ON, adjusted
-from udfs.nights.states import GroupState, StreamNight, next_state
-from udfs.nights.window_test import Nights, window_test
 
 Floats = NDArray[np.float64]
 MEASURES = ("judge_agreement", "judge_match_rate")

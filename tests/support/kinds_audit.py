@@ -9,8 +9,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from flows.system.keys import request_sha256, sent_by
-from models_registry.registry import load_registry
+from promptaudit.flows.system.keys import request_sha256, sent_by
+from promptaudit.models_registry.registry import load_registry
+
 from tests.support.knowing_server import KnowingServer
 from tests.support.loopback import ROOT
 

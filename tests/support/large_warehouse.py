@@ -6,8 +6,7 @@ import shutil
 from pathlib import Path
 
 import duckdb
-
-from flows.warehouse import Warehouse
+from promptaudit.flows.warehouse import Warehouse
 
 N_SAMPLES = 100_000
 N_VARIANTS = 30

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from models_registry.cards import Card
-from models_registry.own_code import CodeFinder, with_sha256
-from models_registry.registry import Entry
+from promptaudit.models_registry.cards import Card
+from promptaudit.models_registry.own_code import CodeFinder, with_sha256
+from promptaudit.models_registry.registry import Entry
 
 LAB = """\
 import pandas  # as many modules of researchers do

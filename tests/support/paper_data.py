@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-from models_registry.registry import SHIPPED
+from promptaudit.models_registry.registry import SHIPPED
 
 Rows = list[dict[str, Any]]
 OPTIONS = ("granite", "copper", "amber", "marble")

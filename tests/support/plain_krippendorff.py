@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-
-from udfs.stability.krippendorff import Level, alpha, ordinal_positions
+from promptaudit.udfs.stability.krippendorff import Level, alpha, ordinal_positions
 
 
 def krippendorff_alpha(units: Sequence[Sequence[object | None]], level: Level) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flows.warehouse import Warehouse
+from promptaudit.flows.warehouse import Warehouse
 
 
 def table(warehouse: Path, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
-
-from flows.engines.openai_api.endpoints import Endpoint
-from flows.engines.pacing import lanes, retry
-from flows.engines.pacing.lanes import Lanes
-from flows.engines.pacing.pace import Pace
+from promptaudit.flows.engines.openai_api.endpoints import Endpoint
+from promptaudit.flows.engines.pacing import lanes, retry
+from promptaudit.flows.engines.pacing.lanes import Lanes
+from promptaudit.flows.engines.pacing.pace import Pace
 
 
 class _Jumping(selectors.DefaultSelector):

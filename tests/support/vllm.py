@@ -12,9 +12,8 @@ from typing import Any
 
 import psutil
 import pytest
-
-from flows.engines.vllm import command_line
-from models_registry.cards import ModelCard
+from promptaudit.flows.engines.vllm import command_line
+from promptaudit.models_registry.cards import ModelCard
 
 ROOT = Path(__file__).parents[2]
 PYTHON = Path(os.environ.get("PROMPTAUDIT_VLLM_PYTHON") or ROOT / command_line.IN_CHECKOUT)

@@ -7,14 +7,13 @@ import sys
 
 import psutil
 import pytest
+from promptaudit.flows.engines.own_code import secrets
+from promptaudit.flows.engines.vllm import command_line
+from promptaudit.flows.settings import Settings, secret_variables
+from promptaudit.flows.system.child_processes import guarded
+from promptaudit.flows.system.helper_processes import environment, is_hidden, without_secret_settings
+from promptaudit.flows.system.watcher import MARK
 from pydantic import SecretStr
-
-from flows.engines.own_code import secrets
-from flows.engines.vllm import command_line
-from flows.settings import Settings, secret_variables
-from flows.system.child_processes import guarded
-from flows.system.helper_processes import environment, is_hidden, without_secret_settings
-from flows.system.watcher import MARK
 
 SECRET = "postgresql://me:s3cr3t-of-a-setting@127.0.0.1/db"  # noqa: S105
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from flows.system.keys import content_id, prediction_id, prompt_variant_id, request_sha256, sent_by
-from models_registry.cards import ModelCard
+from promptaudit.flows.system.keys import content_id, prediction_id, prompt_variant_id, request_sha256, sent_by
+from promptaudit.models_registry.cards import ModelCard
 
 
 def test_golden_ids() -> None:

@@ -7,8 +7,7 @@ import subprocess
 import sys
 
 import psutil
-
-from flows.system.processes import began_at, is_running, machine
+from promptaudit.flows.system.processes import began_at, is_running, machine
 
 
 def test_a_process_is_told_from_a_later_one_of_the_same_number() -> None:

@@ -9,8 +9,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from flows.system.scrub import HIDDEN, one_line, scrub, without_values
+from promptaudit.flows.system.scrub import HIDDEN, one_line, scrub, without_values
 
 KEY = "k3y+with/odd.chars=&(more)*"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from flows.system import user_cache as cache
+from promptaudit.flows.system import user_cache as cache
 
 
 @pytest.fixture(autouse=True)

@@ -6,18 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from flows.plan.design import Design
-from flows.prompts.messages import FILLED, TRIED, dressing
-from flows.trial.arms import change_of
-from flows.trial.base_run import Base
-from flows.trial.effects import Effect
-from flows.trial.figures import Level, corrected_difference, levels
-from flows.trial.plan import TrialOptions, arm_names, notes_on
-from models_registry.cards import AuditCard, TaskCard
-from models_registry.errors import UsageError
-from models_registry.registry import Registry
-from models_registry.samples import Sample
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.prompts.messages import FILLED, TRIED, dressing
+from promptaudit.flows.trial.arms import change_of
+from promptaudit.flows.trial.base_run import Base
+from promptaudit.flows.trial.effects import Effect
+from promptaudit.flows.trial.figures import Level, corrected_difference, levels
+from promptaudit.flows.trial.plan import TrialOptions, arm_names, notes_on
+from promptaudit.models_registry.cards import AuditCard, TaskCard
+from promptaudit.models_registry.errors import UsageError
+from promptaudit.models_registry.registry import Registry
+from promptaudit.models_registry.samples import Sample
 
 CARD = TaskCard.model_validate(
     {"labels": ["a", "b"], "instruction": "Say a or b.", "output_format": "One letter.", "data": {"path": "d.csv"}}

@@ -6,18 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.trust.command import forget_folder, list_trusted, trust_folder
+from promptaudit.flows.trust.readers import trusted_readers
+from promptaudit.flows.trust.refuse import refuse_untrusted
+from promptaudit.flows.trust.store import Pair, load, record
+from promptaudit.flows.trust.terminal import lines_of
+from promptaudit.flows.warehouse.rows import reader_json
+from promptaudit.models_registry.errors import ChangedCode, UntrustedCard
+from promptaudit.models_registry.own_code import Code
+from promptaudit.models_registry.registry import Entry, Registry, load_registry
 
-from flows.display.progress import Progress
-from flows.settings import Settings
-from flows.trust.command import forget_folder, list_trusted, trust_folder
-from flows.trust.readers import trusted_readers
-from flows.trust.refuse import refuse_untrusted
-from flows.trust.store import Pair, load, record
-from flows.trust.terminal import lines_of
-from flows.warehouse.rows import reader_json
-from models_registry.errors import ChangedCode, UntrustedCard
-from models_registry.own_code import Code
-from models_registry.registry import Entry, Registry, load_registry
 from tests.support.own_code import LAB, PARSER, write_registry
 from tests.trust.test_trust import Person
 

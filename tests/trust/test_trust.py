@@ -11,15 +11,14 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from flows.display.progress import Progress
-from flows.settings import Settings
-from flows.trust.command import forget_folder, list_trusted, trust_folder
-from flows.trust.refuse import pairs_of, read_address, refuse_untrusted, wanted_by
-from flows.trust.store import Pair, forget, load, record, trust_file
-from flows.trust.terminal import lines_of
-from models_registry.errors import CardError, UntrustedCard, UsageError
-from models_registry.registry import SHIPPED, Registry, load_registry
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.trust.command import forget_folder, list_trusted, trust_folder
+from promptaudit.flows.trust.refuse import pairs_of, read_address, refuse_untrusted, wanted_by
+from promptaudit.flows.trust.store import Pair, forget, load, record, trust_file
+from promptaudit.flows.trust.terminal import lines_of
+from promptaudit.models_registry.errors import CardError, UntrustedCard, UsageError
+from promptaudit.models_registry.registry import SHIPPED, Registry, load_registry
 
 OPENAI = "https://api.openai.com:443"
 
@@ -402,7 +401,7 @@ def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> Non
 RECORDS_MANY = """
 import sys
 from pathlib import Path
-from flows.trust.store import Pair, record
+from promptaudit.flows.trust.store import Pair, record
 for number in range(40):
     record(Path(sys.argv[1]), [Pair(f"https://{sys.argv[2]}{number}.example:443", "A_KEY")], Path(sys.argv[1]).parent)
 """

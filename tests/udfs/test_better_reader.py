@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 import yaml
-
-from flows.system.keys import as_json
-from models_registry.task_cards import TaskCard
-from udfs.better_reader import SeenAnswer, better_reader, in_yaml
-from udfs.reading import read_answer
+from promptaudit.flows.system.keys import as_json
+from promptaudit.models_registry.task_cards import TaskCard
+from promptaudit.udfs.better_reader import SeenAnswer, better_reader, in_yaml
+from promptaudit.udfs.reading import read_answer
 
 JSON = ('{"verdict": "positive", "other": "negative"}', '{"verdict": "negative", "not": "positive"}')
 WORDS, MARKS = ("positive", "negative"), ("0", "1")

@@ -11,10 +11,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from promptaudit.flows.engines.embedded.simulated import INVALID, simulated_annotator
+from promptaudit.models_registry.cards import ModelCard, SimulatedAnswers
+from promptaudit.udfs.comparison import Compared
+from promptaudit.udfs.measures import consistency, consistency_wordings, disagreement
 from scipy.stats import binom, norm
 
-from flows.engines.embedded.simulated import INVALID, simulated_annotator
-from models_registry.cards import ModelCard, SimulatedAnswers
 from tests.support.engine_requests import request_of
 from tests.udfs.comparison_worlds import (
     MODEL,
@@ -49,8 +51,6 @@ from tests.udfs.one_night_worlds import (
     true_consistency,
     true_shares,
 )
-from udfs.comparison import Compared
-from udfs.measures import consistency, consistency_wordings, disagreement
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-
-from udfs import plugin
+from promptaudit.udfs import plugin
 
 GROUND_TRUTH = Path(__file__).parents[2].parent / "shared" / "ground_truth"
 EXPECTED: dict[str, Any] = json.loads((GROUND_TRUTH / "expected.json").read_text()) if GROUND_TRUTH.is_dir() else {}

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
-
-from udfs import TRUSTED_READERS, plugin
-from udfs.own_code import OwnCodeError, load_function, load_readers
-from udfs.reading import Reading, read_answer
+from promptaudit.udfs import TRUSTED_READERS, plugin
+from promptaudit.udfs.own_code import OwnCodeError, load_function, load_readers
+from promptaudit.udfs.reading import Reading, read_answer
 
 
 def written(path: Path, text: str) -> tuple[str, str]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import duckdb
 from dbt.adapters.duckdb.plugins import BasePlugin
-
-from udfs.register import functions
+from promptaudit.udfs.register import functions
 
 
 def test_dbt_finds_the_plugin_by_its_module() -> None:
-    created = BasePlugin.create("udfs.plugin")
+    created = BasePlugin.create("promptaudit.udfs.plugin")
     with duckdb.connect() as connection:
         created.configure_connection(connection)
         assert connection.sql("select normalised_entropy([.5, .5], 2)").fetchone() == (1,)

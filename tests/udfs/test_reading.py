@@ -8,9 +8,8 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from udfs.reading import read_answer
-from udfs.reasoning import parted
+from promptaudit.udfs.reading import read_answer
+from promptaudit.udfs.reasoning import parted
 
 LABELS = ("left", "far left", "right", "N/A", "3", "010")
 REGEX = json.dumps({"regex": r"answer:\s*(\w+)"})

@@ -7,10 +7,9 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from udfs.reading import read_answer
-from udfs.reasoning import parted
-from udfs.scoring.verdict import read_verdict
+from promptaudit.udfs.reading import read_answer
+from promptaudit.udfs.reasoning import parted
+from promptaudit.udfs.scoring.verdict import read_verdict
 
 LABELS = ("0", "1")
 OPENINGS = (

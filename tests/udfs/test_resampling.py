@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from udfs.resampling import (
+from promptaudit.udfs.resampling import (
     bearing_samples,
     chunks,
     generator,

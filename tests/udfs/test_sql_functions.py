@@ -8,9 +8,8 @@ from typing import NamedTuple
 import duckdb
 import pyarrow as pa
 import pytest
-
-from udfs.arrow import call, encoded, null_for_nan
-from udfs.register import functions, register
+from promptaudit.udfs.arrow import call, encoded, null_for_nan
+from promptaudit.udfs.register import functions, register
 
 
 @pytest.fixture

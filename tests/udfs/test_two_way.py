@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from promptaudit.udfs.designs.variance_components import linear_components
+from promptaudit.udfs.two_way import two_way_interval, two_way_variance
+from promptaudit.udfs.two_way_fit import two_way_fit
 from scipy.special import expit, logit
 from scipy.stats import binom, t
 
 from tests.udfs.designs.worlds import World, dealt
 from tests.udfs.rate_worlds import RATE_WORLDS, bounded_rate
-from udfs.designs.variance_components import linear_components
-from udfs.two_way import two_way_interval, two_way_variance
-from udfs.two_way_fit import two_way_fit
 
 # questions x templates; accuracies .75, .75 and .25
 QUESTIONS = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], float)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-
-from udfs.two_way_fit import TwoWayFit, two_way_fit
+from promptaudit.udfs.two_way_fit import TwoWayFit, two_way_fit
 
 
 def table(seed: int, n: int, q: int, share: float) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.measures.variation_effects import VariationEffect, variation_effects
-from udfs.measures.variation_kind import Variation
+from promptaudit.udfs.measures.variation_effects import VariationEffect, variation_effects
+from promptaudit.udfs.measures.variation_kind import Variation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

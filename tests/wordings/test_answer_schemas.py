@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 
-from flows.prompts.answer_schema import FIELDS, field_of, original_schema
-from flows.prompts.messages import STRUCTURED, prompt_of, render
-from flows.rephrasers.by_rules import RulesRephraser
-from flows.wordings.answer_schemas import reworded_schemas
-from flows.wordings.variants import Proposal
-from models_registry.cards import RephraserCard, TaskCard
-from models_registry.samples import Sample
+from promptaudit.flows.prompts.answer_schema import FIELDS, field_of, original_schema
+from promptaudit.flows.prompts.messages import STRUCTURED, prompt_of, render
+from promptaudit.flows.rephrasers.by_rules import RulesRephraser
+from promptaudit.flows.wordings.answer_schemas import reworded_schemas
+from promptaudit.flows.wordings.variants import Proposal
+from promptaudit.models_registry.cards import RephraserCard, TaskCard
+from promptaudit.models_registry.samples import Sample
 
 CARD = TaskCard.model_validate(
     {

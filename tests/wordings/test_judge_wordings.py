@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from promptaudit.flows.audit.runs import open_run
+from promptaudit.flows.cards.prices import CHARACTERS_A_TOKEN
+from promptaudit.flows.plan.budget import Purse, budget_of
+from promptaudit.flows.plan.design import design_audit
+from promptaudit.flows.plan.estimate import estimate_audit
+from promptaudit.flows.rephrasers.refusals import why_wording_refused
+from promptaudit.flows.rephrasers.templates import rubric_wording
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.wordings.judge_wordings import are_rubrics_made, reword_rubrics, rubric_key
+from promptaudit.models_registry.cards import JudgeCard
+from promptaudit.models_registry.errors import BudgetReached
+from promptaudit.models_registry.placeholders import placeholders
+from promptaudit.models_registry.registry import load_registry
 
-from flows.audit.runs import open_run
-from flows.cards.prices import CHARACTERS_A_TOKEN
-from flows.plan.budget import Purse, budget_of
-from flows.plan.design import design_audit
-from flows.plan.estimate import estimate_audit
-from flows.rephrasers.refusals import why_wording_refused
-from flows.rephrasers.templates import rubric_wording
-from flows.warehouse import Warehouse
-from flows.wordings.judge_wordings import are_rubrics_made, reword_rubrics, rubric_key
-from models_registry.cards import JudgeCard
-from models_registry.errors import BudgetReached
-from models_registry.placeholders import placeholders
-from models_registry.registry import load_registry
 from tests.support.http_audit import AUDIT, ask, have_judged, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 

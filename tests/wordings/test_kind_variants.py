@@ -8,23 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from promptaudit.flows.audit.run import export_variants
+from promptaudit.flows.audit.runs import open_run
+from promptaudit.flows.cards.check_cards import check_audit
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.engines import silent
+from promptaudit.flows.plan.budget import Purse, budget_of
+from promptaudit.flows.plan.cells import CellsInWarehouse, Variant, missing_requests
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.plan.estimate import estimate_audit
+from promptaudit.flows.plan.grid import deal_samples
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.wordings.paraphrase import paraphrase
+from promptaudit.models_registry.cards import Rephrasing
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.registry import load_registry
 
-from flows.audit.run import export_variants
-from flows.audit.runs import open_run
-from flows.cards.check_cards import check_audit
-from flows.display.progress import Progress
-from flows.engines import silent
-from flows.plan.budget import Purse, budget_of
-from flows.plan.cells import CellsInWarehouse, Variant, missing_requests
-from flows.plan.design import Design
-from flows.plan.estimate import estimate_audit
-from flows.plan.grid import deal_samples
-from flows.settings import Settings
-from flows.warehouse import Warehouse
-from flows.wordings.paraphrase import paraphrase
-from models_registry.cards import Rephrasing
-from models_registry.errors import CardError
-from models_registry.registry import load_registry
 from tests.support.http_audit import opened, query
 
 TASKS = """rated:

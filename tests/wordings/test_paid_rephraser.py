@@ -6,8 +6,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from promptaudit.models_registry.errors import BudgetReached, EngineError
 
-from models_registry.errors import BudgetReached, EngineError
 from tests.support.http_audit import ask, query, write_cards
 from tests.support.openai_server import running_server
 
@@ -17,7 +17,7 @@ ASKED = "select count(*), count(completion), min(cost_usd) > 0, min(prompt_token
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
-    monkeypatch.setattr("flows.engines.pacing.retry.FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr("promptaudit.flows.engines.pacing.retry.FIRST_WAIT_S", 0.001)
 
 
 def cards_of(folder: Path, url: str, *, limits: str = "{max_connections: 4, max_attempts: 2}") -> Path:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from promptaudit.flows.audit.run import open_run
+from promptaudit.flows.cards.check_cards import check_cards
+from promptaudit.flows.cards.rewording import owners_of
+from promptaudit.flows.plan.cells import count_missing
+from promptaudit.flows.plan.design import design_audit
+from promptaudit.flows.plan.estimate import estimate_audit
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.flows.wordings.edit_prompts import export_prompts, read_prompts
+from promptaudit.flows.wordings.paraphrase import make_proposals
+from promptaudit.flows.wordings.variants import landed_variants, rewordings
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import CardError, DataError
+from promptaudit.models_registry.registry import load_registry
 
-from flows.audit.run import open_run
-from flows.cards.check_cards import check_cards
-from flows.cards.rewording import owners_of
-from flows.plan.cells import count_missing
-from flows.plan.design import design_audit
-from flows.plan.estimate import estimate_audit
-from flows.warehouse import Warehouse
-from flows.warehouse.sql import sql
-from flows.wordings.edit_prompts import export_prompts, read_prompts
-from flows.wordings.paraphrase import make_proposals
-from flows.wordings.variants import landed_variants, rewordings
-from models_registry.cards import ModelCard
-from models_registry.errors import CardError, DataError
-from models_registry.registry import load_registry
 from tests.support.http_audit import AUDIT, ask, query, write_cards
 from tests.support.openai_server import running_server
 

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from promptaudit.flows.plan.design import design_audit
+from promptaudit.flows.prompts.answer_schema import FIELDS
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.registry import load_registry
 
-from flows.plan.design import design_audit
-from flows.prompts.answer_schema import FIELDS
-from flows.warehouse import Warehouse
-from models_registry.errors import CardError
-from models_registry.registry import load_registry
 from tests.support.http_audit import ask, cells, query, write_cards
 from tests.support.openai_server import LABELS, running_server
 
@@ -62,7 +62,7 @@ def test_a_later_night_asks_the_same_schemas(tmp_path: Path) -> None:
         cards = write_cards(tmp_path / "cards", server.base_url, n_samples=2, variants=4, strategies="structured")
         ask(warehouse, cards)
         first = query(warehouse, "select prompt_variant_id from raw.prompt_variants order by all")
-        from flows.audit.runs import close_run, open_run
+        from promptaudit.flows.audit.runs import close_run, open_run
 
         close_run(Warehouse(warehouse), query(warehouse, "select audit_run_id from raw.audit_runs")[0][0], "complete")
         open_run(Warehouse(warehouse), design_audit(load_registry([cards]), "asked"))

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 import yaml
+from promptaudit.flows.audit.runs import open_run
+from promptaudit.flows.cards.check_cards import check_audit
+from promptaudit.flows.plan.budget import Purse, budget_of
+from promptaudit.flows.plan.cells import CellsInWarehouse, missing_requests
+from promptaudit.flows.plan.design import design_audit
+from promptaudit.flows.plan.estimate import estimate_audit
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.wordings.paraphrase import ParaphraseResult, paraphrase
+from promptaudit.models_registry.errors import CardError, raise_all
+from promptaudit.models_registry.registry import load_registry
 
-from flows.audit.runs import open_run
-from flows.cards.check_cards import check_audit
-from flows.plan.budget import Purse, budget_of
-from flows.plan.cells import CellsInWarehouse, missing_requests
-from flows.plan.design import design_audit
-from flows.plan.estimate import estimate_audit
-from flows.rephrasers import Wording
-from flows.warehouse import Warehouse
-from flows.wordings.paraphrase import ParaphraseResult, paraphrase
-from models_registry.errors import CardError, raise_all
-from models_registry.registry import load_registry
 from tests.support.http_audit import query
 
 TEMPLATES = """
@@ -121,7 +121,7 @@ def test_a_model_rewords_the_whole_once_and_what_it_loses_is_refused(
     good = FIRST.replace("Solve the problem below", "Work the problem below out")
     lost = FIRST.replace("in \\boxed{}", "in a box")
     scripted = Scripted(good, lost, "{question} =")
-    monkeypatch.setattr("flows.wordings.paraphrase.open_rephraser", lambda *_: scripted)
+    monkeypatch.setattr("promptaudit.flows.wordings.paraphrase.open_rephraser", lambda *_: scripted)
     asked = "asked: {kind: model, model: gpt-4o-mini}\n"
     folder = registry_of(tmp_path, rephrasing("rephraser: asked, variants: 3"), asked)
     warehouse = tmp_path / "audit.duckdb"

@@ -6,14 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.comparison.availability import lacking
-from udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, Compared, compared, not_comparable
-from udfs.comparison.differences import differences
-from udfs.comparison.matching import MIN_REDRAWN, match_variants, samples_of_both
-from udfs.comparison.rates import Rates
-from udfs.sql_functions import Floats, Integers, sql_function
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.comparison.availability import lacking
+from promptaudit.udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, Compared, compared, not_comparable
+from promptaudit.udfs.comparison.differences import differences
+from promptaudit.udfs.comparison.matching import MIN_REDRAWN, match_variants, samples_of_both
+from promptaudit.udfs.comparison.rates import Rates
+from promptaudit.udfs.sql_functions import Floats, Integers, sql_function
 
 MEASURES = ("accuracy", "accuracy_std")
 

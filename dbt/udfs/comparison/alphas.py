@@ -7,11 +7,10 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.comparison.figures import Counts, Figures, Floats, Pair, blocks, exchanged_sums
-from udfs.resampling import mean_defined
-from udfs.stability.krippendorff import Level, alpha, interval_expected, ordinal_positions
-from udfs.stability.replicates import is_large_enough, mean_of_varied
+from promptaudit.udfs.comparison.figures import Counts, Figures, Floats, Pair, blocks, exchanged_sums
+from promptaudit.udfs.resampling import mean_defined
+from promptaudit.udfs.stability.krippendorff import Level, alpha, interval_expected, ordinal_positions
+from promptaudit.udfs.stability.replicates import is_large_enough, mean_of_varied
 
 _SAMPLES_AT_ONCE = 256
 

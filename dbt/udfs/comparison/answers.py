@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.comparison.answers_table import AnswersTable, answers_table
-from udfs.comparison.availability import MEASURES, available, lacking
-from udfs.comparison.churn import label_churn
-from udfs.comparison.compared import (
+from promptaudit.udfs.comparison.answers_table import AnswersTable, answers_table
+from promptaudit.udfs.comparison.availability import MEASURES, available, lacking
+from promptaudit.udfs.comparison.churn import label_churn
+from promptaudit.udfs.comparison.compared import (
     ASKED_ONCE,
     FEW_ANSWERS,
     OTHER_SAMPLES,
@@ -19,11 +18,11 @@ from udfs.comparison.compared import (
     compared,
     not_comparable,
 )
-from udfs.comparison.differences import differences
-from udfs.comparison.matching import SAME_WORDING
-from udfs.comparison.measured import measured
-from udfs.sql_functions import Flags, Integers, sql_function
-from udfs.stability.krippendorff import LEVELS, Level
+from promptaudit.udfs.comparison.differences import differences
+from promptaudit.udfs.comparison.matching import SAME_WORDING
+from promptaudit.udfs.comparison.measured import measured
+from promptaudit.udfs.sql_functions import Flags, Integers, sql_function
+from promptaudit.udfs.stability.krippendorff import LEVELS, Level
 
 
 @sql_function("compare_answers")

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, OTHER_VARIANTS
-from udfs.comparison.matching import MIN_REDRAWN, match_variants, samples_of_both
-from udfs.stability.ratings import MISSING
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, OTHER_VARIANTS
+from promptaudit.udfs.comparison.matching import MIN_REDRAWN, match_variants, samples_of_both
+from promptaudit.udfs.stability.ratings import MISSING
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.comparison.draws import exchanged_variants
-from udfs.comparison.figures import Figures, Floats
-from udfs.comparison.matching import SAME_WORDING
-from udfs.comparison.p_values import Exceeding, t_p_values
+from promptaudit.udfs.comparison.draws import exchanged_variants
+from promptaudit.udfs.comparison.figures import Figures, Floats
+from promptaudit.udfs.comparison.matching import SAME_WORDING
+from promptaudit.udfs.comparison.p_values import Exceeding, t_p_values
 
 MIN_EXCHANGED = 12
 """Fewest shared variants whose exchanges are counted: 12 can show a p of 2^-11, which 50 comparisons leave at .025."""

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from promptaudit.udfs.comparison.figures import Floats
+from promptaudit.udfs.resampling import t_quantile
 from scipy.special import stdtr
-
-from udfs.comparison.figures import Floats
-from udfs.resampling import t_quantile
 
 
 class Churn(NamedTuple):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-
-from udfs.comparison.differences import Difference
+from promptaudit.udfs.comparison.differences import Difference
 
 OTHER_SAMPLES = "other samples"
 OTHER_VARIANTS = "other variants"

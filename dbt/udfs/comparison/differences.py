@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.comparison.by_variants import by_variants
-from udfs.comparison.draws import exchanged_samples, resampled_samples
-from udfs.comparison.figures import Figures, Floats, Pair
-from udfs.comparison.p_values import Exceeding, t_p_values
-from udfs.comparison.threads import side_by_side
-from udfs.resampling import satterthwaite, t_quantile
+from promptaudit.udfs.comparison.by_variants import by_variants
+from promptaudit.udfs.comparison.draws import exchanged_samples, resampled_samples
+from promptaudit.udfs.comparison.figures import Figures, Floats, Pair
+from promptaudit.udfs.comparison.p_values import Exceeding, t_p_values
+from promptaudit.udfs.comparison.threads import side_by_side
+from promptaudit.udfs.resampling import satterthwaite, t_quantile
 
 MOST_RESAMPLES = 2000
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.comparison.figures import Floats
-from udfs.comparison.matching import SAME_WORDING
-from udfs.resampling import chunks, generator, resampled_units
+from promptaudit.udfs.comparison.figures import Floats
+from promptaudit.udfs.comparison.matching import SAME_WORDING
+from promptaudit.udfs.resampling import chunks, generator, resampled_units
 
 _SAMPLES, _VARIANTS, _RESAMPLES = 6, 7, 8  # purposes of the generators
 

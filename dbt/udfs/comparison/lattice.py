@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.comparison.figures import Counts, Floats
-from udfs.measures.entropy import plug_in_terms
-from udfs.measures.pairs import half_distances
+from promptaudit.udfs.comparison.figures import Counts, Floats
+from promptaudit.udfs.measures.entropy import plug_in_terms
+from promptaudit.udfs.measures.pairs import half_distances
 
 MOST_STEPS = 4096  # finer lattices have more distinct shares than samples
 _FEW_SAMPLES = 16

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.comparison.alphas import Alphas
-from udfs.comparison.answers_table import AnswersTable
-from udfs.comparison.figures import Figures, Floats
-from udfs.comparison.lattice import lattice_of
-from udfs.comparison.matching import SAME_WORDING
-from udfs.comparison.rates import Rates
-from udfs.comparison.shares import Shares
-from udfs.stability.krippendorff import Level
+from promptaudit.udfs.comparison.alphas import Alphas
+from promptaudit.udfs.comparison.answers_table import AnswersTable
+from promptaudit.udfs.comparison.figures import Figures, Floats
+from promptaudit.udfs.comparison.lattice import lattice_of
+from promptaudit.udfs.comparison.matching import SAME_WORDING
+from promptaudit.udfs.comparison.rates import Rates
+from promptaudit.udfs.comparison.shares import Shares
+from promptaudit.udfs.stability.krippendorff import Level
 
 
 def measured(table: AnswersTable, numbers: Floats, level: Level) -> list[Figures]:

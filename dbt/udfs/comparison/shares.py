@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.comparison.figures import Figures, Floats, Pair, blocks, exchanged_sums
-from udfs.comparison.lattice import label_terms
-from udfs.measures.consistency import MIN_SAMPLES
-from udfs.measures.entropy import plug_in_terms
-from udfs.measures.pairs import half_distances
+from promptaudit.udfs.comparison.figures import Figures, Floats, Pair, blocks, exchanged_sums
+from promptaudit.udfs.comparison.lattice import label_terms
+from promptaudit.udfs.measures.consistency import MIN_SAMPLES
+from promptaudit.udfs.measures.entropy import plug_in_terms
+from promptaudit.udfs.measures.pairs import half_distances
 
 
 class _Label(NamedTuple):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.measures.entropy import normalised_entropy
-from udfs.measures.sensitivity import corrected_sensitivity
+from promptaudit.udfs.measures.entropy import normalised_entropy
+from promptaudit.udfs.measures.sensitivity import corrected_sensitivity
 
 
 def sensitivity_bias(

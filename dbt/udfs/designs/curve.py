@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from udfs.designs.search import MOST_SAMPLES, MOST_WORDINGS, full_shapes, least_of
-from udfs.designs.variance_components import VarianceComponents
-from udfs.designs.widths import Design, Kind, detectable_difference, half_width, half_widths, least_half_width
+from promptaudit.udfs.designs.search import MOST_SAMPLES, MOST_WORDINGS, full_shapes, least_of
+from promptaudit.udfs.designs.variance_components import VarianceComponents
+from promptaudit.udfs.designs.widths import (
+    Design,
+    Kind,
+    detectable_difference,
+    half_width,
+    half_widths,
+    least_half_width,
+)
 
 LADDER = (2.0, 1.5, 1.0, 0.75, 0.5, 0.35, 0.25)
 """Widths of the curve, as multiples of the run's own."""

@@ -6,14 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.designs.curve import CurvePoint, OwnRun, width_curve
-from udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS
-from udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
-from udfs.designs.widths import MEASURES_COMPARED
-from udfs.sql_functions import BigInt, Codes, Floats, Integers, sql_function
-from udfs.two_way import family_means
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.designs.curve import CurvePoint, OwnRun, width_curve
+from promptaudit.udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS
+from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
+from promptaudit.udfs.designs.widths import MEASURES_COMPARED
+from promptaudit.udfs.sql_functions import BigInt, Codes, Floats, Integers, sql_function
+from promptaudit.udfs.two_way import family_means
 
 FEWEST_WORDINGS_ASKED = 8
 """Wordings of the smallest run that has a curve. What fewer of them vary by is a guess, whatever the samples."""

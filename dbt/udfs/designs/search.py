@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.designs.widths import Design, Kind
-from udfs.measures.sensitivity import MANY
+from promptaudit.udfs.designs.widths import Design, Kind
+from promptaudit.udfs.measures.sensitivity import MANY
 
 Criterion = Callable[[NDArray[np.float64], Design], NDArray[np.float64]]
 """Takes numbers of samples, shape (n,), and a design whose own number is not looked at; gives a figure for each."""

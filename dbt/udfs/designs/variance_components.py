@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.designs.families import one_wording_a_family
-from udfs.measures.sensitivity import pseudo_values
-from udfs.resampling import generator, weights
-from udfs.two_way_fit import TwoWayFit, two_way_fit
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.designs.families import one_wording_a_family
+from promptaudit.udfs.measures.sensitivity import pseudo_values
+from promptaudit.udfs.resampling import generator, weights
+from promptaudit.udfs.two_way_fit import TwoWayFit, two_way_fit
 
 N_DRAWS = 400
 """Draws of components that a plan is made from."""

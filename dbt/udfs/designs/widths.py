@@ -8,12 +8,11 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from promptaudit.udfs.comparison.detectable import detectable_differences as found_in_comparisons
+from promptaudit.udfs.designs.variance_components import ComponentDraws, VarianceComponents
+from promptaudit.udfs.measures.sensitivity import MANY
+from promptaudit.udfs.resampling import TAIL, generator
 from scipy.special import stdtrit
-
-from udfs.comparison.detectable import detectable_differences as found_in_comparisons
-from udfs.designs.variance_components import ComponentDraws, VarianceComponents
-from udfs.measures.sensitivity import MANY
-from udfs.resampling import TAIL, generator
 
 Kind = Literal["linear", "sensitivity"]
 """A mean of single answers (micro-F1, accuracy, invalid rate), or sensitivity."""

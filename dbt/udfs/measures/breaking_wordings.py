@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from promptaudit.udfs.resampling import t_quantile
+from promptaudit.udfs.sql_functions import Codes, Floats, sql_function
+from promptaudit.udfs.two_way_fit import two_way_fit
 from scipy.special import logit
-
-from udfs.resampling import t_quantile
-from udfs.sql_functions import Codes, Floats, sql_function
-from udfs.two_way_fit import two_way_fit
 
 FEWEST = 4
 """Fewest wordings of which one can be told to break."""

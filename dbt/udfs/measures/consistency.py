@@ -7,11 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_matrix
-
-from udfs.codes import dense_codes
-from udfs.measures.pairs import difference_products, half_distances, squared_differences
-from udfs.resampling import (
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.measures.pairs import difference_products, half_distances, squared_differences
+from promptaudit.udfs.resampling import (
     FEWEST_BEARING,
     UNDEFINED,
     Interval,
@@ -20,7 +18,8 @@ from udfs.resampling import (
     resampled_units,
     t_quantile,
 )
-from udfs.sql_functions import Codes, Floats, Labels, sql_function
+from promptaudit.udfs.sql_functions import Codes, Floats, Labels, sql_function
+from scipy.sparse import csc_matrix
 
 MIN_SAMPLES = 20
 """Fewest samples of a class from which it has an interval, and of a task's largest class from which the task has one."""

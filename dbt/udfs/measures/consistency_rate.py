@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.measures.families import shares_of_families
-from udfs.resampling import logit_interval, moved_on_the_logit
-from udfs.sql_functions import Codes, Floats, Labels, sql_function
-from udfs.two_way import two_way_variance
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.measures.families import shares_of_families
+from promptaudit.udfs.resampling import logit_interval, moved_on_the_logit
+from promptaudit.udfs.sql_functions import Codes, Floats, Labels, sql_function
+from promptaudit.udfs.two_way import two_way_variance
 
 
 class ConsistencyRate(NamedTuple):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-
-from udfs.measures.consistency import MIN_SAMPLES, SampleJackknife, distance_sums
-from udfs.measures.wording_shares import WordingShares
-from udfs.resampling import (
+from promptaudit.udfs.measures.consistency import MIN_SAMPLES, SampleJackknife, distance_sums
+from promptaudit.udfs.measures.wording_shares import WordingShares
+from promptaudit.udfs.resampling import (
     FEWEST_BEARING,
     MIN_UNITS,
     UNDEFINED,
@@ -15,7 +14,7 @@ from udfs.resampling import (
     n_effective,
     two_part_half_width,
 )
-from udfs.sql_functions import Codes, Floats, Labels, sql_function
+from promptaudit.udfs.sql_functions import Codes, Floats, Labels, sql_function
 
 
 @sql_function()

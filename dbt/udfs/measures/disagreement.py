@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.resampling import (
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.resampling import (
     FEWEST_BEARING,
     MIN_UNITS,
     bearing_samples,
@@ -17,7 +16,7 @@ from udfs.resampling import (
     n_effective,
     two_part_half_width,
 )
-from udfs.sql_functions import Codes, Floats, Labels, sql_function
+from promptaudit.udfs.sql_functions import Codes, Floats, Labels, sql_function
 
 _NO_DISAGREEMENT = 1e-12  # a share of pairs below it is rounding
 _NOTHING = 1e-9  # a divisor is a number of cells or pairs

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from promptaudit.udfs.sql_functions import Floats, Offsets, sql_function
 from scipy.special import entr, gammaln, xlog1py, xlogy
-
-from udfs.sql_functions import Floats, Offsets, sql_function
 
 # entropies outside [0, 1] by no more than this are rounding, anything further is the caller's p and stays visible
 ROUNDING = 1e-12

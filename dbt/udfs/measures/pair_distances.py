@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.resampling import generator
-from udfs.sql_functions import Codes, Floats, Labels, sql_function
+from promptaudit.udfs.resampling import generator
+from promptaudit.udfs.sql_functions import Codes, Floats, Labels, sql_function
 
 N_BINS = 20
 """Bins of [0, 1] between the two exact ends."""

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.measures.entropy import ROUNDING, plug_in_terms
-from udfs.resampling import generator
+from promptaudit.udfs.measures.entropy import ROUNDING, plug_in_terms
+from promptaudit.udfs.resampling import generator
 
 MOST_COMPOSITIONS = 4096
 """Ways to choose from a cell's shares up to which sensitivity is exact: a share that m wordings have is chosen 0 to m times.

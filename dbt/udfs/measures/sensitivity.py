@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.measures.entropy import plug_in_terms
-from udfs.resampling import t_quantile
-from udfs.sql_functions import Codes, Floats, Groups, Labels, sql_function
-from udfs.two_way import two_way_variance
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.measures.entropy import plug_in_terms
+from promptaudit.udfs.resampling import t_quantile
+from promptaudit.udfs.sql_functions import Codes, Floats, Groups, Labels, sql_function
+from promptaudit.udfs.two_way import two_way_variance
 
 MANY = 12
 """Variants from which the variance over them is known well enough for the degrees of freedom of Satterthwaite."""

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.resampling import generator
+from promptaudit.udfs.resampling import generator
 
 PERMUTATIONS = 1999
 FEWEST = 3

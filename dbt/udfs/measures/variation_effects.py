@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.measures.answers_by_variant import AnswersByVariant
-from udfs.measures.variation_kind import Kind, Variation, mean
-from udfs.resampling import TAIL
-from udfs.sql_functions import BigInt, Codes, Floats, Integers, Labels, sql_function
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.measures.answers_by_variant import AnswersByVariant
+from promptaudit.udfs.measures.variation_kind import Kind, Variation, mean
+from promptaudit.udfs.resampling import TAIL
+from promptaudit.udfs.sql_functions import BigInt, Codes, Floats, Integers, Labels, sql_function
 
 LARGEST, MOVES, NOT_TOLD, NOT_MEASURED = "moves_most", "moves", "not_told", "not_measured"
 

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.measures.answers_by_variant import AnswersByVariant
-from udfs.measures.variation_spread import (
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.measures.answers_by_variant import AnswersByVariant
+from promptaudit.udfs.measures.variation_spread import (
     Spread,
     bounds_of,
     bounds_of_difference,
@@ -19,8 +18,8 @@ from udfs.measures.variation_spread import (
     variance_over,
     weights,
 )
-from udfs.resampling import FEWEST_BEARING, bearing_samples
-from udfs.two_way import TwoWayVariance
+from promptaudit.udfs.resampling import FEWEST_BEARING, bearing_samples
+from promptaudit.udfs.two_way import TwoWayVariance
 
 MOST_PAIRED = 11
 """Most units whose distances are looked at pair by pair; of more the jackknife alone says how much they vary."""

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.sql_functions import Codes, Floats, sql_function
-from udfs.two_way_fit import TwoWayFit, two_way_fit
+from promptaudit.udfs.sql_functions import Codes, Floats, sql_function
+from promptaudit.udfs.two_way_fit import TwoWayFit, two_way_fit
 
 SHARE = 0.05
 """Wordings on each side of the quantiles `worst_5` and `best_5`."""

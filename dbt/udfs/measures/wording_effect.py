@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.measures.entropy import plug_in_terms
-from udfs.measures.sensitivity import corrected_sensitivity
-from udfs.resampling import generator, t_quantile
+from promptaudit.udfs.measures.entropy import plug_in_terms
+from promptaudit.udfs.measures.sensitivity import corrected_sensitivity
+from promptaudit.udfs.resampling import generator, t_quantile
 
 PERMUTATIONS = 1999
 _PURPOSE = 14

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.nights.window_test import (
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.nights.window_test import (
     Floats,
     Nights,
     WindowTest,
@@ -18,7 +17,7 @@ from udfs.nights.window_test import (
     mean_known,
     strongest,
 )
-from udfs.sql_functions import FloatsOrNaN, Integers, sql_function
+from promptaudit.udfs.sql_functions import FloatsOrNaN, Integers, sql_function
 
 
 @sql_function("churn_test")

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
-from udfs.nights.window_test import FULL_RULE, WindowTest
-from udfs.sql_functions import BigInt, Keyed, sql_function
+from promptaudit.udfs.nights.window_test import FULL_RULE, WindowTest
+from promptaudit.udfs.sql_functions import BigInt, Keyed, sql_function
 
 State = Literal[
     "first_night", "unconfirmed", "normal", "suspect", "regressed", "changed", "improved", "recovering", "recovered",

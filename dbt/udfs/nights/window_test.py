@@ -7,11 +7,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.resampling import t_quantile
+from promptaudit.udfs.sql_functions import FloatsOrNaN, Integers, sql_function
 from scipy.special import stdtr
-
-from udfs.codes import dense_codes
-from udfs.resampling import t_quantile
-from udfs.sql_functions import FloatsOrNaN, Integers, sql_function
 
 Floats = NDArray[np.float64]
 

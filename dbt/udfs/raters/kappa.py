@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.sql_functions import Codes, sql_function
+from promptaudit.udfs.sql_functions import Codes, sql_function
 
 _UNRATED = -1
 

@@ -3,7 +3,7 @@
 Every score carries the version of its method. Scores of different versions are not compared; a rebuild makes the old ones anew.
 """
 
-from udfs.scoring import option_letter, option_loglikelihood, token_f1, verdict
+from promptaudit.udfs.scoring import option_letter, option_loglikelihood, token_f1, verdict
 
 VERSIONS: dict[str, int] = {
     "label_match": 1,  # equal to the gold label after the task's reader, `udfs.reading`

@@ -242,7 +242,9 @@ def read_options(completions: Iterable[str], enumerators: Sequence[str]) -> list
 
 def _batches(completions: Iterable[str], enumerators: Sequence[str]) -> Iterator[list[str]]:
     """Bounded texts in English, as many together as are quickest to classify and no more than fit in a little memory."""
-    from udfs.scoring.option_languages import in_english  # words of many languages, for what reads answers alone
+    from promptaudit.udfs.scoring.option_languages import (
+        in_english,  # words of many languages, for what reads answers alone
+    )
 
     texts, n_characters = [], 0
     for completion in completions:

@@ -12,8 +12,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from udfs.scoring.option_letter import OptionReading
-from udfs.sql_functions import sql_function
+from promptaudit.udfs.scoring.option_letter import OptionReading
+from promptaudit.udfs.sql_functions import sql_function
 
 VERSION: int = 1
 

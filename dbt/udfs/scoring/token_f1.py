@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from udfs.reasoning import parted
-from udfs.sql_functions import sql_function
+from promptaudit.udfs.reasoning import parted
+from promptaudit.udfs.sql_functions import sql_function
 
 VERSION: int = 1
 

@@ -11,9 +11,9 @@ import json
 import re
 from typing import Any, NamedTuple, Self
 
-from udfs.reasoning import parted
-from udfs.scoring.loose_object import loose_object
-from udfs.sql_functions import sql_function
+from promptaudit.udfs.reasoning import parted
+from promptaudit.udfs.scoring.loose_object import loose_object
+from promptaudit.udfs.sql_functions import sql_function
 
 VERSION: int = 1
 

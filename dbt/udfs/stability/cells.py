@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.stability.krippendorff import alpha, ordinal_positions
-from udfs.stability.ratings import MISSING, Ratings
+from promptaudit.udfs.stability.krippendorff import alpha, ordinal_positions
+from promptaudit.udfs.stability.ratings import MISSING, Ratings
 
 Sums = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """Sums a figure of each label over the labels of each family and unit, shape (n_families, n_units)."""

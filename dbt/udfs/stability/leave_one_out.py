@@ -7,9 +7,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.stability.krippendorff import Level, alpha, interval_expected, ordinal_positions
-from udfs.stability.ratings import MISSING
+from promptaudit.udfs.stability.krippendorff import Level, alpha, interval_expected, ordinal_positions
+from promptaudit.udfs.stability.ratings import MISSING
 
 _CHUNK = 1 << 14  # units at once at ordinal level, where each needs a row of label pairs
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.resampling import mean_defined
-from udfs.stability.krippendorff import alpha
-from udfs.stability.ratings import DENSE_UP_TO, Ratings, UnitCounts
-from udfs.stability.replicates import counted_replicates
+from promptaudit.udfs.resampling import mean_defined
+from promptaudit.udfs.stability.krippendorff import alpha
+from promptaudit.udfs.stability.ratings import DENSE_UP_TO, Ratings, UnitCounts
+from promptaudit.udfs.stability.replicates import counted_replicates
 
 _BATCHED_CELLS = 1 << 20  # series x labels x units: beyond it a series at a time takes less memory and no more time
 

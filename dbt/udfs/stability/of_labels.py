@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.sql_functions import Integers, Labels, Texts, Words, sql_function
-from udfs.stability.krippendorff import LEVELS, Level
-from udfs.stability.prompt_stability import (
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.sql_functions import Integers, Labels, Texts, Words, sql_function
+from promptaudit.udfs.stability.krippendorff import LEVELS, Level
+from promptaudit.udfs.stability.prompt_stability import (
     MISSING,
     PseudoValues,
     StabilityRow,

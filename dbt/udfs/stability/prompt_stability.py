@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.resampling import (
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.resampling import (
     MIN_UNITS,
     UNDEFINED,
     Interval,
@@ -20,11 +19,11 @@ from udfs.resampling import (
     percentile_interval,
     t_quantile,
 )
-from udfs.stability.cells import variance_of_cells
-from udfs.stability.krippendorff import LEVELS, Level
-from udfs.stability.leave_one_out import SeriesTable, series_table
-from udfs.stability.nominal_series import alphas_without_each, series_alphas
-from udfs.stability.ratings import (
+from promptaudit.udfs.stability.cells import variance_of_cells
+from promptaudit.udfs.stability.krippendorff import LEVELS, Level
+from promptaudit.udfs.stability.leave_one_out import SeriesTable, series_table
+from promptaudit.udfs.stability.nominal_series import alphas_without_each, series_alphas
+from promptaudit.udfs.stability.ratings import (
     MISSING,
     Ratings,
     Series,
@@ -35,8 +34,8 @@ from udfs.stability.ratings import (
     unit_counts_of_all,
     without_each_annotator,
 )
-from udfs.stability.replicates import counted_replicates
-from udfs.stability.resamples import bootstrap_alphas, cell_alphas
+from promptaudit.udfs.stability.replicates import counted_replicates
+from promptaudit.udfs.stability.resamples import bootstrap_alphas, cell_alphas
 
 __all__ = ["MISSING", "PseudoValues", "StabilityRow", "alpha_pseudo_values", "prompt_stability"]
 

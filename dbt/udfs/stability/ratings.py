@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.stability.krippendorff import Level
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.stability.krippendorff import Level
 
 DENSE_UP_TO = 60
 MISSING = -1

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.resampling import mean_defined
+from promptaudit.udfs.resampling import mean_defined
 
 
 def is_large_enough(n_units: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -7,14 +7,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from promptaudit.udfs.resampling import chunks, generator, mean_defined, resampled_units
+from promptaudit.udfs.stability.krippendorff import alpha, interval_expected, ordinal_positions
+from promptaudit.udfs.stability.leave_one_out import OrdinalTable, series_table
+from promptaudit.udfs.stability.nominal_series import series_counts
+from promptaudit.udfs.stability.ratings import (
+    DENSE_UP_TO,
+    MISSING,
+    Ratings,
+    cumulative_and_adjacent,
+    is_shown,
+    unit_counts,
+)
+from promptaudit.udfs.stability.replicates import mean_of_varied
 from scipy.sparse import csc_matrix, csr_matrix
-
-from udfs.resampling import chunks, generator, mean_defined, resampled_units
-from udfs.stability.krippendorff import alpha, interval_expected, ordinal_positions
-from udfs.stability.leave_one_out import OrdinalTable, series_table
-from udfs.stability.nominal_series import series_counts
-from udfs.stability.ratings import DENSE_UP_TO, MISSING, Ratings, cumulative_and_adjacent, is_shown, unit_counts
-from udfs.stability.replicates import mean_of_varied
 
 MAX_CELL_RESAMPLES = 200
 MAX_CELLS = 300_000

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.resampling import (
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.resampling import (
     UNDEFINED,
     Interval,
     bearing_samples,
@@ -16,8 +15,8 @@ from udfs.resampling import (
     resampled_units,
     t_quantile,
 )
-from udfs.sql_functions import Floats, Integers, sql_function
-from udfs.templates.spread import PURPOSE, root, without_rounding
+from promptaudit.udfs.sql_functions import Floats, Integers, sql_function
+from promptaudit.udfs.templates.spread import PURPOSE, root, without_rounding
 
 LEAST_RULED = 10
 """Fewest samples with a ruling from which an accuracy is rectified."""

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.resampling import generator, jackknife_variance, t_quantile
-from udfs.sql_functions import Codes, Floats, sql_function
+from promptaudit.udfs.resampling import generator, jackknife_variance, t_quantile
+from promptaudit.udfs.sql_functions import Codes, Floats, sql_function
 
 MIN_MODELS = 3
 """Fewest models whose ranking is more than one comparison."""

@@ -6,12 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.codes import dense_codes
-from udfs.resampling import percentile_interval
-from udfs.sql_functions import Floats, Integers, sql_function
-from udfs.templates.prediction_powered import Rulings, estimate, has_spread, rectified_variances
-from udfs.templates.spread import bootstrap_variances, complete_table, corrected_variance, root, variant_means
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.resampling import percentile_interval
+from promptaudit.udfs.sql_functions import Floats, Integers, sql_function
+from promptaudit.udfs.templates.prediction_powered import Rulings, estimate, has_spread, rectified_variances
+from promptaudit.udfs.templates.spread import (
+    bootstrap_variances,
+    complete_table,
+    corrected_variance,
+    root,
+    variant_means,
+)
 
 
 class RuleAgainstJudge(NamedTuple):

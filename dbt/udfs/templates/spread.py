@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.resampling import percentile_interval, resampled_units
-from udfs.sql_functions import Codes, Floats, sql_function
-from udfs.templates.gaps import SampleParts
-from udfs.two_way_fit import two_way_fit
+from promptaudit.udfs.resampling import percentile_interval, resampled_units
+from promptaudit.udfs.sql_functions import Codes, Floats, sql_function
+from promptaudit.udfs.templates.gaps import SampleParts
+from promptaudit.udfs.two_way_fit import two_way_fit
 
 PURPOSE = 5
 """Of the resamples of samples, which all figures over templates share."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection, Sequence
 
-from flows.plan.cells import Variant
-from flows.plan.design import Design
-from flows.system.keys import content_id
+from promptaudit.flows.plan.cells import Variant
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.system.keys import content_id
 
 Pair = tuple[str, str]
 """A model and a prompt variant."""

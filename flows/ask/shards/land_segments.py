@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
-
-from flows.ask.shards.messages import (
+from promptaudit.flows.ask.shards.messages import (
     ASKER,
     LANDER,
     LEASE,
@@ -26,11 +25,11 @@ from flows.ask.shards.messages import (
     read_message,
     write_message,
 )
-from flows.system.processes import is_running
-from flows.system.shared_folder import SharedFolder, shared_folder
-from flows.warehouse import Warehouse
-from flows.warehouse.segments import Segment, Segments, replay
-from models_registry.errors import BrokenFile
+from promptaudit.flows.system.processes import is_running
+from promptaudit.flows.system.shared_folder import SharedFolder, shared_folder
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.segments import Segment, Segments, replay
+from promptaudit.models_registry.errors import BrokenFile
 
 SILENT_S = 60.0
 """After so long without a sign an asker of another machine is held to be dead; its lease goes, so that it ends if it lives."""

@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 import polars as pl
-
-from flows.ask.shards.deal import deal
-from flows.ask.shards.land_segments import SILENT_S, Asker, SegmentLanding
-from flows.ask.shards.messages import (
+from promptaudit.flows.ask.shards.deal import deal
+from promptaudit.flows.ask.shards.land_segments import SILENT_S, Asker, SegmentLanding
+from promptaudit.flows.ask.shards.messages import (
     LANDED,
     LANDER,
     LEASE,
@@ -26,17 +25,17 @@ from flows.ask.shards.messages import (
     Terms,
     write_message,
 )
-from flows.ask.shards.placement import ENDS_WITHIN_S, AskersSetting, ChildProcesses, Placement
-from flows.ask.workers import OnAnswer, Workers
-from flows.engines import Answer
-from flows.plan.budget import Budget, Purse
-from flows.plan.cells import Variant, count_landed
-from flows.plan.design import Design
-from flows.system.shared_folder import SharedFolder
-from flows.warehouse import Warehouse
-from flows.warehouse.raw_tables import TABLES
-from flows.warehouse.sql import sql
-from models_registry.errors import BudgetReached, MeasureError, PromptauditError
+from promptaudit.flows.ask.shards.placement import ENDS_WITHIN_S, AskersSetting, ChildProcesses, Placement
+from promptaudit.flows.ask.workers import OnAnswer, Workers
+from promptaudit.flows.engines import Answer
+from promptaudit.flows.plan.budget import Budget, Purse
+from promptaudit.flows.plan.cells import Variant, count_landed
+from promptaudit.flows.plan.design import Design
+from promptaudit.flows.system.shared_folder import SharedFolder
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.raw_tables import TABLES
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import BudgetReached, MeasureError, PromptauditError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -351,7 +350,7 @@ def placement_of(purse: Purse, audit_id: str, askers: AskersSetting) -> Placemen
     """Returns where the askers of a run are started."""
     if askers.work_pool is None:
         return ChildProcesses(audit_id, purse.audit_run_id, askers.n, purse.warehouse.path, askers.registry)
-    from flows.ask.shards.work_pool import WorkPool  # Prefect takes seconds to import
+    from promptaudit.flows.ask.shards.work_pool import WorkPool  # Prefect takes seconds to import
 
     return WorkPool(askers.work_pool, audit_id, purse.audit_run_id, askers.n, purse.warehouse.path, purse.say)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flows.ask.shards.messages import Lease
-from flows.plan.budget import Budget
+from promptaudit.flows.ask.shards.messages import Lease
+from promptaudit.flows.plan.budget import Budget
 
 SECONDS_AHEAD = 2.0
 """How many seconds of requests an asker has lent to it, so that it never waits for the lander while there is money."""

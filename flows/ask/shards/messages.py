@@ -13,11 +13,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from flows.plan.cells import Variant
-from flows.system.shared_folder import SharedFolder
-from models_registry.errors import (
+from promptaudit.flows.plan.cells import Variant
+from promptaudit.flows.system.shared_folder import SharedFolder
+from promptaudit.models_registry.errors import (
     BrokenFile,
     BudgetReached,
     CardError,
@@ -29,6 +27,7 @@ from models_registry.errors import (
     UsageError,
     WarehouseError,
 )
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 KINDS: dict[str, type[PromptauditError]] = {
     kind.__name__: kind

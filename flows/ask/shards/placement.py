@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from flows.ask.shards.land_segments import askers_folder
-from flows.settings import PREFIX
-from flows.system.helper_processes import without_secret_settings
-from flows.system.shared_folder import SharedFolder
-from flows.warehouse import Warehouse
+from promptaudit.flows.ask.shards.land_segments import askers_folder
+from promptaudit.flows.settings import PREFIX
+from promptaudit.flows.system.helper_processes import without_secret_settings
+from promptaudit.flows.system.shared_folder import SharedFolder
+from promptaudit.flows.warehouse import Warehouse
 
 ENDS_WITHIN_S = 15.0
 """How long an asker may take to land what it was answered, once it should end."""
@@ -54,7 +54,7 @@ class ChildProcesses:
     def __init__(
         self, audit_id: str, audit_run_id: str, n_shards: int, warehouse: Path, registry: Sequence[Path]
     ) -> None:
-        self._line = [sys.executable, "-P", "-m", "flows.asker", audit_id, audit_run_id]
+        self._line = [sys.executable, "-P", "-m", "promptaudit.flows.asker", audit_id, audit_run_id]
         self._n_shards = n_shards
         self._environment = {
             f"{PREFIX}warehouse".upper(): str(warehouse),

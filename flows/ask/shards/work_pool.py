@@ -15,9 +15,8 @@ from prefect.deployments.flow_runs import arun_deployment
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
 from prefect.states import Cancelled
-
-from flows.engines import Say
-from models_registry.errors import PromptauditError, UsageError, nearest
+from promptaudit.flows.engines import Say
+from promptaudit.models_registry.errors import PromptauditError, UsageError, nearest
 
 LOOKS_EVERY_S = 2.0
 SLOW_S = 60.0
@@ -35,7 +34,7 @@ def deployment_of(work_pool: str) -> dict[str, Any]:
     return {
         "name": work_pool,
         "description": f"Askers of audits on work pool '{work_pool}': each asks a shard of a run that a night lands.",
-        "entrypoint": "flows.asker.flow.ask",
+        "entrypoint": "promptaudit.flows.asker.flow.ask",
         "parameters": {},
         "schedules": [],
         "work_pool": {"name": work_pool, "job_variables": {"env": dict(OWN_CODE)}},

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flows.cards.check_cards.cards import (
+from promptaudit.flows.cards.check_cards.cards import (
     AuditCards,
     Errors,
     check_annotators,
@@ -23,8 +23,8 @@ from flows.cards.check_cards.cards import (
     check_schemas,
     check_template_kinds,
 )
-from flows.cards.check_cards.code import check_code, named_code
-from flows.cards.check_cards.data import (
+from promptaudit.flows.cards.check_cards.code import check_code, named_code
+from promptaudit.flows.cards.check_cards.data import (
     altered_templates,
     check_critical,
     check_data,
@@ -33,13 +33,13 @@ from flows.cards.check_cards.data import (
     data_lacking,
     unread_data,
 )
-from flows.cards.check_cards.design import check_design
-from flows.cards.check_cards.judges import altered_rubrics, check_judges
-from flows.cards.check_cards.models import check_prices, check_recorded, lacking_engines
-from flows.cards.check_cards.rephrasings import check_rephrasings, refused_rephrasings, unreworded_templates
-from flows.cards.check_cards.variations import check_variations, fewer_levels
-from models_registry.errors import PromptauditError, raise_all
-from models_registry.registry import KINDS, Entry, Registry
+from promptaudit.flows.cards.check_cards.design import check_design
+from promptaudit.flows.cards.check_cards.judges import altered_rubrics, check_judges
+from promptaudit.flows.cards.check_cards.models import check_prices, check_recorded, lacking_engines
+from promptaudit.flows.cards.check_cards.rephrasings import check_rephrasings, refused_rephrasings, unreworded_templates
+from promptaudit.flows.cards.check_cards.variations import check_variations, fewer_levels
+from promptaudit.models_registry.errors import PromptauditError, raise_all
+from promptaudit.models_registry.registry import KINDS, Entry, Registry
 
 CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_reached,

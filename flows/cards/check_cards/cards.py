@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from flows.cards.rewording import owners_of
-from flows.prompts.messages import STRUCTURED
-from models_registry.cards import AuditCard, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
-from models_registry.errors import CardError, PromptauditError, nearest
-from models_registry.gate_rules import Condition, DriftRule
-from models_registry.gates import parse_rule
-from models_registry.registry import Entry, Registry
-from models_registry.samples import ChosenSamples
+from promptaudit.flows.cards.rewording import owners_of
+from promptaudit.flows.prompts.messages import STRUCTURED
+from promptaudit.models_registry.cards import AuditCard, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
+from promptaudit.models_registry.errors import CardError, PromptauditError, nearest
+from promptaudit.models_registry.gate_rules import Condition, DriftRule
+from promptaudit.models_registry.gates import parse_rule
+from promptaudit.models_registry.registry import Entry, Registry
+from promptaudit.models_registry.samples import ChosenSamples
 
 Errors = Iterator[PromptauditError]
 

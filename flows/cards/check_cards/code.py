@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flows.cards.check_cards.cards import AuditCards, Errors
-from flows.trust.refuse import code_in
-from models_registry.cards import RephraserCard
-from models_registry.errors import CardError
-from models_registry.own_code import problem_of
-from models_registry.registry import Entry
+from promptaudit.flows.cards.check_cards.cards import AuditCards, Errors
+from promptaudit.flows.trust.refuse import code_in
+from promptaudit.models_registry.cards import RephraserCard
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.own_code import problem_of
+from promptaudit.models_registry.registry import Entry
 
 
 def check_code(cards: AuditCards) -> Errors:
@@ -25,7 +25,7 @@ def check_code(cards: AuditCards) -> Errors:
 
 
 def _refused_variables(name: str, entry: Entry, variables: Sequence[str]) -> Errors:
-    from flows.system.helper_processes import is_given
+    from promptaudit.flows.system.helper_processes import is_given
 
     for index, variable in enumerate(variables):
         if not is_given(variable):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from flows.cards.check_cards.cards import AuditCards, Errors
-from flows.prompts.templates import OWN, columns_of
-from flows.prompts.variations.examples import MOST_ROWS
-from models_registry.errors import CardError, PromptauditError, nearest, raise_all
-from models_registry.placeholders import placeholders
-from models_registry.samples import ChosenSamples, choose_samples, lacking_data, panels
-from models_registry.template_cards import OF_OPTIONS
+from promptaudit.flows.cards.check_cards.cards import AuditCards, Errors
+from promptaudit.flows.prompts.templates import OWN, columns_of
+from promptaudit.flows.prompts.variations.examples import MOST_ROWS
+from promptaudit.models_registry.errors import CardError, PromptauditError, nearest, raise_all
+from promptaudit.models_registry.placeholders import placeholders
+from promptaudit.models_registry.samples import ChosenSamples, choose_samples, lacking_data, panels
+from promptaudit.models_registry.template_cards import OF_OPTIONS
 
 
 def check_data(cards: AuditCards) -> Errors:
@@ -42,7 +42,7 @@ def check_panels(cards: AuditCards) -> Errors:
     """Yields an error unless every panel of samples is one that nights can be told apart by."""
     if cards.audit.samples.each_night is None:
         return
-    from udfs.nights.window_test import FEWEST_SAMPLES
+    from promptaudit.udfs.nights.window_test import FEWEST_SAMPLES
 
     for name, chosen in cards.samples.items():
         n_panels = cards.audit.samples.of(name).n_panels(len(chosen.samples))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from flows.cards.check_cards.cards import AuditCards, Errors
-from flows.cards.rewording import n_variants
-from models_registry.cards import TaskCard
-from models_registry.errors import CardError
-from models_registry.gate_rules import Rule, ValueRule
-from models_registry.gates import parse_rule
-from models_registry.mart_columns import mart_columns
-from models_registry.samples import ChosenSamples
+from promptaudit.flows.cards.check_cards.cards import AuditCards, Errors
+from promptaudit.flows.cards.rewording import n_variants
+from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.gate_rules import Rule, ValueRule
+from promptaudit.models_registry.gates import parse_rule
+from promptaudit.models_registry.mart_columns import mart_columns
+from promptaudit.models_registry.samples import ChosenSamples
 
 SPREAD = "accuracy_std"
 """A measure of comparisons that needs all wordings too."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from flows.cards.check_cards.cards import AuditCards, Errors
-from models_registry.cards import JudgeCard
-from models_registry.errors import CardError, nearest
+from promptaudit.flows.cards.check_cards.cards import AuditCards, Errors
+from promptaudit.models_registry.cards import JudgeCard
+from promptaudit.models_registry.errors import CardError, nearest
 
 
 def check_judges(cards: AuditCards) -> Errors:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from flows.cards.check_cards.cards import AuditCards, Errors
-from flows.cards.prices import price_of
-from flows.engines.openai_api.addresses import key_of, refuse_addresses
-from flows.engines.vllm.command_line import interpreter
-from models_registry.cards import ModelCard
-from models_registry.errors import PromptauditError, UsageError
-from models_registry.registry import Entry, Registry
+from promptaudit.flows.cards.check_cards.cards import AuditCards, Errors
+from promptaudit.flows.cards.prices import price_of
+from promptaudit.flows.engines.openai_api.addresses import key_of, refuse_addresses
+from promptaudit.flows.engines.vllm.command_line import interpreter
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import PromptauditError, UsageError
+from promptaudit.models_registry.registry import Entry, Registry
 
 
 def check_prices(cards: AuditCards) -> Errors:
@@ -32,7 +32,7 @@ def check_recorded(cards: AuditCards) -> Errors:
     """Yields an error unless the file of a recorded model can be read and has answers of it."""
     for name, card in cards.models.items():
         if card.engine == "recorded":
-            from flows.engines.recorded import RecordedEngine
+            from promptaudit.flows.engines.recorded import RecordedEngine
 
             entry = cards.used["models"][name]
             try:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from flows.cards.check_cards.cards import AuditCards, Errors
-from flows.rephrasers import Wording
-from flows.rephrasers.protected_spans import protected_words
-from flows.rephrasers.refusals import shortfall, why_wording_refused
-from flows.rephrasers.templates import rubric_wording, wording_of
-from models_registry.cards import TaskCard
-from models_registry.errors import CardError, nearest
-from models_registry.tables import escape
+from promptaudit.flows.cards.check_cards.cards import AuditCards, Errors
+from promptaudit.flows.rephrasers import Wording
+from promptaudit.flows.rephrasers.protected_spans import protected_words
+from promptaudit.flows.rephrasers.refusals import shortfall, why_wording_refused
+from promptaudit.flows.rephrasers.templates import rubric_wording, wording_of
+from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.errors import CardError, nearest
+from promptaudit.models_registry.tables import escape
 
 
 def check_rephrasings(cards: AuditCards) -> Errors:

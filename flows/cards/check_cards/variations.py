@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from flows.cards.check_cards.cards import AuditCards, Errors
-from flows.prompts.variations import levels, misfit
-from flows.prompts.variations.original import original_of
-from models_registry.cards import TaskCard, Template, Variation
-from models_registry.errors import CardError
-from models_registry.placeholders import placeholders
+from promptaudit.flows.cards.check_cards.cards import AuditCards, Errors
+from promptaudit.flows.prompts.variations import levels, misfit
+from promptaudit.flows.prompts.variations.original import original_of
+from promptaudit.models_registry.cards import TaskCard, Template, Variation
+from promptaudit.models_registry.errors import CardError
+from promptaudit.models_registry.placeholders import placeholders
 
 
 def check_variations(cards: AuditCards) -> Errors:

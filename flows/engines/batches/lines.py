@@ -13,13 +13,13 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Any
 
-from flows.engines import Answer, Attempt, Request
-from flows.engines.openai_api.completions import MAX_PARSED, read_completion
-from flows.engines.openai_api.error_bodies import described, error_in
-from flows.engines.openai_api.faults import Failure, failure_of
-from flows.system.scrub import one_line
-from models_registry.errors import DataError
-from models_registry.read_json import refuse_costly
+from promptaudit.flows.engines import Answer, Attempt, Request
+from promptaudit.flows.engines.openai_api.completions import MAX_PARSED, read_completion
+from promptaudit.flows.engines.openai_api.error_bodies import described, error_in
+from promptaudit.flows.engines.openai_api.faults import Failure, failure_of
+from promptaudit.flows.system.scrub import one_line
+from promptaudit.models_registry.errors import DataError
+from promptaudit.models_registry.read_json import refuse_costly
 
 ENDPOINT = "/v1/chat/completions"
 MAX_FILE_BYTES = 200_000_000  # what the API takes

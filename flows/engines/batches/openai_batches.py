@@ -13,15 +13,15 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from flows.engines import Answer, ServedModel
-from flows.engines.batches.lines import ENDPOINT, Draft, Results
-from flows.engines.batches.protocol import Batches, BatchStatus
-from flows.engines.batches.provider import Provider
-from flows.engines.openai_api.error_bodies import described
-from flows.engines.openai_api.faults import Failure
-from flows.engines.pacing.retry import wait_before
-from flows.system.scrub import one_line, scrub
-from models_registry.cards import ModelCard
+from promptaudit.flows.engines import Answer, ServedModel
+from promptaudit.flows.engines.batches.lines import ENDPOINT, Draft, Results
+from promptaudit.flows.engines.batches.protocol import Batches, BatchStatus
+from promptaudit.flows.engines.batches.provider import Provider
+from promptaudit.flows.engines.openai_api.error_bodies import described
+from promptaudit.flows.engines.openai_api.faults import Failure
+from promptaudit.flows.engines.pacing.retry import wait_before
+from promptaudit.flows.system.scrub import one_line, scrub
+from promptaudit.models_registry.cards import ModelCard
 
 ENDED = ("completed", "failed", "expired", "cancelled")
 FULL = "token_limit_exceeded"  # more tokens of this organisation wait than may

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flows.engines import Answer, Request, ServedModel
-from flows.engines.batches.lines import Draft
-from flows.engines.openai_api.body import Body
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
-from models_registry.model_cards import Batching
+from promptaudit.flows.engines import Answer, Request, ServedModel
+from promptaudit.flows.engines.batches.lines import Draft
+from promptaudit.flows.engines.openai_api.body import Body
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.models_registry.model_cards import Batching
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

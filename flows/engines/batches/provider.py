@@ -12,16 +12,15 @@ from typing import IO, Any, NoReturn, Protocol, TypeVar
 import aiohttp
 import httpx2
 from openai import APIStatusError, OpenAIError, omit
-
-from flows.engines.openai_api.addresses import advice, key_of
-from flows.engines.openai_api.bounded_http import CHUNK_BYTES, BodyTooLarge, bounded_client, capped
-from flows.engines.openai_api.endpoints import open_endpoints
-from flows.engines.openai_api.error_bodies import error_of
-from flows.engines.openai_api.faults import Failure, failure_of
-from flows.engines.pacing.retry import wait_before
-from flows.system.scrub import one_line
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
+from promptaudit.flows.engines.openai_api.addresses import advice, key_of
+from promptaudit.flows.engines.openai_api.bounded_http import CHUNK_BYTES, BodyTooLarge, bounded_client, capped
+from promptaudit.flows.engines.openai_api.endpoints import open_endpoints
+from promptaudit.flows.engines.openai_api.error_bodies import error_of
+from promptaudit.flows.engines.openai_api.faults import Failure, failure_of
+from promptaudit.flows.engines.pacing.retry import wait_before
+from promptaudit.flows.system.scrub import one_line
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
 
 KEPT_DAYS = 31  # providers delete the files of older batches
 MAX_PAGES = 1000

@@ -16,16 +16,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from flows.engines import Answer, ServedModel
-from flows.engines.batches.lines import Draft, Results
-from flows.engines.batches.protocol import Batches, BatchStatus
-from flows.engines.vllm.command_line import arguments, environment, interpreter
-from flows.engines.vllm.folder import make_folder, open_log, remove_folder
-from flows.engines.vllm.log import last_words, tail
-from flows.system.files import force, put_in_place
-from flows.system.scrub import one_line
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
+from promptaudit.flows.engines import Answer, ServedModel
+from promptaudit.flows.engines.batches.lines import Draft, Results
+from promptaudit.flows.engines.batches.protocol import Batches, BatchStatus
+from promptaudit.flows.engines.vllm.command_line import arguments, environment, interpreter
+from promptaudit.flows.engines.vllm.folder import make_folder, open_log, remove_folder
+from promptaudit.flows.engines.vllm.log import last_words, tail
+from promptaudit.flows.system.files import force, put_in_place
+from promptaudit.flows.system.scrub import one_line
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
 
 INPUT, OUTPUT, UNFINISHED, LOG, ABOUT = "requests.jsonl", "results.jsonl", "results.part", "log.txt", "about.json"
 MODULE = "vllm.entrypoints.openai.run_batch"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flows.engines import Request
+from promptaudit.flows.engines import Request
 
 Annotate = Callable[[Request], str | None]
 """The completion of a request; None where there is nothing to say yet."""

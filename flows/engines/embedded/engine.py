@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 
-from flows.engines import Answer, Engine, LandedAnswers, LandedWithoutAnswer, Request
-from flows.engines.embedded.annotator import Annotate, cell_parts
-from flows.engines.embedded.draws import choice
-from models_registry.cards import ModelCard
+from promptaudit.flows.engines import Answer, Engine, LandedAnswers, LandedWithoutAnswer, Request
+from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
+from promptaudit.flows.engines.embedded.draws import choice
+from promptaudit.models_registry.cards import ModelCard
 
 
 class EmbeddedEngine(Engine):
@@ -43,23 +43,23 @@ def open_annotator(card: ModelCard, landed: LandedAnswers | None = None) -> Embe
     at no distribution, ValueError for a noisy card without `landed`.
     """
     if card.model == "lexical":
-        from flows.engines.embedded.lexical import lexical_annotator
+        from promptaudit.flows.engines.embedded.lexical import lexical_annotator
 
         return EmbeddedEngine(card, lexical_annotator(card))
     if card.model == "simulated":
-        from flows.engines.embedded.simulated import simulated_annotator
+        from promptaudit.flows.engines.embedded.simulated import simulated_annotator
 
         return EmbeddedEngine(card, simulated_annotator(card))
     if card.model == "noisy":
-        from flows.engines.embedded.noisy import noisy_annotator
+        from promptaudit.flows.engines.embedded.noisy import noisy_annotator
 
         return EmbeddedEngine(card, noisy_annotator(card, landed))
     if card.model == "examinee":
-        from flows.engines.embedded.examinee import examinee_annotator
+        from promptaudit.flows.engines.embedded.examinee import examinee_annotator
 
         return EmbeddedEngine(card, examinee_annotator(card))
     if card.model == "matcher":
-        from flows.engines.embedded.matching_judge import matcher_annotator
+        from promptaudit.flows.engines.embedded.matching_judge import matcher_annotator
 
         return EmbeddedEngine(card, matcher_annotator(card))
     return EmbeddedEngine(card, random_annotator(card))

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-from flows.engines import Question, Request
-from flows.engines.embedded.annotator import Annotate, cell_parts
-from flows.engines.embedded.draws import uniform
-from flows.engines.embedded.matching_judge import matches
-from flows.engines.embedded.tokens import ONES, TENS
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
+from promptaudit.flows.engines import Question, Request
+from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
+from promptaudit.flows.engines.embedded.draws import uniform
+from promptaudit.flows.engines.embedded.matching_judge import matches
+from promptaudit.flows.engines.embedded.tokens import ONES, TENS
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
 
 NAMES = ("Velmora", "Tarrin Holt", "Osmere", "Brinwick", "Calder Vane", "Ondreth", "Quillon", "Merrow Dell")
 """Wrong answers of open questions that have no number; made up."""

@@ -15,11 +15,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-
-from flows.engines import Request
-from flows.engines.embedded.annotator import Annotate
-from flows.engines.embedded.draws import choice
-from models_registry.cards import ModelCard
+from promptaudit.flows.engines import Request
+from promptaudit.flows.engines.embedded.annotator import Annotate
+from promptaudit.flows.engines.embedded.draws import choice
+from promptaudit.models_registry.cards import ModelCard
 
 SIZES = (2, 3, 4)
 WINDOW = 40  # words looked at on each side of a mention

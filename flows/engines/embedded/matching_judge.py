@@ -19,13 +19,13 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from flows.engines import Question, Request
-from flows.engines.embedded.annotator import Annotate, cell_parts
-from flows.engines.embedded.draws import uniform
-from flows.engines.embedded.tokens import Token, cleaned, tokens_of
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
-from udfs.scoring.option_letter import TWO_CHOICES, read_option
+from promptaudit.flows.engines import Question, Request
+from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
+from promptaudit.flows.engines.embedded.draws import uniform
+from promptaudit.flows.engines.embedded.tokens import Token, cleaned, tokens_of
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.udfs.scoring.option_letter import TWO_CHOICES, read_option
 
 REACH = 12
 """Words before an answer that can take it back: "it is not Paris"."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flows.engines import LandedAnswers, Request
-from flows.engines.embedded.annotator import Annotate, cell_parts
-from flows.engines.embedded.draws import choice, uniform
-from models_registry.cards import ModelCard
+from promptaudit.flows.engines import LandedAnswers, Request
+from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
+from promptaudit.flows.engines.embedded.draws import choice, uniform
+from promptaudit.models_registry.cards import ModelCard
 
 
 def noisy_annotator(card: ModelCard, landed: LandedAnswers | None) -> Annotate:

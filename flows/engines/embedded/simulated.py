@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable, Mapping
 
 import re2
-
-from flows.engines import Request
-from flows.engines.embedded.annotator import Annotate, cell_parts
-from flows.engines.embedded.draws import choice, uniform
-from models_registry.cards import ModelCard, SimulatedAnswers, WeakOn
+from promptaudit.flows.engines import Request
+from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
+from promptaudit.flows.engines.embedded.draws import choice, uniform
+from promptaudit.models_registry.cards import ModelCard, SimulatedAnswers, WeakOn
 
 INVALID = "I cannot say."
 

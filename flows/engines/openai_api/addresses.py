@@ -7,9 +7,9 @@ import os
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
-from models_registry.model_cards import AZURE
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.models_registry.model_cards import AZURE
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_KEY_ENV = "OPENAI_API_KEY"

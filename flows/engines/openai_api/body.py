@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, get_args
 
-from flows.engines import Request
-from models_registry.cards import ModelCard, StructuredOutput
+from promptaudit.flows.engines import Request
+from promptaudit.models_registry.cards import ModelCard, StructuredOutput
 
 ANSWER = "answer"  # the name of the schema, and of the function that is called with it
 CAPS = ("max_tokens", "max_completion_tokens")

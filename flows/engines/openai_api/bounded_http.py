@@ -10,8 +10,7 @@ from typing import Any
 
 import httpx2
 from openai import DefaultAioHttpClient
-
-from flows.system.scrub import scrub
+from promptaudit.flows.system.scrub import scrub
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 MAX_ERROR_BYTES = CHUNK_BYTES = 1024 * 1024

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from flows.engines import Answer, Attempt
-from flows.engines.openai_api.error_bodies import described, error_in, is_error, readable
-from flows.engines.openai_api.faults import Failure, failure_in_success, failure_of_text
-from flows.engines.openai_api.finish_reasons import end_of, is_failure, is_reason
-from flows.system.scrub import one_line, without_values
-from models_registry.errors import DataError
-from models_registry.read_json import refuse_costly
+from promptaudit.flows.engines import Answer, Attempt
+from promptaudit.flows.engines.openai_api.error_bodies import described, error_in, is_error, readable
+from promptaudit.flows.engines.openai_api.faults import Failure, failure_in_success, failure_of_text
+from promptaudit.flows.engines.openai_api.finish_reasons import end_of, is_failure, is_reason
+from promptaudit.flows.system.scrub import one_line, without_values
+from promptaudit.models_registry.errors import DataError
+from promptaudit.models_registry.read_json import refuse_costly
 
 MAX_TOKENS = 2**31 - 1
 MAX_SHORT_CHARS = 200

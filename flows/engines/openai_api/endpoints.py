@@ -8,11 +8,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from openai import AsyncOpenAI, Omit
-
-from flows.engines.openai_api.addresses import DEFAULT_BASE_URL, base_urls, refuse_addresses
-from flows.engines.openai_api.bounded_http import BoundedClient
-from flows.engines.openai_api.fast_http import Wire
-from models_registry.cards import ModelCard
+from promptaudit.flows.engines.openai_api.addresses import DEFAULT_BASE_URL, base_urls, refuse_addresses
+from promptaudit.flows.engines.openai_api.bounded_http import BoundedClient
+from promptaudit.flows.engines.openai_api.fast_http import Wire
+from promptaudit.models_registry.cards import ModelCard
 
 NO_KEY = "none"
 _TELLTALES = (

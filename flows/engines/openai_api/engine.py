@@ -9,22 +9,22 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NoReturn
 
-from flows.engines import Answer, Attempt, Engine, MayTry, Request, ServedModel, always
-from flows.engines.openai_api.addresses import advice, key_of
-from flows.engines.openai_api.body import Body
-from flows.engines.openai_api.bounded_http import bounded_client
-from flows.engines.openai_api.endpoints import Endpoint, open_endpoints
-from flows.engines.openai_api.faults import Failure
-from flows.engines.openai_api.sending import Sending
-from flows.engines.pacing import lanes as _lanes
-from flows.engines.pacing.lanes import Lanes
-from flows.engines.pacing.pace import Pace
-from flows.engines.pacing.pressure import pressure_of
-from flows.engines.pacing.retry import wait_before
-from flows.engines.pacing.spacing import Spacing
-from flows.system.scrub import one_line
-from models_registry.cards import ModelCard, Sampling
-from models_registry.errors import EngineError
+from promptaudit.flows.engines import Answer, Attempt, Engine, MayTry, Request, ServedModel, always
+from promptaudit.flows.engines.openai_api.addresses import advice, key_of
+from promptaudit.flows.engines.openai_api.body import Body
+from promptaudit.flows.engines.openai_api.bounded_http import bounded_client
+from promptaudit.flows.engines.openai_api.endpoints import Endpoint, open_endpoints
+from promptaudit.flows.engines.openai_api.faults import Failure
+from promptaudit.flows.engines.openai_api.sending import Sending
+from promptaudit.flows.engines.pacing import lanes as _lanes
+from promptaudit.flows.engines.pacing.lanes import Lanes
+from promptaudit.flows.engines.pacing.pace import Pace
+from promptaudit.flows.engines.pacing.pressure import pressure_of
+from promptaudit.flows.engines.pacing.retry import wait_before
+from promptaudit.flows.engines.pacing.spacing import Spacing
+from promptaudit.flows.system.scrub import one_line
+from promptaudit.models_registry.cards import ModelCard, Sampling
+from promptaudit.models_registry.errors import EngineError
 
 
 class OpenAIEngine(Engine):

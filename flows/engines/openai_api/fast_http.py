@@ -13,10 +13,9 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx2
+from promptaudit.flows.engines.openai_api.addresses import is_loopback
+from promptaudit.flows.engines.openai_api.bounded_http import MAX_BODY_BYTES, PACKINGS, capped
 from yarl import URL
-
-from flows.engines.openai_api.addresses import is_loopback
-from flows.engines.openai_api.bounded_http import MAX_BODY_BYTES, PACKINGS, capped
 
 CONNECT_S = 10.0  # a host that drops packets is as dead as one that refuses
 CHUNK_BYTES = 64 * 1024

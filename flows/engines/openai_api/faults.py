@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal
 
-from flows.engines.openai_api.error_bodies import described
-from flows.engines.pacing.retry import retry_after
-from models_registry.cards import Sampling
+from promptaudit.flows.engines.openai_api.error_bodies import described
+from promptaudit.flows.engines.pacing.retry import retry_after
+from promptaudit.models_registry.cards import Sampling
 
 Verdict = Literal["again", "never", "stop"]
 

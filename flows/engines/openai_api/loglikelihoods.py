@@ -10,11 +10,10 @@ from itertools import takewhile
 from typing import Any
 
 import httpx2
-
-from flows.engines.openai_api.bounded_http import BodyTooLarge
-from flows.engines.openai_api.error_bodies import described, error_of
-from flows.system.scrub import one_line
-from models_registry.errors import EngineError
+from promptaudit.flows.engines.openai_api.bounded_http import BodyTooLarge
+from promptaudit.flows.engines.openai_api.error_bodies import described, error_of
+from promptaudit.flows.system.scrub import one_line
+from promptaudit.models_registry.errors import EngineError
 
 
 @dataclass(frozen=True, slots=True)

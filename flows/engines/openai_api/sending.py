@@ -9,14 +9,13 @@ from http import HTTPStatus
 from typing import Any
 
 import aiohttp
-
-from flows.engines import Answer, Attempt, Request
-from flows.engines.openai_api.body import Body
-from flows.engines.openai_api.bounded_http import MAX_ERROR_BYTES, BodyTooLarge
-from flows.engines.openai_api.completions import read_completion
-from flows.engines.openai_api.error_bodies import error_of
-from flows.engines.openai_api.faults import Failure, failure_of
-from flows.engines.pacing.lanes import Turn, clock
+from promptaudit.flows.engines import Answer, Attempt, Request
+from promptaudit.flows.engines.openai_api.body import Body
+from promptaudit.flows.engines.openai_api.bounded_http import MAX_ERROR_BYTES, BodyTooLarge
+from promptaudit.flows.engines.openai_api.completions import read_completion
+from promptaudit.flows.engines.openai_api.error_bodies import error_of
+from promptaudit.flows.engines.openai_api.faults import Failure, failure_of
+from promptaudit.flows.engines.pacing.lanes import Turn, clock
 
 MAX_KNOWN = 4096
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from flows.engines.pacing.pace import Pace
+from promptaudit.flows.engines.pacing.pace import Pace
 
 MAX_UNREACHABLE_S = 300.0  # then answers stay missing
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Generic, TypeVar
 
-from flows.engines.pacing import retry
-from flows.engines.pacing.quota import Quota
-from flows.engines.pacing.rates import Rate
-from flows.engines.pacing.window import Window
+from promptaudit.flows.engines.pacing import retry
+from promptaudit.flows.engines.pacing.quota import Quota
+from promptaudit.flows.engines.pacing.rates import Rate
+from promptaudit.flows.engines.pacing.window import Window
 
 PROBE_ALONE_S = 5.0  # the longest between two looks at an endpoint that is down, where all are
 PROBE_BESIDE_S = 60.0  # where others answer

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from flows.engines.pacing.pace import Pace
+from promptaudit.flows.engines.pacing.pace import Pace
 
 
 def pressure_of(paces: Sequence[Pace[Any]], max_connections: int, now: float) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 
-from models_registry.cards import Limits
+from promptaudit.models_registry.cards import Limits
 
 
 class Spacing:

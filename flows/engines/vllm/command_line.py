@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from flows.settings import Settings
-from flows.system.helper_processes import is_hidden
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
-from models_registry.model_cards import VllmServer
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.helper_processes import is_hidden
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.models_registry.model_cards import VllmServer
 
 IN_CHECKOUT = Path("infra", "vllm", ".venv", "bin", "python")
 SILENT = {

@@ -11,18 +11,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-
-from flows.engines import Answer, Attempt, Engine, MayTry, Request, Say, ServedModel, always, silent
-from flows.engines.openai_api.addresses import advice, base_urls, key_of
-from flows.engines.openai_api.bounded_http import BodyTooLarge, bounded_client
-from flows.engines.openai_api.engine import OpenAIEngine
-from flows.engines.openai_api.error_bodies import described, error_of
-from flows.engines.openai_api.loglikelihoods import Asking, Loglikelihood, SingleTokens, loglikelihoods
-from flows.engines.vllm.process import PEEK_S, VllmProcess
-from flows.engines.vllm.shared import SERVERS
-from flows.system.scrub import one_line
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError, nearest
+from promptaudit.flows.engines import Answer, Attempt, Engine, MayTry, Request, Say, ServedModel, always, silent
+from promptaudit.flows.engines.openai_api.addresses import advice, base_urls, key_of
+from promptaudit.flows.engines.openai_api.bounded_http import BodyTooLarge, bounded_client
+from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
+from promptaudit.flows.engines.openai_api.error_bodies import described, error_of
+from promptaudit.flows.engines.openai_api.loglikelihoods import Asking, Loglikelihood, SingleTokens, loglikelihoods
+from promptaudit.flows.engines.vllm.process import PEEK_S, VllmProcess
+from promptaudit.flows.engines.vllm.shared import SERVERS
+from promptaudit.flows.system.scrub import one_line
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError, nearest
 
 KEY_ENV = (
     "VLLM_API_KEY"  # of a server that is started, which asks for none: a paid provider's key has no business there

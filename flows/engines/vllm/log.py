@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from flows.system.scrub import one_line
+from promptaudit.flows.system.scrub import one_line
 
 TAIL_BYTES = 64 * 1024
 _CAUSE = re.compile(r"(?:[\w.]*(?:Error|Exception)(?::|$)|\berror:|\bValue error,).*")

@@ -11,13 +11,12 @@ import subprocess
 import time
 
 import httpx2
-
-from flows.engines.openai_api.bounded_http import bounded_client
-from flows.engines.vllm.command_line import arguments, environment, interpreter
-from flows.engines.vllm.folder import LOG, make_folder, open_log, remove_folder
-from flows.engines.vllm.log import last_words
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
+from promptaudit.flows.engines.openai_api.bounded_http import bounded_client
+from promptaudit.flows.engines.vllm.command_line import arguments, environment, interpreter
+from promptaudit.flows.engines.vllm.folder import LOG, make_folder, open_log, remove_folder
+from promptaudit.flows.engines.vllm.log import last_words
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
 
 MODULE = "vllm.entrypoints.openai.api_server"  # deprecated, but `vllm serve` fails without a distribution called vllm
 FLAGS = (

@@ -7,12 +7,12 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from flows.engines import Say
-from flows.engines.vllm.command_line import arguments
-from flows.engines.vllm.process import VllmProcess
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
-from models_registry.model_cards import VllmServer
+from promptaudit.flows.engines import Say
+from promptaudit.flows.engines.vllm.command_line import arguments
+from promptaudit.flows.engines.vllm.process import VllmProcess
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.models_registry.model_cards import VllmServer
 
 Start = Callable[[ModelCard, Say], Awaitable[VllmProcess]]
 """Starts a server for a card; where that fails or is cancelled, it leaves none."""

@@ -5,6 +5,6 @@ the figure again from the listed rows alone, `command` does both. `flows.evidenc
 `flows.report.trace_pages` a page that the report links to.
 """
 
-from flows.evidence.trace.gather import Trace, trace
+from promptaudit.flows.evidence.trace.gather import Trace, trace
 
 __all__ = ["Trace", "trace"]

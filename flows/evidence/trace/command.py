@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from flows.display.policy import policy_of
-from flows.evidence.trace.gather import Trace, trace
-from flows.evidence.trace.recompute import agrees, recompute
-from flows.warehouse import Warehouse
+from promptaudit.flows.display.policy import policy_of
+from promptaudit.flows.evidence.trace.gather import Trace, trace
+from promptaudit.flows.evidence.trace.recompute import agrees, recompute
+from promptaudit.flows.warehouse import Warehouse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

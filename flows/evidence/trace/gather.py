@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from flows.display.encode import encoded_property
-from flows.display.policy import LEFT_OUT, TEXTS, Policy, Texts, sides_of
-from flows.evidence.trace.scope import COMPARED, JUDGED, is_ruled, scope_of
-from flows.lineage.columns.follow import Column, lineage_of
-from flows.marts.digests import columns_of
-from flows.prompts.as_sent import OTHERWISE, SentPrompts
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.duckdb_file import Connection, rows_of
-from flows.warehouse.figure_names import grains, parse_figure, project_models, row_id
-from flows.warehouse.selection import Selection
-from flows.warehouse.sql import over, sql
-from models_registry.errors import UsageError, nearest
-from models_registry.mart_columns import dbt_project
+from promptaudit.flows.display.encode import encoded_property
+from promptaudit.flows.display.policy import LEFT_OUT, TEXTS, Policy, Texts, sides_of
+from promptaudit.flows.evidence.trace.scope import COMPARED, JUDGED, is_ruled, scope_of
+from promptaudit.flows.lineage.columns.follow import Column, lineage_of
+from promptaudit.flows.marts.digests import columns_of
+from promptaudit.flows.prompts.as_sent import OTHERWISE, SentPrompts
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.flows.warehouse.figure_names import grains, parse_figure, project_models, row_id
+from promptaudit.flows.warehouse.selection import Selection
+from promptaudit.flows.warehouse.sql import over, sql
+from promptaudit.models_registry.errors import UsageError, nearest
+from promptaudit.models_registry.mart_columns import dbt_project
 
 RETIRED = "select * from labelled order by audit_run_id, prediction_id limit $most"
 BESIDE = {  # the tables that describe what was asked, and the columns by which they belong to the answers

@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-
-from flows.comparison.compare import derive
-from flows.evidence.trace.gather import Trace
-from flows.evidence.trace.scope import COMPARED
-from flows.marts.transform import transform
-from flows.system.keys import content_id
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.duckdb_file import Connection, rows_of
-from flows.warehouse.figure_names import grains
-from flows.warehouse.raw_tables import TABLES
-from flows.warehouse.rows import frame_of
-from models_registry.errors import UsageError
+from promptaudit.flows.comparison.compare import derive
+from promptaudit.flows.evidence.trace.gather import Trace
+from promptaudit.flows.evidence.trace.scope import COMPARED
+from promptaudit.flows.marts.transform import transform
+from promptaudit.flows.system.keys import content_id
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.flows.warehouse.figure_names import grains
+from promptaudit.flows.warehouse.raw_tables import TABLES
+from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.models_registry.errors import UsageError
 
 TOLERANCE = 1e-9
 OF_EARLIER_NIGHTS = (

@@ -4,6 +4,6 @@
 derived, `copies` says where the same rows stand, `runs` looks at all of it. Reports are looked at by `flows.report.verify_file`.
 """
 
-from flows.evidence.verify.runs import VerifyResult, verify
+from promptaudit.flows.evidence.verify.runs import VerifyResult, verify
 
 __all__ = ["VerifyResult", "verify"]

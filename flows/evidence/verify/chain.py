@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flows.evidence.verify.differences import Kind, SealDifference
-from flows.marts.seal import BY_COMPARING, Seal, seal_of
-from flows.warehouse.duckdb_file import Connection
-from models_registry.errors import UsageError
+from promptaudit.flows.evidence.verify.differences import Kind, SealDifference
+from promptaudit.flows.marts.seal import BY_COMPARING, Seal, seal_of
+from promptaudit.flows.warehouse.duckdb_file import Connection
+from promptaudit.models_registry.errors import UsageError
 
 MEASURED = ("predictions", "verdicts", "judges", "judge_wordings", "judge_controls", "tasks", "format_checks")
 """The tables of raw whose later rows may change a run's marts."""

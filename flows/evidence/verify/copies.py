@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from flows.marts.digests import NO_ROWS, table_sha256
-from flows.marts.seal import OF_CANDIDATES, OF_COMPARISONS, Seal
-from flows.warehouse import Warehouse
-from flows.warehouse.duckdb_file import Connection
-from flows.warehouse.selection import Selection, of_file
+from promptaudit.flows.marts.digests import NO_ROWS, table_sha256
+from promptaudit.flows.marts.seal import OF_CANDIDATES, OF_COMPARISONS, Seal
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.duckdb_file import Connection
+from promptaudit.flows.warehouse.selection import Selection, of_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

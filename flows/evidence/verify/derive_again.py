@@ -11,19 +11,18 @@ from operator import and_
 from pathlib import Path
 
 import polars as pl
-
-from flows.comparison.compare import derive
-from flows.evidence.trace.recompute import TOLERANCE
-from flows.evidence.verify.chain import RULINGS, landed_since
-from flows.evidence.verify.differences import SealDifference
-from flows.marts.manifest import made_by
-from flows.marts.seal import OF_COMPARISONS, OF_RUNS, Seal, compares, marts, seals
-from flows.marts.transform import judge_nights, transform
-from flows.warehouse import Warehouse
-from flows.warehouse.duckdb_file import Connection, rows_of
-from flows.warehouse.figure_names import grains
-from flows.warehouse.sql import sql
-from models_registry.errors import PromptauditError, WarehouseError
+from promptaudit.flows.comparison.compare import derive
+from promptaudit.flows.evidence.trace.recompute import TOLERANCE
+from promptaudit.flows.evidence.verify.chain import RULINGS, landed_since
+from promptaudit.flows.evidence.verify.differences import SealDifference
+from promptaudit.flows.marts.manifest import made_by
+from promptaudit.flows.marts.seal import OF_COMPARISONS, OF_RUNS, Seal, compares, marts, seals
+from promptaudit.flows.marts.transform import judge_nights, transform
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.flows.warehouse.figure_names import grains
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import PromptauditError, WarehouseError
 
 _BASES = "select base_run_id as run from raw.comparisons where list_contains($ids, comparison_id)"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from flows.display.figures import cut
+from promptaudit.flows.display.figures import cut
 
 Kind = Literal["changed", "gone", "added", "unsealed", "broken"]
 """`changed`, `gone`, `added`: a row that is not what, or where, a seal has it; `unsealed`: it is in no seal yet; `broken`: the

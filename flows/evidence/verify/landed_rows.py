@@ -9,15 +9,14 @@ from functools import partial
 from typing import Any
 
 import polars as pl
-
-from flows.evidence.blanks import is_blank
-from flows.evidence.verify.copies import Place
-from flows.evidence.verify.differences import MOST, Kind, SealDifference, few, named
-from flows.marts.digests import WORDS, columns_of, digests, netstrings
-from flows.marts.seal import SEALED, Seal, covered_rows, sealed_columns
-from flows.warehouse.duckdb_file import Connection, DatabaseError
-from flows.warehouse.raw_tables import TABLES
-from flows.warehouse.selection import Selection, of_file, of_run
+from promptaudit.flows.evidence.blanks import is_blank
+from promptaudit.flows.evidence.verify.copies import Place
+from promptaudit.flows.evidence.verify.differences import MOST, Kind, SealDifference, few, named
+from promptaudit.flows.marts.digests import WORDS, columns_of, digests, netstrings
+from promptaudit.flows.marts.seal import SEALED, Seal, covered_rows, sealed_columns
+from promptaudit.flows.warehouse.duckdb_file import Connection, DatabaseError
+from promptaudit.flows.warehouse.raw_tables import TABLES
+from promptaudit.flows.warehouse.selection import Selection, of_file, of_run
 
 AFTERWARDS = (
     "comparisons", "baselines", "acceptances", "waivers", "nights", "alarms", "notifications", "retirements", "reports",

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from flows.evidence.trace.recompute import TOLERANCE
-from flows.evidence.verify.copies import Place
-from flows.evidence.verify.differences import Kind, SealDifference, few, named
-from flows.evidence.verify.landed_rows import rows_of
-from flows.marts.digests import WORDS, digests
-from flows.marts.manifest import made_by
-from flows.marts.seal import OF_COMPARISONS, OF_RUNS, Seal, compares, views
-from flows.warehouse.duckdb_file import DatabaseError
-from flows.warehouse.figure_names import grains
+from promptaudit.flows.evidence.trace.recompute import TOLERANCE
+from promptaudit.flows.evidence.verify.copies import Place
+from promptaudit.flows.evidence.verify.differences import Kind, SealDifference, few, named
+from promptaudit.flows.evidence.verify.landed_rows import rows_of
+from promptaudit.flows.marts.digests import WORDS, digests
+from promptaudit.flows.marts.manifest import made_by
+from promptaudit.flows.marts.seal import OF_COMPARISONS, OF_RUNS, Seal, compares, views
+from promptaudit.flows.warehouse.duckdb_file import DatabaseError
+from promptaudit.flows.warehouse.figure_names import grains
 
 
 def check_marts(run: str, newest: Seal, place: Place, others: Sequence[Place]) -> list[SealDifference]:

@@ -11,20 +11,27 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from flows.display.encode import NOT_ENCODED, encoded_property
-from flows.evidence.verify.chain import check_chain, check_copy, check_digests, find_seal, landed_since, resealed
-from flows.evidence.verify.copies import Place
-from flows.evidence.verify.derive_again import check_again
-from flows.evidence.verify.differences import SealDifference
-from flows.evidence.verify.landed_rows import check_rows
-from flows.evidence.verify.marts import check_marts, check_views
-from flows.evidence.verify.unknown_tables import check_files, check_tables
-from flows.marts.seal import Seal, has_seals, marts, row_counts, seals
-from flows.warehouse import Warehouse
-from flows.warehouse.duckdb_file import Connection
-from flows.warehouse.run_names import one_run
-from flows.warehouse.sql import sql
-from models_registry.errors import WarehouseError
+from promptaudit.flows.display.encode import NOT_ENCODED, encoded_property
+from promptaudit.flows.evidence.verify.chain import (
+    check_chain,
+    check_copy,
+    check_digests,
+    find_seal,
+    landed_since,
+    resealed,
+)
+from promptaudit.flows.evidence.verify.copies import Place
+from promptaudit.flows.evidence.verify.derive_again import check_again
+from promptaudit.flows.evidence.verify.differences import SealDifference
+from promptaudit.flows.evidence.verify.landed_rows import check_rows
+from promptaudit.flows.evidence.verify.marts import check_marts, check_views
+from promptaudit.flows.evidence.verify.unknown_tables import check_files, check_tables
+from promptaudit.flows.marts.seal import Seal, has_seals, marts, row_counts, seals
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.duckdb_file import Connection
+from promptaudit.flows.warehouse.run_names import one_run
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import WarehouseError
 
 Known = tuple[str, str | None, str | None]
 """Id, audit and state of a run; without audit and state of rows that no run opened."""

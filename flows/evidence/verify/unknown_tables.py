@@ -6,12 +6,12 @@ from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
-from flows.evidence.verify.copies import Place
-from flows.evidence.verify.differences import SealDifference, few
-from flows.marts.seal import Seal
-from flows.warehouse.figure_names import grains
-from flows.warehouse.raw_tables import TABLES
-from flows.warehouse.sql import sql
+from promptaudit.flows.evidence.verify.copies import Place
+from promptaudit.flows.evidence.verify.differences import SealDifference, few
+from promptaudit.flows.marts.seal import Seal
+from promptaudit.flows.warehouse.figure_names import grains
+from promptaudit.flows.warehouse.raw_tables import TABLES
+from promptaudit.flows.warehouse.sql import sql
 
 RAW = {*TABLES, "schema_versions"}
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from flows.lineage.columns.project import Model, models
-from models_registry.errors import UsageError, nearest
+from promptaudit.flows.lineage.columns.project import Model, models
+from promptaudit.models_registry.errors import UsageError, nearest
 
 Kind = Literal["derived", "raw", "constant"]
 Use = Literal["value", "rows"]

@@ -12,10 +12,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from flows.lineage.columns.derived import Derived
-from flows.system import user_cache
-from flows.warehouse.raw_tables import SCHEMA_SQL, TABLES
-from models_registry.mart_columns import dbt_project
+from promptaudit.flows.lineage.columns.derived import Derived
+from promptaudit.flows.system import user_cache
+from promptaudit.flows.warehouse.raw_tables import SCHEMA_SQL, TABLES
+from promptaudit.models_registry.mart_columns import dbt_project
 
 PREFIX = "model.promptaudit."
 _READ = (".sql", ".yml")
@@ -39,7 +39,7 @@ def models() -> dict[str, Model]:
     """Returns every model of the project by name; has dbt compile the project where no build has shown its SQL yet, some 10 s."""
     known = _kept()
     if not set(_names()) <= set(known):
-        from flows.warehouse.dbt_project import compiled
+        from promptaudit.flows.warehouse.dbt_project import compiled
 
         known = learn(compiled())
     return known
@@ -63,7 +63,7 @@ def learn(manifest: Mapping[str, Any]) -> dict[str, Model]:
 
 
 def _read(node: Mapping[str, Any], parents: list[Model], promised: Mapping[str, list[str]]) -> Model:
-    from flows.lineage.columns.expressions import columns_of
+    from promptaudit.flows.lineage.columns.expressions import columns_of
 
     schema: dict[str, dict[str, list[str]]] = {"raw": {name: list(table.columns) for name, table in TABLES.items()}}
     for parent in parents:

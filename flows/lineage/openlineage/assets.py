@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flows.lineage.openlineage.names import asset_of
-from flows.warehouse import Warehouse
-from flows.warehouse.dbt_project import manifest_of_build, results_of_build
-from flows.warehouse.figure_names import grains
+from promptaudit.flows.lineage.openlineage.names import asset_of
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.dbt_project import manifest_of_build, results_of_build
+from promptaudit.flows.warehouse.figure_names import grains
 
 _LANDED: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "paraphrase": (("prompt_variants", "grid", "option_orders"), ("tasks", "samples", "designs")),

@@ -15,12 +15,11 @@ from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, RunEve
 from openlineage.client.facet_v2 import column_lineage_dataset
 from openlineage.common.provider.dbt.facets import DbtRunRunFacet, ParentRunMetadata  # type: ignore[import-untyped]
 from openlineage.common.provider.dbt.processor import DbtArtifactProcessor  # type: ignore[import-untyped]
-
-from flows.lineage.columns.derived import Derived
-from flows.lineage.columns.project import Model
-from flows.lineage.openlineage.events import PRODUCER, Types, sorted_by_time
-from flows.lineage.openlineage.names import JOBS, dataset_of, namespace_of
-from flows.warehouse import Warehouse
+from promptaudit.flows.lineage.columns.derived import Derived
+from promptaudit.flows.lineage.columns.project import Model
+from promptaudit.flows.lineage.openlineage.events import PRODUCER, Types, sorted_by_time
+from promptaudit.flows.lineage.openlineage.names import JOBS, dataset_of, namespace_of
+from promptaudit.flows.warehouse import Warehouse
 
 
 class Build(DbtArtifactProcessor):  # type: ignore[misc]

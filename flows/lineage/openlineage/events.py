@@ -21,9 +21,8 @@ from openlineage.client.facet_v2 import (
     processing_engine_run,
     schema_dataset,
 )
-
-from flows.lineage.openlineage.names import JOBS, dataset_of, namespace_of
-from flows.warehouse import Warehouse
+from promptaudit.flows.lineage.openlineage.names import JOBS, dataset_of, namespace_of
+from promptaudit.flows.warehouse import Warehouse
 
 PRODUCER = f"urn:promptaudit:{version('promptaudit')}"
 set_producer(PRODUCER)

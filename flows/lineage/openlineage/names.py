@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-from flows.system.scrub import scrub
-from flows.warehouse import Warehouse
+from promptaudit.flows.system.scrub import scrub
+from promptaudit.flows.warehouse import Warehouse
 
 JOBS = "promptaudit"
 """The namespace of every job."""

@@ -10,14 +10,22 @@ from pathlib import Path
 
 from openlineage.client.event_v2 import InputDataset, OutputDataset, RunEvent, RunState
 from openlineage.client.uuid import generate_new_uuid
-
-from flows.lineage.columns.project import learn
-from flows.lineage.openlineage.build_events import Build
-from flows.lineage.openlineage.events import Types, event, file_out, other_in, parent_of, run_id_of, table_in, table_out
-from flows.lineage.openlineage.names import endpoints_of, file_of
-from flows.lineage.openlineage.transport import Sender
-from flows.warehouse import Warehouse
-from flows.warehouse.sql import sql
+from promptaudit.flows.lineage.columns.project import learn
+from promptaudit.flows.lineage.openlineage.build_events import Build
+from promptaudit.flows.lineage.openlineage.events import (
+    Types,
+    event,
+    file_out,
+    other_in,
+    parent_of,
+    run_id_of,
+    table_in,
+    table_out,
+)
+from promptaudit.flows.lineage.openlineage.names import endpoints_of, file_of
+from promptaudit.flows.lineage.openlineage.transport import Sender
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
 
 SEVERAL = "several"
 """In place of a run's id and an audit's: a build of more than one run."""
@@ -81,7 +89,7 @@ def later(run: FollowedRun) -> list[RunEvent]:
 
 def built(run: FollowedRun, results: Path) -> list[RunEvent]:
     """Returns the events of the models of dbt's last build."""
-    from flows.warehouse.dbt_project import manifest_of_build
+    from promptaudit.flows.warehouse.dbt_project import manifest_of_build
 
     manifest = manifest_of_build(results.parent)
     done = json.loads(results.read_text(encoding="utf-8"))

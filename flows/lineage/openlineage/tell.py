@@ -10,11 +10,11 @@ import contextlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from flows.settings import Settings
-from flows.warehouse import Warehouse
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from flows.lineage.openlineage.run_events import FollowedRun
+    from promptaudit.flows.lineage.openlineage.run_events import FollowedRun
 
 T = TypeVar("T")
 FOLDER = "lineage"
@@ -28,7 +28,7 @@ def following(warehouse: Warehouse, audit_run_id: str, say: Callable[[str], None
         if run is None:
             yield
             return
-        from flows.lineage.openlineage import run_events
+        from promptaudit.flows.lineage.openlineage import run_events
 
         _current.append(run)
         _try(say, lambda: run.sender.send(run_events.of_run(run, "START")))
@@ -50,7 +50,7 @@ def landed(warehouse: Warehouse, audit_run_id: str) -> None:
     """Sends what of a run has landed since the last call: answers first, then checks and rulings."""
     with _follow(warehouse, [audit_run_id]) as run:
         if run is not None:
-            from flows.lineage.openlineage import run_events
+            from promptaudit.flows.lineage.openlineage import run_events
 
             _try(_warn, lambda: run.sender.send(run_events.later(run) if run.landed else run_events.landing(run)))
 
@@ -62,7 +62,7 @@ def built(warehouse: Warehouse, audit_run_ids: Sequence[str], comparison_ids: Se
         return
     with _follow(warehouse, audit_run_ids, comparison_ids=comparison_ids) as run:
         if run is not None:
-            from flows.lineage.openlineage import run_events
+            from promptaudit.flows.lineage.openlineage import run_events
 
             _try(_warn, lambda: run.sender.send(run_events.built(run, results)))
 
@@ -73,7 +73,7 @@ def published(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:
         return
     with _follow(warehouse, audit_run_ids) as run:
         if run is not None:
-            from flows.lineage.openlineage import run_events
+            from promptaudit.flows.lineage.openlineage import run_events
 
             _try(_warn, lambda: run.sender.send(run_events.published(run, audit_run_ids)))
 
@@ -102,8 +102,8 @@ def _open(
     if comparison_ids:  # a comparison is its candidate's
         query = "select distinct audit_run_id from raw.comparisons where list_contains($ids, comparison_id)"
         runs = [row["audit_run_id"] for row in warehouse.read(query, ids=list(comparison_ids))]
-    from flows.lineage.openlineage.run_events import SEVERAL, FollowedRun
-    from flows.lineage.openlineage.transport import Sender
+    from promptaudit.flows.lineage.openlineage.run_events import SEVERAL, FollowedRun
+    from promptaudit.flows.lineage.openlineage.transport import Sender
 
     run_id = runs[0] if len(runs) == 1 else SEVERAL
     for run in _current:
@@ -125,6 +125,6 @@ def _try(say: Callable[[str], None], work: Callable[[], T]) -> T | None:
 
 
 def _warn(text: str) -> None:
-    from flows.display.progress import Progress
+    from promptaudit.flows.display.progress import Progress
 
     Progress().warn(text)

@@ -20,8 +20,7 @@ from openlineage.client.event_v2 import RunEvent
 from openlineage.client.transport import Transport, get_default_factory
 from openlineage.client.transport.file import FileConfig, FileTransport
 from openlineage.client.transport.http import HttpTransport
-
-from flows.system.files import private_folder
+from promptaudit.flows.system.files import private_folder
 
 TIMEOUT_S = 2.5
 """How long one request to a receiver may take, and how long the end of a run waits for it in all."""

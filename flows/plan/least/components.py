@@ -11,27 +11,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-
-from flows.plan.pilot import LEAST_SAMPLES, LEAST_WORDINGS
-from flows.warehouse import Published, Warehouse
-from flows.warehouse.run_names import resolve
-from flows.warehouse.sql import over, sql
-from models_registry.errors import DataError, UsageError, nearest
-from models_registry.registry import Registry
-from udfs.codes import dense_codes
-from udfs.designs.bias import sensitivity_bias
-from udfs.designs.families import one_wording_a_family
-from udfs.designs.search import FEWEST_WORDINGS
-from udfs.designs.variance_components import (
+from promptaudit.flows.plan.pilot import LEAST_SAMPLES, LEAST_WORDINGS
+from promptaudit.flows.warehouse import Published, Warehouse
+from promptaudit.flows.warehouse.run_names import resolve
+from promptaudit.flows.warehouse.sql import over, sql
+from promptaudit.models_registry.errors import DataError, UsageError, nearest
+from promptaudit.models_registry.registry import Registry
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.designs.bias import sensitivity_bias
+from promptaudit.udfs.designs.families import one_wording_a_family
+from promptaudit.udfs.designs.search import FEWEST_WORDINGS
+from promptaudit.udfs.designs.variance_components import (
     N_DRAWS,
     VarianceComponents,
     linear_components,
     sensitivity_components,
 )
-from udfs.designs.widths import Kind
-from udfs.measures.answer_families import answer_families
-from udfs.measures.breaking_wordings import breaking_wordings
-from udfs.resampling import n_effective
+from promptaudit.udfs.designs.widths import Kind
+from promptaudit.udfs.measures.answer_families import answer_families
+from promptaudit.udfs.measures.breaking_wordings import breaking_wordings
+from promptaudit.udfs.resampling import n_effective
 
 MEASURES = ("micro_f1", "accuracy", "invalid_rate", "sensitivity")
 GROUP = ("model_id", "task_id", "strategy")

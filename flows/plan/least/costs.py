@@ -6,12 +6,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from flows.cards.prices import price_of, usd_of
-from flows.plan.least.components import SourceRun
-from flows.warehouse import Warehouse
-from flows.warehouse.sql import sql
-from models_registry.registry import Registry
-from udfs.designs.widths import Design
+from promptaudit.flows.cards.prices import price_of, usd_of
+from promptaudit.flows.plan.least.components import SourceRun
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.registry import Registry
+from promptaudit.udfs.designs.widths import Design
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-
-from flows.cards.check_cards import check_audit
-from flows.plan.least.components import AnswerGroup, Least, SourceRun, answer_groups, kind_of, source_run
-from flows.plan.least.material import n_available, n_tested
-from flows.plan.pilot import LEAST_SAMPLES
-from flows.settings import Settings
-from flows.warehouse import Warehouse
-from models_registry.errors import DataError, raise_all
-from models_registry.registry import Registry
-from udfs.comparison.detectable import detectable_differences
-from udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS, MOST_WORDINGS
-from udfs.designs.widths import MEASURES_COMPARED
-from udfs.measures.sensitivity import MANY
+from promptaudit.flows.cards.check_cards import check_audit
+from promptaudit.flows.plan.least.components import AnswerGroup, Least, SourceRun, answer_groups, kind_of, source_run
+from promptaudit.flows.plan.least.material import n_available, n_tested
+from promptaudit.flows.plan.pilot import LEAST_SAMPLES
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.errors import DataError, raise_all
+from promptaudit.models_registry.registry import Registry
+from promptaudit.udfs.comparison.detectable import detectable_differences
+from promptaudit.udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS, MOST_WORDINGS
+from promptaudit.udfs.designs.widths import MEASURES_COMPARED
+from promptaudit.udfs.measures.sensitivity import MANY
 
 MOST_VARIANCE = 0.25
 """Of an answer that counts 0 to 1."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-
-from flows.plan.least.components import AnswerGroup
-from flows.plan.least.design_plan import DesignCost, DesignPlan, GroupPlan
-from flows.plan.least.material import Material, gather_material
-from flows.settings import Settings
-from models_registry.errors import DataError, UsageError
-from models_registry.mart_columns import labels_of_full_grids
-from models_registry.registry import Registry
-from udfs.designs.search import MOST_WORDINGS, full_shapes
-from udfs.designs.widths import Design, chance_of_width, detectable_difference
+from promptaudit.flows.plan.least.components import AnswerGroup
+from promptaudit.flows.plan.least.design_plan import DesignCost, DesignPlan, GroupPlan
+from promptaudit.flows.plan.least.material import Material, gather_material
+from promptaudit.flows.settings import Settings
+from promptaudit.models_registry.errors import DataError, UsageError
+from promptaudit.models_registry.mart_columns import labels_of_full_grids
+from promptaudit.models_registry.registry import Registry
+from promptaudit.udfs.designs.search import MOST_WORDINGS, full_shapes
+from promptaudit.udfs.designs.widths import Design, chance_of_width, detectable_difference
 
 SHARE_TWICE = 0.2
 """The share of cells that is asked twice to tell noise from wording, where the others are asked once."""

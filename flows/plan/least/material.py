@@ -8,19 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from flows.cards.check_cards import CardCheck, check_audit
-from flows.cards.check_cards.design import needs_full_grid
-from flows.plan.least.components import AnswerGroup, SourceRun, answer_groups, kind_of, source_run
-from flows.plan.least.costs import RequestCosts, request_costs
-from flows.plan.least.design_plan import DesignCost
-from flows.settings import Settings
-from flows.warehouse import Warehouse
-from flows.warehouse.sql import sql
-from models_registry.errors import raise_all
-from models_registry.registry import Registry
-from models_registry.samples import load_samples
-from udfs.designs.search import (
+from promptaudit.flows.cards.check_cards import CardCheck, check_audit
+from promptaudit.flows.cards.check_cards.design import needs_full_grid
+from promptaudit.flows.plan.least.components import AnswerGroup, SourceRun, answer_groups, kind_of, source_run
+from promptaudit.flows.plan.least.costs import RequestCosts, request_costs
+from promptaudit.flows.plan.least.design_plan import DesignCost
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import raise_all
+from promptaudit.models_registry.registry import Registry
+from promptaudit.models_registry.samples import load_samples
+from promptaudit.udfs.designs.search import (
     MOST_SAMPLES,
     REPETITIONS,
     Criterion,
@@ -28,8 +27,8 @@ from udfs.designs.search import (
     least_incomplete,
     smallest_figure,
 )
-from udfs.designs.variance_components import VarianceComponents
-from udfs.designs.widths import (
+from promptaudit.udfs.designs.variance_components import VarianceComponents
+from promptaudit.udfs.designs.widths import (
     MEASURES_COMPARED,
     Design,
     Kind,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from flows.prompts.messages import ClassificationPrompt
-from flows.prompts.variations import (
+from promptaudit.flows.prompts.messages import ClassificationPrompt
+from promptaudit.flows.prompts.variations import (
     examples,
     formatting,
     input_noise,
@@ -19,9 +19,9 @@ from flows.prompts.variations import (
     option_order,
     system,
 )
-from flows.prompts.variations.original import Level, Original, PromptT
-from models_registry.cards import Rephrasing, TaskCard, Template, Variation
-from models_registry.samples import ChosenSamples
+from promptaudit.flows.prompts.variations.original import Level, Original, PromptT
+from promptaudit.models_registry.cards import Rephrasing, TaskCard, Template, Variation
+from promptaudit.models_registry.samples import ChosenSamples
 
 Setting = Mapping[str, Level]
 """Kind of variation to what stands in place of the original's."""

@@ -11,11 +11,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from flows.prompts.messages import ONE_SHOT, ClassificationPrompt, dressing
-from flows.prompts.variations.order import SEEDED, order_of
-from flows.prompts.variations.original import Level, Original, PromptT
-from models_registry.cards import TaskCard, Template
-from models_registry.samples import ChosenSamples
+from promptaudit.flows.prompts.messages import ONE_SHOT, ClassificationPrompt, dressing
+from promptaudit.flows.prompts.variations.order import SEEDED, order_of
+from promptaudit.flows.prompts.variations.original import Level, Original, PromptT
+from promptaudit.models_registry.cards import TaskCard, Template
+from promptaudit.models_registry.samples import ChosenSamples
 
 MOST_ROWS = 12  # spare rows a label
 MOST_A_LABEL = 4  # examples shown of a label

@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from flows.engines.embedded.draws import choice
-from flows.prompts.messages import ClassificationPrompt, LabelForm
-from flows.prompts.variations.original import Level, Original, PromptT
-from flows.prompts.variations.system import ROLES
-from models_registry.cards import TaskCard, Template
-from models_registry.placeholders import placeholders
-from models_registry.template_cards import SIGNS
+from promptaudit.flows.engines.embedded.draws import choice
+from promptaudit.flows.prompts.messages import ClassificationPrompt, LabelForm
+from promptaudit.flows.prompts.variations.original import Level, Original, PromptT
+from promptaudit.flows.prompts.variations.system import ROLES
+from promptaudit.models_registry.cards import TaskCard, Template
+from promptaudit.models_registry.placeholders import placeholders
+from promptaudit.models_registry.template_cards import SIGNS
 
 CASINGS: Mapping[str, Callable[[str], str]] = {
     "as written": str,

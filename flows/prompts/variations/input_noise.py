@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from flows.engines.embedded.draws import choice, uniform, uniform_after
-from flows.prompts.variations.original import Level, Original
-from models_registry.cards import TaskCard
-from models_registry.samples import Sample
+from promptaudit.flows.engines.embedded.draws import choice, uniform, uniform_after
+from promptaudit.flows.prompts.variations.original import Level, Original
+from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.samples import Sample
 
 NOISES = ("typos", "case", "white_space")
 LEAST_LETTERS = 4  # of a word that gets a typing error

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flows.prompts.messages import ClassificationPrompt, shows_labels
-from flows.prompts.variations.order import OF_GOLD, order_names, order_of
-from flows.prompts.variations.original import Level, Original
-from models_registry.cards import TaskCard
+from promptaudit.flows.prompts.messages import ClassificationPrompt, shows_labels
+from promptaudit.flows.prompts.variations.order import OF_GOLD, order_names, order_of
+from promptaudit.flows.prompts.variations.original import Level, Original
+from promptaudit.models_registry.cards import TaskCard
 
 TRIES = 20  # orders that are tried for one that is new
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flows.prompts.variations.order import order_names, order_of
-from flows.prompts.variations.original import Level, Original
-from models_registry.cards import TaskCard
-from models_registry.samples import Sample
+from promptaudit.flows.prompts.variations.order import order_names, order_of
+from promptaudit.flows.prompts.variations.original import Level, Original
+from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.samples import Sample
 
 
 def misfit(task: TaskCard) -> str | None:

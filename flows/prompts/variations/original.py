@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from flows.prompts.messages import ClassificationPrompt, prompt_of
-from models_registry.cards import Rephrasing, TaskCard, Template, TemplateCard
-from models_registry.samples import ChosenSamples
+from promptaudit.flows.prompts.messages import ClassificationPrompt, prompt_of
+from promptaudit.models_registry.cards import Rephrasing, TaskCard, Template, TemplateCard
+from promptaudit.models_registry.samples import ChosenSamples
 
 Level = Any
 """What stands in a variant's setting for one kind of variation, as JSON has it."""

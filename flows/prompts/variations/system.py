@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flows.prompts.messages import ClassificationPrompt
-from flows.prompts.variations.original import Level, Original, Prompt, PromptT
-from models_registry.cards import Message, TaskCard
+from promptaudit.flows.prompts.messages import ClassificationPrompt
+from promptaudit.flows.prompts.variations.original import Level, Original, Prompt, PromptT
+from promptaudit.models_registry.cards import Message, TaskCard
 
 SHIPPED = (
     "You are a helpful assistant.",

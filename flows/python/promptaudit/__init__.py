@@ -17,29 +17,35 @@ this package takes a few milliseconds; what is heavy is imported by the function
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from models_registry.errors import PromptauditError
-    from models_registry.mart_columns import dbt_project
     from promptaudit import measures
+    from promptaudit.models_registry.errors import PromptauditError
+    from promptaudit.models_registry.mart_columns import dbt_project
     from promptaudit.runs import Audits, Run, import_answers, open, run  # noqa: A004 - its name here
     from promptaudit.stability import Stability, inter_pss, intra_pss, rules
-    from udfs.register import register
+    from promptaudit.udfs.register import register
+
+if not os.path.isdir(os.path.join(__path__[0], "flows")):  # noqa: PTH112, PTH118 - pathlib takes longer to import than all this
+    # a checkout has the packages in folders of their own, an installation here
+    _root = os.path.normpath(os.path.join(__path__[0], *[os.pardir] * 3))  # noqa: PTH118
+    __path__ += [_root, os.path.join(_root, "dbt")]  # noqa: PTH118
 
 _PLACES = {
     "Audits": "promptaudit.runs",
-    "PromptauditError": "models_registry.errors",
+    "PromptauditError": "promptaudit.models_registry.errors",
     "Run": "promptaudit.runs",
     "Stability": "promptaudit.stability",
-    "dbt_project": "models_registry.mart_columns",
+    "dbt_project": "promptaudit.models_registry.mart_columns",
     "import_answers": "promptaudit.runs",
     "inter_pss": "promptaudit.stability",
     "intra_pss": "promptaudit.stability",
     "measures": "promptaudit.measures",
     "open": "promptaudit.runs",
-    "register": "udfs.register",
+    "register": "promptaudit.udfs.register",
     "rules": "promptaudit.stability",
     "run": "promptaudit.runs",
 }

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from models_registry.errors import DataError, nearest
+from promptaudit.models_registry.errors import DataError, nearest
 
 SAMPLE, ANNOTATOR, LABEL, GOLD = "sample_id", "variant_index", "label", "gold_label"
 

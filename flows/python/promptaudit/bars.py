@@ -8,7 +8,7 @@ import sys
 from types import TracebackType
 from typing import Any, Self
 
-from flows.display.progress import COUNT_MARK, COUNTS, visible
+from promptaudit.flows.display.progress import COUNT_MARK, COUNTS, visible
 
 
 def environment() -> dict[str, str]:

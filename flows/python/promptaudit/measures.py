@@ -16,19 +16,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from models_registry.errors import DataError
 from promptaudit.answers import ANNOTATOR, GOLD, LABEL, SAMPLE, codes, frame, one_row_an_answer, shares
-from udfs.codes import dense_codes
-from udfs.measures import consistency as consistencies
-from udfs.measures.entropy import normalised_entropy
-from udfs.measures.sensitivity import sensitivity_interval
-from udfs.stability.krippendorff import LEVELS
-from udfs.stability.prompt_stability import StabilityRow
-from udfs.stability.prompt_stability import prompt_stability as stability_rows
-from udfs.templates import rankings
-from udfs.templates import spread as spreads
-from udfs.templates.rankings import RankingConsistency
-from udfs.templates.spread import Spread
+from promptaudit.models_registry.errors import DataError
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.measures import consistency as consistencies
+from promptaudit.udfs.measures.entropy import normalised_entropy
+from promptaudit.udfs.measures.sensitivity import sensitivity_interval
+from promptaudit.udfs.stability.krippendorff import LEVELS
+from promptaudit.udfs.stability.prompt_stability import StabilityRow
+from promptaudit.udfs.stability.prompt_stability import prompt_stability as stability_rows
+from promptaudit.udfs.templates import rankings
+from promptaudit.udfs.templates import spread as spreads
+from promptaudit.udfs.templates.rankings import RankingConsistency
+from promptaudit.udfs.templates.spread import Spread
 
 __all__ = [
     "Alpha",

@@ -15,12 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from flows.settings import settings_of
-from flows.warehouse import Warehouse
-from flows.warehouse.run_names import resolve
-from models_registry import errors
-from models_registry.errors import PromptauditError, UsageError, nearest
 from promptaudit.bars import Bars, environment
+from promptaudit.flows.settings import settings_of
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.run_names import resolve
+from promptaudit.models_registry import errors
+from promptaudit.models_registry.errors import PromptauditError, UsageError, nearest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,7 +105,7 @@ class Audits:
         import polars as pl
 
         asked = subprocess.run(  # noqa: S603 - this interpreter, and a path
-            [sys.executable, "-P", "-m", "flows.query.ask", str(self.warehouse)],
+            [sys.executable, "-P", "-m", "promptaudit.flows.query.ask", str(self.warehouse)],
             input=query.encode(errors="backslashreplace"), capture_output=True, start_new_session=True, check=False,
         )  # fmt: skip
         if asked.returncode:
@@ -227,7 +227,7 @@ def _command(
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as result,
         subprocess.Popen(  # noqa: S603 - this interpreter, and the values of options
-            [sys.executable, "-P", "-m", "flows.cli", *line],
+            [sys.executable, "-P", "-m", "promptaudit.flows.cli", *line],
             stdin=subprocess.DEVNULL, stdout=result, stderr=subprocess.PIPE, text=True, encoding="utf-8",
             start_new_session=True, env={**os.environ, **environment(), **variables},
         ) as process,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from flows.system.files import private_folder, write_text
-from flows.system.keys import content_id
-from flows.warehouse.places import Places
-from models_registry.errors import DataError, UsageError
 from promptaudit.callables import ANNOTATOR, INSTRUCTIONS, KEY, PARAPHRASER, Annotate, Paraphrase, serving
+from promptaudit.flows.system.files import private_folder, write_text
+from promptaudit.flows.system.keys import content_id
+from promptaudit.flows.warehouse.places import Places
+from promptaudit.models_registry.errors import DataError, UsageError
 from promptaudit.runs import FILE, Run, made
 
 if TYPE_CHECKING:

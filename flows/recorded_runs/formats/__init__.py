@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.recorded_runs.formats import (
+from promptaudit.flows.recorded_runs.formats import (
     dove_rows,
     every_eval_ever,
     helm_scenario_states,
@@ -14,8 +14,8 @@ from flows.recorded_runs.formats import (
     lm_eval_samples,
     promptfoo_results,
 )
-from flows.recorded_runs.formats.answers import RecordedAnswers
-from flows.recorded_runs.formats.source import head_of
+from promptaudit.flows.recorded_runs.formats.answers import RecordedAnswers
+from promptaudit.flows.recorded_runs.formats.source import head_of
 
 _PARQUET = b"PAR1"
 

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-
-from flows.system.keys import as_json
-from models_registry.cards import composed
-from models_registry.errors import DataError
-from models_registry.read_csv import MAX_COLUMNS
-from models_registry.tables import ESCAPED, escape
+from promptaudit.flows.system.keys import as_json
+from promptaudit.models_registry.cards import composed
+from promptaudit.models_registry.errors import DataError
+from promptaudit.models_registry.read_csv import MAX_COLUMNS
+from promptaudit.models_registry.tables import ESCAPED, escape
 
 PROGRAM_SCORE = "program_score"
 MOST_TEXT = 1 << 28  # characters, those of each answer counted, beyond `TIMES_TEXT` for each byte of a file

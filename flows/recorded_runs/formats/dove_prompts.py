@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.recorded_runs.formats.answers import text_of
-from flows.system.keys import as_json
+from promptaudit.flows.recorded_runs.formats.answers import text_of
+from promptaudit.flows.system.keys import as_json
 
 OLDER = {"mc_enumerator": "enumerator", "mc_separator": "separator", "mc_choices_order": "choices_order"}
 OURS = ("strategy", "paraphrase_temperature", "variant_index", "variation", "setting")

@@ -10,8 +10,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.answers import LETTERS, Answer, RecordedAnswers, Texts, letters_of, number_of, text_of
-from flows.recorded_runs.formats.dove_prompts import (
+from promptaudit.flows.recorded_runs.formats.answers import (
+    LETTERS,
+    Answer,
+    RecordedAnswers,
+    Texts,
+    letters_of,
+    number_of,
+    text_of,
+)
+from promptaudit.flows.recorded_runs.formats.dove_prompts import (
     demonstrations_of,
     dimensions_of,
     fields_of,
@@ -19,10 +27,10 @@ from flows.recorded_runs.formats.dove_prompts import (
     question_of,
     variant_of,
 )
-from flows.recorded_runs.formats.rows import rows_of
-from flows.recorded_runs.formats.source import first_row
-from flows.system.keys import as_json
-from models_registry.errors import DataError
+from promptaudit.flows.recorded_runs.formats.rows import rows_of
+from promptaudit.flows.recorded_runs.formats.source import first_row
+from promptaudit.flows.system.keys import as_json
+from promptaudit.models_registry.errors import DataError
 
 PROGRAM = "dove"
 SECTIONS = ("evaluation_id", "model", "prompt_config", "instance", "output", "evaluation")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.answers import (
+from promptaudit.flows.recorded_runs.formats.answers import (
     Answer,
     RecordedAnswers,
     Texts,
@@ -17,9 +17,9 @@ from flows.recorded_runs.formats.answers import (
     text_of,
     whole_of,
 )
-from flows.recorded_runs.formats.rows import rows_of
-from flows.recorded_runs.formats.source import first_row
-from models_registry.errors import DataError
+from promptaudit.flows.recorded_runs.formats.rows import rows_of
+from promptaudit.flows.recorded_runs.formats.source import first_row
+from promptaudit.models_registry.errors import DataError
 
 PROGRAM = "every_eval_ever"
 FIELDS = (

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.answers import (
+from promptaudit.flows.recorded_runs.formats.answers import (
     Answer,
     RecordedAnswers,
     Texts,
@@ -21,9 +21,9 @@ from flows.recorded_runs.formats.answers import (
     refuse_many_given,
     text_of,
 )
-from flows.recorded_runs.formats.source import MAX_BESIDE, json_file
-from flows.system.keys import as_json
-from models_registry.errors import DataError
+from promptaudit.flows.recorded_runs.formats.source import MAX_BESIDE, json_file
+from promptaudit.flows.system.keys import as_json
+from promptaudit.models_registry.errors import DataError
 
 PROGRAM = "helm"
 CORRECT = "correct"

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.answers import (
+from promptaudit.flows.recorded_runs.formats.answers import (
     Answer,
     RecordedAnswers,
     Texts,
@@ -24,10 +24,10 @@ from flows.recorded_runs.formats.answers import (
     text_of,
     whole_of,
 )
-from flows.recorded_runs.formats.source import ZipMembers, head_of, holds_all, json_file
-from flows.system.keys import as_json
-from models_registry.errors import DataError
-from models_registry.tables import MAX_TEXT
+from promptaudit.flows.recorded_runs.formats.source import ZipMembers, head_of, holds_all, json_file
+from promptaudit.flows.system.keys import as_json
+from promptaudit.models_registry.errors import DataError
+from promptaudit.models_registry.tables import MAX_TEXT
 
 PROGRAM = "inspect_ai"
 MOST_OF_A_SAMPLE = 4 * MAX_TEXT  # characters

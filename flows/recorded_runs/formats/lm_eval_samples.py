@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.answers import (
+from promptaudit.flows.recorded_runs.formats.answers import (
     Answer,
     RecordedAnswers,
     Texts,
@@ -25,11 +25,11 @@ from flows.recorded_runs.formats.answers import (
     refuse_many_given,
     text_of,
 )
-from flows.recorded_runs.formats.rows import rows_of
-from flows.recorded_runs.formats.source import MAX_BESIDE, first_row, json_file
-from flows.system.keys import as_json
-from models_registry.cards import is_number
-from models_registry.errors import DataError
+from promptaudit.flows.recorded_runs.formats.rows import rows_of
+from promptaudit.flows.recorded_runs.formats.source import MAX_BESIDE, first_row, json_file
+from promptaudit.flows.system.keys import as_json
+from promptaudit.models_registry.cards import is_number
+from promptaudit.models_registry.errors import DataError
 
 PROGRAM = "lm_eval"
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+)")

@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, Texts, number_of, text_of, whole_of
-from flows.recorded_runs.formats.source import json_file
-from flows.system.keys import as_json
-from models_registry.errors import DataError
-from models_registry.read_csv import MAX_COLUMNS
-from models_registry.tables import MAX_TEXT
+from promptaudit.flows.recorded_runs.formats.answers import Answer, RecordedAnswers, Texts, number_of, text_of, whole_of
+from promptaudit.flows.recorded_runs.formats.source import json_file
+from promptaudit.flows.system.keys import as_json
+from promptaudit.models_registry.errors import DataError
+from promptaudit.models_registry.read_csv import MAX_COLUMNS
+from promptaudit.models_registry.tables import MAX_TEXT
 
 PROGRAM = "promptfoo"
 _PLACEHOLDER = re.compile(r"\{\{\s*([\w.-]+)\s*\}\}")

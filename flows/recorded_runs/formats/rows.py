@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flows.recorded_runs.formats.source import head_of, json_file, json_lines
-from models_registry.errors import DataError
-from models_registry.read_parquet import parquet_frame
+from promptaudit.flows.recorded_runs.formats.source import head_of, json_file, json_lines
+from promptaudit.models_registry.errors import DataError
+from promptaudit.models_registry.read_parquet import parquet_frame
 
 _BATCH = 10_000
 

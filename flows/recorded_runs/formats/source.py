@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from models_registry.errors import DataError
-from models_registry.read_json import MARK, json_of, lines_of
+from promptaudit.models_registry.errors import DataError
+from promptaudit.models_registry.read_json import MARK, json_of, lines_of
 
 MAX_FILE = 1 << 30  # bytes of a JSON document or a JSONL file
 MAX_MEMBER = 1 << 28  # bytes of one unpacked member of a zip

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from flows.report.answers_grid.content import Drawn, GridContent
-from flows.report.answers_grid.shown import ShownContent
-from flows.report.gather_answers import GridAnswers
+from promptaudit.flows.report.answers_grid.content import Drawn, GridContent
+from promptaudit.flows.report.answers_grid.shown import ShownContent
+from promptaudit.flows.report.gather_answers import GridAnswers
 
 BUDGET = 2_000_000  # characters of the page at most
 MOST_SHOWN = 1_000_000  # characters at most of how samples were shown, where the page has room beside the answers

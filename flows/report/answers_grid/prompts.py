@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.display.figures import shown
-from flows.warehouse import Row
-from models_registry.placeholders import placeholders
-from models_registry.template_cards import Template
+from promptaudit.flows.display.figures import shown
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.placeholders import placeholders
+from promptaudit.models_registry.template_cards import Template
 
 _OPEN = re.compile(r"(\{[A-Za-z_][A-Za-z0-9_]*\})")
 MOST_MESSAGES = 50

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
-
-from flows.display.figures import count
-from flows.report import page_size
-from flows.report.answers_grid.content import GridContent
-from flows.report.answers_grid.pack import BUDGET, packed
-from flows.report.blocks.filters import environment
-from flows.report.data import ReportData
-from flows.report.inline_script import Script, as_json, inline
+from promptaudit.flows.display.figures import count
+from promptaudit.flows.report import page_size
+from promptaudit.flows.report.answers_grid.content import GridContent
+from promptaudit.flows.report.answers_grid.pack import BUDGET, packed
+from promptaudit.flows.report.blocks.filters import environment
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.inline_script import Script, as_json, inline
 
 PLACE = "<!--answers-->"  # nothing that a page is told of can hold it: what is escaped has no such sign
 TEMPLATE = "answers_grid.html.j2"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flows.report.answers_grid.codes import Codes
-from flows.report.answers_grid.prompts import visible
-from flows.report.gather_answers import GridAnswers
-from flows.report.gather_shown import ShownCell
+from promptaudit.flows.report.answers_grid.codes import Codes
+from promptaudit.flows.report.answers_grid.prompts import visible
+from promptaudit.flows.report.gather_answers import GridAnswers
+from promptaudit.flows.report.gather_shown import ShownCell
 
 Sample = tuple[str, str]  # task and sample
 

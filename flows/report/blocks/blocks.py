@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from markupsafe import Markup
-
-from flows.report.blocks.cells import Printed
-from flows.warehouse import Row
+from promptaudit.flows.report.blocks.cells import Printed
+from promptaudit.flows.warehouse import Row
 
 Pair = tuple[str, str]  # model, strategy
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flows.display.figures import count, in_unit, number, percent, share, usd
-from flows.warehouse import Row
-from flows.warehouse.figure_names import figure_id
-from models_registry.mart_columns import ENDS, MartColumn
+from promptaudit.flows.display.figures import count, in_unit, number, percent, share, usd
+from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse.figure_names import figure_id
+from promptaudit.models_registry.mart_columns import ENDS, MartColumn
 
 Value = float | int | str | None
 

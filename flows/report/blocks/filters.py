@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from markupsafe import Markup
-
-from flows.display.figures import NAME, count, cut, interval, number, percent, shown, usd, when
-from flows.report.blocks.blocks import Table
-from flows.report.blocks.cells import Cell, Printed, Traced, cells_of, exact, parts, rows_of
-from flows.warehouse import Row
-from flows.warehouse.figure_names import row_id
+from promptaudit.flows.display.figures import NAME, count, cut, interval, number, percent, shown, usd, when
+from promptaudit.flows.report.blocks.blocks import Table
+from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced, cells_of, exact, parts, rows_of
+from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse.figure_names import row_id
 
 if TYPE_CHECKING:
     from jinja2 import Environment

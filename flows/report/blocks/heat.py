@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flows.report.blocks.cells import Printed
+from promptaudit.flows.report.blocks.cells import Printed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
-
-from flows.report.charts.drawing import drawn
-from flows.report.charts.layers import Spec, between, known, layer, names, number, of, threshold, to
-from flows.report.charts.panels import DASHES, paints
+from promptaudit.flows.report.charts.drawing import drawn
+from promptaudit.flows.report.charts.layers import Spec, between, known, layer, names, number, of, threshold, to
+from promptaudit.flows.report.charts.panels import DASHES, paints
 
 MOST_TICKS = 7
 

@@ -8,14 +8,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
-
-from flows.display.figures import ABSENT, count, number, shown
-from flows.report.blocks.blocks import MOST_ROWS, Table
-from flows.report.blocks.cells import Cell, Printed
-from flows.report.charts.layers import Spec
-from flows.report.charts.marks import FIGURE
-from flows.report.charts.plot import plotted
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import ABSENT, count, number, shown
+from promptaudit.flows.report.blocks.blocks import MOST_ROWS, Table
+from promptaudit.flows.report.blocks.cells import Cell, Printed
+from promptaudit.flows.report.charts.layers import Spec
+from promptaudit.flows.report.charts.marks import FIGURE
+from promptaudit.flows.report.charts.plot import plotted
+from promptaudit.flows.warehouse import Row
 
 WIDTH = 340
 HEIGHT = 190

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from flows.warehouse import Row
+from promptaudit.flows.warehouse import Row
 
 Spec = dict[str, Any]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from flows.display.figures import LONG, cut
-from flows.report.charts.layers import Spec, stacked
-from flows.report.charts.scales import Bands, Linear, Scale
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import LONG, cut
+from promptaudit.flows.report.charts.layers import Spec, stacked
+from promptaudit.flows.report.charts.scales import Bands, Linear, Scale
+from promptaudit.flows.warehouse import Row
 
 Rows = Sequence[Row]
 

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
-
-from flows.display.figures import cut
-from flows.report.charts.drawing import WIDTH, drawn
-from flows.report.charts.layers import (
+from promptaudit.flows.display.figures import cut
+from promptaudit.flows.report.charts.drawing import WIDTH, drawn
+from promptaudit.flows.report.charts.layers import (
     PAINT,
     Spec,
     between,

@@ -6,8 +6,8 @@ import dataclasses
 import math
 from collections.abc import Collection, Sequence
 
-from flows.report.blocks.blocks import DrawnSection, by
-from flows.warehouse import Row
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by
+from promptaudit.flows.warehouse import Row
 
 CORRECTED = "sensitivity_corrected"
 MOST_GROUPS = 36  # models and strategies of tasks that a page tells of, beside 0.9 MB of script

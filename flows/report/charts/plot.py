@@ -8,11 +8,20 @@ from html import escape
 from typing import Any
 
 from markupsafe import Markup
-
-from flows.report.charts.layers import Spec, passes, stacked
-from flows.report.charts.marks import PAINTERS, Frame, px
-from flows.report.charts.scales import FONT_SIZE, Bands, Linear, Scale, fitted, niced, ticks, width_of, written
-from flows.warehouse import Row
+from promptaudit.flows.report.charts.layers import Spec, passes, stacked
+from promptaudit.flows.report.charts.marks import PAINTERS, Frame, px
+from promptaudit.flows.report.charts.scales import (
+    FONT_SIZE,
+    Bands,
+    Linear,
+    Scale,
+    fitted,
+    niced,
+    ticks,
+    width_of,
+    written,
+)
+from promptaudit.flows.warehouse import Row
 
 Rows = Sequence[Row]
 

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
-
-from flows.display.figures import cut
-from flows.report.charts.drawing import WIDTH, drawn
-from flows.report.charts.layers import PAINT, between, layer, names, number, of, to
-from flows.report.charts.panels import SHAPES, UNIT, beside, distinct, height_of, paints
+from promptaudit.flows.display.figures import cut
+from promptaudit.flows.report.charts.drawing import WIDTH, drawn
+from promptaudit.flows.report.charts.layers import PAINT, between, layer, names, number, of, to
+from promptaudit.flows.report.charts.panels import SHAPES, UNIT, beside, distinct, height_of, paints
 
 Rows = Sequence[dict[str, Any]]
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
-
-from flows.report.charts.drawing import drawn
-from flows.report.charts.layers import PAINT, Spec, between, is_set, layer, names, number, of
-from flows.report.charts.panels import DASHES, paints
-from flows.report.charts.scales import log_ticks, niced
+from promptaudit.flows.report.charts.drawing import drawn
+from promptaudit.flows.report.charts.layers import PAINT, Spec, between, is_set, layer, names, number, of
+from promptaudit.flows.report.charts.panels import DASHES, paints
+from promptaudit.flows.report.charts.scales import log_ticks, niced
 
 ROOM = 1.25  # times the ends of the axis of requests
 ALL_LABELS = 20  # ticks of logarithms beyond the first of a decade are labelled only where there is room for so many

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from flows.comparison.result import NEWS, RunComparison
-from flows.display.movement import IN_BASE, confused_in_words, place_of
-from flows.display.policy import Policy, Texts
-from flows.report.ask_copy import Copy
-from flows.report.comparison_page.largest import CHURN, Largest, largest_of, ranked
-from flows.report.summary_causes import Cause, differences_of
-from flows.report.summary_example import Example, flip_of
-from flows.warehouse import Row, Warehouse
-from flows.warehouse.duckdb_file import Connection
+from promptaudit.flows.comparison.result import NEWS, RunComparison
+from promptaudit.flows.display.movement import IN_BASE, confused_in_words, place_of
+from promptaudit.flows.display.policy import Policy, Texts
+from promptaudit.flows.report.ask_copy import Copy
+from promptaudit.flows.report.comparison_page.largest import CHURN, Largest, largest_of, ranked
+from promptaudit.flows.report.summary_causes import Cause, differences_of
+from promptaudit.flows.report.summary_example import Example, flip_of
+from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.duckdb_file import Connection
 
 MOST_GROUPS = 3  # that an example is looked for in
 OF_THE_MODEL = {"we_changed_the_model", "provider_changed_the_model"}

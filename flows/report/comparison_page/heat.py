@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flows.comparison.result import NEWS
-from flows.display.figures import NAME, cut, share
-from flows.report.blocks.blocks import keyed
-from flows.report.blocks.cells import Traced
-from flows.report.blocks.heat import Heat, HeatCell, HeatLine
-from flows.report.comparison_page.largest import LARGE, LARGER, depth, ranked
-from flows.report.sections.compared import MART, around, difference, figure
-from flows.report.summary_worst import label_of
-from flows.warehouse import Row
+from promptaudit.flows.comparison.result import NEWS
+from promptaudit.flows.display.figures import NAME, cut, share
+from promptaudit.flows.report.blocks.blocks import keyed
+from promptaudit.flows.report.blocks.cells import Traced
+from promptaudit.flows.report.blocks.heat import Heat, HeatCell, HeatLine
+from promptaudit.flows.report.comparison_page.largest import LARGE, LARGER, depth, ranked
+from promptaudit.flows.report.sections.compared import MART, around, difference, figure
+from promptaudit.flows.report.summary_worst import label_of
+from promptaudit.flows.warehouse import Row
 
 MOST_CELLS = 800
 FIRST = ("sensitivity", "consistency", "micro_f1", "pss_inter", "pss_intra", "invalid_rate", "label_churn")

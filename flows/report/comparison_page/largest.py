@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flows.alerts.problems import figures_of
-from flows.comparison.result import NEWS
-from flows.report.summary_worst import UNSCALED, label_of
-from flows.warehouse import Row
-from flows.warehouse.figure_names import figure_id
-from models_registry.mart_columns import compared_column
+from promptaudit.flows.alerts.problems import figures_of
+from promptaudit.flows.comparison.result import NEWS
+from promptaudit.flows.report.summary_worst import UNSCALED, label_of
+from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse.figure_names import figure_id
+from promptaudit.models_registry.mart_columns import compared_column
 
 CHURN = "label_churn"
 NONE = 1e-9  # parallel sums differ in their last bits

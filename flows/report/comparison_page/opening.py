@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from flows.comparison.result import NEWS
-from flows.display.figures import count, cut
-from flows.report.comparison_page.gather import ComparisonData
-from flows.report.summary import ID, command, diagnosis_of
+from promptaudit.flows.comparison.result import NEWS
+from promptaudit.flows.display.figures import count, cut
+from promptaudit.flows.report.comparison_page.gather import ComparisonData
+from promptaudit.flows.report.summary import ID, command, diagnosis_of
 
 SIGNS = {"regressed": "✕", "improved": "✓", "changed": "≠", "within noise": "=", "not comparable": "?"}
 GRAVEST = ("regressed", "improved", "changed")

@@ -7,25 +7,25 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.comparison.result import RunComparison, run_comparison
-from flows.display.figures import NAME, cut
-from flows.display.policy import Policy
-from flows.report import BELOW, page_size
-from flows.report.blocks.filters import environment, trace_links
-from flows.report.comparison_page.gather import ComparisonData, gather
-from flows.report.comparison_page.heat import heat
-from flows.report.comparison_page.opening import next_command, verdict_of
-from flows.report.comparison_page.sections import sections
-from flows.report.record import held_if_free, record
-from flows.report.sections import guide
-from flows.report.trace_pages import css
-from flows.settings import Settings
-from flows.system.files import private_folder, write_text
-from flows.warehouse import Warehouse
-from models_registry.errors import WarehouseError
+from promptaudit.flows.comparison.result import RunComparison, run_comparison
+from promptaudit.flows.display.figures import NAME, cut
+from promptaudit.flows.display.policy import Policy
+from promptaudit.flows.report import BELOW, page_size
+from promptaudit.flows.report.blocks.filters import environment, trace_links
+from promptaudit.flows.report.comparison_page.gather import ComparisonData, gather
+from promptaudit.flows.report.comparison_page.heat import heat
+from promptaudit.flows.report.comparison_page.opening import next_command, verdict_of
+from promptaudit.flows.report.comparison_page.sections import sections
+from promptaudit.flows.report.record import held_if_free, record
+from promptaudit.flows.report.sections import guide
+from promptaudit.flows.report.trace_pages import css
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.files import private_folder, write_text
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.errors import WarehouseError
 
 if TYPE_CHECKING:
-    from flows.display.progress import Progress
+    from promptaudit.flows.display.progress import Progress
 
 TEMPLATE = "comparison.html.j2"
 MOST_CAUSES = 2

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from flows.comparison.result import RunComparison
-from flows.display.figures import ABSENT, chance, count, cut
-from flows.report.blocks.blocks import DrawnSection
-from flows.report.blocks.cells import Traced
-from flows.report.comparison_page.largest import ranked
-from flows.report.sections.columns import MODEL, STRATEGY, Column, table, words
-from flows.report.sections.columns import figure as column_of
-from flows.report.sections.compared import COULD_SEE, MART, NAMES, Q, figure, figures, gravest_first
-from flows.report.sections.run_changes import counts_of
-from flows.report.summary_worst import UNSCALED, label_of
-from flows.warehouse import Row
-from udfs.causes import PHRASES
+from promptaudit.flows.comparison.result import RunComparison
+from promptaudit.flows.display.figures import ABSENT, chance, count, cut
+from promptaudit.flows.report.blocks.blocks import DrawnSection
+from promptaudit.flows.report.blocks.cells import Traced
+from promptaudit.flows.report.comparison_page.largest import ranked
+from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, Column, table, words
+from promptaudit.flows.report.sections.columns import figure as column_of
+from promptaudit.flows.report.sections.compared import COULD_SEE, MART, NAMES, Q, figure, figures, gravest_first
+from promptaudit.flows.report.sections.run_changes import counts_of
+from promptaudit.flows.report.summary_worst import UNSCALED, label_of
+from promptaudit.flows.warehouse import Row
+from promptaudit.udfs.causes import PHRASES
 
 MOST_ROWS = 2000
 MOST_REASONS = 5

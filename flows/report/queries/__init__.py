@@ -6,7 +6,7 @@ smallest md5 of the run's seed and its name: the same ones on every machine, no 
 
 from __future__ import annotations
 
-from flows.warehouse.sql import over, sql
+from promptaudit.flows.warehouse.sql import over, sql
 
 TOP_SAMPLES = 20
 EXAMPLES = 3

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from flows.display.figures import count, cut, number
-from flows.report.blocks.blocks import DrawnSection, by, by_pair, keyed
-from flows.report.blocks.cells import Traced
-from flows.report.charts import panels
-from flows.report.data import ReportData
-from flows.report.sections.columns import (
+from promptaudit.flows.display.figures import count, cut, number
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by, by_pair, keyed
+from promptaudit.flows.report.blocks.cells import Traced
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import (
     MODEL,
     STRATEGY,
     beside,
@@ -21,12 +21,12 @@ from flows.report.sections.columns import (
     wording,
     words,
 )
-from flows.report.sections.extremes import by_group, known_rows, whose
-from flows.report.sections.reasons import NO_GOLD, why_no_answers
-from flows.report.sections.room import Drawn, Room, charts_of_pairs
-from flows.report.sections.section import Section
-from flows.report.variant_names import word_for
-from flows.warehouse import Row
+from promptaudit.flows.report.sections.extremes import by_group, known_rows, whose
+from promptaudit.flows.report.sections.reasons import NO_GOLD, why_no_answers
+from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.report.variant_names import word_for
+from promptaudit.flows.warehouse import Row
 
 MOST_VARIANTS = 200  # a panel
 _SPREADS = "rpt_accuracy_spreads"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from flows.display.figures import cut, number
-from flows.report.blocks.blocks import DrawnSection, by
-from flows.report.blocks.cells import Cell, Printed, Traced
-from flows.report.data import ReportData
-from flows.report.gather_judging import JudgingData
-from flows.report.sections.columns import (
+from promptaudit.flows.display.figures import cut, number
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by
+from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.gather_judging import JudgingData
+from promptaudit.flows.report.sections.columns import (
     LONG_WORDING,
     MODEL,
     Column,
@@ -17,11 +17,11 @@ from flows.report.sections.columns import (
     table,
     words,
 )
-from flows.report.sections.extremes import ends
-from flows.report.sections.room import Room
-from flows.report.sections.section import Section
-from flows.warehouse import Row
-from models_registry.mart_columns import MartColumn, mart_columns
+from promptaudit.flows.report.sections.extremes import ends
+from promptaudit.flows.report.sections.room import Room
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.mart_columns import MartColumn, mart_columns
 
 _PAIR = 2
 _REPEATED = " repetitions"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from flows.display.figures import count, percent
-from flows.report.blocks.blocks import DrawnSection, by, by_pair, keyed
-from flows.report.blocks.cells import Traced
-from flows.report.charts import panels
-from flows.report.data import ReportData
-from flows.report.sections.columns import (
+from promptaudit.flows.display.figures import count, percent
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by, by_pair, keyed
+from promptaudit.flows.report.blocks.cells import Traced
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import (
     MODEL,
     STRATEGY,
     Column,
@@ -22,11 +22,11 @@ from flows.report.sections.columns import (
     variant_number,
     wording,
 )
-from flows.report.sections.extremes import known_rows, largest, whose
-from flows.report.sections.reasons import why_open
-from flows.report.sections.room import Drawn, Room, charts_of_pairs
-from flows.report.sections.section import Section
-from flows.warehouse import Row
+from promptaudit.flows.report.sections.extremes import known_rows, largest, whose
+from promptaudit.flows.report.sections.reasons import why_open
+from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
 
 MOST_VARIANTS = 200  # a panel
 WORST = 10

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from flows.display.figures import ABSENT, count, cut
-from flows.report.blocks.blocks import MOST_ROWS, Table
-from flows.report.blocks.cells import Printed, Traced
-from flows.report.gather_judging import JudgingData
-from flows.report.variant_names import numbered
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import ABSENT, count, cut
+from promptaudit.flows.report.blocks.blocks import MOST_ROWS, Table
+from promptaudit.flows.report.blocks.cells import Printed, Traced
+from promptaudit.flows.report.gather_judging import JudgingData
+from promptaudit.flows.report.variant_names import numbered
+from promptaudit.flows.warehouse import Row
 
 LONG_WORDING = 160
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flows.comparison.result import VERDICTS
-from flows.display.figures import chance, in_unit, signed
-from flows.report.blocks.cells import Cell, Printed, Traced
-from flows.report.sections.columns import MODEL, STRATEGY, Column, words
-from flows.report.sections.columns import figure as column_of
-from flows.warehouse import Row
-from models_registry.mart_columns import compared_unit
+from promptaudit.flows.comparison.result import VERDICTS
+from promptaudit.flows.display.figures import chance, in_unit, signed
+from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced
+from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, Column, words
+from promptaudit.flows.report.sections.columns import figure as column_of
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.mart_columns import compared_unit
 
 MART = "rpt_run_comparisons"
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from flows.display.figures import number
-from flows.report.blocks.blocks import DrawnSection, by
-from flows.report.charts import panels
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, figure, table, words
-from flows.report.sections.extremes import class_of, known_rows, smallest, whose
-from flows.report.sections.reasons import NO_CLASSES, why_in_part, why_no_answers, why_open
-from flows.report.sections.room import Drawn, Room, charts_of_pairs
-from flows.report.sections.section import Section
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import number
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, figure, table, words
+from promptaudit.flows.report.sections.extremes import class_of, known_rows, smallest, whose
+from promptaudit.flows.report.sections.reasons import NO_CLASSES, why_in_part, why_no_answers, why_open
+from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
 
 _CONSISTENCY = (
     MODEL, STRATEGY, words("Gold label", "gold_label"), N_SAMPLES, figure("Consistency", "consistency"),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from flows.display.figures import NAME, count, cut, milliseconds, number, usd
-from flows.report.blocks.blocks import DrawnSection, by
-from flows.report.blocks.cells import Cell, Traced
-from flows.report.charts import panels
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, STRATEGY, Column, counted, figure, table, tally
-from flows.report.sections.extremes import known_rows, largest, whose
-from flows.report.sections.reasons import why_no_answers
-from flows.report.sections.room import Chart, Drawn, Room, colour, point
-from flows.report.sections.section import Section
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import NAME, count, cut, milliseconds, number, usd
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by
+from promptaudit.flows.report.blocks.cells import Cell, Traced
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, Column, counted, figure, table, tally
+from promptaudit.flows.report.sections.extremes import known_rows, largest, whose
+from promptaudit.flows.report.sections.reasons import why_no_answers
+from promptaudit.flows.report.sections.room import Chart, Drawn, Room, colour, point
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
 
 MART = "rpt_answer_totals"
 

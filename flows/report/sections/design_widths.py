@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from flows.display.figures import NAME, count, cut, number
-from flows.report.blocks.blocks import DrawnSection, by
-from flows.report.blocks.cells import Printed, Traced
-from flows.report.charts.widths import widths
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, Column, counted, figure, table, words
-from flows.report.sections.extremes import known_rows, largest, whose
-from flows.report.sections.reasons import why_no_answers, why_open
-from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
-from flows.report.sections.section import Section
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import NAME, count, cut, number
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by
+from promptaudit.flows.report.blocks.cells import Printed, Traced
+from promptaudit.flows.report.charts.widths import widths
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, Column, counted, figure, table, words
+from promptaudit.flows.report.sections.extremes import known_rows, largest, whose
+from promptaudit.flows.report.sections.reasons import why_no_answers, why_open
+from promptaudit.flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
 
 MART = "rpt_design_widths"
 FEWEST_SAMPLES, FEWEST_WORDINGS, FEWEST_FAMILIES = 20, 8, 5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flows.warehouse import Row
-from models_registry.mart_columns import labels_of_full_grids
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.mart_columns import labels_of_full_grids
 
 
 def part_of_grid(designs: Sequence[Row]) -> list[str]:

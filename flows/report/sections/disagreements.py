@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from flows.display.figures import count, cut, number, paragraph, percent
-from flows.report.blocks.blocks import Disagreement, DrawnSection, by
-from flows.report.data import ReportData
-from flows.report.queries import MOST_DISAGREEMENTS, MOST_REFERENCES
-from flows.report.sections.columns import judge_errors, table, tally, words
-from flows.report.sections.room import Room
-from flows.report.sections.section import Section
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import count, cut, number, paragraph, percent
+from promptaudit.flows.report.blocks.blocks import Disagreement, DrawnSection, by
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.queries import MOST_DISAGREEMENTS, MOST_REFERENCES
+from promptaudit.flows.report.sections.columns import judge_errors, table, tally, words
+from promptaudit.flows.report.sections.room import Room
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
 
 MOST_SHOWN = 120  # the report
 LEAST_SHOWN = 2  # a task

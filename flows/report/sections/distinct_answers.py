@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from flows.display.figures import number
-from flows.report.blocks.blocks import DrawnSection, by
-from flows.report.charts.curves import Axes, curves
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, STRATEGY, Column, counted, figure, table
-from flows.report.sections.extremes import known_rows, largest, whose
-from flows.report.sections.reasons import why_no_answers
-from flows.report.sections.room import Drawn, Room, charts_of_models, colour, point
-from flows.report.sections.section import Section
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import number
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by
+from promptaudit.flows.report.charts.curves import Axes, curves
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, Column, counted, figure, table
+from promptaudit.flows.report.sections.extremes import known_rows, largest, whose
+from promptaudit.flows.report.sections.reasons import why_no_answers
+from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_models, colour, point
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
 
 MART = "rpt_distinct_answers"
 _MEANS = tuple(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from flows.display.figures import cut, number
-from flows.report.data import ReportData
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import cut, number
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.warehouse import Row
 
 NAME = 60  # characters of a name in a sentence
 

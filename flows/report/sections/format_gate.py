@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from flows.display.figures import count, cut
-from flows.report.blocks.blocks import DrawnSection
-from flows.report.data import ReportData
-from flows.report.queries import MOST_ROWS
-from flows.report.sections.columns import LONG_WORDING, MODEL, Column, table, variant_number, words
-from flows.report.sections.room import Room
-from flows.report.sections.section import Section
+from promptaudit.flows.display.figures import count, cut
+from promptaudit.flows.report.blocks.blocks import DrawnSection
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.queries import MOST_ROWS
+from promptaudit.flows.report.sections.columns import LONG_WORDING, MODEL, Column, table, variant_number, words
+from promptaudit.flows.report.sections.room import Room
+from promptaudit.flows.report.sections.section import Section
 
 
 def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:

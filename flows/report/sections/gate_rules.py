@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flows.display.figures import cut
-from flows.report.blocks.blocks import DrawnSection
-from flows.report.data import ReportData
-from flows.report.sections.columns import table, words
-from flows.report.sections.room import Room
-from flows.report.sections.section import Section
+from promptaudit.flows.display.figures import cut
+from promptaudit.flows.report.blocks.blocks import DrawnSection
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import table, words
+from promptaudit.flows.report.sections.room import Room
+from promptaudit.flows.report.sections.section import Section
 
 LONGEST = 400  # characters of a rule, of what is found, of a command
 
@@ -23,8 +23,8 @@ _COLUMNS = (
 
 
 def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
-    from flows.gate.outcome import NAMED
-    from flows.gate.terminal import figures_of, name_of, shown_rows
+    from promptaudit.flows.gate.outcome import NAMED
+    from promptaudit.flows.gate.terminal import figures_of, name_of, shown_rows
 
     outcome = data.gate
     if outcome is None or not outcome.rules:

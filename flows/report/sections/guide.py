@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from models_registry.mart_columns import ABOUT, MartColumn, scorecard_columns
+from promptaudit.models_registry.mart_columns import ABOUT, MartColumn, scorecard_columns
 
 HUA = "Hua et al. 2025"
 HERE = "promptaudit"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from flows.display.figures import cut, number
-from flows.history.nights import differs
-from flows.report.blocks.cells import Cell, Printed, Traced, parts
-from flows.report.blocks.heat import Heat, HeatCell, HeatLine
-from flows.report.data import ReportData
-from flows.report.sections.reasons import why_in_part
-from flows.report.summary_causes import last_comparable
-from flows.report.variant_names import word_for
-from flows.warehouse import Row
-from models_registry.mart_columns import mart_columns
+from promptaudit.flows.display.figures import cut, number
+from promptaudit.flows.history.nights import differs
+from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced, parts
+from promptaudit.flows.report.blocks.heat import Heat, HeatCell, HeatLine
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.reasons import why_in_part
+from promptaudit.flows.report.summary_causes import last_comparable
+from promptaudit.flows.report.variant_names import word_for
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.mart_columns import mart_columns
 
 MOST_CELLS = 800
 MOST_MODELS = 40

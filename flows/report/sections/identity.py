@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.display.figures import ABSENT, count, cut, usd, when
-from flows.report.blocks.blocks import Table
-from flows.report.data import ReportData
-from flows.report.sections.columns import Column, table, tally, words
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import ABSENT, count, cut, usd, when
+from promptaudit.flows.report.blocks.blocks import Table
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import Column, table, tally, words
+from promptaudit.flows.warehouse import Row
 
 MOST_FILES = 50
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from flows.display.figures import NAME, cut, number
-from flows.report.blocks.blocks import DrawnSection, by, by_pair
-from flows.report.blocks.cells import Part, Traced
-from flows.report.charts import samples as charts
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, STRATEGY, Column, figure, table, words
-from flows.report.sections.extremes import known_rows, largest, whose
-from flows.report.sections.reasons import why_in_part, why_one_variant, why_open
-from flows.report.sections.room import Drawn, Room, charts_of_pairs
-from flows.report.sections.section import Section
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import NAME, cut, number
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by, by_pair
+from promptaudit.flows.report.blocks.cells import Part, Traced
+from promptaudit.flows.report.charts import samples as charts
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, Column, figure, table, words
+from promptaudit.flows.report.sections.extremes import known_rows, largest, whose
+from promptaudit.flows.report.sections.reasons import why_in_part, why_one_variant, why_open
+from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
 
 NOT_VALID = "N/A"
 ROLES = ("least, right", "least, wrong", "least", "median", "most")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flows.display.figures import NAME, cut, number
-from flows.report.blocks.blocks import DrawnSection, Table, by
-from flows.report.blocks.cells import Printed, Traced
-from flows.report.data import ReportData
-from flows.report.sections.extremes import known_rows, means_of
-from flows.report.sections.pivots import Pivot, n_tasks, pivoted
-from flows.report.sections.room import Room
-from flows.report.sections.section import Section
-from flows.warehouse import Row
-from models_registry.mart_columns import mart_columns
+from promptaudit.flows.display.figures import NAME, cut, number
+from promptaudit.flows.report.blocks.blocks import DrawnSection, Table, by
+from promptaudit.flows.report.blocks.cells import Printed, Traced
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.extremes import known_rows, means_of
+from promptaudit.flows.report.sections.pivots import Pivot, n_tasks, pivoted
+from promptaudit.flows.report.sections.room import Room
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.mart_columns import mart_columns
 
 MART, OF_RUN = "rpt_measures_across_tasks", "rpt_sensitivity_against_consistency"
 UNREADABLE = "†"

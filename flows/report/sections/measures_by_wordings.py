@@ -6,18 +6,18 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
-from flows.display.figures import NAME, cut, number, span
-from flows.report.blocks.blocks import DrawnSection, by, keyed
-from flows.report.charts.curves import Axes, curves
-from flows.report.charts.panels import STABLE, Domain, domain_of
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, beside, bounds, counted, figure, table
-from flows.report.sections.extremes import group, known_rows, largest, whose
-from flows.report.sections.reasons import why_in_part, why_no_answers, why_one_variant, why_open
-from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
-from flows.report.sections.section import Section
-from flows.report.variant_names import word_for
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import NAME, cut, number, span
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by, keyed
+from promptaudit.flows.report.charts.curves import Axes, curves
+from promptaudit.flows.report.charts.panels import STABLE, Domain, domain_of
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, beside, bounds, counted, figure, table
+from promptaudit.flows.report.sections.extremes import group, known_rows, largest, whose
+from promptaudit.flows.report.sections.reasons import why_in_part, why_no_answers, why_one_variant, why_open
+from promptaudit.flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.report.variant_names import word_for
+from promptaudit.flows.warehouse import Row
 
 MART, STABILITY = "rpt_measures_by_wordings", "fct_prompt_stability"
 _GROUP = ("model_id", "task_id", "strategy")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from flows.display.figures import count
-from flows.report.blocks.blocks import DrawnSection
-from flows.report.blocks.cells import Printed, Traced
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, STRATEGY, Column, table, words
-from flows.report.sections.room import Room
-from flows.report.sections.section import Section
-from flows.warehouse import Row
-from models_registry.mart_columns import MartColumn, mart_columns
+from promptaudit.flows.display.figures import count
+from promptaudit.flows.report.blocks.blocks import DrawnSection
+from promptaudit.flows.report.blocks.cells import Printed, Traced
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, Column, table, words
+from promptaudit.flows.report.sections.room import Room
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.mart_columns import MartColumn, mart_columns
 
 MART = "rpt_audit"
 BOUNDED = ("sensitivity", "consistency", "micro_f1", "invalid_rate")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flows.display.figures import ABSENT, NAME, cut, ranged
-from flows.history.nights import DATED, Nights, differs, night_names
-from flows.report.blocks.blocks import Block, DrawnSection, Panel, by
-from flows.report.blocks.cells import Printed, Traced, parts
-from flows.report.charts import panels
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, Column, figure, table, words
-from flows.report.sections.nights_points import domains, drawn_measures, points
-from flows.report.sections.room import Room
-from flows.report.sections.section import Section
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import ABSENT, NAME, cut, ranged
+from promptaudit.flows.history.nights import DATED, Nights, differs, night_names
+from promptaudit.flows.report.blocks.blocks import Block, DrawnSection, Panel, by
+from promptaudit.flows.report.blocks.cells import Printed, Traced, parts
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, Column, figure, table, words
+from promptaudit.flows.report.sections.nights_points import domains, drawn_measures, points
+from promptaudit.flows.report.sections.room import Room
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
 
 MOST_BLOCKS = 8  # five charts and 200 rows each: about a megabyte and six seconds at 60 nights
 MOST_FINDINGS = 8  # a block

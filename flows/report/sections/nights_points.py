@@ -6,13 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.display.figures import cut
-from flows.history.nights import differs
-from flows.report.blocks.blocks import by
-from flows.report.charts import panels
-from flows.report.sections.room import point
-from flows.warehouse import Row
-from models_registry.mart_columns import ENDS, MartColumn, scorecard_columns
+from promptaudit.flows.display.figures import cut
+from promptaudit.flows.history.nights import differs
+from promptaudit.flows.report.blocks.blocks import by
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.sections.room import point
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.mart_columns import ENDS, MartColumn, scorecard_columns
 
 
 def drawn_measures() -> tuple[MartColumn, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from flows.display.figures import NAME, cut
-from flows.report.blocks.blocks import MOST_ROWS, Table
-from flows.report.blocks.cells import Printed
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import NAME, cut
+from promptaudit.flows.report.blocks.blocks import MOST_ROWS, Table
+from promptaudit.flows.report.blocks.cells import Printed
+from promptaudit.flows.warehouse import Row
 
 Key = tuple[str, ...]
 

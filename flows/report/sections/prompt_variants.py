@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flows.display.figures import cut, number
-from flows.report.blocks.blocks import DrawnSection, Table, by, keyed
-from flows.report.blocks.cells import Traced
-from flows.report.data import ReportData
-from flows.report.gather_judging import LABELS, is_rule
-from flows.report.sections.columns import (
+from promptaudit.flows.display.figures import cut, number
+from promptaudit.flows.report.blocks.blocks import DrawnSection, Table, by, keyed
+from promptaudit.flows.report.blocks.cells import Traced
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.gather_judging import LABELS, is_rule
+from promptaudit.flows.report.sections.columns import (
     STRATEGY,
     Column,
     beside,
@@ -21,11 +21,11 @@ from flows.report.sections.columns import (
     wording,
     words,
 )
-from flows.report.sections.extremes import by_group, known_rows, whose
-from flows.report.sections.room import Room
-from flows.report.sections.section import Section
-from flows.report.variant_names import word_for
-from flows.warehouse import Row
+from promptaudit.flows.report.sections.extremes import by_group, known_rows, whose
+from promptaudit.flows.report.sections.room import Room
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.report.variant_names import word_for
+from promptaudit.flows.warehouse import Row
 
 MOST_MODELS = 6  # tables a task
 WORST = 6

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from flows.display.figures import number
-from flows.report.blocks.blocks import DrawnSection, by
-from flows.report.data import ReportData
-from flows.report.sections.columns import Column, bounds, counted, figure, judge_errors, table, words
-from flows.report.sections.extremes import ends
-from flows.report.sections.room import Room
-from flows.report.sections.section import Section
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import number
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import Column, bounds, counted, figure, judge_errors, table, words
+from promptaudit.flows.report.sections.extremes import ends
+from promptaudit.flows.report.sections.room import Room
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
 
 LEAST_MODELS = 3
 

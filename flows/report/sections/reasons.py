@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from flows.warehouse import Row
-from models_registry.mart_columns import mart_columns
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.mart_columns import mart_columns
 
 if TYPE_CHECKING:
-    from flows.report.data import ReportData
+    from promptaudit.flows.report.data import ReportData
 
 OPEN = "An open-ended task has no labels to measure this by."
 NO_CLASSES = "No sample of this task has a gold label, so there are no classes to compare."

@@ -9,13 +9,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
-
-from flows.display.figures import NAME, cut
-from flows.report.blocks.blocks import MOST_ROWS, Block, Panel, by, by_pair
-from flows.report.charts.panels import SERIES
-from flows.report.data import ReportData
-from flows.warehouse import Row
-from flows.warehouse.figure_names import figure_id
+from promptaudit.flows.display.figures import NAME, cut
+from promptaudit.flows.report.blocks.blocks import MOST_ROWS, Block, Panel, by, by_pair
+from promptaudit.flows.report.charts.panels import SERIES
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse.figure_names import figure_id
 
 MOST_DRAWN = 6  # charts a section, over all tasks
 MOST_PAIRS = 12  # charts of model and strategy pairs, a task and section

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from flows.display.figures import count, cut, number, ranged, share, share_interval
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import count, cut, number, ranged, share, share_interval
+from promptaudit.flows.warehouse import Row
 
 Finding = Literal[
     "unmeasured", "none", "only_judge", "more", "undecided", "stays", "little", "part", "most", "judge_errs"

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.comparison.result import NEWS, VERDICTS
-from flows.display.figures import NAME, cut, in_unit
-from flows.display.movement import why
-from flows.report.blocks.blocks import DrawnSection, by
-from flows.report.data import ReportData
-from flows.report.sections.columns import table
-from flows.report.sections.compared import COULD_SEE, MART, NAMES, Q, figures, gravest_first
-from flows.report.sections.room import Room
-from flows.report.sections.section import Section
-from flows.report.summary_causes import base_of, last_comparable
-from flows.report.summary_worst import mart_of
-from flows.warehouse import Row
-from models_registry.mart_columns import compared_unit
+from promptaudit.flows.comparison.result import NEWS, VERDICTS
+from promptaudit.flows.display.figures import NAME, cut, in_unit
+from promptaudit.flows.display.movement import why
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import table
+from promptaudit.flows.report.sections.compared import COULD_SEE, MART, NAMES, Q, figures, gravest_first
+from promptaudit.flows.report.sections.room import Room
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.report.summary_causes import base_of, last_comparable
+from promptaudit.flows.report.summary_worst import mart_of
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.mart_columns import compared_unit
 
 MOST_FINDINGS = 8  # a base
 MOST_TOGETHER = 4  # a finding; all of them stand in the table

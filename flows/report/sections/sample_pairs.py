@@ -6,19 +6,18 @@ import itertools
 
 import numpy as np
 from numpy.typing import NDArray
-
-from flows.display.figures import NAME, count, cut, number
-from flows.report.blocks.blocks import DrawnSection, by, keyed
-from flows.report.blocks.cells import Part, Printed, Traced
-from flows.report.charts import samples as charts
-from flows.report.data import ReportData
-from flows.report.sections.columns import counted, figure, table, tally, words
-from flows.report.sections.extremes import class_of, smallest, whose
-from flows.report.sections.label_distributions import with_labels
-from flows.report.sections.reasons import why_in_part, why_no_answers, why_open
-from flows.report.sections.room import Chart, Drawn, Room, point, who
-from flows.report.sections.section import Section
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import NAME, count, cut, number
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by, keyed
+from promptaudit.flows.report.blocks.cells import Part, Printed, Traced
+from promptaudit.flows.report.charts import samples as charts
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import counted, figure, table, tally, words
+from promptaudit.flows.report.sections.extremes import class_of, smallest, whose
+from promptaudit.flows.report.sections.label_distributions import with_labels
+from promptaudit.flows.report.sections.reasons import why_in_part, why_no_answers, why_open
+from promptaudit.flows.report.sections.room import Chart, Drawn, Room, point, who
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
 
 MART, DISTANCES = "rpt_sample_similarities", "rpt_pair_distances"
 LEAST_PAIRED = 3  # samples of a class that has pairs to show, as rpt_sample_similarities has it

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from flows.display.figures import ABSENT, NAME, count, cut, number, ranged
-from flows.report.blocks.blocks import Block, Comparison, DrawnSection, Figure, Panel, by
-from flows.report.blocks.cells import Printed, Traced, parts
-from flows.report.charts import panels
-from flows.report.data import ReportData
-from flows.report.gather_judging import is_judge, is_rule
-from flows.report.sections.columns import MODEL, bounds, counted, figure, judge_errors, table, words
-from flows.report.sections.extremes import known_rows, largest, whose
-from flows.report.sections.room import Room, point
-from flows.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
-from flows.report.sections.section import Section
-from flows.warehouse import Row
-from flows.warehouse.figure_names import row_id
+from promptaudit.flows.display.figures import ABSENT, NAME, count, cut, number, ranged
+from promptaudit.flows.report.blocks.blocks import Block, Comparison, DrawnSection, Figure, Panel, by
+from promptaudit.flows.report.blocks.cells import Printed, Traced, parts
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.gather_judging import is_judge, is_rule
+from promptaudit.flows.report.sections.columns import MODEL, bounds, counted, figure, judge_errors, table, words
+from promptaudit.flows.report.sections.extremes import known_rows, largest, whose
+from promptaudit.flows.report.sections.room import Room, point
+from promptaudit.flows.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse.figure_names import row_id
 
 MART = "fct_scoring_sensitivity"
 MOST_DRAWN_TASKS = 20  # two charts each, about a tenth of a second a chart

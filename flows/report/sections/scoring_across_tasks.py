@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flows.display.figures import ABSENT
-from flows.report.blocks.blocks import DrawnSection, Table
-from flows.report.blocks.cells import Cell, Printed, Traced
-from flows.report.data import ReportData
-from flows.report.sections.columns import counted, figure, table, words
-from flows.report.sections.extremes import ends
-from flows.report.sections.pivots import Key, Pivot, n_tasks, pivoted
-from flows.report.sections.rankings import correlation
-from flows.report.sections.room import Room
-from flows.report.sections.section import Section
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import ABSENT
+from promptaudit.flows.report.blocks.blocks import DrawnSection, Table
+from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import counted, figure, table, words
+from promptaudit.flows.report.sections.extremes import ends
+from promptaudit.flows.report.sections.pivots import Key, Pivot, n_tasks, pivoted
+from promptaudit.flows.report.sections.rankings import correlation
+from promptaudit.flows.report.sections.room import Room
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
 
 MART, SPREADS, RANKINGS, AGREEMENTS = (
     "rpt_scoring_across_tasks", "fct_scoring_sensitivity", "fct_ranking_consistency", "fct_judge_agreement",

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flows.report.blocks.blocks import DrawnSection
-from flows.report.sections.room import Room
+from promptaudit.flows.report.blocks.blocks import DrawnSection
+from promptaudit.flows.report.sections.room import Room
 
 if TYPE_CHECKING:
-    from flows.report.data import ReportData
+    from promptaudit.flows.report.data import ReportData
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from flows.display.figures import count, number
-from flows.report.blocks.blocks import DrawnSection, Pair, by
-from flows.report.blocks.cells import Traced
-from flows.report.charts import panels
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, figure, table
-from flows.report.sections.extremes import known_rows, whose
-from flows.report.sections.reasons import why_in_part, why_one_variant, why_open
-from flows.report.sections.room import Drawn, Room, charts_of_pairs
-from flows.report.sections.section import Section
-from flows.report.variant_names import word_for
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import count, number
+from promptaudit.flows.report.blocks.blocks import DrawnSection, Pair, by
+from promptaudit.flows.report.blocks.cells import Traced
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, figure, table
+from promptaudit.flows.report.sections.extremes import known_rows, whose
+from promptaudit.flows.report.sections.reasons import why_in_part, why_one_variant, why_open
+from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.report.variant_names import word_for
+from promptaudit.flows.warehouse import Row
 
 _SENSITIVITY = (
     MODEL, STRATEGY, N_SAMPLES, figure("At 0", "steady_rate", Traced.percent), figure("Least", "sensitivity_min"),

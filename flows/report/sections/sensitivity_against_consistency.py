@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from flows.display.figures import NAME, count, cut
-from flows.report.blocks.blocks import DrawnSection, by
-from flows.report.charts import samples as charts
-from flows.report.data import ReportData
-from flows.report.queries import SAMPLED
-from flows.report.sections.columns import MODEL, STRATEGY, counted, figure, table
-from flows.report.sections.extremes import ends
-from flows.report.sections.reasons import why_in_part, why_no_answers, why_open
-from flows.report.sections.room import Drawn, Room, charts_of_models, colour
-from flows.report.sections.section import Section
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import NAME, count, cut
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by
+from promptaudit.flows.report.charts import samples as charts
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.queries import SAMPLED
+from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, counted, figure, table
+from promptaudit.flows.report.sections.extremes import ends
+from promptaudit.flows.report.sections.reasons import why_in_part, why_no_answers, why_open
+from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_models, colour
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
 
 _KINDS = {
     "random": "answers by chance (circles)",

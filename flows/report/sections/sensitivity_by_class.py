@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 
-from flows.display.figures import NAME, cut, number
-from flows.report.blocks.blocks import DrawnSection, by
-from flows.report.charts import samples as charts
-from flows.report.charts.panels import MOST_BARS
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, figure, table, words
-from flows.report.sections.extremes import class_of, known_rows, largest, whose
-from flows.report.sections.reasons import why_in_part, why_one_variant, why_open
-from flows.report.sections.room import Drawn, Room, charts_of_models, colour
-from flows.report.sections.section import Section
-from flows.report.variant_names import word_for
-from flows.warehouse import Row
-from flows.warehouse.figure_names import figure_id
+from promptaudit.flows.display.figures import NAME, cut, number
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by
+from promptaudit.flows.report.charts import samples as charts
+from promptaudit.flows.report.charts.panels import MOST_BARS
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, figure, table, words
+from promptaudit.flows.report.sections.extremes import class_of, known_rows, largest, whose
+from promptaudit.flows.report.sections.reasons import why_in_part, why_one_variant, why_open
+from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_models, colour
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.report.variant_names import word_for
+from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse.figure_names import figure_id
 
 MART = "rpt_class_sensitivities"
 # what a chart draws: heading, column

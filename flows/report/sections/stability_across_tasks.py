@@ -7,18 +7,18 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from flows.display.figures import NAME, cut, span
-from flows.report.blocks.blocks import Block, DrawnSection, by
-from flows.report.charts import panels
-from flows.report.charts.curves import Axes, curves
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, counted, figure, table, words
-from flows.report.sections.extremes import ends
-from flows.report.sections.pivots import n_tasks
-from flows.report.sections.room import Chart, Drawn, Room, is_limited, point
-from flows.report.sections.section import Section
-from flows.report.variant_names import word_for
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import NAME, cut, span
+from promptaudit.flows.report.blocks.blocks import Block, DrawnSection, by
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.charts.curves import Axes, curves
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, counted, figure, table, words
+from promptaudit.flows.report.sections.extremes import ends
+from promptaudit.flows.report.sections.pivots import n_tasks
+from promptaudit.flows.report.sections.room import Chart, Drawn, Room, is_limited, point
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.report.variant_names import word_for
+from promptaudit.flows.warehouse import Row
 
 MART, OF_PANELS = "rpt_audit", "fct_prompt_stability"
 MOST_JOINT = 8  # charts of all tasks on a page

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from flows.display.figures import NAME, cut, number, span
-from flows.report.blocks.blocks import DrawnSection
-from flows.report.blocks.cells import plain
-from flows.report.charts import panels
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, STRATEGY, Column, bounds, figure, table
-from flows.report.sections.extremes import known_rows, means_of
-from flows.report.sections.reasons import why_no_answers, why_open
-from flows.report.sections.room import Chart, Drawn, Room, colour
-from flows.report.sections.section import Section
-from flows.report.variant_names import word_for
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import NAME, cut, number, span
+from promptaudit.flows.report.blocks.blocks import DrawnSection
+from promptaudit.flows.report.blocks.cells import plain
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, Column, bounds, figure, table
+from promptaudit.flows.report.sections.extremes import known_rows, means_of
+from promptaudit.flows.report.sections.reasons import why_no_answers, why_open
+from promptaudit.flows.report.sections.room import Chart, Drawn, Room, colour
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.report.variant_names import word_for
+from promptaudit.flows.warehouse import Row
 
 _SCOPES = (("pss_intra", "PSS intra", "by repetition"), ("pss_inter", "PSS inter", "by wording"))
 _COLUMNS = (

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from flows.display.figures import ranged, span
-from flows.report.blocks.blocks import DrawnSection, by, keyed
-from flows.report.charts import panels
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, STRATEGY, beside, tally
-from flows.report.sections.extremes import known_rows, smallest, whose
-from flows.report.sections.reasons import ASKED_ONCE, why_no_answers, why_open
-from flows.report.sections.room import Drawn, Room, charts_of_pairs
-from flows.report.sections.section import Section
-from flows.report.sections.stability_curves import (
+from promptaudit.flows.display.figures import ranged, span
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by, keyed
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, beside, tally
+from promptaudit.flows.report.sections.extremes import known_rows, smallest, whose
+from promptaudit.flows.report.sections.reasons import ASKED_ONCE, why_no_answers, why_open
+from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.report.sections.stability_curves import (
     ANSWERS,
     BANDS,
     CONVENTION,
@@ -27,7 +27,7 @@ from flows.report.sections.stability_curves import (
     draw_series,
     starred_table,
 )
-from flows.warehouse import Row
+from promptaudit.flows.warehouse import Row
 
 _REPETITION = (MODEL, STRATEGY, ANSWERS, tally("Annotators", "n_annotators"), SAMPLES, PSS, INTERVAL)
 _BY_K = (

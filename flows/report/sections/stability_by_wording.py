@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from flows.display.figures import number
-from flows.report.blocks.blocks import Block, DrawnSection, by
-from flows.report.blocks.cells import Traced
-from flows.report.charts import panels
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, STRATEGY, Column, bounds, table, tally
-from flows.report.sections.extremes import known_rows, whose
-from flows.report.sections.reasons import why_one_variant, why_open
-from flows.report.sections.room import Drawn, Room, charts_of_pairs
-from flows.report.sections.section import Section
-from flows.report.sections.stability_curves import (
+from promptaudit.flows.display.figures import number
+from promptaudit.flows.report.blocks.blocks import Block, DrawnSection, by
+from promptaudit.flows.report.blocks.cells import Traced
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, Column, bounds, table, tally
+from promptaudit.flows.report.sections.extremes import known_rows, whose
+from promptaudit.flows.report.sections.reasons import why_one_variant, why_open
+from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.report.sections.stability_curves import (
     ANSWERS,
     BANDS,
     CONVENTION,
@@ -27,8 +27,8 @@ from flows.report.sections.stability_curves import (
     draw_series,
     starred_table,
 )
-from flows.report.variant_names import word_for
-from flows.warehouse import Row
+from promptaudit.flows.report.variant_names import word_for
+from promptaudit.flows.warehouse import Row
 
 
 def _temperature(of: Traced) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from markupsafe import Markup
-
-from flows.display.figures import ranged
-from flows.report.blocks.blocks import MOST_ROWS, Block, Table
-from flows.report.charts import panels
-from flows.report.charts.curves import Axes, curves
-from flows.report.sections.columns import Column, bounds, table, tally, words
-from flows.report.sections.room import Drawn, Room, charts_of_pairs, point
-from flows.warehouse import Row
-from flows.warehouse.figure_names import figure_id
+from promptaudit.flows.display.figures import ranged
+from promptaudit.flows.report.blocks.blocks import MOST_ROWS, Block, Table
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.charts.curves import Axes, curves
+from promptaudit.flows.report.sections.columns import Column, bounds, table, tally, words
+from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs, point
+from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse.figure_names import figure_id
 
 MART = "fct_prompt_stability"
 CONVENTION = "A threshold of .8, the dashed line, is often read as stable; that is a convention, and no law."

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 
-from flows.display.figures import NAME, cut, number, percent, span
-from flows.report.blocks.blocks import DrawnSection, by
-from flows.report.blocks.cells import Traced
-from flows.report.charts.curves import Axes, curves
-from flows.report.charts.panels import STABLE, Domain, near_domain
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, figure, table
-from flows.report.sections.extremes import group, known_rows
-from flows.report.sections.reasons import why_no_answers, why_open
-from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
-from flows.report.sections.section import Section
-from flows.report.variant_names import word_for
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import NAME, cut, number, percent, span
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by
+from promptaudit.flows.report.blocks.cells import Traced
+from promptaudit.flows.report.charts.curves import Axes, curves
+from promptaudit.flows.report.charts.panels import STABLE, Domain, near_domain
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, figure, table
+from promptaudit.flows.report.sections.extremes import group, known_rows
+from promptaudit.flows.report.sections.reasons import why_no_answers, why_open
+from promptaudit.flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.report.variant_names import word_for
+from promptaudit.flows.warehouse import Row
 
 MART = "rpt_stability_by_share"
 NEAR = 0.05  # of PSS: a part of the samples says as much

@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
-from flows.display.figures import NAME, cut, number, ranged
-from flows.report.blocks.blocks import DrawnSection, by, by_pair
-from flows.report.blocks.cells import Printed, Traced
-from flows.report.charts import panels
-from flows.report.data import ReportData
-from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, Column, counted, figure, table
-from flows.report.sections.room import Drawn, Room, charts_of_models, colour, point
-from flows.report.sections.section import Section
-from flows.warehouse import Row
-from models_registry.mart_columns import mart_columns
+from promptaudit.flows.display.figures import NAME, cut, number, ranged
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by, by_pair
+from promptaudit.flows.report.blocks.cells import Printed, Traced
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, Column, counted, figure, table
+from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_models, colour, point
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.mart_columns import mart_columns
 
 MART = "fct_variations"
 TITLE = "What moves the answers"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flows.display.figures import NAME, count, cut, number, paragraph
-from flows.report.blocks.blocks import keyed
-from flows.report.blocks.cells import Cell, Traced
-from flows.report.data import ReportData
-from flows.report.variant_names import word_for
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import NAME, count, cut, number, paragraph
+from promptaudit.flows.report.blocks.blocks import keyed
+from promptaudit.flows.report.blocks.cells import Cell, Traced
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.variant_names import word_for
+from promptaudit.flows.warehouse import Row
 
 MOST_GROUPS = 12  # model and strategy pairs a sample
 MOST_LABELS = 8

@@ -6,14 +6,14 @@ import shlex
 import textwrap
 from typing import TYPE_CHECKING
 
-from flows.display.figures import cut, number, shown
-from flows.gate.outcome import Flip
+from promptaudit.flows.display.figures import cut, number, shown
+from promptaudit.flows.gate.outcome import Flip
 
 if TYPE_CHECKING:
-    from flows.report.summary import Summary
-    from flows.report.summary_example import Example, ExampleAnswer
-    from flows.report.summary_worst import Worst
-    from flows.warehouse import Warehouse
+    from promptaudit.flows.report.summary import Summary
+    from promptaudit.flows.report.summary_example import Example, ExampleAnswer
+    from promptaudit.flows.report.summary_worst import Worst
+    from promptaudit.flows.warehouse import Warehouse
 
 SHORT = 60  # characters of a name or an answer
 BREAK = " \\"  # a shell reads on behind it
@@ -43,7 +43,7 @@ def closing_lines(summary: Summary, width: int) -> list[str]:
 
 def flip_in_words(warehouse: Warehouse, audit_run_id: str) -> Flip | None:
     """Returns a sample that what regressed most answers otherwise than on a normal night; None where there is none to show."""
-    from flows.report.summary import summary_of
+    from promptaudit.flows.report.summary import summary_of
 
     example = summary_of(warehouse, audit_run_id).example
     if example is None or not example.is_of_nights:

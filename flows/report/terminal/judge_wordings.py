@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flows.display.figures import NAME, count, cut, interval, number
-from flows.warehouse import Row
-from models_registry.mart_columns import ENDS, mart_columns
+from promptaudit.flows.display.figures import NAME, count, cut, interval, number
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.mart_columns import ENDS, mart_columns
 
 CORRECTED = "sensitivity_corrected"
 

@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from flows.display.figures import ABSENT, NAME, count, cut, in_unit
-from flows.report.sections.missing_answers import AS_MODAL, AS_NA, BOUNDED, bounded, lacking, n_unanswered
-from flows.report.terminal.tables import Line, tables
-from flows.warehouse import Row
-from models_registry.mart_columns import mart_columns
+from promptaudit.flows.display.figures import ABSENT, NAME, count, cut, in_unit
+from promptaudit.flows.report.sections.missing_answers import AS_MODAL, AS_NA, BOUNDED, bounded, lacking, n_unanswered
+from promptaudit.flows.report.terminal.tables import Line, tables
+from promptaudit.flows.warehouse import Row
+from promptaudit.models_registry.mart_columns import mart_columns
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from flows.display.figures import ABSENT, NAME, count, cut, interval, number, percent, share, share_interval
-from flows.report.blocks.blocks import by
-from flows.report.sections.rule_against_judge import VERIFIED, findings
-from flows.report.terminal.tables import Line, tables
-from flows.warehouse import Row
+from promptaudit.flows.display.figures import ABSENT, NAME, count, cut, interval, number, percent, share, share_interval
+from promptaudit.flows.report.blocks.blocks import by
+from promptaudit.flows.report.sections.rule_against_judge import VERIFIED, findings
+from promptaudit.flows.report.terminal.tables import Line, tables
+from promptaudit.flows.warehouse import Row
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flows.display.figures import ABSENT, NAME, counted_of, cut, in_unit, interval
-from flows.report.ask_copy import rows
-from flows.report.gather_judging import comparisons, judge_wordings
-from flows.report.queries import query
-from flows.report.sections.reasons import why_no_figure
-from flows.report.terminal.footnotes import Footnotes
-from flows.report.terminal.judge_wordings import lines_of_rubrics
-from flows.report.terminal.missing_answers import missing_of_rows
-from flows.report.terminal.rule_against_judge import comparisons_of_tasks
-from flows.report.terminal.tables import Line, tables
-from flows.warehouse import Ask, Row, Warehouse
-from models_registry.mart_columns import ENDS, MartColumn, compact_measures, mart_columns
+from promptaudit.flows.display.figures import ABSENT, NAME, counted_of, cut, in_unit, interval
+from promptaudit.flows.report.ask_copy import rows
+from promptaudit.flows.report.gather_judging import comparisons, judge_wordings
+from promptaudit.flows.report.queries import query
+from promptaudit.flows.report.sections.reasons import why_no_figure
+from promptaudit.flows.report.terminal.footnotes import Footnotes
+from promptaudit.flows.report.terminal.judge_wordings import lines_of_rubrics
+from promptaudit.flows.report.terminal.missing_answers import missing_of_rows
+from promptaudit.flows.report.terminal.rule_against_judge import comparisons_of_tasks
+from promptaudit.flows.report.terminal.tables import Line, tables
+from promptaudit.flows.warehouse import Ask, Row, Warehouse
+from promptaudit.models_registry.mart_columns import ENDS, MartColumn, compact_measures, mart_columns
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

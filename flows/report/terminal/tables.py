@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flows.display.columns import parts_of
-from flows.display.figures import NAME, cut
+from promptaudit.flows.display.columns import parts_of
+from promptaudit.flows.display.figures import NAME, cut
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -10,17 +10,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from promptaudit.flows.ask.shards import land_segments
+from promptaudit.flows.ask.shards.land_segments import SegmentLanding, askers_folder, land_left, lost_in
+from promptaudit.flows.ask.shards.messages import (
+    ASKER,
+    LEASE,
+    AskerState,
+    Lease,
+    Lost,
+    Message,
+    read_message,
+    write_message,
+)
+from promptaudit.flows.audit.runs import close_run
+from promptaudit.flows.engines import silent
+from promptaudit.flows.system.keys import prediction_id
+from promptaudit.flows.system.processes import began_at, machine
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.segments import Segments
+from promptaudit.models_registry.errors import BrokenFile, WarehouseError
 
-from flows.ask.shards import land_segments
-from flows.ask.shards.land_segments import SegmentLanding, askers_folder, land_left, lost_in
-from flows.ask.shards.messages import ASKER, LEASE, AskerState, Lease, Lost, Message, read_message, write_message
-from flows.audit.runs import close_run
-from flows.engines import silent
-from flows.system.keys import prediction_id
-from flows.system.processes import began_at, machine
-from flows.warehouse import Warehouse
-from flows.warehouse.segments import Segments
-from models_registry.errors import BrokenFile, WarehouseError
 from tests.support.http_audit import ask, cells, query, write_cards
 from tests.support.openai_server import running_server
 
@@ -302,7 +311,7 @@ def test_few_large_files_are_read_beside_each_other(landed: Warehouse, monkeypat
     segments = Segments(landed, folder, run, silent)
     assert segments.first_of(names) == names[:16]
     for n_bytes, n_files in ((3 * len(content), 3), (1, 1)):
-        monkeypatch.setattr("flows.warehouse.segments.BYTES_AT_ONCE", n_bytes)
+        monkeypatch.setattr("promptaudit.flows.warehouse.segments.BYTES_AT_ONCE", n_bytes)
         assert segments.first_of(names) == names[:n_files]
 
 

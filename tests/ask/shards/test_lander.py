@@ -14,14 +14,14 @@ from typing import Any
 
 import psutil
 import pytest
+from promptaudit.flows.ask.shards.land_segments import Asker
+from promptaudit.flows.ask.shards.lander import Lander, _in_thread
+from promptaudit.flows.ask.shards.messages import AskerState, Lease
+from promptaudit.flows.plan.budget import Budget
+from promptaudit.flows.system.shared_folder import shared_folder
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.errors import BudgetReached, EngineError, MeasureError
 
-from flows.ask.shards.land_segments import Asker
-from flows.ask.shards.lander import Lander, _in_thread
-from flows.ask.shards.messages import AskerState, Lease
-from flows.plan.budget import Budget
-from flows.system.shared_folder import shared_folder
-from flows.warehouse import Warehouse
-from models_registry.errors import BudgetReached, EngineError, MeasureError
 from tests.support.http_audit import ask, cells, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 from tests.support.prefect_server import all_of, wait_for
@@ -169,7 +169,9 @@ def askers_of(folder: Path) -> list[psutil.Process]:
     """The askers of a folder's warehouse that are there."""
     warehouse = str(folder / "audit.duckdb")
     return all_of(
-        lambda found: "flows.asker" in found.cmdline() and found.environ().get("PROMPTAUDIT_WAREHOUSE") == warehouse
+        lambda found: (
+            "promptaudit.flows.asker" in found.cmdline() and found.environ().get("PROMPTAUDIT_WAREHOUSE") == warehouse
+        )
     )
 
 

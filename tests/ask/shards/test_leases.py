@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-
-from flows.ask.shards.leases import LeasedBudget
-from flows.ask.shards.messages import Lease
-from models_registry.errors import BudgetReached
+from promptaudit.flows.ask.shards.leases import LeasedBudget
+from promptaudit.flows.ask.shards.messages import Lease
+from promptaudit.models_registry.errors import BudgetReached
 
 
 async def spend(budget: LeasedBudget, usd: float) -> None:

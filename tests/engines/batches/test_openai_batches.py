@@ -15,15 +15,15 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from promptaudit.flows.engines import Answer, Request
+from promptaudit.flows.engines.batches import lines, provider
+from promptaudit.flows.engines.batches.openai_batches import BatchApi
+from promptaudit.flows.engines.batches.protocol import BatchStatus
+from promptaudit.flows.engines.pacing import retry
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
 from pydantic import ValidationError
 
-from flows.engines import Answer, Request
-from flows.engines.batches import lines, provider
-from flows.engines.batches.openai_batches import BatchApi
-from flows.engines.batches.protocol import BatchStatus
-from flows.engines.pacing import retry
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
 from tests.support.batch_server import RunningBatchServer, running_batch_server
 from tests.support.engine_requests import LABELS, request_of
 
@@ -385,8 +385,8 @@ def test_files_of_two_hundred_megabytes_take_no_memory(server: RunningBatchServe
     server.reset(seconds=0, n_output_bytes=4000)
     text = f"""
 import asyncio, json, pathlib, resource
-from flows.engines.batches.openai_batches import BatchApi
-from models_registry.cards import ModelCard
+from promptaudit.flows.engines.batches.openai_batches import BatchApi
+from promptaudit.models_registry.cards import ModelCard
 from tests.support.engine_requests import request_of
 
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -12,15 +12,15 @@ from typing import Any
 
 import psutil
 import pytest
+from promptaudit.flows.engines import Answer
+from promptaudit.flows.engines.batches.protocol import BatchStatus
+from promptaudit.flows.engines.batches.vllm_batches import MODULE, VllmBatch
+from promptaudit.flows.engines.vllm import command_line
+from promptaudit.flows.system.child_processes import MARK
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.models_registry.model_cards import VllmServer
 
-from flows.engines import Answer
-from flows.engines.batches.protocol import BatchStatus
-from flows.engines.batches.vllm_batches import MODULE, VllmBatch
-from flows.engines.vllm import command_line
-from flows.system.child_processes import MARK
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
-from models_registry.model_cards import VllmServer
 from tests.support.batch_audit import ask, query, states, write_cards
 from tests.support.engine_requests import request_of
 from tests.support.vllm import PYTHON, ROOT, group, make_tiny, until
@@ -131,7 +131,7 @@ def test_a_batch_whose_folder_is_gone_is_handed_over_again(tmp_path: Path, monke
     ],
 )
 def test_the_line_of_a_log_that_says_why(tmp_path: Path, log: str, words: str) -> None:
-    from flows.engines.vllm.log import last_words
+    from promptaudit.flows.engines.vllm.log import last_words
 
     (tmp_path / "log.txt").write_text(log)
     assert last_words(tmp_path / "log.txt") == words

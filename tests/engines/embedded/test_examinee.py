@@ -15,23 +15,23 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from promptaudit.flows.engines import Question, Request
+from promptaudit.flows.engines.embedded.draws import uniform
+from promptaudit.flows.engines.embedded.engine import open_annotator
+from promptaudit.flows.engines.embedded.examinee import CHOSEN, GIVEN, examinee_annotator, in_words, whole_in_words
+from promptaudit.flows.engines.embedded.matching_judge import matches
+from promptaudit.flows.plan.design import Design, design_audit
+from promptaudit.flows.prompts.templates import ask, question_of
+from promptaudit.flows.system.keys import prompt_variant_id
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.models_registry.registry import load_registry
+from promptaudit.udfs.scoring.math.equal import MathEqual
+from promptaudit.udfs.scoring.option_letter import read_option
+from promptaudit.udfs.scoring.token_f1 import token_f1
 
-from flows.engines import Question, Request
-from flows.engines.embedded.draws import uniform
-from flows.engines.embedded.engine import open_annotator
-from flows.engines.embedded.examinee import CHOSEN, GIVEN, examinee_annotator, in_words, whole_in_words
-from flows.engines.embedded.matching_judge import matches
-from flows.plan.design import Design, design_audit
-from flows.prompts.templates import ask, question_of
-from flows.system.keys import prompt_variant_id
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
-from models_registry.registry import load_registry
 from tests.support.engine_requests import request_of
 from tests.support.shell import outputs_by_hash_seed
-from udfs.scoring.math.equal import MathEqual
-from udfs.scoring.option_letter import read_option
-from udfs.scoring.token_f1 import token_f1
 
 OPTIONS = ("Ottawa", "Toronto", "Montreal", "Vancouver")
 SIGNS = [tuple("ABCD"), tuple("abcd"), tuple("1234"), ("i", "ii", "iii", "iv"), tuple("PQRS")]

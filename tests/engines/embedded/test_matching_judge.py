@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from promptaudit.flows.ask.anchors import right_in_words, wrong_in_words
+from promptaudit.flows.engines import Question, Request
+from promptaudit.flows.engines.embedded.engine import open_annotator
+from promptaudit.flows.engines.embedded.matching_judge import matcher_annotator, matches
+from promptaudit.flows.plan.design import Design, design_audit
+from promptaudit.flows.plan.judge_requests import KINDS, Ruling, controls_of, rulings_of
+from promptaudit.models_registry.audit_cards import Samples
+from promptaudit.models_registry.cards import Controls, JudgeCard, ModelCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.models_registry.registry import load_registry
+from promptaudit.models_registry.samples import choose_samples
+from promptaudit.udfs.scoring.verdict import read_verdict
 
-from flows.ask.anchors import right_in_words, wrong_in_words
-from flows.engines import Question, Request
-from flows.engines.embedded.engine import open_annotator
-from flows.engines.embedded.matching_judge import matcher_annotator, matches
-from flows.plan.design import Design, design_audit
-from flows.plan.judge_requests import KINDS, Ruling, controls_of, rulings_of
-from models_registry.audit_cards import Samples
-from models_registry.cards import Controls, JudgeCard, ModelCard
-from models_registry.errors import EngineError
-from models_registry.registry import load_registry
-from models_registry.samples import choose_samples
 from tests.support.engine_requests import request_of
-from udfs.scoring.verdict import read_verdict
 
 CITIES = ("Paris", "Lyon", "Nice", "Marseille")
 FISH = ("Shark", "White shark", "Whale", "Gas")

@@ -11,19 +11,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from promptaudit.flows.engines import Answer, Attempt
+from promptaudit.flows.engines.batches.lines import Results
+from promptaudit.flows.engines.openai_api.addresses import advice, refuse_addresses
+from promptaudit.flows.engines.openai_api.body import Body
+from promptaudit.flows.engines.openai_api.completions import read_completion
+from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
+from promptaudit.flows.engines.openai_api.error_bodies import described, error_of
+from promptaudit.flows.engines.openai_api.faults import Failure, failure_of
+from promptaudit.flows.engines.pacing import retry
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
 from pydantic import ValidationError
 
-from flows.engines import Answer, Attempt
-from flows.engines.batches.lines import Results
-from flows.engines.openai_api.addresses import advice, refuse_addresses
-from flows.engines.openai_api.body import Body
-from flows.engines.openai_api.completions import read_completion
-from flows.engines.openai_api.engine import OpenAIEngine
-from flows.engines.openai_api.error_bodies import described, error_of
-from flows.engines.openai_api.faults import Failure, failure_of
-from flows.engines.pacing import retry
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
 from tests.support.engine_requests import request_of
 from tests.support.loopback import QuietHandler, completion_of, served_in_threads
 

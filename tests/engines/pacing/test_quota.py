@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-
-from flows.engines.pacing.quota import Quota, seconds_of
+from promptaudit.flows.engines.pacing.quota import Quota, seconds_of
 
 
 @pytest.mark.parametrize(

@@ -18,17 +18,17 @@ from typing import Any
 import httpx2
 import psutil
 import pytest
+from promptaudit.flows.engines import Answer, Request
+from promptaudit.flows.engines.openai_api import loglikelihoods
+from promptaudit.flows.engines.vllm.engine import VllmServerEngine
+from promptaudit.flows.engines.vllm.process import VllmProcess
+from promptaudit.flows.system.child_processes import MARK
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.udfs.scoring.option_loglikelihood import from_loglikelihoods
 
-from flows.engines import Answer, Request
-from flows.engines.openai_api import loglikelihoods
-from flows.engines.vllm.engine import VllmServerEngine
-from flows.engines.vllm.process import VllmProcess
-from flows.system.child_processes import MARK
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
 from tests.support.engine_requests import LABELS, request_of
 from tests.support.vllm import QUICK, ROOT, card, group, make_tiny, need_vllm, servers, until
-from udfs.scoring.option_loglikelihood import from_loglikelihoods
 
 pytestmark = pytest.mark.slow
 SCHEMA = json.dumps(
@@ -326,7 +326,7 @@ def test_stopped_in_mid_answer_it_lands_no_part_of_one(model: Path) -> None:
 def test_nothing_is_left_of_a_killed_run(model: Path) -> None:
     text = (
         "import asyncio, sys\nfrom flows.engines.vllm.engine import VllmServerEngine\n"
-        "from flows.system.child_processes import guarded\n"
+        "from promptaudit.flows.system.child_processes import guarded\n"
         "from tests.support.vllm import card\n\nasync def hold():\n    engine = VllmServerEngine(card(sys.argv[1]))\n"
         "    await engine.open()\n    print(engine._server._process.pid, flush=True)\n    await asyncio.sleep(600)\n\n"
         "with guarded():\n    asyncio.run(hold())\n"

@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from promptaudit.flows.engines import Say, open_engine
+from promptaudit.flows.engines.openai_api import loglikelihoods
+from promptaudit.flows.engines.vllm import folder as vllm_folder
+from promptaudit.flows.engines.vllm import process as vllm_process
+from promptaudit.flows.engines.vllm import shared as vllm_shared
+from promptaudit.flows.engines.vllm.engine import VllmServerEngine
+from promptaudit.flows.engines.vllm.log import last_words
+from promptaudit.flows.engines.vllm.process import VllmProcess
+from promptaudit.flows.engines.vllm.shared import Servers
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
 
-from flows.engines import Say, open_engine
-from flows.engines.openai_api import loglikelihoods
-from flows.engines.vllm import folder as vllm_folder
-from flows.engines.vllm import process as vllm_process
-from flows.engines.vllm import shared as vllm_shared
-from flows.engines.vllm.engine import VllmServerEngine
-from flows.engines.vllm.log import last_words
-from flows.engines.vllm.process import VllmProcess
-from flows.engines.vllm.shared import Servers
-from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
 from tests.support.vllm import card
 
 
@@ -337,7 +337,7 @@ def test_an_options_tokens_are_those_after_what_it_has_in_common_with_the_prompt
 
 
 def test_a_card_of_the_engine_is_opened_as_it() -> None:
-    from models_registry.registry import Entry
+    from promptaudit.models_registry.registry import Entry
 
     entry = Entry(card(), Path(), "models/mine.yml", {})
     assert isinstance(open_engine(entry), VllmServerEngine)

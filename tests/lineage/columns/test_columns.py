@@ -10,15 +10,14 @@ from typing import Any
 import duckdb
 import pytest
 import yaml
-
-from flows.display.encode import encoded
-from flows.lineage.columns import project
-from flows.lineage.columns.follow import Column, lineage_of
-from flows.system import user_cache
-from flows.warehouse.schema import SCHEMA_SQL
-from models_registry.errors import UsageError
-from models_registry.mart_columns import dbt_project
-from udfs.register import functions
+from promptaudit.flows.display.encode import encoded
+from promptaudit.flows.lineage.columns import project
+from promptaudit.flows.lineage.columns.follow import Column, lineage_of
+from promptaudit.flows.system import user_cache
+from promptaudit.flows.warehouse.schema import SCHEMA_SQL
+from promptaudit.models_registry.errors import UsageError
+from promptaudit.models_registry.mart_columns import dbt_project
+from promptaudit.udfs.register import functions
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from promptaudit.flows.lineage.columns.derived import Derived
+from promptaudit.flows.lineage.columns.expressions import columns_of
 from sqlglot.errors import SqlglotError
-
-from flows.lineage.columns.derived import Derived
-from flows.lineage.columns.expressions import columns_of
 
 SCHEMA = {
     "raw": {"answers": ["run", "sample", "label", "seconds"], "labels": ["run", "label", "place"]},

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-
-from flows.prompts.messages import prompt_of
-from flows.prompts.templates import answers_to_weigh, ask, question_of
-from flows.prompts.variations import label_order, option_order
-from flows.prompts.variations.order import order_of
-from flows.prompts.variations.original import Original
-from models_registry.cards import TaskCard, Template
-from models_registry.samples import ChosenSamples, Sample
+from promptaudit.flows.prompts.messages import prompt_of
+from promptaudit.flows.prompts.templates import answers_to_weigh, ask, question_of
+from promptaudit.flows.prompts.variations import label_order, option_order
+from promptaudit.flows.prompts.variations.order import order_of
+from promptaudit.flows.prompts.variations.original import Original
+from promptaudit.models_registry.cards import TaskCard, Template
+from promptaudit.models_registry.samples import ChosenSamples, Sample
 
 CHOICE = TaskCard.model_validate(
     {

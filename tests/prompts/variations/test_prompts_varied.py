@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-
-from flows.prompts.messages import left_open, prompt_of, render
-from flows.prompts.templates import ask, reader_of
-from flows.prompts.variations import examples, formatting, language, levels, system, varied
-from flows.prompts.variations.original import Original
-from models_registry.cards import Example, TaskCard, Template
-from models_registry.samples import ChosenSamples, Sample
+from promptaudit.flows.prompts.messages import left_open, prompt_of, render
+from promptaudit.flows.prompts.templates import ask, reader_of
+from promptaudit.flows.prompts.variations import examples, formatting, language, levels, system, varied
+from promptaudit.flows.prompts.variations.original import Original
+from promptaudit.models_registry.cards import Example, TaskCard, Template
+from promptaudit.models_registry.samples import ChosenSamples, Sample
 
 SORTED = TaskCard.model_validate(
     {

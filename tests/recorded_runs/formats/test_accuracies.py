@@ -13,14 +13,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from promptaudit.flows.audit.runs import close_run
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.marts.transform import transform
+from promptaudit.flows.recorded_runs.import_run import ImportOptions, ImportResult, import_predictions
+from promptaudit.flows.recorded_runs.program_scores import differences
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.registry import load_registry
 
-from flows.audit.runs import close_run
-from flows.marts.publish import publish
-from flows.marts.transform import transform
-from flows.recorded_runs.import_run import ImportOptions, ImportResult, import_predictions
-from flows.recorded_runs.program_scores import differences
-from flows.warehouse import Warehouse
-from models_registry.registry import load_registry
 from tests.support.inspect_logs import inspect_log, inspect_sample
 from tests.support.shell import sql
 
@@ -191,7 +191,7 @@ def instructions(imported: tuple[Path, dict[str, ImportResult]], name: str) -> l
 
 def printed_by_inspect(name: str) -> float:
     """The accuracy in the log: of a zip, read by the pipe's own reader of members."""
-    from flows.recorded_runs.formats.source import ZipMembers
+    from promptaudit.flows.recorded_runs.formats.source import ZipMembers
 
     path = INSPECT / name
     log = json.loads(path.read_text()) if path.suffix == ".json" else ZipMembers(path).json("header.json")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.recorded_runs.check_rows import typed, variants_of
-from flows.recorded_runs.read_files import read_recordings
+from promptaudit.flows.recorded_runs.check_rows import typed, variants_of
+from promptaudit.flows.recorded_runs.read_files import read_recordings
 
 INTRA = """id,text,annotation,iteration,ss_mean,ss_lower,ss_upper
 0,Good.,1,0,0.5,0.4,0.6

@@ -4,8 +4,7 @@ import json
 from typing import Any
 
 import pytest
-
-from flows.report.answers_grid.prompts import filled_with, messages_of, options_of, visible
+from promptaudit.flows.report.answers_grid.prompts import filled_with, messages_of, options_of, visible
 
 
 def sample(**given: Any) -> dict[str, Any]:

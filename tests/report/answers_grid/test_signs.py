@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from flows.report.answers_grid.signs import MOST_SIGN, signs_of
+from promptaudit.flows.report.answers_grid.signs import MOST_SIGN, signs_of
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,10 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 import pytest
-
-from flows.report.charts import panels
-from flows.report.charts.curves import Axes, curves
-from flows.report.charts.scales import Linear, log_ticks
-from flows.report.charts.widths import widths
+from promptaudit.flows.report.charts import panels
+from promptaudit.flows.report.charts.curves import Axes, curves
+from promptaudit.flows.report.charts.scales import Linear, log_ticks
+from promptaudit.flows.report.charts.widths import widths
 
 SVG = "{http://www.w3.org/2000/svg}"
 # what our charts share, in the words of Vega-Lite

@@ -6,15 +6,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-
-from flows.comparison.result import RunComparison
-from flows.report.blocks.cells import plain
-from flows.report.comparison_page.gather import ComparisonData, Side
-from flows.report.comparison_page.heat import MOST_CELLS, heat
-from flows.report.comparison_page.largest import largest_of, ranked
-from flows.report.comparison_page.opening import next_command, verdict_of
-from flows.report.comparison_page.page import title_of
-from flows.report.comparison_page.sections import sections
+from promptaudit.flows.comparison.result import RunComparison
+from promptaudit.flows.report.blocks.cells import plain
+from promptaudit.flows.report.comparison_page.gather import ComparisonData, Side
+from promptaudit.flows.report.comparison_page.heat import MOST_CELLS, heat
+from promptaudit.flows.report.comparison_page.largest import largest_of, ranked
+from promptaudit.flows.report.comparison_page.opening import next_command, verdict_of
+from promptaudit.flows.report.comparison_page.page import title_of
+from promptaudit.flows.report.comparison_page.sections import sections
 
 ID = "0123456789abcdef0123456789abcdef"
 

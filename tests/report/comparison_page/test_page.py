@@ -9,17 +9,17 @@ from typing import Any
 
 import duckdb
 import pytest
+from promptaudit.flows.comparison.result import run_comparison
+from promptaudit.flows.erase.erase import erase
+from promptaudit.flows.report import as_written as run_as_written
+from promptaudit.flows.report.blocks.cells import exact
+from promptaudit.flows.report.comparison_page.gather import ComparisonData, gather
+from promptaudit.flows.report.comparison_page.page import as_written, page_of, write_again, write_page
+from promptaudit.flows.report.verify_file import check_page, figures_of, unknown_pages
+from promptaudit.flows.report.view import index_of
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.figure_names import figure_id
 
-from flows.comparison.result import run_comparison
-from flows.erase.erase import erase
-from flows.report import as_written as run_as_written
-from flows.report.blocks.cells import exact
-from flows.report.comparison_page.gather import ComparisonData, gather
-from flows.report.comparison_page.page import as_written, page_of, write_again, write_page
-from flows.report.verify_file import check_page, figures_of, unknown_pages
-from flows.report.view import index_of
-from flows.warehouse import Warehouse
-from flows.warehouse.figure_names import figure_id
 from tests.report.conftest import Compared
 from tests.report.test_page import Seen
 from tests.support.imported_runs import SCRIPT
@@ -193,7 +193,7 @@ def test_erase_that_is_cut_short_leaves_no_page_that_quotes(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("flows.erase.erase.write_again", killed)
+    monkeypatch.setattr("promptaudit.flows.erase.erase.write_again", killed)
     of_run = warehouse.places.report(data_of(own).sides[1].run["audit_run_id"])
     assert own.page.is_file()
     assert of_run.is_file()

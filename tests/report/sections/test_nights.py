@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from promptaudit.flows.display.figures import number, ranged
+from promptaudit.flows.report.blocks.blocks import DrawnSection
+from promptaudit.flows.report.blocks.cells import plain
+from promptaudit.flows.report.blocks.filters import printed
+from promptaudit.flows.report.charts.panels import nights as drawn_nights
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.gather import gather
+from promptaudit.flows.report.page import render
+from promptaudit.flows.report.sections.nights import MOST_BLOCKS, nights
+from promptaudit.flows.report.sections.nights_points import domains, drawn_measures, points
+from promptaudit.flows.warehouse import Warehouse
 
-from flows.display.figures import number, ranged
-from flows.report.blocks.blocks import DrawnSection
-from flows.report.blocks.cells import plain
-from flows.report.blocks.filters import printed
-from flows.report.charts.panels import nights as drawn_nights
-from flows.report.data import ReportData
-from flows.report.gather import gather
-from flows.report.page import render
-from flows.report.sections.nights import MOST_BLOCKS, nights
-from flows.report.sections.nights_points import domains, drawn_measures, points
-from flows.warehouse import Warehouse
 from tests.report.test_page import Seen
 from tests.support.imported_nights import Verdict, change, fresh, tell
 from tests.support.published_copy import table

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from flows.report.sections.rule_against_judge import (
+from promptaudit.flows.report.sections.rule_against_judge import (
     conclusion,
     errors_on_controls,
     finding,
@@ -13,9 +12,9 @@ from flows.report.sections.rule_against_judge import (
     vouched,
     why_no_share,
 )
-from flows.report.terminal.rule_against_judge import vouching
-from udfs.templates.rule_against_judge import rule_against_judge
-from udfs.templates.spread import spread
+from promptaudit.flows.report.terminal.rule_against_judge import vouching
+from promptaudit.udfs.templates.rule_against_judge import rule_against_judge
+from promptaudit.udfs.templates.spread import spread
 
 N_SAMPLES, N_VARIANTS, N_RESAMPLES = 200, 12, 400
 

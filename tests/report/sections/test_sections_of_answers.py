@@ -9,38 +9,43 @@ from typing import Any
 
 import duckdb
 import pytest
+from promptaudit.flows.display.figures import count, milliseconds, number, percent, span
+from promptaudit.flows.display.policy import LEFT_OUT
+from promptaudit.flows.evidence.trace.gather import trace
+from promptaudit.flows.report.blocks.cells import cells_of, parts, plain
+from promptaudit.flows.report.charts.drawing import undrawn
+from promptaudit.flows.report.contents import OF_TASKS
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.gather import OF_SECTIONS, gather
+from promptaudit.flows.report.queries import query
+from promptaudit.flows.report.sections.accuracy_by_variant import accuracy_by_variant
+from promptaudit.flows.report.sections.answer_formats import answer_formats
+from promptaudit.flows.report.sections.costs import costs
+from promptaudit.flows.report.sections.design_widths import (
+    FEWEST_FAMILIES,
+    FEWEST_SAMPLES,
+    FEWEST_WORDINGS,
+    design_widths,
+)
+from promptaudit.flows.report.sections.distinct_answers import distinct_answers, mean
+from promptaudit.flows.report.sections.measures_by_wordings import measures_by_wordings
+from promptaudit.flows.report.sections.prompt_variants import WORST, prompt_variants
+from promptaudit.flows.report.sections.room import Room
+from promptaudit.flows.report.sections.sample_pairs import sample_pairs
+from promptaudit.flows.report.sections.sensitivity import sensitivity
+from promptaudit.flows.report.sections.sensitivity_by_class import sensitivity_by_class
+from promptaudit.flows.report.sections.stability_by_model import stability_by_model
+from promptaudit.flows.report.sections.stability_by_repetition import stability_by_repetition
+from promptaudit.flows.report.sections.stability_by_wording import stability_by_wording
+from promptaudit.flows.report.sections.subsamples import subsamples
+from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.figure_names import parse_figure
+from promptaudit.udfs.designs import search
+from promptaudit.udfs.designs.run_curve import FEWEST_WORDINGS_ASKED
 
-from flows.display.figures import count, milliseconds, number, percent, span
-from flows.display.policy import LEFT_OUT
-from flows.evidence.trace.gather import trace
-from flows.report.blocks.cells import cells_of, parts, plain
-from flows.report.charts.drawing import undrawn
-from flows.report.contents import OF_TASKS
-from flows.report.data import ReportData
-from flows.report.gather import OF_SECTIONS, gather
-from flows.report.queries import query
-from flows.report.sections.accuracy_by_variant import accuracy_by_variant
-from flows.report.sections.answer_formats import answer_formats
-from flows.report.sections.costs import costs
-from flows.report.sections.design_widths import FEWEST_FAMILIES, FEWEST_SAMPLES, FEWEST_WORDINGS, design_widths
-from flows.report.sections.distinct_answers import distinct_answers, mean
-from flows.report.sections.measures_by_wordings import measures_by_wordings
-from flows.report.sections.prompt_variants import WORST, prompt_variants
-from flows.report.sections.room import Room
-from flows.report.sections.sample_pairs import sample_pairs
-from flows.report.sections.sensitivity import sensitivity
-from flows.report.sections.sensitivity_by_class import sensitivity_by_class
-from flows.report.sections.stability_by_model import stability_by_model
-from flows.report.sections.stability_by_repetition import stability_by_repetition
-from flows.report.sections.stability_by_wording import stability_by_wording
-from flows.report.sections.subsamples import subsamples
-from flows.warehouse import Warehouse
-from flows.warehouse.figure_names import parse_figure
 from tests.report.conftest import Reported
 from tests.report.sections.test_sections_across_tasks import replaced
 from tests.report.sections.test_sections_of_samples import asked, block_of, drawn_data, printed
-from udfs.designs import search
-from udfs.designs.run_curve import FEWEST_WORDINGS_ASKED
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from flows.report.sections.variations import finding
+from promptaudit.flows.report.sections.variations import finding
 
 
 def row(variation: str, verdict: str, effect: float | None = 0.2, **of: Any) -> dict[str, Any]:

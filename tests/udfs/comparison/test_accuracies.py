@@ -7,8 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-
-from udfs.comparison import Compared, compare_accuracies
+from promptaudit.udfs.comparison import Compared, compare_accuracies
 
 Table = NDArray[np.float64]
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from promptaudit.udfs.comparison import Compared, compare_answers, detectable_difference
+from promptaudit.udfs.stability.krippendorff import Level
 
 from tests.udfs.comparison.plain_runs import random_answers
-from udfs.comparison import Compared, compare_answers, detectable_difference
-from udfs.stability.krippendorff import Level
 
 Columns = list[NDArray]
 SIDE, SAMPLE, VARIANT, _, _, REPETITION, LABEL, GOLD = range(8)

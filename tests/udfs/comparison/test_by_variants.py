@@ -7,11 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from promptaudit.udfs.comparison import by_variants
+from promptaudit.udfs.comparison.by_variants import ByVariants
+from promptaudit.udfs.comparison.rates import Rates
 from scipy.stats import ttest_1samp, ttest_ind
-
-from udfs.comparison import by_variants
-from udfs.comparison.by_variants import ByVariants
-from udfs.comparison.rates import Rates
 
 SHARED = -1
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-
-from udfs.comparison.churn import label_churn
+from promptaudit.udfs.comparison.churn import label_churn
 
 
 def asked(base: list[list[int]], candidate: list[list[int]]) -> NDArray[np.int16]:

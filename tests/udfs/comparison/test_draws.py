@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from udfs.comparison.draws import exchanged_samples, exchanged_variants, resampled_samples
+from promptaudit.udfs.comparison.draws import exchanged_samples, exchanged_variants, resampled_samples
 
 
 @given(st.lists(st.integers(-1, 2), min_size=1, max_size=9), st.integers(0, 1000))

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from promptaudit.udfs.comparison import measured as module
+from promptaudit.udfs.comparison.alphas import Alphas
+from promptaudit.udfs.comparison.measured import measured
+from promptaudit.udfs.stability.krippendorff import Level
 
 from tests.support.plain_krippendorff import krippendorff_alpha
 from tests.udfs.comparison.plain_runs import (
@@ -15,10 +19,6 @@ from tests.udfs.comparison.plain_runs import (
     with_rows_of,
     with_samples,
 )
-from udfs.comparison import measured as module
-from udfs.comparison.alphas import Alphas
-from udfs.comparison.measured import measured
-from udfs.stability.krippendorff import Level
 
 NUMBERS = np.array([0.5, 1.0, 4.0])
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from udfs.comparison import lattice
-from udfs.comparison.lattice import label_terms, lattice_of
+from promptaudit.udfs.comparison import lattice
+from promptaudit.udfs.comparison.lattice import label_terms, lattice_of
 
 
 @given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 30), st.integers(0, 5))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from promptaudit.udfs.designs.families import MOST_TURNS, one_wording_a_family
+from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
+from promptaudit.udfs.designs.widths import Design, half_width
+from promptaudit.udfs.two_way import two_way_interval
 
 from tests.udfs.designs.worlds import World
-from udfs.designs.families import MOST_TURNS, one_wording_a_family
-from udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
-from udfs.designs.widths import Design, half_width
-from udfs.two_way import two_way_interval
 
 WORLD, N_RUNS = World(), 40
 SIX_BY_FIVE = np.repeat(np.arange(6), 5)

@@ -8,8 +8,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from udfs.designs.incomplete_grid import assigned_wordings
+from promptaudit.udfs.designs.incomplete_grid import assigned_wordings
 
 
 @given(n_samples=st.integers(0, 60), n_wordings=st.integers(1, 12), data=st.data())

@@ -8,9 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-
-from tests.udfs.designs.worlds import World, components_of, dealt
-from udfs.designs.search import (
+from promptaudit.udfs.designs.search import (
     FEWEST_SAMPLES,
     FEWEST_WORDINGS,
     Criterion,
@@ -21,9 +19,11 @@ from udfs.designs.search import (
     least_of,
     smallest_figure,
 )
-from udfs.designs.variance_components import VarianceComponents
-from udfs.designs.widths import Design, Kind, assured_half_widths, half_width, half_widths
-from udfs.two_way import two_way_interval
+from promptaudit.udfs.designs.variance_components import VarianceComponents
+from promptaudit.udfs.designs.widths import Design, Kind, assured_half_widths, half_width, half_widths
+from promptaudit.udfs.two_way import two_way_interval
+
+from tests.udfs.designs.worlds import World, components_of, dealt
 
 
 def components(samples: float, wordings: float, cells: float, repetitions: float) -> VarianceComponents:

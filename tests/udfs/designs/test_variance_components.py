@@ -6,17 +6,17 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-
-from tests.udfs.designs.worlds import World, components_of, dealt, skewed_answers
-from udfs.designs.bias import sensitivity_bias
-from udfs.designs.variance_components import (
+from promptaudit.udfs.designs.bias import sensitivity_bias
+from promptaudit.udfs.designs.variance_components import (
     MOST_TIMES,
     VarianceComponents,
     linear_components,
     sensitivity_components,
 )
-from udfs.measures.sensitivity import sensitivity_interval
-from udfs.resampling import generator, weights
+from promptaudit.udfs.measures.sensitivity import sensitivity_interval
+from promptaudit.udfs.resampling import generator, weights
+
+from tests.udfs.designs.worlds import World, components_of, dealt, skewed_answers
 
 # four questions under three templates
 TABLE = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], float)

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import nct, norm, t
-
-from tests.udfs.designs.worlds import World, components_of, dealt
-from udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
-from udfs.designs.widths import (
+from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
+from promptaudit.udfs.designs.widths import (
     Design,
     assured_half_widths,
     chance_of_width,
@@ -20,8 +17,11 @@ from udfs.designs.widths import (
     half_width,
     least_half_width,
 )
-from udfs.measures.sensitivity import sensitivity_interval
-from udfs.two_way import two_way_interval
+from promptaudit.udfs.measures.sensitivity import sensitivity_interval
+from promptaudit.udfs.two_way import two_way_interval
+from scipy.stats import nct, norm, t
+
+from tests.udfs.designs.worlds import World, components_of, dealt
 
 COMPONENTS = VarianceComponents(
     n_samples=60, n_wordings=8, mean=0.6, samples=0.04, wordings=0.0036, cells=0.01, repetitions=0.18,

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from udfs.designs.incomplete_grid import assigned_wordings
-from udfs.designs.variance_components import VarianceComponents, linear_components
+from promptaudit.udfs.designs.incomplete_grid import assigned_wordings
+from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components
 
 
 @dataclass(frozen=True, kw_only=True)

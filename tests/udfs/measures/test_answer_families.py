@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from promptaudit.udfs.measures.answer_families import AnswerFamilies, answer_families
 from scipy.stats import binom
 
 from tests.udfs.one_night_worlds import WORLDS, OneNight, counted, golds, joined_night, true_sensitivity
-from udfs.measures.answer_families import AnswerFamilies, answer_families
 
 
 def families(labels: np.ndarray, by_text: np.ndarray | None = None) -> AnswerFamilies:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from promptaudit.udfs.measures.breaking_wordings import BrokenWording
 from scipy.stats import binom, t
 
 from tests.udfs.breaking_worlds import broken, of_table, right_and_wrong
-from udfs.measures.breaking_wordings import BrokenWording
 
 
 def test_a_wording_breaks_beyond_the_t_of_the_others() -> None:

@@ -11,17 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-
-from udfs.measures import rarefaction
-from udfs.measures.by_wordings import (
+from promptaudit.udfs.measures import rarefaction
+from promptaudit.udfs.measures.by_wordings import (
     N_SUBSETS,
     ByWordings,
     measures_by_wordings,
     numbers_of_wordings,
     subsets,
 )
-from udfs.measures.consistency import consistency
-from udfs.measures.rarefaction import expected_terms
+from promptaudit.udfs.measures.consistency import consistency
+from promptaudit.udfs.measures.rarefaction import expected_terms
 
 Table = NDArray[np.float64]  # samples x wordings x labels; a cell that was not asked is 0 throughout
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from udfs.measures.clusters import separate_clusters
+from promptaudit.udfs.measures.clusters import separate_clusters
 
 NEAR = [[0.9, 0.1, 0.0], [1.0, 0.0, 0.0], [0.95, 0.05, 0.0], [1.0, 0.0, 0.0], [0.9, 0.0, 0.1]]
 FAR = [[0.3, 0.4, 0.3], [0.35, 0.35, 0.3], [0.4, 0.3, 0.3]]

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.stats import t
-
-from udfs.measures import pairs
-from udfs.measures.consistency import (
+from promptaudit.udfs.measures import pairs
+from promptaudit.udfs.measures.consistency import (
     AnswerShares,
     Consistency,
     SampleJackknife,
@@ -19,7 +17,8 @@ from udfs.measures.consistency import (
     distance_sums,
     mean_consistency,
 )
-from udfs.resampling import generator, weights
+from promptaudit.udfs.resampling import generator, weights
+from scipy.stats import t
 
 Table = NDArray[np.float64]
 

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from promptaudit.udfs.measures import disagreement
+from promptaudit.udfs.measures.disagreement import DisagreementShares, disagreement_shares
 from scipy.stats import t
-
-from udfs.measures import disagreement
-from udfs.measures.disagreement import DisagreementShares, disagreement_shares
 
 Counts = NDArray[np.int64]  # samples x variants x labels: how often each label was given
 SHARES = ("wording_share", "noise_share", "item_share")

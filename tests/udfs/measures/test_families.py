@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-
-from udfs.measures.consistency_rate import consistency_rate
-from udfs.measures.families import shares_of_families, wording_families
-from udfs.measures.sensitivity import sensitivity_interval
-from udfs.two_way import two_way_interval
+from promptaudit.udfs.measures.consistency_rate import consistency_rate
+from promptaudit.udfs.measures.families import shares_of_families, wording_families
+from promptaudit.udfs.measures.sensitivity import sensitivity_interval
+from promptaudit.udfs.two_way import two_way_interval
 
 TEXT = "You have to guess whether the author of the following message is a Republican or a Democrat before the election"
 

@@ -6,8 +6,7 @@ import json
 
 import numpy as np
 import pytest
-
-from udfs.measures.posix import posix, posix_of
+from promptaudit.udfs.measures.posix import posix, posix_of
 
 ONE_TOKEN = np.ones((2, 2))
 

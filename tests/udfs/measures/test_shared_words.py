@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-
-from udfs.measures.shared_words import Contrast, shared_words
+from promptaudit.udfs.measures.shared_words import Contrast, shared_words
 
 
 def test_z_by_hand() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from udfs.measures.variation_spread import Spread, bounds_of, variance_of_table
-from udfs.two_way import TwoWayVariance, two_way_variance
+from promptaudit.udfs.measures.variation_spread import Spread, bounds_of, variance_of_table
+from promptaudit.udfs.two_way import TwoWayVariance, two_way_variance
 
 
 def test_a_full_table_has_the_variance_of_its_entries() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from promptaudit.udfs.measures.wording_accuracies import WordingQuantiles, wording_accuracies, wording_quantiles
 
 from tests.udfs.designs.worlds import World, dealt
-from udfs.measures.wording_accuracies import WordingQuantiles, wording_accuracies, wording_quantiles
 
 # questions x wordings; accuracies .75, .75 and .25
 QUESTIONS = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], float)

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 import pytest
-
-from udfs.measures.sensitivity import corrected_sensitivity
-from udfs.measures.wording_effect import discoveries, sample_sensitivity, wording_effect
+from promptaudit.udfs.measures.sensitivity import corrected_sensitivity
+from promptaudit.udfs.measures.wording_effect import discoveries, sample_sensitivity, wording_effect
 
 
 def test_disagreements_by_hand() -> None:

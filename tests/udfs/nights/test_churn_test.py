@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from udfs.nights.churn_test import churn_test
-from udfs.nights.window_test import Nights
+from promptaudit.udfs.nights.churn_test import churn_test
+from promptaudit.udfs.nights.window_test import Nights
 
 LABELS = 3
 

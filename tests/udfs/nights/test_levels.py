@@ -6,11 +6,10 @@ import math
 import re
 
 import pytest
-
-from flows.gate import night_rules
-from models_registry.gate_columns import OF_ANSWERS
-from models_registry.mart_columns import dbt_project
-from udfs.nights import states, window_test
+from promptaudit.flows.gate import night_rules
+from promptaudit.models_registry.gate_columns import OF_ANSWERS
+from promptaudit.models_registry.mart_columns import dbt_project
+from promptaudit.udfs.nights import states, window_test
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-
-from udfs.nights.states import LEAST_LOG_EFFECT, GroupState, StreamNight, next_state
-from udfs.nights.window_test import WindowTest
+from promptaudit.udfs.nights.states import LEAST_LOG_EFFECT, GroupState, StreamNight, next_state
+from promptaudit.udfs.nights.window_test import WindowTest
 
 ERROR = 0.005
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from udfs.raters.verdict_groups import (
+from promptaudit.udfs.raters.verdict_groups import (
     GROUPS,
     JUDGE_RIGHT,
     JUDGE_WRONG,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-
-from udfs.scoring.option_languages import LANGUAGES, in_english
-from udfs.scoring.option_letter import NO_CHOICE, TWO_CHOICES, read_option
+from promptaudit.udfs.scoring.option_languages import LANGUAGES, in_english
+from promptaudit.udfs.scoring.option_letter import NO_CHOICE, TWO_CHOICES, read_option
 
 UPPER = ("A", "B", "C", "D")
 NUMBERS = ("1", "2", "3", "4")

@@ -7,8 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from udfs.scoring.option_letter import (
+from promptaudit.udfs.scoring.option_letter import (
     HEAD_CHARACTERS,
     MAX_SIGNS,
     NO_CHOICE,

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from flows.engines.openai_api.completions import read_completion
-from udfs.scoring.option_letter import OptionReading
-from udfs.scoring.option_loglikelihood import (
+from promptaudit.flows.engines.openai_api.completions import read_completion
+from promptaudit.udfs.scoring.option_letter import OptionReading
+from promptaudit.udfs.scoring.option_loglikelihood import (
     NO_LOGLIKELIHOODS,
     NO_OPTION,
     TIE,

@@ -9,8 +9,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from udfs.scoring.token_f1 import MAX_READ_CHARACTERS, token_f1
+from promptaudit.udfs.scoring.token_f1 import MAX_READ_CHARACTERS, token_f1
 
 words = st.lists(
     st.sampled_from(["fifty", "years", "the", "a", "Paris", "U.S.", "50", "\u00c9t\u00e9", "!"]), max_size=8

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from promptaudit.udfs.stability.cells import variance_of_cells
+from promptaudit.udfs.stability.krippendorff import LEVELS, Level
+from promptaudit.udfs.stability.ratings import MISSING, Ratings
 from scipy.stats import t
 
 from tests.udfs.designs.worlds import dealt
 from tests.udfs.stability.test_prompt_stability import plain_alpha, stability
-from udfs.stability.cells import variance_of_cells
-from udfs.stability.krippendorff import LEVELS, Level
-from udfs.stability.ratings import MISSING, Ratings
 
 Codes = NDArray[np.int64]
 NUMBERS = np.array([0.0, 1.0, 2.5, 7.0])

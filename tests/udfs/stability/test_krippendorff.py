@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from promptaudit.udfs.stability.krippendorff import LEVELS, Level
 
 from tests.support.plain_krippendorff import krippendorff_alpha
-from udfs.stability.krippendorff import LEVELS, Level
 
 GAP = None
 # Krippendorff (2011), four coders and twelve units with gaps

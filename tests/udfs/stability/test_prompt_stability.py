@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from promptaudit.udfs.resampling import generator, weights
+from promptaudit.udfs.stability import nominal_series, resamples
+from promptaudit.udfs.stability.krippendorff import LEVELS, Level
+from promptaudit.udfs.stability.prompt_stability import StabilityRow, normal_interval, prompt_stability
+from promptaudit.udfs.stability.ratings import MISSING, Ratings, cumulative_and_adjacent
+from promptaudit.udfs.stability.resamples import bootstrap_alphas, cell_alphas
 from scipy.stats import t
 
 from tests.support.plain_krippendorff import krippendorff_alpha
-from udfs.resampling import generator, weights
-from udfs.stability import nominal_series, resamples
-from udfs.stability.krippendorff import LEVELS, Level
-from udfs.stability.prompt_stability import StabilityRow, normal_interval, prompt_stability
-from udfs.stability.ratings import MISSING, Ratings, cumulative_and_adjacent
-from udfs.stability.resamples import bootstrap_alphas, cell_alphas
 
 Codes = NDArray[np.int64]
 NUMBERS = np.array([0.0, 1.0, 2.5, 7.0])

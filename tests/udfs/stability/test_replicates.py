@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from udfs.stability.replicates import counted_replicates, is_large_enough, mean_of_varied
+from promptaudit.udfs.stability.replicates import counted_replicates, is_large_enough, mean_of_varied
 
 
 def test_half_of_the_largest_is_large_enough() -> None:

@@ -14,11 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from promptaudit.udfs.templates.rankings import (
+    CorrectedRanking,
+    RankingConsistency,
+    corrected_ranking,
+    ranking_consistency,
+)
+from promptaudit.udfs.templates.spread import spread
 from scipy.stats import ConstantInputWarning, rankdata, spearmanr
 
 from tests.udfs.ranking_worlds import ranked_night
-from udfs.templates.rankings import CorrectedRanking, RankingConsistency, corrected_ranking, ranking_consistency
-from udfs.templates.spread import spread
 
 GROUND_TRUTH = Path(__file__).parents[3].parent / "shared" / "ground_truth"
 EXPECTED: dict[str, Any] = (

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-
-from udfs import resampling
-from udfs.resampling import generator, weights
-from udfs.templates.spread import Spread, bootstrap_variances, spread
-from udfs.two_way import two_way_variance
+from promptaudit.udfs import resampling
+from promptaudit.udfs.resampling import generator, weights
+from promptaudit.udfs.templates.spread import Spread, bootstrap_variances, spread
+from promptaudit.udfs.two_way import two_way_variance
 
 Table = NDArray[np.float64]
 

@@ -18,8 +18,8 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from udfs.reasoning import parted
-from udfs.scoring.math.final_answer import (
+from promptaudit.udfs.reasoning import parted
+from promptaudit.udfs.scoring.math.final_answer import (
     MAX_READ_AS_ONE,
     boxed_answer,
     final_answer,
@@ -27,9 +27,9 @@ from udfs.scoring.math.final_answer import (
     stated_quantity,
     tidied,
 )
-from udfs.scoring.math.formula import Formula, OverlongFormula, UnreadableFormula, read_formula
-from udfs.scoring.math.pool import MathProcess
-from udfs.sql_functions import sql_function
+from promptaudit.udfs.scoring.math.formula import Formula, OverlongFormula, UnreadableFormula, read_formula
+from promptaudit.udfs.scoring.math.pool import MathProcess
+from promptaudit.udfs.sql_functions import sql_function
 
 VERSION: int = 1
 

@@ -21,10 +21,9 @@ import functools
 import re
 
 import re2
-
-from udfs.scoring.math.formula import OverlongFormula, UnreadableFormula, read_formula
-from udfs.scoring.math.number import Quantity, read_quantity
-from udfs.scoring.math.vocabulary import SIGNS, is_name
+from promptaudit.udfs.scoring.math.formula import OverlongFormula, UnreadableFormula, read_formula
+from promptaudit.udfs.scoring.math.number import Quantity, read_quantity
+from promptaudit.udfs.scoring.math.vocabulary import SIGNS, is_name
 
 MAX_READ_CHARACTERS = 100_000
 """A final answer is looked for in this many characters from the end."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from udfs.scoring.math.vocabulary import (
+from promptaudit.udfs.scoring.math.vocabulary import (
     LONGEST_NAME,
     RENAMED,
     WORDS,

@@ -11,7 +11,7 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from udfs.scoring.math.vocabulary import is_name, unit_words
+from promptaudit.udfs.scoring.math.vocabulary import is_name, unit_words
 
 MAX_CHARACTERS = 1_000
 """A longer text is no plain number: Python's conversion takes quadratic time."""

@@ -83,7 +83,14 @@ class _Running:
         self.is_started = False
         self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the worker has ended
         self.process = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
-            [sys.executable, "-P", "-m", "udfs.scoring.math.worker", str(seconds_per_pair), str(n_processes)],
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                "promptaudit.udfs.scoring.math.worker",
+                str(seconds_per_pair),
+                str(n_processes),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,

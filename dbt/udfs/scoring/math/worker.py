@@ -26,7 +26,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
-from udfs.scoring.math.pool import Equality
+from promptaudit.udfs.scoring.math.pool import Equality
 
 MEMORY_BYTES = 2**30
 
@@ -204,7 +204,7 @@ def _is_text(name: str | bytes | None) -> bool:
 
 def main() -> None:
     """Imports sympy, then serves jobs until the standard input ends."""
-    from udfs.scoring.math.algebra import compare, warm_up
+    from promptaudit.udfs.scoring.math.algebra import compare, warm_up
 
     logging.disable(logging.CRITICAL)  # math-verify warns that it has no time limit of its own
     warm_up()

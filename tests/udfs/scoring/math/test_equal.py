@@ -12,11 +12,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from promptaudit.udfs.scoring import VERSIONS
+from promptaudit.udfs.scoring.math.equal import VERSION, MathEqual, MathReading
+from promptaudit.udfs.scoring.math.pool import MathProcess
 
 from tests.support.processes import have_ended
-from udfs.scoring import VERSIONS
-from udfs.scoring.math.equal import VERSION, MathEqual, MathReading
-from udfs.scoring.math.pool import MathProcess
 
 MOST_SECONDS = 2.0
 EQUAL, DIFFERENT = MathReading(is_equal=True, reason=None), MathReading(is_equal=False, reason=None)

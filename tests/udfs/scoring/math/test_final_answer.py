@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from udfs.scoring.math.final_answer import MAX_READ_CHARACTERS, final_answer
+from promptaudit.udfs.scoring.math.final_answer import MAX_READ_CHARACTERS, final_answer
 
 PROSE = [
     (r"First \boxed{3}, no: \boxed{\frac{1}{2}}.", r"\frac{1}{2}"),  # the last box

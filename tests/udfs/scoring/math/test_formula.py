@@ -7,11 +7,10 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from udfs.scoring.math.equal import MathReading, _compared, _Job
-from udfs.scoring.math.final_answer import tidied
-from udfs.scoring.math.formula import OverlongFormula, UnreadableFormula, read_formula
-from udfs.scoring.math.vocabulary import is_accent, is_function, is_sign
+from promptaudit.udfs.scoring.math.equal import MathReading, _compared, _Job
+from promptaudit.udfs.scoring.math.final_answer import tidied
+from promptaudit.udfs.scoring.math.formula import OverlongFormula, UnreadableFormula, read_formula
+from promptaudit.udfs.scoring.math.vocabulary import is_accent, is_function, is_sign
 
 TEX = r"\frac \sqrt \sum \left \cdot \pi \{ \} \% \_ \\ \text{ \variable{ \mathbb{ \operatorname{ \vec{ \boxed{ \input{"
 WORDS = r"\begin{ \begin{pmatrix} \end{pmatrix} ** __ exec import lambda sin and os.system eval( ٣"

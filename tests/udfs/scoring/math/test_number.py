@@ -8,9 +8,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from udfs.scoring.math.final_answer import final_answer
-from udfs.scoring.math.number import read_quantity
+from promptaudit.udfs.scoring.math.final_answer import final_answer
+from promptaudit.udfs.scoring.math.number import read_quantity
 
 
 @given(st.fractions(-1000, 1000, max_denominator=1000), st.fractions(-1000, 1000, max_denominator=1000))

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from promptaudit.udfs.scoring.math.equal import MathEqual, MathReading
 
 from tests.support.processes import have_ended
-from udfs.scoring.math.equal import MathEqual, MathReading
 
 EQUAL = MathReading(is_equal=True, reason=None)
 
@@ -60,7 +60,7 @@ def frail_worker(monkeypatch: pytest.MonkeyPatch, folder: Path, n_deaths: int) -
 
 ORPHAN = """
 import sys
-from udfs.scoring.math.equal import MathEqual
+from promptaudit.udfs.scoring.math.equal import MathEqual
 maths = MathEqual(seconds_per_pair=60)
 assert maths.equal("x + 1", ["1 + x"]).is_equal
 print(maths._process._running.process.pid, flush=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 CHILD = """
 import ctypes, os, socket, subprocess, sys, time
 import sympy
-from udfs.scoring.math.worker import Worker
+from promptaudit.udfs.scoring.math.worker import Worker
 
 def compare(deed, reference):
     exec(compile(deed, __file__, "exec"), globals())
