@@ -16,7 +16,7 @@ _TYPES: dict[str, pl.DataType] = {
     "timestamp": TIME, "blob": pl.Binary(), "integer[]": pl.List(WHOLE), "varchar[]": pl.List(pl.String()),
 }  # fmt: skip
 _TABLE = re.compile(
-    r"^create table if not exists raw\.(\w+) \( -- one row per ([\w, ]+)\n(.*?)\n\);", re.MULTILINE | re.DOTALL
+    r"^-- one row per ([\w, ]+)\ncreate table if not exists raw\.(\w+) \(\n(.*?)\n\);", re.MULTILINE | re.DOTALL
 )
 _COLUMN = re.compile(r"^    (\w+) ([\w\[\]]+)( not null)?", re.MULTILINE)
 
@@ -44,5 +44,5 @@ def _table(key: str, body: str) -> RawTable:
     )
 
 
-TABLES: dict[str, RawTable] = {name: _table(key, body) for name, key, body in _TABLE.findall(SCHEMA_SQL)}
+TABLES: dict[str, RawTable] = {name: _table(key, body) for key, name, body in _TABLE.findall(SCHEMA_SQL)}
 """Each table of schema raw that a run lands rows in, by its name."""

@@ -1,5 +1,6 @@
 -- The contract between flows (which write) and dbt (which reads). Append-only, but for audit_runs, which is closed once.
--- Frames and keys are read from here (raw_tables.py): what follows "one row per" is a table's key. Times are UTC. `version` grows by one with every change after a release; schema.py leads to it from earlier ones.
+-- Frames and keys are read from here (raw_tables.py): what follows "one row per" is a table's key.
+-- Times are UTC. `version` grows by one with every change after a release; schema.py leads to it from earlier ones.
 create schema if not exists raw;
 
 create table if not exists raw.schema_versions (
@@ -7,7 +8,8 @@ create table if not exists raw.schema_versions (
     applied_at timestamp not null
 );
 
-create table if not exists raw.audit_runs ( -- one row per audit_run_id
+-- one row per audit_run_id
+create table if not exists raw.audit_runs (
     audit_run_id varchar not null,
     audit_id varchar not null,
     origin varchar not null, -- run, import, trial
@@ -29,7 +31,8 @@ create table if not exists raw.audit_runs ( -- one row per audit_run_id
     flow_run_id varchar -- the flow run of Prefect that opened it; null where a command did
 );
 
-create table if not exists raw.models ( -- one row per audit_run_id, model_id
+-- one row per audit_run_id, model_id
+create table if not exists raw.models (
     audit_run_id varchar not null,
     model_id varchar not null,
     engine varchar not null,
@@ -40,7 +43,8 @@ create table if not exists raw.models ( -- one row per audit_run_id, model_id
     output_usd_per_mtok double
 );
 
-create table if not exists raw.tasks ( -- one row per audit_run_id, task_id, recorded_at
+-- one row per audit_run_id, task_id, recorded_at
+create table if not exists raw.tasks (
     audit_run_id varchar not null,
     task_id varchar not null,
     kind varchar not null,
@@ -56,7 +60,8 @@ create table if not exists raw.tasks ( -- one row per audit_run_id, task_id, rec
     recorded_at timestamp -- of a card that changed in what asks nothing the newest row counts
 );
 
-create table if not exists raw.task_labels ( -- one row per audit_run_id, task_id, label
+-- one row per audit_run_id, task_id, label
+create table if not exists raw.task_labels (
     audit_run_id varchar not null,
     task_id varchar not null,
     label varchar not null,
@@ -64,7 +69,8 @@ create table if not exists raw.task_labels ( -- one row per audit_run_id, task_i
     description varchar
 );
 
-create table if not exists raw.samples ( -- one row per audit_run_id, task_id, sample_id
+-- one row per audit_run_id, task_id, sample_id
+create table if not exists raw.samples (
     audit_run_id varchar not null,
     task_id varchar not null,
     sample_id varchar not null,
@@ -78,7 +84,8 @@ create table if not exists raw.samples ( -- one row per audit_run_id, task_id, s
     is_critical boolean
 );
 
-create table if not exists raw.prompt_variants ( -- one row per audit_run_id, prompt_variant_id
+-- one row per audit_run_id, prompt_variant_id
+create table if not exists raw.prompt_variants (
     audit_run_id varchar not null,
     prompt_variant_id varchar not null,
     task_id varchar not null,
@@ -103,28 +110,32 @@ create table if not exists raw.prompt_variants ( -- one row per audit_run_id, pr
 );
 
 -- of variants that show the options in another order than the data
-create table if not exists raw.option_orders ( -- one row per audit_run_id, prompt_variant_id, sample_id
+-- one row per audit_run_id, prompt_variant_id, sample_id
+create table if not exists raw.option_orders (
     audit_run_id varchar not null,
     prompt_variant_id varchar not null,
     sample_id varchar not null,
     option_order integer[] not null -- for each place as shown the option's place in the data, from 0
 );
 
-create table if not exists raw.designs ( -- one row per audit_run_id
+-- one row per audit_run_id
+create table if not exists raw.designs (
     audit_run_id varchar not null,
     twice double, -- share of the samples of a wording asked once that it is asked for again; null: none
     wordings_per_sample integer, -- how many wordings each sample is asked under; null: all
     seed bigint not null -- of what is dealt
 );
 
-create table if not exists raw.grid ( -- one row per audit_run_id, prompt_variant_id, repetition
+-- one row per audit_run_id, prompt_variant_id, repetition
+create table if not exists raw.grid (
     audit_run_id varchar not null,
     prompt_variant_id varchar not null,
     repetition integer not null,
     sample_ids varchar[] not null -- the samples that it is asked for; a repetition without a row is asked for every sample
 );
 
-create table if not exists raw.predictions ( -- one row per audit_run_id, prediction_id
+-- one row per audit_run_id, prediction_id
+create table if not exists raw.predictions (
     audit_run_id varchar not null,
     prediction_id varchar not null,
     model_id varchar not null,
@@ -154,7 +165,8 @@ create table if not exists raw.predictions ( -- one row per audit_run_id, predic
     landed_at timestamp not null
 );
 
-create table if not exists raw.attempts ( -- one row per audit_run_id, prediction_id, attempted_at
+-- one row per audit_run_id, prediction_id, attempted_at
+create table if not exists raw.attempts (
     audit_run_id varchar not null,
     prediction_id varchar not null, -- or a rephrasing's or a verdict's id
     attempted_at timestamp not null,
@@ -163,7 +175,8 @@ create table if not exists raw.attempts ( -- one row per audit_run_id, predictio
     waited_ms double not null
 );
 
-create table if not exists raw.rephrasings ( -- one row per audit_run_id, rephrasing_id
+-- one row per audit_run_id, rephrasing_id
+create table if not exists raw.rephrasings (
     audit_run_id varchar not null,
     rephrasing_id varchar not null,
     task_id varchar not null,
@@ -185,7 +198,8 @@ create table if not exists raw.rephrasings ( -- one row per audit_run_id, rephra
     landed_at timestamp not null
 );
 
-create table if not exists raw.engines ( -- one row per audit_run_id, model_id, opened_at
+-- one row per audit_run_id, model_id, opened_at
+create table if not exists raw.engines (
     audit_run_id varchar not null,
     model_id varchar not null, -- or judge:<id>, for the model of a judge
     opened_at timestamp not null,
@@ -196,7 +210,8 @@ create table if not exists raw.engines ( -- one row per audit_run_id, model_id, 
     context_length integer -- tokens of prompt and completion
 );
 
-create table if not exists raw.batches ( -- one row per audit_run_id, batch_id, state
+-- one row per audit_run_id, batch_id, state
+create table if not exists raw.batches (
     audit_run_id varchar not null,
     model_id varchar not null,
     batch_id varchar not null, -- the provider's
@@ -206,7 +221,8 @@ create table if not exists raw.batches ( -- one row per audit_run_id, batch_id, 
     error varchar
 );
 
-create table if not exists raw.judges ( -- one row per audit_run_id, judge_id, recorded_at
+-- one row per audit_run_id, judge_id, recorded_at
+create table if not exists raw.judges (
     audit_run_id varchar not null,
     judge_id varchar not null,
     judge_key varchar not null, -- hash of what decides its verdicts; verdicts of the newest count
@@ -221,7 +237,8 @@ create table if not exists raw.judges ( -- one row per audit_run_id, judge_id, r
     n_reworded_answers integer -- of a task that it rules on under those, at most
 );
 
-create table if not exists raw.judge_wordings ( -- one row per audit_run_id, judge_id, judge_key, rephrasing_key, wording_index
+-- one row per audit_run_id, judge_id, judge_key, rephrasing_key, wording_index
+create table if not exists raw.judge_wordings (
     audit_run_id varchar not null,
     judge_id varchar not null,
     judge_key varchar not null, -- of the judge with its rubric as it is written
@@ -235,7 +252,8 @@ create table if not exists raw.judge_wordings ( -- one row per audit_run_id, jud
     landed_at timestamp not null
 );
 
-create table if not exists raw.judge_controls ( -- one row per audit_run_id, control_id
+-- one row per audit_run_id, control_id
+create table if not exists raw.judge_controls (
     audit_run_id varchar not null,
     control_id varchar not null,
     task_id varchar not null,
@@ -245,7 +263,8 @@ create table if not exists raw.judge_controls ( -- one row per audit_run_id, con
     is_match boolean not null -- the verdict that is right
 );
 
-create table if not exists raw.verdicts ( -- one row per audit_run_id, verdict_id
+-- one row per audit_run_id, verdict_id
+create table if not exists raw.verdicts (
     audit_run_id varchar not null,
     verdict_id varchar not null,
     prediction_id varchar, -- the first of those that say the same to the same question, all of which it holds for
@@ -275,7 +294,8 @@ create table if not exists raw.verdicts ( -- one row per audit_run_id, verdict_i
     landed_at timestamp not null
 );
 
-create table if not exists raw.format_checks ( -- one row per audit_run_id, expectation, model_id, task_id, prompt_variant_id, checked_at
+-- one row per audit_run_id, expectation, model_id, task_id, prompt_variant_id, checked_at
+create table if not exists raw.format_checks (
     audit_run_id varchar not null,
     expectation varchar not null,
     model_id varchar not null,
@@ -290,7 +310,8 @@ create table if not exists raw.format_checks ( -- one row per audit_run_id, expe
     checked_at timestamp not null
 );
 
-create table if not exists raw.format_validations ( -- one row per audit_run_id, validation_id
+-- one row per audit_run_id, validation_id
+create table if not exists raw.format_validations (
     audit_run_id varchar not null,
     validation_id varchar not null, -- hash of its result and of the validation before it
     suite varchar not null, -- Great Expectations' name of what was expected
@@ -302,7 +323,8 @@ create table if not exists raw.format_validations ( -- one row per audit_run_id,
     checked_at timestamp not null
 );
 
-create table if not exists raw.comparisons ( -- one row per audit_run_id, comparison_id
+-- one row per audit_run_id, comparison_id
+create table if not exists raw.comparisons (
     audit_run_id varchar not null,
     comparison_id varchar not null,
     base_run_id varchar not null,
@@ -318,7 +340,8 @@ create table if not exists raw.comparisons ( -- one row per audit_run_id, compar
     requested_at timestamp not null
 );
 
-create table if not exists raw.baselines ( -- one row per audit_run_id, audit_id, name, pinned_at
+-- one row per audit_run_id, audit_id, name, pinned_at
+create table if not exists raw.baselines (
     audit_run_id varchar not null,
     audit_id varchar not null,
     name varchar not null, -- its newest row counts
@@ -326,7 +349,8 @@ create table if not exists raw.baselines ( -- one row per audit_run_id, audit_id
     pinned_at timestamp not null
 );
 
-create table if not exists raw.acceptances ( -- one row per audit_run_id, model_id, task_id, strategy, accepted_at
+-- one row per audit_run_id, model_id, task_id, strategy, accepted_at
+create table if not exists raw.acceptances (
     audit_run_id varchar not null,
     audit_id varchar not null,
     model_id varchar, -- null for all, as are task and strategy
@@ -337,7 +361,8 @@ create table if not exists raw.acceptances ( -- one row per audit_run_id, model_
     accepted_at timestamp not null
 );
 
-create table if not exists raw.waivers ( -- one row per audit_run_id, waiver_id
+-- one row per audit_run_id, waiver_id
+create table if not exists raw.waivers (
     audit_run_id varchar not null,
     waiver_id varchar not null,
     audit_id varchar not null,
@@ -351,7 +376,8 @@ create table if not exists raw.waivers ( -- one row per audit_run_id, waiver_id
     accepted_at timestamp not null
 );
 
-create table if not exists raw.nights ( -- one row per audit_run_id, night_id, step
+-- one row per audit_run_id, night_id, step
+create table if not exists raw.nights (
     audit_run_id varchar not null,
     night_id varchar not null,
     audit_id varchar not null,
@@ -361,7 +387,8 @@ create table if not exists raw.nights ( -- one row per audit_run_id, night_id, s
     scheduled_at timestamp -- for when a schedule began it, UTC; null where a person did
 );
 
-create table if not exists raw.alarms ( -- one row per audit_run_id, alarm_id, event
+-- one row per audit_run_id, alarm_id, event
+create table if not exists raw.alarms (
     audit_run_id varchar not null,
     alarm_id varchar not null,
     audit_id varchar not null,
@@ -377,7 +404,8 @@ create table if not exists raw.alarms ( -- one row per audit_run_id, alarm_id, e
     recorded_at timestamp not null
 );
 
-create table if not exists raw.notifications ( -- one row per audit_run_id, notification_id, state, recorded_at
+-- one row per audit_run_id, notification_id, state, recorded_at
+create table if not exists raw.notifications (
     audit_run_id varchar not null,
     notification_id varchar not null,
     kind varchar not null,
@@ -387,7 +415,8 @@ create table if not exists raw.notifications ( -- one row per audit_run_id, noti
     recorded_at timestamp not null
 );
 
-create table if not exists raw.retirements ( -- one row per audit_run_id, table_name, retired_at
+-- one row per audit_run_id, table_name, retired_at
+create table if not exists raw.retirements (
     audit_run_id varchar not null,
     table_name varchar not null,
     path varchar not null, -- relative to the warehouse's folder
@@ -396,14 +425,16 @@ create table if not exists raw.retirements ( -- one row per audit_run_id, table_
     retired_at timestamp not null
 );
 
-create table if not exists raw.reports ( -- one row per audit_run_id, sha256, name
+-- one row per audit_run_id, sha256, name
+create table if not exists raw.reports (
     audit_run_id varchar not null,
     sha256 varchar not null, -- of a page as it was written
     name varchar not null, -- report.html, or reports/<run>.html
     written_at timestamp not null
 );
 
-create table if not exists raw.erasures ( -- one row per audit_run_id, erasure_id, task_id, sample_id
+-- one row per audit_run_id, erasure_id, task_id, sample_id
+create table if not exists raw.erasures (
     audit_run_id varchar not null,
     erasure_id varchar not null, -- one call's
     task_id varchar not null,
@@ -413,7 +444,8 @@ create table if not exists raw.erasures ( -- one row per audit_run_id, erasure_i
     erased_at timestamp not null
 );
 
-create table if not exists raw.seals ( -- one row per audit_run_id, seal_index
+-- one row per audit_run_id, seal_index
+create table if not exists raw.seals (
     audit_run_id varchar not null,
     seal_index bigint not null, -- from 1, over all runs of the warehouse
     reason varchar not null, -- complete, failed, landed, derived, erased
@@ -423,7 +455,8 @@ create table if not exists raw.seals ( -- one row per audit_run_id, seal_index
     sealed_at timestamp not null
 );
 
-create table if not exists raw.row_digests ( -- one row per audit_run_id, seal_index, table_name
+-- one row per audit_run_id, seal_index, table_name
+create table if not exists raw.row_digests (
     audit_run_id varchar not null,
     seal_index bigint not null,
     table_name varchar not null,

@@ -74,7 +74,13 @@ def test_sql_of_ones_own_has_the_measures(imported: pa.Run) -> None:
 
 @pytest.mark.slow
 def test_a_dbt_project_of_ones_own_names_ours_as_a_package(imported: pa.Run, tmp_path: Path) -> None:
-    files = ("packages.yml", "profiles.yml", "dbt_project.yml", "macros/generate_schema_name.sql", "models/differing.sql")
+    files = (
+        "packages.yml",
+        "profiles.yml",
+        "dbt_project.yml",
+        "macros/generate_schema_name.sql",
+        "models/differing.sql",
+    )
     for name, text in zip(files, [*blocks("yaml"), *blocks("sql")], strict=True):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
