@@ -47,12 +47,9 @@ types: $(VENV)/tree
 layers: $(VENV)/tree
 	@PYTHONPATH=$(VENV)/tree $(BIN)/lint-imports
 
-# mypy and lint-imports look for a module in the folder that its name says, as an installation has it
 .PHONY: $(VENV)/tree
 $(VENV)/tree: $(VENV)/dev.stamp
-	@rm -rf $@ && mkdir -p $@/promptaudit/flows
-	@ln -s $(CURDIR)/models_registry $(CURDIR)/dbt/udfs $(CURDIR)/flows/python/promptaudit/* $@/promptaudit
-	@ln -s $(filter-out %/python,$(wildcard $(CURDIR)/flows/*)) $@/promptaudit/flows
+	@$(BIN)/python tests/support/package_tree.py $@
 
 build: $(VENV)/run.stamp ## Build the source package, and from it the wheel, into dist/
 	$(UV) build --quiet --no-build-isolation --offline --python $(BIN)/python --out-dir dist --clear

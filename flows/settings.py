@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from promptaudit.models_registry.errors import UsageError
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+
+from promptaudit.models_registry.errors import UsageError
 
 if TYPE_CHECKING:
     from promptaudit.models_registry.registry import Registry

@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from cronsim import CronSim, CronSimError
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+
 from promptaudit.models_registry.ages import Age
 from promptaudit.models_registry.base import Card, Name, Names, Rate, SomeNames, listed
 from promptaudit.models_registry.errors import nearest
 from promptaudit.models_registry.gates import sound_rule
 from promptaudit.models_registry.rephraser_cards import Rephrasing
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 Policy = Literal["fail", "quarantine", "warn"]
 Strategy = Literal["simple", "detail", "one_shot", "structured"]

@@ -6,10 +6,11 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from promptaudit.models_registry.base import Faults
 from promptaudit.models_registry.cards import SELF, AuditCard, Card, ModelCard
 from promptaudit.models_registry.errors import CardError, nearest, raise_all
-from pydantic import ValidationError
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

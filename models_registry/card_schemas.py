@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from promptaudit.models_registry.card_faults import MAX_ID
-from promptaudit.models_registry.registry import KINDS
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
+
+from promptaudit.models_registry.card_faults import MAX_ID
+from promptaudit.models_registry.registry import KINDS
 
 NULL = {"type": "null"}
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, get_args
 
+from pydantic import Field
+
 from promptaudit.models_registry.base import Card, Name, Names, Rate
 from promptaudit.models_registry.errors import nearest
 from promptaudit.models_registry.placeholders import placeholders, renamed
-from pydantic import Field
 
 RUBRIC = """\
 You check an answer to a question against reference answers that are known to be right.

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
+from pydantic import BeforeValidator, Field, field_validator
+
 from promptaudit.models_registry.base import CODE_SHA256, FUNCTION, Card, Name, Names, Rate, Sha256
 from promptaudit.models_registry.rephraser_cards import Variation
 from promptaudit.models_registry.task_cards import Pattern
-from pydantic import BeforeValidator, Field, field_validator
 
 MOST_POINTS = 1_000
 AZURE = "Azure answers at {}/openai/v1, without an api-version and with the deployment's name as `model`"

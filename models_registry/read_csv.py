@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 import polars as pl
+
 from promptaudit.models_registry.errors import DataError
 
 MAX_COLUMNS = 1000

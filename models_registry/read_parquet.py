@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+
 from promptaudit.models_registry.errors import DataError
 from promptaudit.models_registry.parquet_pages import unpacked_sizes
 from promptaudit.models_registry.read_csv import refuse_columns

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.mart_columns import yaml_loader
 

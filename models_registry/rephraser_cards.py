@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
+from pydantic import Field
+
 from promptaudit.models_registry.base import CODE_SHA256, Card, FunctionName, Name, Sha256
 from promptaudit.models_registry.errors import nearest
 from promptaudit.models_registry.placeholders import placeholders
 from promptaudit.models_registry.task_cards import PROTECT_LABELS
-from pydantic import Field
 
 SELF = "self"
 """The model of a rephraser that has each audited model reword the prompts it is asked."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+
 from promptaudit.models_registry.cards import Data, Samples, TaskCard, composed
 from promptaudit.models_registry.errors import DataError, nearest, raise_all
 from promptaudit.models_registry.tables import escape, read_text_table

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
 from promptaudit.models_registry.errors import DataError
 from promptaudit.models_registry.read_csv import MAX_TEXT, csv_frame, most_cells, refuse_cells, refuse_columns
 from promptaudit.models_registry.read_json import escape, json_of, lines_of

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 import re2
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+
 from promptaudit.models_registry.base import CODE_SHA256, Card, FunctionName, Name, Names, Rate, Sha256, listed
 from promptaudit.models_registry.errors import nearest
 from promptaudit.models_registry.placeholders import placeholders
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 Kind = Literal["classification", "multiple_choice", "open_ended"]
 Level = Literal["nominal", "ordinal", "interval"]

@@ -7,10 +7,11 @@ import string
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
+from pydantic import BeforeValidator, Field, model_validator
+
 from promptaudit.models_registry.base import Card, Name
 from promptaudit.models_registry.errors import nearest
 from promptaudit.models_registry.placeholders import placeholders, renamed
-from pydantic import BeforeValidator, Field, model_validator
 
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 SIGNS = {

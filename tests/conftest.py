@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import psutil
 import pytest
+
 from promptaudit.flows.settings import silence
 from promptaudit.flows.system.garbage import collect_rarely
 

@@ -1,4 +1,4 @@
-"""Gives the columns of DuckDB to functions that `udfs.sql_functions` declares, and their figures back: NaN becomes NULL.
+"""Gives the columns of DuckDB to functions that `sql_function` declares, and their figures back: NaN becomes NULL.
 
 Each call gets a chunk of groups. Lists that stand side by side in a row are parallel and of equal length; no Python
 object is made per element.
@@ -16,13 +16,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
-from promptaudit.udfs.sql_functions import (
+from promptaudit.udfs.sql_function import SqlFunction
+from promptaudit.udfs.sql_types import (
     Keyed,
     Listed,
     Null,
     Place,
-    SqlFunction,
     Words,
     element,
     fields,
@@ -30,7 +31,10 @@ from promptaudit.udfs.sql_functions import (
     is_row,
     is_table,
     marker,
+    parameters,
+    places,
     plain,
+    returns,
     sql_type,
 )
 
@@ -52,7 +56,7 @@ def of_columns(function: SqlFunction) -> Callable[..., Column]:
 
     # DuckDB counts the parameters
     of_chunk.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in function.parameters]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in parameters(function)]
     )
     return of_chunk
 
@@ -63,17 +67,18 @@ def call(function: SqlFunction, *columns: Column) -> Column:
     Raises:
         ValueError: lists of one row differ in length.
     """
-    named = dict(zip(function.parameters, columns, strict=True))
+    hints = parameters(function)
+    named = dict(zip(hints, columns, strict=True))
     if "seed" in named and "n_resamples" in named:  # without a seed nothing is drawn
         named["n_resamples"] = pc.if_else(named["seed"].is_valid(), named["n_resamples"], 0)
-    marks = {name: marker(hint) for name, hint in function.parameters.items()}
+    marks = {name: marker(hint) for name, hint in hints.items()}
     listed = {name: mark for name, mark in marks.items() if isinstance(mark, Listed)}
     entries = _Entries.of(function.name, {name: named[name] for name in listed}, listed) if listed else None
-    own = {name: hint for name, hint in function.parameters.items() if name not in listed}
+    own = {name: hint for name, hint in hints.items() if name not in listed}
     if function.is_at_once:
-        given = {} if entries is None else entries.end_to_end(function.places)
+        given = {} if entries is None else entries.end_to_end(places(function))
         returned = function.function(**given, **{name: _at_once(named[name], hint) for name, hint in own.items()})
-        return encoded(returned, function.returns)
+        return encoded(returned, returns(function))
     figures = zip(*(_each(named[name], hint) for name, hint in own.items()), strict=True) if own else None
     of_groups = entries.groups() if entries is not None else (({}, {}) for _ in range(len(columns[0])))
     results = []
@@ -83,7 +88,7 @@ def call(function: SqlFunction, *columns: Column) -> Column:
         for field, parameter in function.own_codes.items():
             result = _with_own_codes(result, field, codes[parameter])
         results.append(result)
-    return encoded(results, function.returns)
+    return encoded(results, returns(function))
 
 
 @dataclass(frozen=True, slots=True)

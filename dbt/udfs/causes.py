@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptaudit.udfs.sql_functions import sql_function
+from promptaudit.udfs.sql_function import sql_function
 
 PHRASES = {
     "we_changed_the_prompt": "we changed the prompt",

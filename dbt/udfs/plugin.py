@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dbt.adapters.duckdb.plugins import BasePlugin
+
 from promptaudit.udfs import COMPARISON_IDS, RUN_IDS
 from promptaudit.udfs.register import register
 from promptaudit.udfs.retired import RETIRED_RUNS

@@ -17,11 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import re2
+
 from promptaudit.udfs import TRUSTED_READERS
 from promptaudit.udfs.label_readers import LABEL_READERS, named
 from promptaudit.udfs.reasoning import parted
 from promptaudit.udfs.scoring.option_letter import OptionReading, read_options
-from promptaudit.udfs.sql_functions import sql_function
+from promptaudit.udfs.sql_function import sql_function
 
 MAX_READ_CHARACTERS = 1_000_000  # a label is never looked for beyond these
 MAX_JSON_DEPTH = 32

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from promptaudit.udfs.spelling import UNSEEN
-from promptaudit.udfs.sql_functions import sql_function
+from promptaudit.udfs.sql_function import sql_function
 
 _NAMES = (
     "think|thinks|thinking|thought|thoughts|thought_process|reasoning|reason|reflection|scratchpad|analysis|rationale|"

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import duckdb
 from duckdb.func import FunctionNullHandling, PythonUDFType
-from promptaudit.udfs.arrow import of_columns
-from promptaudit.udfs.sql_functions import FUNCTIONS, SqlFunction
 
 from promptaudit import udfs
+from promptaudit.udfs.arrow import of_columns
+from promptaudit.udfs.sql_function import FUNCTIONS, SqlFunction
+from promptaudit.udfs.sql_types import returns, sql_parameters, sql_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,7 @@ WITHOUT_FUNCTIONS = ("promptaudit.udfs.plugin", "promptaudit.udfs.scoring.math.a
 @functools.cache
 def functions() -> Mapping[str, SqlFunction]:
     """Returns every function of the measures by its name in SQL."""
-    for module in pkgutil.walk_packages(udfs.__path__, "udfs."):
+    for module in pkgutil.walk_packages(udfs.__path__, f"{udfs.__name__}."):
         if module.name not in WITHOUT_FUNCTIONS:
             importlib.import_module(module.name)
     return FUNCTIONS
@@ -40,8 +41,8 @@ def register(con: duckdb.DuckDBPyConnection) -> None:
         con.create_function(
             name,
             of_columns(function),
-            [*function.sql_parameters],
-            function.sql_returns,
+            [*sql_parameters(function)],
+            sql_type(returns(function)),
             type=PythonUDFType.ARROW,
             null_handling=FunctionNullHandling.SPECIAL,
             side_effects=False,

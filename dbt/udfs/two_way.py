@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.resampling import UNDEFINED, Interval, logit_interval, satterthwaite
-from promptaudit.udfs.sql_functions import Codes, Floats, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes, Floats
 from promptaudit.udfs.two_way_fit import two_way_fit
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from promptaudit.flows.system.keys import content_id
 from promptaudit.flows.warehouse import Row
 from promptaudit.udfs.raters.verdict_groups import GROUPS, verdict_groups

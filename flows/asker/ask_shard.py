@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 import polars as pl
+
 from promptaudit.flows.ask.infer import ModelWork, in_order
 from promptaudit.flows.ask.land import Landing
 from promptaudit.flows.ask.shards.deal import deal

@@ -9,6 +9,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 from prefect.states import Completed
+
 from promptaudit.flows.asker.ask_shard import ask_shard
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.settings import registry_of, settings_of, silence, work_in_audit_folder

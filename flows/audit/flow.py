@@ -9,6 +9,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.states import Completed
+
 from promptaudit.flows.audit.run import run_audit
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.settings import registry_of, settings_of, silence, work_in_audit_folder

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
 from promptaudit.flows.audit.manifest import manifest_of
 from promptaudit.flows.cards.prices import price_of
 from promptaudit.flows.plan.design import Design, used_fields

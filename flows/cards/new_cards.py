@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
+
 from promptaudit.flows.cards.task_of_data import DataColumns
 from promptaudit.models_registry.card_schemas import file_schema
 from promptaudit.models_registry.errors import PromptauditError, UsageError

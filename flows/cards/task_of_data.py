@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+
 from promptaudit.models_registry.cards import composed
 from promptaudit.models_registry.errors import UsageError, nearest
 from promptaudit.models_registry.tables import ESCAPED, read_text_table

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from promptaudit.flows.display.progress import Progress
     from promptaudit.flows.settings import Settings
     from promptaudit.flows.warehouse import Warehouse
     from promptaudit.models_registry.registry import Registry
-    from rich.console import Console
 
 DEFAULT_AUDIT = "quickstart"
 WIDTH = 80  # of what no terminal shows

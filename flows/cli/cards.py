@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from promptaudit.flows.cli.app import app, show, state
 from promptaudit.models_registry.errors import UsageError, nearest
 

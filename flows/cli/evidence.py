@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from promptaudit.flows.cli.app import app, console, show, state
 from promptaudit.flows.warehouse import Warehouse
 

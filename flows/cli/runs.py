@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
 from promptaudit.flows.cli.app import DEFAULT_AUDIT, WIDTH, AuditName, MaxRequests, MaxUsd, app, console, show, state
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import UsageError

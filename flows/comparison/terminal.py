@@ -11,8 +11,9 @@ from promptaudit.flows.display.movement import IN_BASE, confused_in_words, place
 from promptaudit.models_registry.mart_columns import compared_unit
 
 if TYPE_CHECKING:
-    from promptaudit.flows.comparison.result import RunComparison
     from rich.table import Table
+
+    from promptaudit.flows.comparison.result import RunComparison
 
 MOST_FLIPS = 8  # named, of a kind
 MOST_MOVED = 3  # groups whose largest confusion is said

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
 from promptaudit.flows.diagnosis.material import Unit
 from promptaudit.flows.display.encode import encoded_property
 from promptaudit.udfs.two_way import two_way_interval

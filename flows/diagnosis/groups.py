@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.flows.diagnosis.material import Task, Unit
 from promptaudit.flows.diagnosis.samples import PointsTo, SampleFinding
 from promptaudit.udfs.measures.clusters import separate_clusters

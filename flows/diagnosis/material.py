@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.flows.warehouse import Row, Warehouse
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import WORDED_ALONE

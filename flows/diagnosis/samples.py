@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+
 from promptaudit.flows.diagnosis.material import Unit
 from promptaudit.udfs.measures.wording_effect import discoveries, sample_sensitivity, wording_effect
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
 from promptaudit.flows.engines import Answer, Engine, Request
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import CardError, DataError, nearest

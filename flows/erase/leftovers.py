@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import escape
+
 from promptaudit.flows.warehouse import Warehouse
 
 HANDED_OUT = (

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from promptaudit.flows.display.figures import cut, shown
 
 if TYPE_CHECKING:
+    from rich.text import Text
+    from rich.tree import Tree
+
     from promptaudit.flows.evidence.trace.gather import Trace
     from promptaudit.flows.evidence.verify.differences import SealDifference
     from promptaudit.flows.evidence.verify.runs import RunSeal, VerifyResult
     from promptaudit.flows.lineage.columns.follow import Column
     from promptaudit.flows.warehouse import Row
-    from rich.text import Text
-    from rich.tree import Tree
 
 MOST = 5  # rows of a table; the JSON has all
 WIDE = 90
@@ -56,8 +57,9 @@ def _line_of_run(run: RunSeal) -> str:
 
 def tree_of(trace: Trace) -> Tree:
     """Returns the figure, and below it each thing it rests on, from the printed number to the machine."""
-    from promptaudit.flows.evidence.trace.command import RecomputedTrace
     from rich.tree import Tree
+
+    from promptaudit.flows.evidence.trace.command import RecomputedTrace
 
     top = Tree(_line(f"{trace.figure} = {_value(trace.value)}" if trace.column else trace.figure))
     formula = top.add(_line(f"formula: {trace.description}"))

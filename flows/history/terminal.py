@@ -10,9 +10,10 @@ from promptaudit.flows.history.nights import DATED, night_names
 from promptaudit.models_registry.mart_columns import mart_columns
 
 if TYPE_CHECKING:
-    from promptaudit.flows.history.measure import History, Night, Series
     from rich.console import RenderableType
     from rich.table import Table
+
+    from promptaudit.flows.history.measure import History, Night, Series
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 GAP = "·"

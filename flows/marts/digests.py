@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+
 from promptaudit.flows.warehouse.duckdb_file import Connection
 from promptaudit.flows.warehouse.selection import Selection
 from promptaudit.flows.warehouse.sql import over, sql

@@ -6,11 +6,10 @@ import functools
 from collections.abc import Iterable
 from pathlib import Path
 
+from promptaudit import models_registry, udfs
 from promptaudit.flows.system.files import file_sha256
 from promptaudit.flows.system.keys import sha256_of
 from promptaudit.models_registry.mart_columns import dbt_project
-
-from promptaudit import models_registry, udfs
 
 LEFT_OUT = {
     "__pycache__",

@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
+
 from promptaudit.flows.marts.digests import (
     NO_ROWS,
     WORDS,

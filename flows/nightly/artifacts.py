@@ -13,6 +13,7 @@ from prefect.artifacts import (
     create_table_artifact,
     update_progress_artifact,
 )
+
 from promptaudit.flows.alerts.notify import page_link
 from promptaudit.flows.comparison.result import NEWS
 from promptaudit.flows.display.figures import shown

@@ -17,6 +17,7 @@ from prefect.events.actions import ChangeFlowRunState, SendNotification
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 from prefect.exceptions import ObjectNotFound
+
 from promptaudit.models_registry.errors import UsageError
 
 HEARTBEAT_S, SILENCE = 60, timedelta(minutes=15)

@@ -21,6 +21,7 @@ from prefect.client.schemas.actions import DeploymentUpdate, GlobalConcurrencyLi
 from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
+
 from promptaudit.flows.ask.shards.work_pool import OWN_CODE, PULL, deployment_of
 from promptaudit.flows.cards.check_cards import check_audit
 from promptaudit.flows.nightly.automations import (

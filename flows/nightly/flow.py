@@ -17,6 +17,7 @@ from prefect.exceptions import FailedRun
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
+
 from promptaudit.flows.nightly.artifacts import Bar, show_artifacts
 from promptaudit.flows.nightly.limits import hold_limits, limits_of
 from promptaudit.flows.nightly.night import night

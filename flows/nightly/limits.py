@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from prefect.concurrency.sync import concurrency
+
 from promptaudit.flows.engines.openai_api.addresses import base_urls
 from promptaudit.flows.nightly.artifacts import Bar, key_of
 from promptaudit.models_registry.registry import Registry

@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 
 from prefect.runner import Runner
+
 from promptaudit.flows.cards.check_cards import check_audit
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.nightly.deployments import TAG, server_url

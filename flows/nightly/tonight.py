@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cronsim import CronSim
+
 from promptaudit.flows.audit.runs import newest_run
 from promptaudit.flows.system.keys import as_json, content_id
 from promptaudit.flows.warehouse import Warehouse, now

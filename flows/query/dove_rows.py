@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
+
 from promptaudit.flows.query.dove_dimensions import dimensions
 from promptaudit.flows.query.dove_models import model_section
 

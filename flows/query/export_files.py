@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pyarrow.parquet as pq
+
 from promptaudit.flows.query.dove_rows import dove_rows
 from promptaudit.flows.warehouse import Row
 from promptaudit.models_registry.errors import DataError, UsageError, WarehouseError

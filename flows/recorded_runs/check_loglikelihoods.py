@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
+
 from promptaudit.models_registry.cards import TaskCard
 from promptaudit.models_registry.errors import DataError
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 import polars as pl
+
 from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE
 from promptaudit.flows.system.keys import as_json, prompt_variant_id
 from promptaudit.models_registry.cards import WORDED_ALONE, TaskCard, composed

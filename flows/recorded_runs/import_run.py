@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import polars as pl
+from pydantic import ValidationError
+
 from promptaudit.flows.audit.run import RunResult, make_ready, nothing_done, result_of
 from promptaudit.flows.audit.runs import run_row
 from promptaudit.flows.audit.steps import AuditRun, derive
@@ -45,7 +47,6 @@ from promptaudit.models_registry.cards import FormatLimits, ReaderName, TaskCard
 from promptaudit.models_registry.errors import DataError, UsageError, nearest
 from promptaudit.models_registry.registry import Registry
 from promptaudit.models_registry.tables import ESCAPED
-from pydantic import ValidationError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+
 from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE, letters_of
 from promptaudit.models_registry.cards import composed, is_number
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
 from promptaudit.flows.recorded_runs.formats.answers import text_of
 from promptaudit.flows.recorded_runs.formats.rows import rows_of
 from promptaudit.flows.recorded_runs.formats.source import head_of

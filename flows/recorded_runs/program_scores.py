@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import polars as pl
+
 from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE
 from promptaudit.flows.system.keys import as_json, content_id
 from promptaudit.flows.warehouse import Warehouse, now

@@ -7,6 +7,7 @@ import re
 from typing import get_args
 
 import polars as pl
+
 from promptaudit.flows.recorded_runs.check_rows import VARIANT
 from promptaudit.flows.system.keys import as_json
 from promptaudit.flows.warehouse.rows import frame_of

@@ -8,6 +8,7 @@ from itertools import compress
 from pathlib import Path
 
 import polars as pl
+
 from promptaudit.flows.engines.openai_api.finish_reasons import end_of, is_failure, is_reason
 from promptaudit.flows.recorded_runs.check_rows import MEASURED
 from promptaudit.flows.recorded_runs.formats import format_of

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
+
 from promptaudit.flows.report.blocks.filters import environment, said
 from promptaudit.flows.report.queries import query
 from promptaudit.flows.report.record import page_sha256

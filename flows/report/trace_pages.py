@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
+
 from promptaudit.flows.display.figures import cut
 from promptaudit.flows.display.policy import Policy
 from promptaudit.flows.evidence.trace.gather import Trace, described, trace_row

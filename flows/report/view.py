@@ -24,6 +24,7 @@ from promptaudit.models_registry.errors import UsageError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
+
     from promptaudit.flows.display.progress import Progress
 
 MOST_RUNS = 500

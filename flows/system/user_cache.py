@@ -12,6 +12,7 @@ from functools import cache as cached
 from pathlib import Path
 
 from platformdirs import user_cache_path
+
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.system.files import private_folder, put_in_place
 from promptaudit.models_registry.errors import WarehouseError

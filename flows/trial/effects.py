@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.flows.display.encode import encoded_property
 from promptaudit.flows.prompts.messages import FILLED, TRIED
 from promptaudit.flows.trial.arms import asks

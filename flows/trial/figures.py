@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison.draws import resampled_samples
 from promptaudit.udfs.measures.consistency import consistency
 from promptaudit.udfs.measures.entropy import normalised_entropy

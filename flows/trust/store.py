@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
 from promptaudit.flows.settings import Settings
 from promptaudit.models_registry.errors import UsageError
 from promptaudit.models_registry.own_code import Code, Use
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 try:
     import fcntl

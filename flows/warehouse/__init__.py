@@ -19,6 +19,7 @@ from promptaudit.flows.warehouse.places import PUBLISHED, Places
 
 if TYPE_CHECKING:
     import polars as pl
+
     from promptaudit.flows.warehouse.duckdb_file import Connection
     from promptaudit.flows.warehouse.lake import Lake
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from io import BytesIO
 
 import polars as pl
+
 from promptaudit.flows.system.files import file_sha256, force, private_folder, put_in_place
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.duckdb_file import Connection

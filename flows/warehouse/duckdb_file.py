@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+
 from promptaudit.flows.system.files import private_folder, put_in_place
 from promptaudit.flows.warehouse.places import PUBLISHED, Places
 from promptaudit.flows.warehouse.reaching_out import refuse_foreign, refuse_reaching_out

@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 
 import polars as pl
+
 from promptaudit.flows.warehouse.duckdb_file import FULL, ONE_LINE, Connection, DatabaseError
 from promptaudit.flows.warehouse.raw_tables import TABLES
 from promptaudit.flows.warehouse.selection import Selection

@@ -18,10 +18,11 @@ from pathlib import Path
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 import duckdb
+from pydantic import SecretStr
+
 from promptaudit.flows.settings import settings_of
 from promptaudit.flows.system.files import PRIVATE, private_folder
 from promptaudit.models_registry.errors import UsageError, WarehouseError
-from pydantic import SecretStr
 
 CATALOG_WAIT_S = 30.0
 """How long a file that another program has open is waited for, in seconds."""

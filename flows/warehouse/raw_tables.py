@@ -3,42 +3,53 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
 
 SCHEMA_SQL = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 
-WHOLE, REAL, TIME = pl.Int32(), pl.Float64(), pl.Datetime("us")
-_TYPES: dict[str, pl.DataType] = {
-    "varchar": pl.String(), "integer": WHOLE, "bigint": pl.Int64(), "double": REAL, "boolean": pl.Boolean(),
-    "timestamp": TIME, "blob": pl.Binary(), "integer[]": pl.List(WHOLE), "varchar[]": pl.List(pl.String()),
-}  # fmt: skip
 _TABLE = re.compile(
     r"^-- one row per ([\w, ]+)\ncreate table if not exists raw\.(\w+) \(\n(.*?)\n\);", re.MULTILINE | re.DOTALL
 )
 _COLUMN = re.compile(r"^    (\w+) ([\w\[\]]+)( not null)?", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RawTable:
     """A table of schema raw.
 
-    columns: the type of each in a frame, in order.
+    sql_types: that of each column, in order.
     key: the columns that tell its rows apart, that of the run first.
     required: the columns that are never NULL.
     """
 
-    columns: dict[str, pl.DataType]
+    sql_types: Mapping[str, str]
     key: tuple[str, ...]
     required: tuple[str, ...]
+
+    @cached_property
+    def columns(self) -> dict[str, pl.DataType]:
+        """Returns the type of each column in a frame."""
+        import polars as pl  # most commands have no frame
+
+        types: dict[str, pl.DataType] = {
+            "varchar": pl.String(), "integer": pl.Int32(), "bigint": pl.Int64(), "double": pl.Float64(),
+            "boolean": pl.Boolean(), "timestamp": pl.Datetime("us"), "blob": pl.Binary(),
+            "integer[]": pl.List(pl.Int32()), "varchar[]": pl.List(pl.String()),
+        }  # fmt: skip
+        return {name: types[sql_type] for name, sql_type in self.sql_types.items()}
 
 
 def _table(key: str, body: str) -> RawTable:
     columns = _COLUMN.findall(body)
     return RawTable(
-        columns={name: _TYPES[of_type] for name, of_type, _ in columns},
+        sql_types={name: sql_type for name, sql_type, _ in columns},
         key=tuple(key.split(", ")),
         required=tuple(name for name, _, is_required in columns if is_required),
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+
 from promptaudit.flows.system.keys import as_json
 from promptaudit.flows.warehouse import now
 from promptaudit.flows.warehouse.raw_tables import TABLES

@@ -15,11 +15,12 @@ from functools import cached_property
 from itertools import accumulate, groupby
 
 import polars as pl
+
 from promptaudit.flows.system.keys import prediction_id, verdict_id
 from promptaudit.flows.system.shared_folder import SharedFolder, shared_folder
 from promptaudit.flows.warehouse import Row, Warehouse, now
 from promptaudit.flows.warehouse.insert import insert_new
-from promptaudit.flows.warehouse.raw_tables import REAL, TABLES, TIME, WHOLE
+from promptaudit.flows.warehouse.raw_tables import TABLES
 from promptaudit.flows.warehouse.spool import is_segment, number_of, rows_of, table_of
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import BrokenFile, WarehouseError
@@ -132,11 +133,11 @@ class Segments:
 
     def _impossible(self, table: str, rows: pl.DataFrame) -> Iterator[str]:
         began = self._began_at or now()
-        for name, dtype in TABLES[table].columns.items():
+        for name, sql_type in TABLES[table].sql_types.items():
             column = rows[name]
-            if dtype in (WHOLE, REAL) and (odd := (column < 0) | ~column.cast(REAL).is_finite()).any():
+            if sql_type in ("integer", "double") and (odd := (column < 0) | ~column.cast(pl.Float64).is_finite()).any():
                 yield f"line {_first(odd)}: a {name} that is negative or infinite"
-            if dtype == TIME and (odd := (column < began - ODD_CLOCK) | (column > now() + ODD_CLOCK)).any():
+            if sql_type == "timestamp" and (odd := (column < began - ODD_CLOCK) | (column > now() + ODD_CLOCK)).any():
                 yield f"line {_first(odd)}: a {name} before the run began, or still to come"
 
     def _unplanned(self, rows: pl.DataFrame) -> Iterator[str]:

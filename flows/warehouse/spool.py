@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
 from promptaudit.flows.system.files import private_folder, read_regular
 from promptaudit.flows.system.shared_folder import MOST_BYTES
 from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.raw_tables import TABLES, TIME
+from promptaudit.flows.warehouse.raw_tables import TABLES
 from promptaudit.models_registry.errors import BrokenFile, WarehouseError
 from promptaudit.models_registry.tables import escape
 
@@ -116,14 +117,12 @@ def read_spooled(path: Path) -> pl.DataFrame:
 def rows_of(written: bytes, table: str, name: str) -> pl.DataFrame:
     """Returns the rows of `raw.<table>` that a spool file of this name holds, as `read_spooled` does."""
     schema = TABLES[table].columns
+    times: dict[str, pl.DataType] = {name: dtype for name, dtype in schema.items() if isinstance(dtype, pl.Datetime)}
     whole = written[: written.rfind(b"\n") + 1]
     if not whole:
         return pl.DataFrame(schema=schema)
     try:
-        rows = pl.read_ndjson(
-            whole, schema={name: pl.Int64() if dtype == TIME else dtype for name, dtype in schema.items()}
-        )
-        return rows.cast({name: dtype for name, dtype in schema.items() if dtype == TIME})
+        return pl.read_ndjson(whole, schema={**schema, **dict.fromkeys(times, pl.Int64())}).cast(times)
     except pl.exceptions.PolarsError:
         number = next((n for n, line in enumerate(whole.splitlines(), 1) if not _is_row(line)), 0)
         msg = f"{name} line {number}: no row that can be landed"

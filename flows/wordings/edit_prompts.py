@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
+
 from promptaudit.flows.plan.design import Design
 from promptaudit.flows.rephrasers.protected_spans import protected_words
 from promptaudit.flows.rephrasers.refusals import why_refused

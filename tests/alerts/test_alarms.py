@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from promptaudit.flows.alerts.alarms import (
     Alarm,
     Changes,

@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 import pytest
 import requests
+
 from promptaudit.flows.alerts import notify as notifying
 from promptaudit.flows.alerts.alarms import Problem, changes, settle
 from promptaudit.flows.alerts.deliver import send_all
@@ -25,7 +26,6 @@ from promptaudit.flows.alerts.notify import heartbeat, notify, report_link, targ
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.warehouse import Warehouse
-
 from tests.support.loopback import unused_port
 from tests.support.webhook_server import RunningWebhooks, running_webhooks
 

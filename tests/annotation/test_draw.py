@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
+
 from promptaudit.flows.annotation.draw import Answer, Stratum, allocate, answers_of, draw, of_questions
 from promptaudit.udfs.raters.verdict_groups import JUDGE_RIGHT, JUDGES_DISAGREE, RIGHT, WRONG
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
+
 from promptaudit.flows.annotation.take_sheet import read_rulings, take_sheet
 from promptaudit.flows.annotation.terminal import lines_of_sheet, lines_of_taken
 from promptaudit.flows.annotation.write_sheet import COLUMNS, sheet_row, write_sheet

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from promptaudit.flows.annotation.draw import Answer, Stratum, draw
 from promptaudit.flows.annotation.width import Rectifiable, promise, rectifiable, rulings_of_task
 from promptaudit.udfs.raters.verdict_groups import RIGHT, WRONG
 from promptaudit.udfs.templates.prediction_powered import rectified_accuracy
-
 from tests.udfs.templates.ruled_worlds import accuracies_of, ruled_world
 
 

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+
 from promptaudit.flows.ask.workers import _Ahead
 from promptaudit.flows.engines import Request
 from promptaudit.models_registry.errors import WarehouseLocked
-
 from tests.support.engine_requests import request_of
 
 

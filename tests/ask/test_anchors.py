@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.ask.anchors import SENTENCES, WORDED, anchors_of, number_in_words, right_in_words, wrong_in_words
 from promptaudit.flows.plan.design import Design, design_audit
 from promptaudit.flows.plan.judge_requests import Control
@@ -17,7 +18,6 @@ from promptaudit.flows.warehouse import Warehouse, now
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.models_registry.registry import load_registry
 from promptaudit.models_registry.samples import Sample
-
 from tests.support.http_audit import AUDIT, ask, have_judged, opened, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 

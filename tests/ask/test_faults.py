@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.audit import steps
 from promptaudit.flows.audit.steps import AuditRun
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import EngineError, MeasureError
-
 from tests.support.http_audit import AUDIT, ask, cells, have_judged, opened, query, write_cards
 from tests.support.openai_server import running_server
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.ask import workers as asking
 from promptaudit.flows.plan.estimate import estimate_audit
 from promptaudit.flows.plan.judge_requests import KINDS
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import BudgetReached, MeasureError
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.http_audit import AUDIT, ask, have_judged, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 

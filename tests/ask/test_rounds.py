@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.ask import workers as asking
 from promptaudit.flows.ask.meters import RequestMeter
 from promptaudit.flows.engines.pacing import retry
 from promptaudit.models_registry.cards import Price
 from promptaudit.models_registry.errors import BudgetReached
-
 from tests.support.http_audit import ask, have_judged, query, write_cards
 from tests.support.openai_server import running_server
 

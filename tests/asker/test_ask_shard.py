@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+
 from promptaudit.flows.ask.shards.land_segments import askers_folder
 from promptaudit.flows.ask.shards.messages import (
     ASKER,
@@ -34,7 +35,6 @@ from promptaudit.flows.warehouse.raw_tables import TABLES
 from promptaudit.flows.wordings.paraphrase import paraphrase
 from promptaudit.models_registry.errors import CardError, MeasureError
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.http_audit import AUDIT, opened, write_cards
 from tests.support.openai_server import running_server
 from tests.support.prefect_server import wait_for

@@ -13,8 +13,8 @@ from typing import Any
 import psutil
 import pytest
 import yaml
-from promptaudit.flows.warehouse import Warehouse
 
+from promptaudit.flows.warehouse import Warehouse
 from tests.support.http_audit import AUDIT, cells, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 from tests.support.prefect_server import (

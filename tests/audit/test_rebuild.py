@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.audit import rebuild
 from promptaudit.flows.audit.runs import close_run, run_row
 from promptaudit.flows.display.progress import Progress
@@ -15,7 +16,6 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.rows import frame_of, task_row
 from promptaudit.models_registry.errors import ChangedCode, DataError
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.own_code import PARSER, write_registry
 
 

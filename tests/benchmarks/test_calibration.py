@@ -19,11 +19,11 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
+from scipy.stats import binom, false_discovery_control
+
 from promptaudit.udfs.comparison import Compared
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval
 from promptaudit.udfs.stability.prompt_stability import prompt_stability
-from scipy.stats import binom, false_discovery_control
-
 from tests.udfs.breaking_worlds import broken, right_and_wrong
 from tests.udfs.comparison_worlds import (
     MODEL,

@@ -8,6 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison import Compared, compare_answers
 from promptaudit.udfs.measures.consistency import consistency
 from promptaudit.udfs.measures.entropy import normalised_entropy

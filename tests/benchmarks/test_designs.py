@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.special import expit, stdtr
+
 from promptaudit.udfs.comparison.by_variants import MIN_EXCHANGED
 from promptaudit.udfs.designs.search import Criterion, full_shapes, incomplete_shapes, least_incomplete, least_of
 from promptaudit.udfs.designs.variance_components import N_DRAWS, VarianceComponents, sensitivity_components
@@ -24,8 +26,6 @@ from promptaudit.udfs.designs.widths import (
 from promptaudit.udfs.measures.breaking_wordings import breaking_wordings
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval
 from promptaudit.udfs.two_way import two_way_interval
-from scipy.special import expit, stdtr
-
 from tests.benchmarks.test_incomplete_grids import right_answers
 from tests.udfs.designs.worlds import World, components_of, dealt, skewed_answers
 

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.typing import NDArray
+
 from promptaudit.udfs.measures.wording_accuracies import wording_quantiles
 from promptaudit.udfs.stability.prompt_stability import StabilityRow
 from promptaudit.udfs.templates.spread import spread
 from promptaudit.udfs.two_way import two_way_interval
-
 from tests.udfs.designs.worlds import World, dealt
 from tests.udfs.stability.test_incomplete_grids import asked
 from tests.udfs.stability.test_prompt_stability import stability

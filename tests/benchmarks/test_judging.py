@@ -9,10 +9,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import spearmanr
+
 from promptaudit.udfs.templates.rankings import ranking_consistency
 from promptaudit.udfs.templates.rule_against_judge import rule_against_judge
 from promptaudit.udfs.templates.spread import spread
-from scipy.stats import spearmanr
 
 pytestmark = pytest.mark.benchmark
 

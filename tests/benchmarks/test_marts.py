@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.marts.transform import transform
 from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions

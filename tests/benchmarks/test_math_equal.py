@@ -7,6 +7,7 @@ import random
 import time
 
 import pytest
+
 from promptaudit.udfs.scoring.math.equal import MathEqual
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]

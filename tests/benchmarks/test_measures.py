@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import simpledorff  # type: ignore[import-untyped]
+
 from promptaudit.udfs import resampling
 from promptaudit.udfs.measures.consistency import consistency
 from promptaudit.udfs.stability.prompt_stability import prompt_stability

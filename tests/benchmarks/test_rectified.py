@@ -10,8 +10,8 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from promptaudit.udfs.templates.prediction_powered import rectified_accuracy
 
+from promptaudit.udfs.templates.prediction_powered import rectified_accuracy
 from tests.udfs.templates.ruled_worlds import N_TEMPLATES, SPREAD, ErrorsGoWith, accuracies_of, ruled_world
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]

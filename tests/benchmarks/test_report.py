@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.report.gather import gather
 from promptaudit.flows.report.page import render_parts
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.cards import FormatLimits
-
 from tests.support.imported_runs import COLOURS, Recorded, published
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+
 from promptaudit.udfs.reading import read_answer
 from promptaudit.udfs.scoring.option_letter import read_option, read_options
 from promptaudit.udfs.scoring.option_loglikelihood import first_token, from_loglikelihoods, from_top_logprobs

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+
 from promptaudit.flows.system.child_processes import WATCHER
 
 pytestmark = pytest.mark.benchmark

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from promptaudit.flows.cards.check_cards import check_audit
 from promptaudit.flows.plan.budget import Purse, budget_of
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.wordings.paraphrase import paraphrase
 from promptaudit.models_registry.errors import CardError, EngineError, SeveralErrors, raise_all
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.http_audit import opened
 from tests.support.shell import promptaudit
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.cards.check_cards import check_cards
 from promptaudit.flows.cards.new_cards import Endpoint, scaffold_for
 from promptaudit.flows.cards.task_of_data import columns_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.ask.first_answers import label_reader, own_readers_of
 from promptaudit.flows.audit.manifest import manifest_of
 from promptaudit.flows.cards.check_cards import check_audit, check_cards
@@ -17,7 +18,6 @@ from promptaudit.flows.warehouse.rows import reader_json
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import CardError, EngineError, UntrustedCard
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.engine_requests import request_of
 from tests.support.own_code import LAB, PARSER, REWORDER, write_registry
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.cards.prices import price_of
 from promptaudit.flows.plan.estimate import estimate_audit
 from promptaudit.models_registry.cards import ModelCard, Price

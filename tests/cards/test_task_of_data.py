@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.cards.task_of_data import columns_of, split_labels
 from promptaudit.models_registry.errors import DataError, UsageError
 

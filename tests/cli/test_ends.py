@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from promptaudit.flows.cli import INTERRUPTED, main
 
 LIBRARIES = """

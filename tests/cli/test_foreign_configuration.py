@@ -18,8 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from promptaudit.flows.cards.new_cards import scaffold
 
+from promptaudit.flows.cards.new_cards import scaffold
 from tests.support.prefect_server import OVER, SOON_S, end_group, running_prefect, wait_for
 
 COMMAND = Path(sys.executable).parent / "promptaudit"

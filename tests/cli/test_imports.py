@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+
 from promptaudit.flows.system.child_processes import WATCHER
 
 # what takes longest to import, of all that this project installs
@@ -49,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["sql", "select 1"], 0, {"duckdb"}, 400),
         (["history", "sensitivity"], 2, {"duckdb"}, 400),
         (["check"], 2, {"duckdb", *CARDS}, 480),
-        (["plan"], 0, {"polars", *CARDS}, 650),
+        (["plan"], 0, {"polars", *CARDS}, 655),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import duckdb
 import pytest
+
 from promptaudit.flows.warehouse.sql import sql
 
 TABLES = """

@@ -8,10 +8,10 @@ from typing import Any
 from unittest import mock
 
 import pytest
+
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.cards import FormatLimits
 from promptaudit.models_registry.errors import WarehouseError
-
 from tests.support.imported_runs import Recorded, published
 from tests.support.shell import promptaudit, sql
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from promptaudit.flows.audit.runs import close_run
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.marts.transform import transform
@@ -19,7 +20,6 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.dbt_project import dbt
 from promptaudit.models_registry.mart_columns import dbt_project
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.awkward_answers import ABCD, Case, Variant, answered
 from tests.support.judged_runs import Rulings
 from tests.support.published_copy import table

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import yaml
-from promptaudit.flows.warehouse.sql import sql
-from promptaudit.models_registry.mart_columns import dbt_project
 
 from promptaudit import flows, models_registry
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.mart_columns import dbt_project
 
 FLOWS, CARDS = Path(flows.__path__[0]), Path(models_registry.__path__[0])
 MARTS = sorted(path.stem for path in (dbt_project() / "models" / "marts").rglob("*.sql"))

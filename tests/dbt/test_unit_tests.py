@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from promptaudit.flows.marts import relations
 from promptaudit.flows.marts.transform import transform
 from promptaudit.flows.settings import SILENT

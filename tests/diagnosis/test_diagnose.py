@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from promptaudit.flows.diagnosis.diagnose import Diagnosis, put_together
 from promptaudit.flows.diagnosis.groups import find_groups, words_of
 from promptaudit.flows.diagnosis.material import Material, Task, Unit

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.display.movement import by_chance, in_words, why
 
 BILLING: dict[str, Any] = {

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import yaml
+
 from promptaudit.models_registry.cards import RephraserCard
 from promptaudit.models_registry.registry import load_registry
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+
 from promptaudit.flows.annotation.write_sheet import cell_of
 from promptaudit.flows.ask.infer import infer
 from promptaudit.flows.ask.judge import judge
@@ -25,7 +26,6 @@ from promptaudit.flows.warehouse.figure_names import row_id
 from promptaudit.flows.wordings.paraphrase import paraphrase
 from promptaudit.models_registry.registry import SHIPPED, load_registry
 from promptaudit.udfs.templates.prediction_powered import LEAST_RULED
-
 from tests.support.shell import Ended, promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the run is derived three times

@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 import pytest
+
 from promptaudit.flows.audit.rebuild import rebuild_runs
 from promptaudit.flows.comparison.compare import Pair, compare
 from promptaudit.flows.display.encode import encoded
@@ -31,7 +32,6 @@ from promptaudit.flows.warehouse.dbt_project import dbt
 from promptaudit.flows.warehouse.figure_names import figure_id, grains, row_id
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.models_registry.cards import FormatLimits
-
 from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, published
 
 pytestmark = pytest.mark.timeout(1200)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from junitparser import Error, Failure, JUnitXml
-from promptaudit.flows.warehouse import now
 
+from promptaudit.flows.warehouse import now
 from tests.support.handmade_warehouse import MARTS, Gated
 from tests.support.shell import TIMEOUT_S, environment, promptaudit
 

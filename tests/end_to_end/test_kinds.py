@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.marts.transform import transform
 from promptaudit.flows.prompts.as_sent import SentPrompts
 from promptaudit.flows.prompts.put_samples import json_of
 from promptaudit.flows.prompts.variations.input_noise import NOISES
 from promptaudit.flows.warehouse import Warehouse
-
 from tests.support.http_audit import query
 from tests.support.kinds_audit import MOODS, messages_got, start, write_registry
 from tests.support.knowing_server import KnowingServer, knowing_server

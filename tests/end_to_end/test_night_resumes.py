@@ -10,10 +10,10 @@ from typing import Any
 from unittest import mock
 
 import pytest
+
 from promptaudit.flows.audit import steps
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import WarehouseError
-
 from tests.support.shell import Ended, promptaudit, sql
 from tests.support.webhook_server import RunningWebhooks, running_webhooks
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from promptaudit.flows.warehouse import Warehouse
 
+from promptaudit.flows.warehouse import Warehouse
 from tests.support.shell import promptaudit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

@@ -13,6 +13,8 @@ from unittest import mock
 
 import polars as pl
 import pytest
+from rich.console import Console
+
 from promptaudit.flows.audit.runs import close_run
 from promptaudit.flows.evidence.terminal import tree_of
 from promptaudit.flows.evidence.trace import trace
@@ -26,8 +28,6 @@ from promptaudit.flows.settings import Settings
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.figure_names import row_id
 from promptaudit.models_registry.registry import load_registry
-from rich.console import Console
-
 from tests.report.test_browser import opened
 from tests.support.http_audit import ask
 from tests.support.kinds_audit import messages_got, write_registry

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from promptaudit.models_registry.cards import JudgeCard
 
+from promptaudit.models_registry.cards import JudgeCard
 from tests.support.judging_provider import running_judging_provider
 from tests.support.shell import Ended, promptaudit, sql
 

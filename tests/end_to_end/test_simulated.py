@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from promptaudit.udfs.measures.entropy import expected_plug_in_entropy
 
+from promptaudit.udfs.measures.entropy import expected_plug_in_entropy
 from tests.support.intervals import outside_in_marts
 from tests.support.shell import promptaudit, sql
 

@@ -7,10 +7,10 @@ from typing import Any
 from unittest import mock
 
 import pytest
+
 from promptaudit.flows.audit import steps
 from promptaudit.flows.trial.base_run import choose
 from promptaudit.flows.warehouse import Warehouse
-
 from tests.support.shell import promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

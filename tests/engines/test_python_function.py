@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.engines import Answer, Request, open_engine, silent
 from promptaudit.flows.engines.python_function import PythonEngine, prompt_of
 from promptaudit.flows.system.keys import content_id
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 from promptaudit.models_registry.registry import Entry
-
 from tests.support.engine_requests import request_of
 from tests.support.own_code import entry_of as own_entry
 

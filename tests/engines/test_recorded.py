@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+
 from promptaudit.flows.engines import Answer, open_engine
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import CardError, DataError
 from promptaudit.models_registry.registry import Entry
-
 from tests.support.engine_requests import request_of
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from markupsafe import escape
+
 from promptaudit.flows.erase.erase import GONE, Erasure, erase
 from promptaudit.flows.erase.terminal import lines_of
 from promptaudit.flows.evidence.retain import restore, retain, retired_runs
@@ -17,7 +18,6 @@ from promptaudit.flows.report.verify_file import verify_with_pages as verify
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.models_registry.errors import DataError, UsageError
-
 from tests.support.handmade_warehouse import Gated
 from tests.support.http_audit import query
 from tests.support.lakes import placed_lake

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+
 from promptaudit.flows.erase.erase import GONE, erase
 from promptaudit.flows.erase.terminal import lines_of
 from promptaudit.flows.marts.publish import publish
@@ -19,7 +20,6 @@ from promptaudit.flows.warehouse.rows import frame_of, task_row
 from promptaudit.models_registry.cards import TaskCard
 from promptaudit.models_registry.errors import DataError, UsageError
 from promptaudit.models_registry.samples import ChosenSamples, Sample
-
 from tests.support.handmade_warehouse import Gated
 from tests.support.http_audit import query
 from tests.support.lakes import placed_lake

@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from promptaudit.flows.audit.rebuild import rebuild_runs
 from promptaudit.flows.audit.runs import close_run
 from promptaudit.flows.display.progress import Progress
@@ -34,7 +35,6 @@ from promptaudit.models_registry.cards import FormatLimits
 from promptaudit.models_registry.errors import UsageError, WarehouseError
 from promptaudit.models_registry.registry import load_registry
 from promptaudit.udfs.retired import HEAVY
-
 from tests.support.http_audit import query
 from tests.support.imported_runs import Recorded, published
 from tests.support.landed_nights import AUDIT, FIRST, land_night, run_id

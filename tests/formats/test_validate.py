@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.formats.validate import validate
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.cards import FormatLimits

@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.flows.display.encode import encoded
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.gate.accept import pin_run, waive_run
@@ -26,7 +27,6 @@ from promptaudit.flows.report.summary import gate_of
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.warehouse import Warehouse, now
 from promptaudit.models_registry.errors import CardError, UsageError, WarehouseError
-
 from tests.report.sections.test_sections_across_tasks import report_data
 from tests.support.handmade_warehouse import NAMES, Gated, run_id
 from tests.support.published_copy import table

@@ -9,7 +9,6 @@ from promptaudit.flows.gate.check import check_run
 from promptaudit.flows.gate.outcome import RuleResult
 from promptaudit.flows.gate.terminal import lines_of_rule
 from promptaudit.flows.warehouse import Warehouse
-
 from tests.support.handmade_warehouse import TABLES, Gated
 
 MARTS = (*TABLES, "rpt_night_states", "rpt_night_verdicts", "fct_samples_lost", "dim_samples")

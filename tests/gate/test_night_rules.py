@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.gate.check import check_run
 from promptaudit.flows.gate.outcome import RuleResult
 from promptaudit.flows.gate.terminal import figures_of
 from promptaudit.flows.warehouse import Warehouse
-
 from tests.support.handmade_warehouse import TABLES, Gated
 
 MARTS = (*TABLES, "rpt_night_states", "rpt_night_verdicts", "rpt_alarms")

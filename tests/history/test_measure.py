@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console, Group
+
 from promptaudit.flows.display.encode import encoded
 from promptaudit.flows.history.measure import History, history
 from promptaudit.flows.history.terminal import BLOCKS, renderables_of, sparkline
@@ -16,8 +18,6 @@ from promptaudit.flows.history.terminal import line as line_of
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import UsageError, WarehouseError
-from rich.console import Console, Group
-
 from tests.support.imported_nights import AUDIT, FIRST, Verdict, change, fresh, tell
 from tests.support.published_copy import table
 

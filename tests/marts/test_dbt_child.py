@@ -19,6 +19,7 @@ import polars as pl
 import psutil
 import pytest
 import yaml
+
 from promptaudit.flows.audit.runs import close_run
 from promptaudit.flows.evidence.retain import retire_again
 from promptaudit.flows.marts.publish import publish

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.evidence.retain import restore, retain
 from promptaudit.flows.evidence.terminal import line_of_difference
 from promptaudit.flows.evidence.verify.runs import VerifyResult
@@ -24,7 +25,6 @@ from promptaudit.flows.warehouse.figure_names import grains
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.selection import Selection
 from promptaudit.models_registry.errors import UsageError
-
 from tests.support.handmade_warehouse import Gated
 from tests.support.http_audit import query
 from tests.support.landed_nights import AUDIT, land_night

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from pydantic import SecretStr
+
 from promptaudit.flows.marts import write_lake as writing
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.marts.write_lake import SCHEMAS, write_lake
 from promptaudit.flows.warehouse import Published, Warehouse
 from promptaudit.flows.warehouse.lake import Lake, lake_of_settings, read_lake
 from promptaudit.models_registry.errors import UsageError, WarehouseError
-from pydantic import SecretStr
-
 from tests.support.handmade_warehouse import Gated
 from tests.support.lakes import KINDS, PlacedLake, placed_lake, rows_of
 from tests.support.prefect_server import wait_for

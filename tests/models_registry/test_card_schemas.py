@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+
 from promptaudit.flows.cards.new_cards import scaffold
 from promptaudit.models_registry.card_schemas import file_schema
 from promptaudit.models_registry.cards import Card
 from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.read_yaml import read_yaml
 from promptaudit.models_registry.registry import KINDS, SHIPPED
-from pydantic import ValidationError
-from ruamel.yaml import YAML
-
 from tests.support.shell import promptaudit
 
 ROOT = Path(__file__).parents[2]

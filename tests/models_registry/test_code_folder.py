@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from promptaudit.models_registry import code_folder
 from promptaudit.models_registry.code_folder import CARD_FOLDERS, folder_sha256
 from promptaudit.models_registry.errors import CardError

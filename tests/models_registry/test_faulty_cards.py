@@ -8,6 +8,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.cards.check_cards import check_audit, check_cards
 from promptaudit.flows.comparison.compare_named import card_of
 from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions

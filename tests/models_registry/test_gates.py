@@ -12,6 +12,8 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
+
 from promptaudit.flows.cards.check_cards import check_cards
 from promptaudit.flows.plan.design import design_audit
 from promptaudit.models_registry.ages import age_of
@@ -29,7 +31,6 @@ from promptaudit.models_registry.gate_rules import Condition, DriftRule, LostRul
 from promptaudit.models_registry.gates import RuleError, parse_gate, parse_rule
 from promptaudit.models_registry.mart_columns import ABOVE, ANY, SHARE
 from promptaudit.models_registry.registry import load_registry
-from pydantic import ValidationError
 
 MARTS = Path(__file__).parents[2] / "dbt/models/marts"
 USUAL = (Condition("series", "=", "all"), Condition("annotation_filter", "=", "valid"))

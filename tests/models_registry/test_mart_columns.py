@@ -6,6 +6,7 @@ import ast
 import re
 
 import pytest
+
 from promptaudit.models_registry.cards import WORDED_ALONE
 from promptaudit.models_registry.mart_columns import (
     ABOUT,

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
+
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.registry import load_registry
-from pydantic import ValidationError
 
 API = {"engine": "openai_api", "model": "m"}
 

@@ -6,11 +6,11 @@ import hashlib
 from pathlib import Path
 
 import pytest
+
 from promptaudit.models_registry.cards import Card, ModelCard, PythonReader, RephraserCard, TaskCard
 from promptaudit.models_registry.errors import CardError, SeveralErrors
 from promptaudit.models_registry.own_code import Code, CodeFinder, problem_of, program_of
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.own_code import LAB, PARSER, REWORDER, write_registry
 
 

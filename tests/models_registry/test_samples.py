@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+
 from promptaudit.models_registry.cards import Samples, TaskCard
 from promptaudit.models_registry.errors import DataError
 from promptaudit.models_registry.samples import choose_samples, load_samples, panels

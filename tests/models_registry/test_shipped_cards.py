@@ -8,6 +8,8 @@ from collections import Counter
 from urllib.parse import urlsplit
 
 import pytest
+from pydantic import ValidationError
+
 from promptaudit.flows.cards.prices import price_of, usd_of
 from promptaudit.flows.rephrasers import Wording
 from promptaudit.flows.rephrasers.by_rules import RulesRephraser
@@ -17,7 +19,6 @@ from promptaudit.models_registry.placeholders import placeholders
 from promptaudit.models_registry.registry import SHIPPED, Entry, load_registry
 from promptaudit.models_registry.samples import load_samples
 from promptaudit.udfs.scoring.verdict import read_verdict
-from pydantic import ValidationError
 
 REGISTRY = load_registry()
 AUDITS = sorted(REGISTRY.entries["audits"])

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.models_registry import read_json
 from promptaudit.models_registry.errors import DataError
 from promptaudit.models_registry.parquet_pages import unpacked_sizes

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.cards.check_cards import check_audit
 from promptaudit.flows.plan.design import design_audit
 from promptaudit.flows.prompts.templates import ask

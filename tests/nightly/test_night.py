@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.nightly.tonight import is_missed, longest, record_night, tonights_run
 from promptaudit.flows.warehouse import Warehouse, now
 from promptaudit.models_registry.cards import AuditCard
 from promptaudit.models_registry.errors import UsageError
-
 from tests.support.landed_nights import AUDIT, land_night
 
 FIRST, SECOND = datetime(2026, 11, 2, 2), datetime(2026, 11, 3, 2)

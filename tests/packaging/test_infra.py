@@ -16,10 +16,10 @@ import duckdb
 import pytest
 import typer.main
 import yaml
+
 from promptaudit.flows.cli import app, hoisted
 from promptaudit.flows.nightly.deployments import POOLS
 from promptaudit.flows.settings import SILENT
-
 from tests.support.shell import promptaudit
 
 ROOT = Path(__file__).parents[2]

@@ -12,26 +12,29 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.package_tree import lay_out
+
 ROOT = Path(__file__).parents[2]
 NO_BYTECODE = shutil.ignore_patterns("__pycache__")
 # folders of tests that are about no single room of flows
 OF_NO_ROOM = {"benchmarks", "dbt", "docs", "end_to_end", "models_registry", "packaging", "udfs"}
 
 
-def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
-    """import-linter on the packages of a folder, which come before the installed ones."""
+def lint_imports(folder: Path, tree: Path) -> subprocess.CompletedProcess[str]:
+    """import-linter on the package of a folder, laid out in `tree`, which comes before the installed one."""
+    lay_out(tree, folder)
     return subprocess.run(
         [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo"],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{folder / 'dbt'}", "PYTHONDONTWRITEBYTECODE": "1"},
+        env=os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-def test_the_layers_hold() -> None:
-    found = lint_imports(ROOT)
+def test_the_layers_hold(tmp_path: Path) -> None:
+    found = lint_imports(ROOT, tmp_path / "tree")
     assert found.returncode == 0, found.stdout + found.stderr
 
 
@@ -56,7 +59,7 @@ def test_a_breach_is_noticed(tmp_path: Path, module: str, line: str) -> None:
     shutil.copyfile(ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
     with (tmp_path / module).open("a", encoding="utf-8") as file:
         file.write(f"\n{line}\n")
-    found = lint_imports(tmp_path)
+    found = lint_imports(tmp_path, tmp_path / "tree")
     assert found.returncode == 1, found.stderr
     assert re.search(r"[1-9] broken", found.stdout)
     assert str(Path(module).stem) in found.stdout

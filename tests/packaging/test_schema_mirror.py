@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 import typer.main
 import yaml
+
 from promptaudit.flows.cli import app
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.warehouse.raw_tables import SCHEMA_SQL, TABLES

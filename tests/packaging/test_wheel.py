@@ -15,7 +15,7 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("flows", "models_registry", "udfs")
+PACKAGE = "promptaudit"
 
 
 def called(*command: str | Path, cwd: Path, environment: dict[str, str] | None = None) -> str:
@@ -41,9 +41,10 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     called(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
     # a folder named in a .pth file is searched, the .pth files in it are not read
     (site_packages(folder) / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-    install = ("install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps", "--force-reinstall")
-    target = ("--prefix", folder, "--ignore-installed")
-    called(sys.executable, "-m", "pip", *install, *target, wheel, cwd=folder.parent)
+    # the pip of this environment, as that of the other: its commands begin with the python that they are for
+    pip = (sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "--disable-pip-version-check")
+    install = ("install", "--quiet", "--no-index", "--no-deps", "--ignore-installed")
+    called(*pip, *install, wheel, cwd=folder.parent)
     return folder
 
 
@@ -56,18 +57,18 @@ def installed_files(environment: Path) -> dict[str, tuple[int, int]]:
     top = site_packages(environment)
     return {
         str(path.relative_to(top)): (path.stat().st_size, path.stat().st_mtime_ns)
-        for package in PACKAGES
-        for path in (top / package).rglob("*")
+        for path in (top / PACKAGE).rglob("*")
         if "__pycache__" not in path.parts
     }
 
 
 def placed(name: str) -> str:
     """Where a file of the checkout lies in the wheel."""
-    for folder in ("dbt/udfs/", "flows/python/promptaudit/"):
+    places = {"flows/python/promptaudit/": "", "dbt/udfs/": "udfs/", "dbt/": "flows/dbt_project/"}
+    for folder, place in places.items():
         if name.startswith(folder):
-            return name.removeprefix(folder.rpartition("/")[0].rpartition("/")[0] + "/")
-    return name.replace("dbt/", "flows/dbt_project/", 1) if name.startswith("dbt/") else name
+            return f"{PACKAGE}/{place}{name.removeprefix(folder)}"
+    return f"{PACKAGE}/{name}"
 
 
 def test_the_wheel_holds_every_file_of_the_packages_and_of_the_dbt_project(wheel: Path) -> None:
@@ -79,7 +80,7 @@ def test_the_wheel_holds_every_file_of_the_packages_and_of_the_dbt_project(wheel
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
         text = archive.read(next(name for name in archive.namelist() if name.endswith("/entry_points.txt"))).decode()
     assert held == expected
-    assert "promptaudit = flows.cli:main" in text
+    assert "promptaudit = promptaudit.flows.cli:main" in text
     for needed in (
         "flows/warehouse/schema.sql",
         "flows/report/queries/disagreements.sql",
@@ -100,7 +101,8 @@ def test_the_wheel_holds_every_file_of_the_packages_and_of_the_dbt_project(wheel
         "models_registry/audits/quickstart.yml",
         "udfs/plugin.py",
     ):
-        assert needed in held
+        assert f"{PACKAGE}/{needed}" in held
+    assert {name.partition("/")[0] for name in held} == {PACKAGE}, "nothing else at the top of site-packages"
 
 
 def test_init_and_run_work_from_an_empty_folder(environment: Path, tmp_path: Path) -> None:
@@ -110,7 +112,9 @@ def test_init_and_run_work_from_an_empty_folder(environment: Path, tmp_path: Pat
     variables = {"PATH": f"{environment / 'bin'}{os.pathsep}{os.defpath}", "HOME": str(home), "LANG": "C.UTF-8"}
     promptaudit = environment / "bin" / "promptaudit"
 
-    looked = "import json, sys, flows, models_registry, udfs; m = flows, models_registry, udfs; "
+    looked = (
+        "import json, sys; from promptaudit import flows, models_registry, udfs; m = flows, models_registry, udfs; "
+    )
     looked += "print(json.dumps([[x.__file__ for x in m], sys.path]))"
     files, path = json.loads(called(environment / "bin" / "python", "-c", looked, cwd=here, environment=variables))
     assert all(Path(file).is_relative_to(site_packages(environment)) for file in files)

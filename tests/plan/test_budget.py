@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.plan.budget import Budget, most_usd
 from promptaudit.models_registry.cards import Price, Sampling
 from promptaudit.models_registry.errors import BudgetReached, EngineError
-
 from tests.support.engine_requests import request_of
 from tests.support.http_audit import ask, cells, opened, query, write_cards
 from tests.support.openai_server import RunningServer, running_server

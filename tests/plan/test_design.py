@@ -7,6 +7,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+
 from promptaudit.flows.ask.judge import asked_judges
 from promptaudit.flows.audit.run import run_audit
 from promptaudit.flows.audit.runs import open_run
@@ -22,7 +23,6 @@ from promptaudit.flows.wordings.variants import landed_variants
 from promptaudit.models_registry.cards import JudgeCard
 from promptaudit.models_registry.errors import CardError, UsageError
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.http_audit import ask, query
 
 MODELS = "m: {engine: embedded, model: examinee, examinee: {accuracy: 0.5}}\nj: {engine: embedded, model: matcher}\n"

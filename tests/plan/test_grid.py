@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.plan.cells import Variant, missing_requests
 from promptaudit.flows.plan.design import Design, design_audit
 from promptaudit.flows.plan.estimate import estimate_audit

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.plan.cells import Variant
 from promptaudit.flows.plan.design import Design, design_audit
 from promptaudit.flows.plan.pilot import pilot_design, pilot_variants, refuse_begun
@@ -13,7 +14,6 @@ from promptaudit.flows.wordings.variants import landed_variants
 from promptaudit.models_registry.errors import UsageError
 from promptaudit.models_registry.registry import load_registry
 from promptaudit.models_registry.samples import load_samples
-
 from tests.support.http_audit import ask, write_cards
 from tests.support.openai_server import running_server
 

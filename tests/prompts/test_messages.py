@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
+
 from promptaudit.flows.prompts.messages import left_open, prompt_of, render
 from promptaudit.models_registry.cards import TaskCard
 from promptaudit.models_registry.samples import Sample
-from pydantic import ValidationError
 
 CARD = TaskCard.model_validate(
     {

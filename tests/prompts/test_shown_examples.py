@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.prompts.put_samples import Prompter
 from promptaudit.flows.prompts.shown_examples import examples_in, shown_examples, with_texts
 from promptaudit.models_registry.cards import TaskCard

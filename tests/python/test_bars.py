@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from promptaudit.flows.display.progress import COUNT_MARK, COUNTS, Progress
 
 from promptaudit.bars import Bars, environment
+from promptaudit.flows.display.progress import COUNT_MARK, COUNTS, Progress
 
 
 class Meter:

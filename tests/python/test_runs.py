@@ -14,9 +14,9 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-from promptaudit.flows.settings import SILENT
 
 import promptaudit as pa
+from promptaudit.flows.settings import SILENT
 from tests.support.http_audit import AUDIT, write_cards
 from tests.support.openai_server import running_server
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+
 from promptaudit.flows.query.dove_rows import dove_rows
 from promptaudit.flows.query.export_files import FORMS, SCHEMA, refuse_filled
 from promptaudit.models_registry.errors import DataError, UsageError
-
 from tests.support.dove import faults, without_nulls
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+
 from promptaudit.flows.audit.runs import close_run
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.marts.transform import transform
@@ -18,7 +19,6 @@ from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_pre
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.cards import FormatLimits
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.dove import faults, without_nulls
 from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, published
 from tests.support.shell import Ended, promptaudit, sql

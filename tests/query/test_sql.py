@@ -15,11 +15,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
+
+import promptaudit as pa
 from promptaudit.flows.query.analyses import analyses, analysis
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.mart_columns import dbt_project
-
-import promptaudit as pa
 from tests.support.shell import environment, promptaudit, promptaudit_process
 
 

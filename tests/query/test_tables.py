@@ -8,10 +8,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from promptaudit.flows.display.columns import parts_of
-from promptaudit.flows.query.tables import tables
 from rich.console import Console
 
+from promptaudit.flows.display.columns import parts_of
+from promptaudit.flows.query.tables import tables
 from tests.support.shell import promptaudit
 
 NAMES = ["model_id", "a_column_of_a_long_name", "note", "sensitivity_corrected_low"]

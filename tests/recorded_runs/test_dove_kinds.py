@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from promptaudit.flows.recorded_runs.read_files import read_recordings
 
+from promptaudit.flows.recorded_runs.read_files import read_recordings
 from tests.support.dove import choice_row, faults, without_nulls
 from tests.support.shell import promptaudit, sql
 

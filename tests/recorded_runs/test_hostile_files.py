@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from promptaudit.flows.recorded_runs.formats.every_eval_ever import FIELDS
 
 HEADER = {"version": 2, "eval": {"eval_id": "e", "model": "m", "task": "t"}}

@@ -9,13 +9,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+
 from promptaudit.flows.audit.runs import close_run
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.marts.transform import transform
 from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.shell import promptaudit, sql
 
 HUGE = "x" * 10_000_000

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+
 from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE
 from promptaudit.flows.recorded_runs.formats.source import ZipMembers
 from promptaudit.flows.recorded_runs.read_files import read_recordings

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+
 from promptaudit.flows.recorded_runs.check_rows import typed
 from promptaudit.flows.recorded_runs.formats import format_of, source
 from promptaudit.flows.recorded_runs.formats.answers import Answer, PromptVariant, RecordedAnswers, letter_of
@@ -25,7 +26,6 @@ from promptaudit.flows.recorded_runs.shared_text import GAP, joined
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import DataError, UsageError
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.inspect_logs import inspect_log, inspect_sample
 from tests.support.shell import promptaudit
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+
 from promptaudit.flows.recorded_runs.import_run import ImportOptions, ImportResult, import_predictions
 from promptaudit.flows.recorded_runs.read_files import Recordings, read_recordings
 from promptaudit.flows.warehouse import Row, Warehouse
 from promptaudit.models_registry.errors import DataError
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.inspect_logs import inspect_log, inspect_sample
 
 FILES = Path(__file__).parent / "files"

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.engines import Engine
 from promptaudit.flows.rephrasers import Rephraser, Wording
 from promptaudit.flows.rephrasers.by_command import BASE, PYTHON
 from promptaudit.flows.rephrasers.select import open_rephraser
 from promptaudit.models_registry.cards import RephraserCard
 from promptaudit.models_registry.errors import CardError, EngineError
-
 from tests.support.own_code import entry_of
 from tests.support.processes import have_ended
 

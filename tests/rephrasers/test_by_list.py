@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+
 from promptaudit.flows.rephrasers import Wording
 from promptaudit.flows.rephrasers.by_list import FixedRephraser
 from promptaudit.models_registry.cards import RephraserCard

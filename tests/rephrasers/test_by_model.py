@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+
 from promptaudit.flows.engines import Answer, Engine, Request
 from promptaudit.flows.rephrasers import Wording
 from promptaudit.flows.rephrasers.by_model import ModelRephraser, freedom, sampling_temperature

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.engines import Engine
 from promptaudit.flows.rephrasers import Wording
 from promptaudit.flows.rephrasers.select import open_rephraser
 from promptaudit.models_registry.cards import RephraserCard
 from promptaudit.models_registry.errors import EngineError
-
 from tests.support.own_code import entry_of
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from promptaudit.flows.rephrasers import Wording
 from promptaudit.flows.rephrasers.by_rules import RulesRephraser
 from promptaudit.flows.rephrasers.refusals import why_refused

@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from promptaudit.flows.rephrasers.read_list import MAX_COMPLETION, MAX_ITEM, read_list
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.flows.rephrasers.refusals import why_refused
 
 ORIGINAL = "Is the text Positive or Negative? Text: {text}"

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.engines import Engine
 from promptaudit.flows.rephrasers import Wording
 from promptaudit.flows.rephrasers.by_list import FixedRephraser

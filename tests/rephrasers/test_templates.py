@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.flows.rephrasers.by_rules import RulesRephraser
 from promptaudit.flows.rephrasers.refusals import why_wording_refused
 from promptaudit.flows.rephrasers.templates import ByStretch, stretches, wording_of

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from promptaudit.flows.warehouse import Warehouse
 
+from promptaudit.flows.warehouse import Warehouse
 from tests.report.conftest import Compared, Reported
 from tests.report.test_page import PAGES
 from tests.support.large_warehouse import large

@@ -6,6 +6,7 @@ import re
 from html import unescape
 
 import pytest
+
 from promptaudit.flows.display.figures import ABSENT, count, number, percent, share, usd
 from promptaudit.flows.report import report_as
 from promptaudit.flows.report.blocks.cells import Cell, Traced, cells_of, plain, rows_of
@@ -14,7 +15,6 @@ from promptaudit.flows.report.page import render
 from promptaudit.flows.report.plain import markdown
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.figure_names import parse_figure, row_id
-
 from tests.report.conftest import Reported
 from tests.report.test_page import PAGES
 from tests.support.published_copy import table

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.erase.erase import erase
 from promptaudit.flows.report import report
 from promptaudit.flows.report.formats_page import page_of
@@ -16,7 +17,6 @@ from promptaudit.flows.system.helper_processes import CHECKS, ChildEnded, start
 from promptaudit.flows.system.keys import as_json
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.cards import FormatLimits
-
 from tests.report.conftest import Reported
 from tests.support.imported_runs import SCRIPT, Recorded, published
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 
 import pytest
+from rich.console import Console
+
 from promptaudit.flows.diagnosis.diagnose import diagnose
 from promptaudit.flows.diagnosis.terminal import lines_of
 from promptaudit.flows.history.measure import history
@@ -15,8 +17,6 @@ from promptaudit.flows.report.summary import summary_of
 from promptaudit.flows.report.terminal.closing import closing_lines
 from promptaudit.flows.report.terminal.scorecard import scorecard
 from promptaudit.flows.warehouse import Warehouse
-from rich.console import Console
-
 from tests.report.conftest import Reported
 from tests.support.intervals import (
     n_in_texts,

@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+
 from promptaudit.flows.display.figures import interval, number, percent, share, shown, usd
 from promptaudit.flows.report import report
 from promptaudit.flows.report.contents import OF_JUDGES
@@ -17,7 +18,6 @@ from promptaudit.flows.report.sections.disagreements import disagreements
 from promptaudit.flows.report.sections.rankings import correlation
 from promptaudit.flows.report.sections.scoring import drawn_methods, scoring
 from promptaudit.flows.warehouse import Warehouse
-
 from tests.report.conftest import Reported
 from tests.report.test_page import JUDGED, Seen
 from tests.support.imported_runs import HOSTILE, SCRIPT

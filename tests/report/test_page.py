@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from markupsafe import Markup
+
 from promptaudit.flows.display.figures import number, percent, shown
 from promptaudit.flows.report import as_written, report, scorecard_rows
 from promptaudit.flows.report.answers_grid.section import SCRIPT as GRID_SCRIPT
@@ -27,7 +28,6 @@ from promptaudit.flows.system.files import write_text
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import WarehouseError
-
 from tests.report.conftest import Reported
 from tests.support.imported_runs import HOSTILE
 from tests.support.published_copy import table

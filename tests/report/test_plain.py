@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+
 from promptaudit.flows.display.markdown import cell, code, table
 from promptaudit.flows.display.spreadsheet import FORMULA, number_or_cell
 from promptaudit.flows.gate.formats import code as of_gate
@@ -17,7 +18,6 @@ from promptaudit.flows.report import FORMS, report_as
 from promptaudit.flows.system.files import PRIVATE, SHARED, write_text
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import WarehouseError
-
 from tests.report.conftest import Reported
 from tests.support.imported_runs import MENTION, SCRIPT
 from tests.support.published_copy import table as rows_published

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.report.summary_example import pair_of
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.report.plain import opening
 from promptaudit.flows.report.summary import summary_of
 from promptaudit.flows.report.summary_unread import UnreadAnswers, unread_answers
 from promptaudit.flows.report.terminal.closing import closing_lines, first_lines
 from promptaudit.flows.warehouse import Row, Warehouse
-
 from tests.support.shell import promptaudit, sql
 
 LABELS = ["true", "false"]

@@ -4,13 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
+
 from promptaudit.flows.display.policy import LEFT_OUT, MOST, MOST_IN_ALL, Texts
 from promptaudit.flows.report import report_as
 from promptaudit.flows.report.gather import gather
 from promptaudit.flows.report.page import render
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.cards import Data, TaskCard
-
 from tests.report.conftest import Reported
 from tests.support.published_copy import table
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from promptaudit.flows.report.variant_names import named, numbered, word_for
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+
 from promptaudit.flows.ask.ask_in_batches import BatchContext, ask_in_batches, open_batches
 from promptaudit.flows.ask.land import Landing, landing_in
 from promptaudit.flows.cards.prices import price_of

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from promptaudit.flows.audit.runs import run_row
 from promptaudit.flows.marts.describe import describe_marts
 from promptaudit.flows.marts.publish import publish

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+
 from promptaudit.flows.ask.infer import infer
 from promptaudit.flows.ask.judge import judge
 from promptaudit.flows.ask.shards.land_segments import land_left, lost_in
@@ -28,7 +29,6 @@ from promptaudit.flows.plan.design import Design, design_audit
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.wordings.paraphrase import paraphrase
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.openai_server import LABELS
 
 AUDIT = "asked"

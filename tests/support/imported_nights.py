@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.cards import FormatLimits
-
 from tests.support.imported_runs import COLOURS, Recorded, published
 from tests.support.prebuilt_folders import shape
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
 from promptaudit.flows.audit.runs import close_run
 from promptaudit.flows.formats.validate import validate
 from promptaudit.flows.marts.publish import publish

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.nights.states import GroupState, StreamNight, next_state
 from promptaudit.udfs.nights.window_test import Nights, window_test
-
 from tests.support.night_worlds import CHANGES_ON, adjusted
 
 Floats = NDArray[np.float64]

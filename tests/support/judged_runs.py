@@ -13,7 +13,6 @@ from promptaudit.flows.system.keys import content_id
 from promptaudit.flows.warehouse import Warehouse, now
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.models_registry.registry import Registry, load_registry
-
 from tests.support.imported_runs import HOSTILE, OVERRIDE, SCRIPT
 
 CARDS = """

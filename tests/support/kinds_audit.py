@@ -11,7 +11,6 @@ from pathlib import Path
 
 from promptaudit.flows.system.keys import request_sha256, sent_by
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.knowing_server import KnowingServer
 from tests.support.loopback import ROOT
 

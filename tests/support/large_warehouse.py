@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import duckdb
+
 from promptaudit.flows.warehouse import Warehouse
 
 N_SAMPLES = 100_000

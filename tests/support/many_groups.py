@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import duckdb
+
 from promptaudit.flows.warehouse import Warehouse
 
 NAMES = {"model_id": "'model-' || models.n", "task_id": "'task-' || tasks.n"}

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
+
 from promptaudit.models_registry.gate_columns import OF_ANSWERS
 from promptaudit.udfs.nights.churn_test import churn_test
 from promptaudit.udfs.nights.states import LEAST_LOG_EFFECT, GroupState, StreamNight, next_state
 from promptaudit.udfs.nights.window_test import Nights, WindowTest, window_test
-from scipy.stats import false_discovery_control
 
 Floats = NDArray[np.float64]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from promptaudit.models_registry.registry import SHIPPED
 
 Rows = list[dict[str, Any]]

@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import polars as pl
-from promptaudit.udfs.designs.incomplete_grid import assigned_wordings
 
+from promptaudit.udfs.designs.incomplete_grid import assigned_wordings
 from tests.udfs.designs.worlds import World
 
 MARTS = """

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
+
 from promptaudit.flows.engines.openai_api.endpoints import Endpoint
 from promptaudit.flows.engines.pacing import lanes, retry
 from promptaudit.flows.engines.pacing.lanes import Lanes

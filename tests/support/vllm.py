@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
+
 from promptaudit.flows.engines.vllm import command_line
 from promptaudit.models_registry.cards import ModelCard
 

@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+
 from promptaudit.flows.system.daemon_threads import DaemonThreads
 
 

@@ -10,6 +10,7 @@ import time
 from datetime import timedelta
 
 import pytest
+
 from promptaudit.flows.system.deadline import at_most, hours
 from promptaudit.models_registry.errors import MeasureError
 

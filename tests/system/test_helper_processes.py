@@ -7,13 +7,14 @@ import sys
 
 import psutil
 import pytest
+from pydantic import SecretStr
+
 from promptaudit.flows.engines.own_code import secrets
 from promptaudit.flows.engines.vllm import command_line
 from promptaudit.flows.settings import Settings, secret_variables
 from promptaudit.flows.system.child_processes import guarded
 from promptaudit.flows.system.helper_processes import environment, is_hidden, without_secret_settings
 from promptaudit.flows.system.watcher import MARK
-from pydantic import SecretStr
 
 SECRET = "postgresql://me:s3cr3t-of-a-setting@127.0.0.1/db"  # noqa: S105
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import psutil
+
 from promptaudit.flows.system.processes import began_at, is_running, machine
 
 

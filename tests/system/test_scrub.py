@@ -9,6 +9,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.flows.system.scrub import HIDDEN, one_line, scrub, without_values
 
 KEY = "k3y+with/odd.chars=&(more)*"

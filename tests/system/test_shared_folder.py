@@ -7,9 +7,9 @@ from pathlib import Path
 
 import fsspec
 import pytest
+
 from promptaudit.flows.system.shared_folder import SharedFolder, shared_folder
 from promptaudit.models_registry.errors import BrokenFile, UsageError, WarehouseError
-
 from tests.support.s3_server import running_s3
 
 

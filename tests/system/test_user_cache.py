@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.system import user_cache as cache
 
 

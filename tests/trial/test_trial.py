@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from promptaudit.flows.plan.design import Design
 from promptaudit.flows.prompts.messages import FILLED, TRIED, dressing
 from promptaudit.flows.trial.arms import change_of

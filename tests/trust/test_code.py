@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.trust.command import forget_folder, list_trusted, trust_folder
@@ -17,7 +18,6 @@ from promptaudit.flows.warehouse.rows import reader_json
 from promptaudit.models_registry.errors import ChangedCode, UntrustedCard
 from promptaudit.models_registry.own_code import Code
 from promptaudit.models_registry.registry import Entry, Registry, load_registry
-
 from tests.support.own_code import LAB, PARSER, write_registry
 from tests.trust.test_trust import Person
 

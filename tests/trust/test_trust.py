@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.trust.command import forget_folder, list_trusted, trust_folder

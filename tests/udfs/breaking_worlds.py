@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.measures.breaking_wordings import BrokenWording, breaking_wordings
 from scipy.special import expit
+
+from promptaudit.udfs.measures.breaking_wordings import BrokenWording, breaking_wordings
 
 
 def of_table(value: NDArray[np.float64]) -> list[BrokenWording]:

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.comparison import Compared, compare_accuracies, compare_answers, detectable_difference
 from scipy.stats import false_discovery_control
+
+from promptaudit.udfs.comparison import Compared, compare_accuracies, compare_answers, detectable_difference
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from promptaudit.udfs.templates.rankings import CorrectedRanking, corrected_ranking, ranking_consistency
 from scipy.special import expit
+
+from promptaudit.udfs.templates.rankings import CorrectedRanking, corrected_ranking, ranking_consistency
 
 N_TEMPLATES, N_MODELS = 12, 6
 

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.two_way import TwoWayMean, two_way_interval
 from scipy.optimize import brentq
 from scipy.special import expit
+
+from promptaudit.udfs.two_way import TwoWayMean, two_way_interval
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from promptaudit.flows.system.keys import as_json
 from promptaudit.models_registry.task_cards import TaskCard
 from promptaudit.udfs.better_reader import SeenAnswer, better_reader, in_yaml

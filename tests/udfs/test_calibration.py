@@ -11,12 +11,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.stats import binom, norm
+
 from promptaudit.flows.engines.embedded.simulated import INVALID, simulated_annotator
 from promptaudit.models_registry.cards import ModelCard, SimulatedAnswers
 from promptaudit.udfs.comparison import Compared
 from promptaudit.udfs.measures import consistency, consistency_wordings, disagreement
-from scipy.stats import binom, norm
-
 from tests.support.engine_requests import request_of
 from tests.udfs.comparison_worlds import (
     MODEL,

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+
 from promptaudit.udfs import plugin
 
 GROUND_TRUTH = Path(__file__).parents[2].parent / "shared" / "ground_truth"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+
 from promptaudit.udfs import TRUSTED_READERS, plugin
 from promptaudit.udfs.own_code import OwnCodeError, load_function, load_readers
 from promptaudit.udfs.reading import Reading, read_answer

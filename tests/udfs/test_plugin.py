@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 from dbt.adapters.duckdb.plugins import BasePlugin
+
 from promptaudit.udfs.register import functions
 
 

@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.udfs.reading import read_answer
 from promptaudit.udfs.reasoning import parted
 

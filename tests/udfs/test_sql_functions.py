@@ -8,6 +8,7 @@ from typing import NamedTuple
 import duckdb
 import pyarrow as pa
 import pytest
+
 from promptaudit.udfs.arrow import call, encoded, null_for_nan
 from promptaudit.udfs.register import functions, register
 

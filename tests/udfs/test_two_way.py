@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from promptaudit.udfs.designs.variance_components import linear_components
-from promptaudit.udfs.two_way import two_way_interval, two_way_variance
-from promptaudit.udfs.two_way_fit import two_way_fit
 from scipy.special import expit, logit
 from scipy.stats import binom, t
 
+from promptaudit.udfs.designs.variance_components import linear_components
+from promptaudit.udfs.two_way import two_way_interval, two_way_variance
+from promptaudit.udfs.two_way_fit import two_way_fit
 from tests.udfs.designs.worlds import World, dealt
 from tests.udfs.rate_worlds import RATE_WORLDS, bounded_rate
 

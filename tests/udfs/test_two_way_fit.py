@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+
 from promptaudit.udfs.two_way_fit import TwoWayFit, two_way_fit
 
 

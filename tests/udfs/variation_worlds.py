@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.measures.variation_effects import VariationEffect, variation_effects
 from promptaudit.udfs.measures.variation_kind import Variation
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+
 from promptaudit.flows.warehouse import Warehouse, schema
 from promptaudit.models_registry.errors import WarehouseError
-
 from tests.support.http_audit import query
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.flows.system.keys import prediction_id, verdict_id
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.segments import replay
 from promptaudit.flows.warehouse.spool import land_segment, read_spooled, spool_of
-
 from tests.support.http_audit import query
 
 ROOT = Path(__file__).parents[2]

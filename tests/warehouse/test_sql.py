@@ -7,13 +7,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
+
+from promptaudit import flows
 from promptaudit.flows.history.measure import history
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.run_names import baselines, complete_runs
 from promptaudit.flows.warehouse.sql import VIEWS, over, sql, view_sql
 from promptaudit.models_registry.mart_columns import dbt_project
-
-from promptaudit import flows
 from tests.support.imported_nights import change, fresh
 
 QUERIES = sorted(Path(flows.__path__[0]).glob("*/queries/*.sql"))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.warehouse import Published, Warehouse
 from promptaudit.models_registry.errors import WarehouseError, WarehouseLocked

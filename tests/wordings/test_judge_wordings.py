@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.audit.runs import open_run
 from promptaudit.flows.cards.prices import CHARACTERS_A_TOKEN
 from promptaudit.flows.plan.budget import Purse, budget_of
@@ -19,7 +20,6 @@ from promptaudit.models_registry.cards import JudgeCard
 from promptaudit.models_registry.errors import BudgetReached
 from promptaudit.models_registry.placeholders import placeholders
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.http_audit import AUDIT, ask, have_judged, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 

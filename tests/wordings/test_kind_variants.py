@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.audit.run import export_variants
 from promptaudit.flows.audit.runs import open_run
 from promptaudit.flows.cards.check_cards import check_audit
@@ -24,7 +25,6 @@ from promptaudit.flows.wordings.paraphrase import paraphrase
 from promptaudit.models_registry.cards import Rephrasing
 from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.http_audit import opened, query
 
 TASKS = """rated:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from promptaudit.models_registry.errors import BudgetReached, EngineError
 
+from promptaudit.models_registry.errors import BudgetReached, EngineError
 from tests.support.http_audit import ask, query, write_cards
 from tests.support.openai_server import running_server
 

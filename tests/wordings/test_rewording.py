@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.audit.run import open_run
 from promptaudit.flows.cards.check_cards import check_cards
 from promptaudit.flows.cards.rewording import owners_of
@@ -19,7 +20,6 @@ from promptaudit.flows.wordings.variants import landed_variants, rewordings
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import CardError, DataError
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.http_audit import AUDIT, ask, query, write_cards
 from tests.support.openai_server import running_server
 

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.plan.design import design_audit
 from promptaudit.flows.prompts.answer_schema import FIELDS
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.http_audit import ask, cells, query, write_cards
 from tests.support.openai_server import LABELS, running_server
 

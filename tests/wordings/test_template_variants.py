@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from promptaudit.flows.audit.runs import open_run
 from promptaudit.flows.cards.check_cards import check_audit
 from promptaudit.flows.plan.budget import Purse, budget_of
@@ -18,7 +19,6 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.wordings.paraphrase import ParaphraseResult, paraphrase
 from promptaudit.models_registry.errors import CardError, raise_all
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.http_audit import query
 
 TEMPLATES = """

@@ -8,10 +8,10 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
+
 from promptaudit.flows.plan.budget import Purse, budget_of
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.wordings.paraphrase import paraphrase
-
 from tests.support.http_audit import opened
 from tests.support.shell import Ended, promptaudit
 

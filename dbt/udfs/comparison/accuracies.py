@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.comparison.availability import lacking
 from promptaudit.udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, Compared, compared, not_comparable
 from promptaudit.udfs.comparison.differences import differences
 from promptaudit.udfs.comparison.matching import MIN_REDRAWN, match_variants, samples_of_both
 from promptaudit.udfs.comparison.rates import Rates
-from promptaudit.udfs.sql_functions import Floats, Integers, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Floats, Integers
 
 MEASURES = ("accuracy", "accuracy_std")
 

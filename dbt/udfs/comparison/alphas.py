@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison.figures import Counts, Figures, Floats, Pair, blocks, exchanged_sums
 from promptaudit.udfs.resampling import mean_defined
 from promptaudit.udfs.stability.krippendorff import Level, alpha, interval_expected, ordinal_positions

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison.answers_table import AnswersTable, answers_table
 from promptaudit.udfs.comparison.availability import MEASURES, available, lacking
 from promptaudit.udfs.comparison.churn import label_churn
@@ -21,7 +22,8 @@ from promptaudit.udfs.comparison.compared import (
 from promptaudit.udfs.comparison.differences import differences
 from promptaudit.udfs.comparison.matching import SAME_WORDING
 from promptaudit.udfs.comparison.measured import measured
-from promptaudit.udfs.sql_functions import Flags, Integers, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Flags, Integers
 from promptaudit.udfs.stability.krippendorff import LEVELS, Level
 
 

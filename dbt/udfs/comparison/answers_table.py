@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, OTHER_VARIANTS
 from promptaudit.udfs.comparison.matching import MIN_REDRAWN, match_variants, samples_of_both

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison.draws import exchanged_variants
 from promptaudit.udfs.comparison.figures import Figures, Floats
 from promptaudit.udfs.comparison.matching import SAME_WORDING

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr
+
 from promptaudit.udfs.comparison.figures import Floats
 from promptaudit.udfs.resampling import t_quantile
-from scipy.special import stdtr
 
 
 class Churn(NamedTuple):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.resampling import TAIL
-from promptaudit.udfs.sql_functions import sql_function
 from scipy.special import nctdtrinc, ndtri, stdtrit
+
+from promptaudit.udfs.resampling import TAIL
+from promptaudit.udfs.sql_function import sql_function
 
 _POWER = 0.9
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison.by_variants import by_variants
 from promptaudit.udfs.comparison.draws import exchanged_samples, resampled_samples
 from promptaudit.udfs.comparison.figures import Figures, Floats, Pair

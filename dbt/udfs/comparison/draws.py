@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison.figures import Floats
 from promptaudit.udfs.comparison.matching import SAME_WORDING
 from promptaudit.udfs.resampling import chunks, generator, resampled_units

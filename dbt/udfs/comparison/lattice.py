@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison.figures import Counts, Floats
 from promptaudit.udfs.measures.entropy import plug_in_terms
 from promptaudit.udfs.measures.pairs import half_distances

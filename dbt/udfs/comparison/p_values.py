@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.comparison.figures import Floats
 from scipy.special import stdtr
+
+from promptaudit.udfs.comparison.figures import Floats
 
 ROUNDING = 1e-9  # differences closer than this are equal
 NEAR_FLOOR = 0.002

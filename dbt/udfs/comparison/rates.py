@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison.figures import Figures, Floats, Pair, exchanged_sums
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison.figures import Figures, Floats, Pair, blocks, exchanged_sums
 from promptaudit.udfs.comparison.lattice import label_terms
 from promptaudit.udfs.measures.consistency import MIN_SAMPLES

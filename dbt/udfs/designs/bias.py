@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.measures.entropy import normalised_entropy
 from promptaudit.udfs.measures.sensitivity import corrected_sensitivity
 

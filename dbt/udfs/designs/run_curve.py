@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.designs.curve import CurvePoint, OwnRun, width_curve
 from promptaudit.udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS
 from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
 from promptaudit.udfs.designs.widths import MEASURES_COMPARED
-from promptaudit.udfs.sql_functions import BigInt, Codes, Floats, Integers, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import BigInt, Codes, Floats, Integers
 from promptaudit.udfs.two_way import family_means
 
 FEWEST_WORDINGS_ASKED = 8

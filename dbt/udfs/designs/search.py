@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.designs.widths import Design, Kind
 from promptaudit.udfs.measures.sensitivity import MANY
 

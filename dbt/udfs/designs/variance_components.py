@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.designs.families import one_wording_a_family
 from promptaudit.udfs.measures.sensitivity import pseudo_values

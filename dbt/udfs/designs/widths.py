@@ -8,11 +8,12 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
+
 from promptaudit.udfs.comparison.detectable import detectable_differences as found_in_comparisons
 from promptaudit.udfs.designs.variance_components import ComponentDraws, VarianceComponents
 from promptaudit.udfs.measures.sensitivity import MANY
 from promptaudit.udfs.resampling import TAIL, generator
-from scipy.special import stdtrit
 
 Kind = Literal["linear", "sensitivity"]
 """A mean of single answers (micro-F1, accuracy, invalid rate), or sensitivity."""

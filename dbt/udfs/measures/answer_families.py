@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.codes import dense_codes
-from promptaudit.udfs.resampling import n_effective
-from promptaudit.udfs.sql_functions import Codes, Floats, Integers, Labels, sql_function
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
+
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.resampling import n_effective
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes, Floats, Integers, Labels
 
 TOGETHER = 0.5
 """Correlation from which two wordings are of one family, the mean over the pairs of two groups of them."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from promptaudit.udfs.resampling import t_quantile
-from promptaudit.udfs.sql_functions import Codes, Floats, sql_function
-from promptaudit.udfs.two_way_fit import two_way_fit
 from scipy.special import logit
+
+from promptaudit.udfs.resampling import t_quantile
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes, Floats
+from promptaudit.udfs.two_way_fit import two_way_fit
 
 FEWEST = 4
 """Fewest wordings of which one can be told to break."""

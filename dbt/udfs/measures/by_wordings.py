@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.measures.rarefaction import rarefied_sensitivity
 from promptaudit.udfs.measures.wording_shares import WordingShares
 from promptaudit.udfs.resampling import generator
-from promptaudit.udfs.sql_functions import Codes, Floats, IntegersOrMinusOne, Labels, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes, Floats, IntegersOrMinusOne, Labels
 
 MOST_NUMBERS = 12
 """Numbers of wordings that become rows."""

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_matrix
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.measures.pairs import difference_products, half_distances, squared_differences
 from promptaudit.udfs.resampling import (
@@ -18,8 +20,8 @@ from promptaudit.udfs.resampling import (
     resampled_units,
     t_quantile,
 )
-from promptaudit.udfs.sql_functions import Codes, Floats, Labels, sql_function
-from scipy.sparse import csc_matrix
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes, Floats, Labels
 
 MIN_SAMPLES = 20
 """Fewest samples of a class from which it has an interval, and of a task's largest class from which the task has one."""

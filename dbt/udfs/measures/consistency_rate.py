@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.measures.families import shares_of_families
 from promptaudit.udfs.resampling import logit_interval, moved_on_the_logit
-from promptaudit.udfs.sql_functions import Codes, Floats, Labels, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes, Floats, Labels
 from promptaudit.udfs.two_way import two_way_variance
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from promptaudit.udfs.measures.consistency import MIN_SAMPLES, SampleJackknife, distance_sums
 from promptaudit.udfs.measures.wording_shares import WordingShares
 from promptaudit.udfs.resampling import (
@@ -14,7 +15,8 @@ from promptaudit.udfs.resampling import (
     n_effective,
     two_part_half_width,
 )
-from promptaudit.udfs.sql_functions import Codes, Floats, Labels, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes, Floats, Labels
 
 
 @sql_function()

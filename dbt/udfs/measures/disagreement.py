@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.resampling import (
     FEWEST_BEARING,
@@ -16,7 +17,8 @@ from promptaudit.udfs.resampling import (
     n_effective,
     two_part_half_width,
 )
-from promptaudit.udfs.sql_functions import Codes, Floats, Labels, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes, Floats, Labels
 
 _NO_DISAGREEMENT = 1e-12  # a share of pairs below it is rounding
 _NOTHING = 1e-9  # a divisor is a number of cells or pairs

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.sql_functions import Floats, Offsets, sql_function
 from scipy.special import entr, gammaln, xlog1py, xlogy
+
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Floats, Offsets
 
 # entropies outside [0, 1] by no more than this are rounding, anything further is the caller's p and stays visible
 ROUNDING = 1e-12

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.codes import dense_codes
-from promptaudit.udfs.measures.entropy import ROUNDING
-from promptaudit.udfs.sql_functions import sql_function
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse import csr_matrix
 from scipy.spatial.distance import squareform
+
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.measures.entropy import ROUNDING
+from promptaudit.udfs.sql_function import sql_function
 
 ALIKE = 0.9
 """Similarity from which two wordings are of one family."""

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.resampling import generator
-from promptaudit.udfs.sql_functions import Codes, Floats, Labels, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes, Floats, Labels
 
 N_BINS = 20
 """Bins of [0, 1] between the two exact ends."""

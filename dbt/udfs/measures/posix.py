@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.sql_functions import sql_function
+
+from promptaudit.udfs.sql_function import sql_function
 
 
 def posix(nats: NDArray[np.float64], n_tokens: NDArray[np.float64]) -> float:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.measures.entropy import ROUNDING, plug_in_terms
 from promptaudit.udfs.resampling import generator
 

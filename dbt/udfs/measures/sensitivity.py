@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.measures.entropy import plug_in_terms
 from promptaudit.udfs.resampling import t_quantile
-from promptaudit.udfs.sql_functions import Codes, Floats, Groups, Labels, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes, Floats, Groups, Labels
 from promptaudit.udfs.two_way import two_way_variance
 
 MANY = 12

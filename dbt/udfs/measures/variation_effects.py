@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.measures.answers_by_variant import AnswersByVariant
 from promptaudit.udfs.measures.variation_kind import Kind, Variation, mean
 from promptaudit.udfs.resampling import TAIL
-from promptaudit.udfs.sql_functions import BigInt, Codes, Floats, Integers, Labels, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import BigInt, Codes, Floats, Integers, Labels
 
 LARGEST, MOVES, NOT_TOLD, NOT_MEASURED = "moves_most", "moves", "not_told", "not_measured"
 

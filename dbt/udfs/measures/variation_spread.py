@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtri
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.resampling import satterthwaite, t_quantile
 from promptaudit.udfs.two_way import TwoWayVariance, two_way_variance
-from scipy.special import chdtri
 
 FEWEST = 2
 """Fewest variants of a kind, or families of wordings, besides the original for an interval over them."""

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.sql_functions import Codes, Floats, sql_function
+
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes, Floats
 from promptaudit.udfs.two_way_fit import TwoWayFit, two_way_fit
 
 SHARE = 0.05

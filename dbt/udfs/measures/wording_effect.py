@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.measures.entropy import plug_in_terms
 from promptaudit.udfs.measures.sensitivity import corrected_sensitivity
 from promptaudit.udfs.resampling import generator, t_quantile

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.measures.consistency import AnswerShares
 from scipy.sparse import csr_matrix
+
+from promptaudit.udfs.measures.consistency import AnswerShares
 
 _CELLS = 1_000_000  # shares of the subsets that are sorted at once, 8 MB
 

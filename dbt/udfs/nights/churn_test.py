@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.nights.window_test import (
     Floats,
@@ -17,7 +18,8 @@ from promptaudit.udfs.nights.window_test import (
     mean_known,
     strongest,
 )
-from promptaudit.udfs.sql_functions import FloatsOrNaN, Integers, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import FloatsOrNaN, Integers
 
 
 @sql_function("churn_test")

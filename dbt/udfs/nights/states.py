@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
 from promptaudit.udfs.nights.window_test import FULL_RULE, WindowTest
-from promptaudit.udfs.sql_functions import BigInt, Keyed, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import BigInt, Keyed
 
 State = Literal[
     "first_night", "unconfirmed", "normal", "suspect", "regressed", "changed", "improved", "recovering", "recovered",

@@ -7,10 +7,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.resampling import t_quantile
-from promptaudit.udfs.sql_functions import FloatsOrNaN, Integers, sql_function
-from scipy.special import stdtr
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import FloatsOrNaN, Integers
 
 Floats = NDArray[np.float64]
 

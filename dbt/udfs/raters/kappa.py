@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.sql_functions import Codes, sql_function
+
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes
 
 _UNRATED = -1
 

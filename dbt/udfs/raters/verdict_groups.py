@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.sql_functions import sql_function
+
+from promptaudit.udfs.sql_function import sql_function
 
 JUDGES_DISAGREE, RULES_DISAGREE = "judges disagree", "rules disagree"
 JUDGE_RIGHT, JUDGE_WRONG = "judge says right, rule does not", "judge says wrong, rule does not"

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from promptaudit.udfs.scoring.option_letter import OptionReading
-from promptaudit.udfs.sql_functions import sql_function
+from promptaudit.udfs.sql_function import sql_function
 
 VERSION: int = 1
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from promptaudit.udfs.reasoning import parted
-from promptaudit.udfs.sql_functions import sql_function
+from promptaudit.udfs.sql_function import sql_function
 
 VERSION: int = 1
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from promptaudit.udfs.reasoning import parted
 from promptaudit.udfs.scoring.loose_object import loose_object
-from promptaudit.udfs.sql_functions import sql_function
+from promptaudit.udfs.sql_function import sql_function
 
 VERSION: int = 1
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.stability.krippendorff import alpha, ordinal_positions
 from promptaudit.udfs.stability.ratings import MISSING, Ratings
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.stability.krippendorff import Level, alpha, interval_expected, ordinal_positions
 from promptaudit.udfs.stability.ratings import MISSING
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.resampling import mean_defined
 from promptaudit.udfs.stability.krippendorff import alpha
 from promptaudit.udfs.stability.ratings import DENSE_UP_TO, Ratings, UnitCounts

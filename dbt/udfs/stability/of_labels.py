@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
-from promptaudit.udfs.sql_functions import Integers, Labels, Texts, Words, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Integers, Labels, Texts, Words
 from promptaudit.udfs.stability.krippendorff import LEVELS, Level
 from promptaudit.udfs.stability.prompt_stability import (
     MISSING,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.resampling import mean_defined
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_matrix, csr_matrix
+
 from promptaudit.udfs.resampling import chunks, generator, mean_defined, resampled_units
 from promptaudit.udfs.stability.krippendorff import alpha, interval_expected, ordinal_positions
 from promptaudit.udfs.stability.leave_one_out import OrdinalTable, series_table
@@ -20,7 +22,6 @@ from promptaudit.udfs.stability.ratings import (
     unit_counts,
 )
 from promptaudit.udfs.stability.replicates import mean_of_varied
-from scipy.sparse import csc_matrix, csr_matrix
 
 MAX_CELL_RESAMPLES = 200
 MAX_CELLS = 300_000

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from promptaudit.udfs.two_way_fit import solve_effects
 from scipy.sparse import csr_array
+
+from promptaudit.udfs.two_way_fit import solve_effects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

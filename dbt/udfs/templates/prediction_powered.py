@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.resampling import (
     UNDEFINED,
@@ -15,7 +16,8 @@ from promptaudit.udfs.resampling import (
     resampled_units,
     t_quantile,
 )
-from promptaudit.udfs.sql_functions import Floats, Integers, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Floats, Integers
 from promptaudit.udfs.templates.spread import PURPOSE, root, without_rounding
 
 LEAST_RULED = 10

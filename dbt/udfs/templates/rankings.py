@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.resampling import generator, jackknife_variance, t_quantile
-from promptaudit.udfs.sql_functions import Codes, Floats, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes, Floats
 
 MIN_MODELS = 3
 """Fewest models whose ranking is more than one comparison."""

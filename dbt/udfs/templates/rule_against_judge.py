@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.resampling import percentile_interval
-from promptaudit.udfs.sql_functions import Floats, Integers, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Floats, Integers
 from promptaudit.udfs.templates.prediction_powered import Rulings, estimate, has_spread, rectified_variances
 from promptaudit.udfs.templates.spread import (
     bootstrap_variances,

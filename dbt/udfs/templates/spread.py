@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.resampling import percentile_interval, resampled_units
-from promptaudit.udfs.sql_functions import Codes, Floats, sql_function
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Codes, Floats
 from promptaudit.udfs.templates.gaps import SampleParts
 from promptaudit.udfs.two_way_fit import two_way_fit
 

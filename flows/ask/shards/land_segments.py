@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
+
 from promptaudit.flows.ask.shards.messages import (
     ASKER,
     LANDER,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 import polars as pl
+
 from promptaudit.flows.ask.shards.deal import deal
 from promptaudit.flows.ask.shards.land_segments import SILENT_S, Asker, SegmentLanding
 from promptaudit.flows.ask.shards.messages import (

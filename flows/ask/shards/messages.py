@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeVar
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from promptaudit.flows.plan.cells import Variant
 from promptaudit.flows.system.shared_folder import SharedFolder
 from promptaudit.models_registry.errors import (
@@ -27,7 +29,6 @@ from promptaudit.models_registry.errors import (
     UsageError,
     WarehouseError,
 )
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 KINDS: dict[str, type[PromptauditError]] = {
     kind.__name__: kind

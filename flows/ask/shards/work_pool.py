@@ -15,6 +15,7 @@ from prefect.deployments.flow_runs import arun_deployment
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
 from prefect.states import Cancelled
+
 from promptaudit.flows.engines import Say
 from promptaudit.models_registry.errors import PromptauditError, UsageError, nearest
 

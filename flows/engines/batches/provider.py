@@ -12,6 +12,7 @@ from typing import IO, Any, NoReturn, Protocol, TypeVar
 import aiohttp
 import httpx2
 from openai import APIStatusError, OpenAIError, omit
+
 from promptaudit.flows.engines.openai_api.addresses import advice, key_of
 from promptaudit.flows.engines.openai_api.bounded_http import CHUNK_BYTES, BodyTooLarge, bounded_client, capped
 from promptaudit.flows.engines.openai_api.endpoints import open_endpoints

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
+
 from promptaudit.flows.engines import Request
 from promptaudit.flows.engines.embedded.annotator import Annotate
 from promptaudit.flows.engines.embedded.draws import choice

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 import re2
+
 from promptaudit.flows.engines import Request
 from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
 from promptaudit.flows.engines.embedded.draws import choice, uniform

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx2
 from openai import DefaultAioHttpClient
+
 from promptaudit.flows.system.scrub import scrub
 
 MAX_BODY_BYTES = 64 * 1024 * 1024

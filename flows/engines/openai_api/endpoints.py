@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from openai import AsyncOpenAI, Omit
+
 from promptaudit.flows.engines.openai_api.addresses import DEFAULT_BASE_URL, base_urls, refuse_addresses
 from promptaudit.flows.engines.openai_api.bounded_http import BoundedClient
 from promptaudit.flows.engines.openai_api.fast_http import Wire

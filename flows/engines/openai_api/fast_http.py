@@ -13,9 +13,10 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx2
+from yarl import URL
+
 from promptaudit.flows.engines.openai_api.addresses import is_loopback
 from promptaudit.flows.engines.openai_api.bounded_http import MAX_BODY_BYTES, PACKINGS, capped
-from yarl import URL
 
 CONNECT_S = 10.0  # a host that drops packets is as dead as one that refuses
 CHUNK_BYTES = 64 * 1024

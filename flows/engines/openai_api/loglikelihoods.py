@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import Any
 
 import httpx2
+
 from promptaudit.flows.engines.openai_api.bounded_http import BodyTooLarge
 from promptaudit.flows.engines.openai_api.error_bodies import described, error_of
 from promptaudit.flows.system.scrub import one_line

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 import aiohttp
+
 from promptaudit.flows.engines import Answer, Attempt, Request
 from promptaudit.flows.engines.openai_api.body import Body
 from promptaudit.flows.engines.openai_api.bounded_http import MAX_ERROR_BYTES, BodyTooLarge

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
+
 from promptaudit.flows.engines import Answer, Attempt, Engine, MayTry, Request, Say, ServedModel, always, silent
 from promptaudit.flows.engines.openai_api.addresses import advice, base_urls, key_of
 from promptaudit.flows.engines.openai_api.bounded_http import BodyTooLarge, bounded_client

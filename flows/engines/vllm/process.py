@@ -11,6 +11,7 @@ import subprocess
 import time
 
 import httpx2
+
 from promptaudit.flows.engines.openai_api.bounded_http import bounded_client
 from promptaudit.flows.engines.vllm.command_line import arguments, environment, interpreter
 from promptaudit.flows.engines.vllm.folder import LOG, make_folder, open_log, remove_folder

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
 from promptaudit.flows.comparison.compare import derive
 from promptaudit.flows.evidence.trace.gather import Trace
 from promptaudit.flows.evidence.trace.scope import COMPARED

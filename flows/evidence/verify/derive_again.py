@@ -11,6 +11,7 @@ from operator import and_
 from pathlib import Path
 
 import polars as pl
+
 from promptaudit.flows.comparison.compare import derive
 from promptaudit.flows.evidence.trace.recompute import TOLERANCE
 from promptaudit.flows.evidence.verify.chain import RULINGS, landed_since

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import polars as pl
+
 from promptaudit.flows.evidence.blanks import is_blank
 from promptaudit.flows.evidence.verify.copies import Place
 from promptaudit.flows.evidence.verify.differences import MOST, Kind, SealDifference, few, named

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from promptaudit.flows.lineage.columns.derived import Derived, Input
 from sqlglot import ErrorLevel, exp, parse_one
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope, walk_in_scope
+
+from promptaudit.flows.lineage.columns.derived import Derived, Input
 
 DIALECT = "duckdb"
 LONG = 160  # characters of a CTE's column that is named instead of written out

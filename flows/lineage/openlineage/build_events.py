@@ -15,6 +15,7 @@ from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, RunEve
 from openlineage.client.facet_v2 import column_lineage_dataset
 from openlineage.common.provider.dbt.facets import DbtRunRunFacet, ParentRunMetadata  # type: ignore[import-untyped]
 from openlineage.common.provider.dbt.processor import DbtArtifactProcessor  # type: ignore[import-untyped]
+
 from promptaudit.flows.lineage.columns.derived import Derived
 from promptaudit.flows.lineage.columns.project import Model
 from promptaudit.flows.lineage.openlineage.events import PRODUCER, Types, sorted_by_time

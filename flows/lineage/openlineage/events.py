@@ -21,6 +21,7 @@ from openlineage.client.facet_v2 import (
     processing_engine_run,
     schema_dataset,
 )
+
 from promptaudit.flows.lineage.openlineage.names import JOBS, dataset_of, namespace_of
 from promptaudit.flows.warehouse import Warehouse
 

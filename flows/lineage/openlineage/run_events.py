@@ -10,6 +10,7 @@ from pathlib import Path
 
 from openlineage.client.event_v2 import InputDataset, OutputDataset, RunEvent, RunState
 from openlineage.client.uuid import generate_new_uuid
+
 from promptaudit.flows.lineage.columns.project import learn
 from promptaudit.flows.lineage.openlineage.build_events import Build
 from promptaudit.flows.lineage.openlineage.events import (

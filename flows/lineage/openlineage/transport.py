@@ -20,6 +20,7 @@ from openlineage.client.event_v2 import RunEvent
 from openlineage.client.transport import Transport, get_default_factory
 from openlineage.client.transport.file import FileConfig, FileTransport
 from openlineage.client.transport.http import HttpTransport
+
 from promptaudit.flows.system.files import private_folder
 
 TIMEOUT_S = 2.5

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
 from promptaudit.flows.plan.pilot import LEAST_SAMPLES, LEAST_WORDINGS
 from promptaudit.flows.warehouse import Published, Warehouse
 from promptaudit.flows.warehouse.run_names import resolve

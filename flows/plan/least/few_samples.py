@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
 from promptaudit.flows.cards.check_cards import check_audit
 from promptaudit.flows.plan.least.components import AnswerGroup, Least, SourceRun, answer_groups, kind_of, source_run
 from promptaudit.flows.plan.least.material import n_available, n_tested

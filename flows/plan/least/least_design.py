@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from promptaudit.flows.plan.least.components import AnswerGroup
 from promptaudit.flows.plan.least.design_plan import DesignCost, DesignPlan, GroupPlan
 from promptaudit.flows.plan.least.material import Material, gather_material

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.flows.cards.check_cards import CardCheck, check_audit
 from promptaudit.flows.cards.check_cards.design import needs_full_grid
 from promptaudit.flows.plan.least.components import AnswerGroup, SourceRun, answer_groups, kind_of, source_run

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
 from promptaudit.flows.system.keys import as_json
 from promptaudit.models_registry.cards import composed
 from promptaudit.models_registry.errors import DataError

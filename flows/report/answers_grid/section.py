@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
+
 from promptaudit.flows.display.figures import count
 from promptaudit.flows.report import page_size
 from promptaudit.flows.report.answers_grid.content import GridContent

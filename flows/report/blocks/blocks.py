@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from markupsafe import Markup
+
 from promptaudit.flows.report.blocks.cells import Printed
 from promptaudit.flows.warehouse import Row
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from markupsafe import Markup
+
 from promptaudit.flows.display.figures import NAME, count, cut, interval, number, percent, shown, usd, when
 from promptaudit.flows.report.blocks.blocks import Table
 from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced, cells_of, exact, parts, rows_of

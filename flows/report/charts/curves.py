@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
+
 from promptaudit.flows.report.charts.drawing import drawn
 from promptaudit.flows.report.charts.layers import Spec, between, known, layer, names, number, of, threshold, to
 from promptaudit.flows.report.charts.panels import DASHES, paints

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
+
 from promptaudit.flows.display.figures import ABSENT, count, number, shown
 from promptaudit.flows.report.blocks.blocks import MOST_ROWS, Table
 from promptaudit.flows.report.blocks.cells import Cell, Printed

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
+
 from promptaudit.flows.display.figures import cut
 from promptaudit.flows.report.charts.drawing import WIDTH, drawn
 from promptaudit.flows.report.charts.layers import (

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from markupsafe import Markup
+
 from promptaudit.flows.report.charts.layers import Spec, passes, stacked
 from promptaudit.flows.report.charts.marks import PAINTERS, Frame, px
 from promptaudit.flows.report.charts.scales import (

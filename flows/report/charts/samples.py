@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
+
 from promptaudit.flows.display.figures import cut
 from promptaudit.flows.report.charts.drawing import WIDTH, drawn
 from promptaudit.flows.report.charts.layers import PAINT, between, layer, names, number, of, to

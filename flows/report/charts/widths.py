@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
+
 from promptaudit.flows.report.charts.drawing import drawn
 from promptaudit.flows.report.charts.layers import PAINT, Spec, between, is_set, layer, names, number, of
 from promptaudit.flows.report.charts.panels import DASHES, paints

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
+
 from promptaudit.flows.display.figures import NAME, cut
 from promptaudit.flows.report.blocks.blocks import MOST_ROWS, Block, Panel, by, by_pair
 from promptaudit.flows.report.charts.panels import SERIES

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.flows.display.figures import NAME, cut, number
 from promptaudit.flows.report.blocks.blocks import DrawnSection, by
 from promptaudit.flows.report.charts import samples as charts

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.flows.display.figures import NAME, count, cut, number
 from promptaudit.flows.report.blocks.blocks import DrawnSection, by, keyed
 from promptaudit.flows.report.blocks.cells import Part, Printed, Traced

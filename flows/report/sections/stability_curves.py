@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from markupsafe import Markup
+
 from promptaudit.flows.display.figures import ranged
 from promptaudit.flows.report.blocks.blocks import MOST_ROWS, Block, Table
 from promptaudit.flows.report.charts import panels

@@ -7,11 +7,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.ask.shards.deal import deal
 from promptaudit.flows.plan.budget import Budget, Purse
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.wordings.paraphrase import paraphrase
-
 from tests.support.http_audit import opened, write_cards
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from promptaudit.flows.ask.shards import land_segments
 from promptaudit.flows.ask.shards.land_segments import SegmentLanding, askers_folder, land_left, lost_in
 from promptaudit.flows.ask.shards.messages import (
@@ -29,7 +30,6 @@ from promptaudit.flows.system.processes import began_at, machine
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.segments import Segments
 from promptaudit.models_registry.errors import BrokenFile, WarehouseError
-
 from tests.support.http_audit import ask, cells, query, write_cards
 from tests.support.openai_server import running_server
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
+
 from promptaudit.flows.ask.shards.land_segments import Asker
 from promptaudit.flows.ask.shards.lander import Lander, _in_thread
 from promptaudit.flows.ask.shards.messages import AskerState, Lease
@@ -21,7 +22,6 @@ from promptaudit.flows.plan.budget import Budget
 from promptaudit.flows.system.shared_folder import shared_folder
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import BudgetReached, EngineError, MeasureError
-
 from tests.support.http_audit import ask, cells, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 from tests.support.prefect_server import all_of, wait_for

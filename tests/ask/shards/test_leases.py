@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+
 from promptaudit.flows.ask.shards.leases import LeasedBudget
 from promptaudit.flows.ask.shards.messages import Lease
 from promptaudit.models_registry.errors import BudgetReached

@@ -15,6 +15,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from pydantic import ValidationError
+
 from promptaudit.flows.engines import Answer, Request
 from promptaudit.flows.engines.batches import lines, provider
 from promptaudit.flows.engines.batches.openai_batches import BatchApi
@@ -22,8 +24,6 @@ from promptaudit.flows.engines.batches.protocol import BatchStatus
 from promptaudit.flows.engines.pacing import retry
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
-from pydantic import ValidationError
-
 from tests.support.batch_server import RunningBatchServer, running_batch_server
 from tests.support.engine_requests import LABELS, request_of
 

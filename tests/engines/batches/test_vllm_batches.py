@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
+
 from promptaudit.flows.engines import Answer
 from promptaudit.flows.engines.batches.protocol import BatchStatus
 from promptaudit.flows.engines.batches.vllm_batches import MODULE, VllmBatch
@@ -20,7 +21,6 @@ from promptaudit.flows.system.child_processes import MARK
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 from promptaudit.models_registry.model_cards import VllmServer
-
 from tests.support.batch_audit import ask, query, states, write_cards
 from tests.support.engine_requests import request_of
 from tests.support.vllm import PYTHON, ROOT, group, make_tiny, until

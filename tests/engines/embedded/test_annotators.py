@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
+
 from promptaudit.flows.engines import Answer, Engine, Request, open_engine
 from promptaudit.flows.engines.embedded.engine import open_annotator
 from promptaudit.flows.engines.embedded.lexical import without_input
 from promptaudit.flows.engines.embedded.simulated import INVALID, distribution_of
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.registry import Entry
-from pydantic import ValidationError
-
 from tests.support.engine_requests import LABELS, PROMPT, request_of
 from tests.support.shell import outputs_by_hash_seed
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.flows.engines import Question, Request
 from promptaudit.flows.engines.embedded.draws import uniform
 from promptaudit.flows.engines.embedded.engine import open_annotator
@@ -29,7 +30,6 @@ from promptaudit.models_registry.registry import load_registry
 from promptaudit.udfs.scoring.math.equal import MathEqual
 from promptaudit.udfs.scoring.option_letter import read_option
 from promptaudit.udfs.scoring.token_f1 import token_f1
-
 from tests.support.engine_requests import request_of
 from tests.support.shell import outputs_by_hash_seed
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.flows.ask.anchors import right_in_words, wrong_in_words
 from promptaudit.flows.engines import Question, Request
 from promptaudit.flows.engines.embedded.engine import open_annotator
@@ -23,7 +24,6 @@ from promptaudit.models_registry.errors import EngineError
 from promptaudit.models_registry.registry import load_registry
 from promptaudit.models_registry.samples import choose_samples
 from promptaudit.udfs.scoring.verdict import read_verdict
-
 from tests.support.engine_requests import request_of
 
 CITIES = ("Paris", "Lyon", "Nice", "Marseille")

@@ -7,11 +7,11 @@ import json
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
+
 from promptaudit.flows.engines import Question
 from promptaudit.flows.engines.embedded.engine import open_annotator
 from promptaudit.models_registry.cards import ModelCard
-from pydantic import ValidationError
-
 from tests.support.engine_requests import request_of
 
 SAMPLES = [f"s{n}" for n in range(300)]

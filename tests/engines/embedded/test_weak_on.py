@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from promptaudit.flows.engines.embedded.engine import open_annotator
-from promptaudit.models_registry.cards import ModelCard
 from pydantic import ValidationError
 
+from promptaudit.flows.engines.embedded.engine import open_annotator
+from promptaudit.models_registry.cards import ModelCard
 from tests.support.engine_requests import request_of
 
 WEAK_ON = {

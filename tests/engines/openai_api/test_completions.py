@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
+
 from promptaudit.flows.engines import Answer, Attempt
 from promptaudit.flows.engines.batches.lines import Results
 from promptaudit.flows.engines.openai_api.addresses import advice, refuse_addresses
@@ -22,8 +24,6 @@ from promptaudit.flows.engines.openai_api.faults import Failure, failure_of
 from promptaudit.flows.engines.pacing import retry
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
-from pydantic import ValidationError
-
 from tests.support.engine_requests import request_of
 from tests.support.loopback import QuietHandler, completion_of, served_in_threads
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.engines import Answer, Request
 from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
 from promptaudit.flows.engines.pacing import retry
 from promptaudit.models_registry.cards import ModelCard
-
 from tests.support.engine_requests import LABELS, request_of
 from tests.support.openai_server import RunningServer, running_server
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from promptaudit.flows.engines.pacing.quota import Quota, seconds_of
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import httpx2
 import psutil
 import pytest
+
 from promptaudit.flows.engines import Answer, Request
 from promptaudit.flows.engines.openai_api import loglikelihoods
 from promptaudit.flows.engines.vllm.engine import VllmServerEngine
@@ -26,7 +27,6 @@ from promptaudit.flows.system.child_processes import MARK
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 from promptaudit.udfs.scoring.option_loglikelihood import from_loglikelihoods
-
 from tests.support.engine_requests import LABELS, request_of
 from tests.support.vllm import QUICK, ROOT, card, group, make_tiny, need_vllm, servers, until
 

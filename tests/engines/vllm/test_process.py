@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+
 from promptaudit.flows.engines import Say, open_engine
 from promptaudit.flows.engines.openai_api import loglikelihoods
 from promptaudit.flows.engines.vllm import folder as vllm_folder
@@ -25,7 +26,6 @@ from promptaudit.flows.engines.vllm.process import VllmProcess
 from promptaudit.flows.engines.vllm.shared import Servers
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
-
 from tests.support.vllm import card
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 import yaml
+
 from promptaudit.flows.display.encode import encoded
 from promptaudit.flows.lineage.columns import project
 from promptaudit.flows.lineage.columns.follow import Column, lineage_of

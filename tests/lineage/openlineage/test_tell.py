@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.audit.runs import run_row
 from promptaudit.flows.lineage.openlineage.events import run_id_of
 from promptaudit.flows.lineage.openlineage.tell import following, landed, published
@@ -14,7 +15,6 @@ from promptaudit.flows.marts.transform import transform
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.models_registry.errors import WarehouseError
-
 from tests.support.openlineage_spec import problems
 
 RUN = "0123456789abcdef0123456789abcdef"

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from promptaudit.udfs.designs.variance_components import N_DRAWS
 from scipy.stats import nct, norm, t
 
+from promptaudit.udfs.designs.variance_components import N_DRAWS
 from tests.support.planned_answers import PlannedAnswers
 from tests.support.shell import Ended, promptaudit
 from tests.udfs.designs.worlds import World, components_of

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from promptaudit.udfs.designs.search import least_design, least_incomplete
 from promptaudit.udfs.designs.widths import Design, detectable_difference, half_width, half_widths
-
 from tests.support.planned_answers import PlannedAnswers
 from tests.support.shell import Ended, promptaudit
 from tests.udfs.designs.worlds import World, components_of

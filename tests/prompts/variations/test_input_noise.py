@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.flows.prompts.variations import input_noise
 from promptaudit.flows.prompts.variations.input_noise import NOISES, kept_words, noisy
 from promptaudit.models_registry.cards import TaskCard

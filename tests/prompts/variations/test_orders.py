@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from promptaudit.flows.prompts.messages import prompt_of
 from promptaudit.flows.prompts.templates import answers_to_weigh, ask, question_of
 from promptaudit.flows.prompts.variations import label_order, option_order

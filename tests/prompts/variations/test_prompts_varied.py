@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from promptaudit.flows.prompts.messages import left_open, prompt_of, render
 from promptaudit.flows.prompts.templates import ask, reader_of
 from promptaudit.flows.prompts.variations import examples, formatting, language, levels, system, varied

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+
 from promptaudit.flows.audit.runs import close_run
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.marts.transform import transform
@@ -20,7 +21,6 @@ from promptaudit.flows.recorded_runs.import_run import ImportOptions, ImportResu
 from promptaudit.flows.recorded_runs.program_scores import differences
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.registry import load_registry
-
 from tests.support.inspect_logs import inspect_log, inspect_sample
 from tests.support.shell import sql
 

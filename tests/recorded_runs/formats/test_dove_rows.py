@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+
 from promptaudit.flows.recorded_runs.check_rows import typed
 from promptaudit.flows.recorded_runs.read_files import read_recordings
 from promptaudit.models_registry.errors import DataError
-
 from tests.support.dove import CHOICES, choice_row, faults, table_row
 
 OLDER = {"mc_enumerator": "enumerator", "mc_separator": "separator", "mc_choices_order": "choices_order"}

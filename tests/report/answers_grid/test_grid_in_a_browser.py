@@ -9,12 +9,12 @@ from typing import Any
 
 import duckdb
 import pytest
+
 from promptaudit.flows.prompts.templates import ask, left_open
 from promptaudit.flows.report import as_written
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.samples import Sample
 from promptaudit.models_registry.template_cards import Template
-
 from tests.report.conftest import Reported
 from tests.report.test_browser import RULES, SERIOUS, opened
 from tests.support.imported_runs import SCRIPT

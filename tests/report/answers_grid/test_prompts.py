@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.report.answers_grid.prompts import filled_with, messages_of, options_of, visible
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.flows.report.answers_grid.signs import MOST_SIGN, signs_of
 
 

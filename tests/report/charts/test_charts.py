@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.report.charts import panels
 from promptaudit.flows.report.charts.curves import Axes, curves
 from promptaudit.flows.report.charts.scales import Linear, log_ticks

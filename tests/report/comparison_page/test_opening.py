@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.comparison.result import RunComparison
 from promptaudit.flows.report.blocks.cells import plain
 from promptaudit.flows.report.comparison_page.gather import ComparisonData, Side

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+
 from promptaudit.flows.comparison.result import run_comparison
 from promptaudit.flows.erase.erase import erase
 from promptaudit.flows.report import as_written as run_as_written
@@ -19,7 +20,6 @@ from promptaudit.flows.report.verify_file import check_page, figures_of, unknown
 from promptaudit.flows.report.view import index_of
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.figure_names import figure_id
-
 from tests.report.conftest import Compared
 from tests.report.test_page import Seen
 from tests.support.imported_runs import SCRIPT

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from promptaudit.flows.history.nights import Nights
 from promptaudit.flows.report.blocks.cells import plain
 from promptaudit.flows.report.contents import SECTIONS
@@ -23,7 +24,6 @@ from promptaudit.flows.report.sections.stability_by_model import stability_by_mo
 from promptaudit.flows.report.sections.stability_by_wording import stability_by_wording
 from promptaudit.flows.report.sections.wavering_samples import finding as of_samples
 from promptaudit.flows.warehouse import Warehouse
-
 from tests.report.conftest import Reported
 from tests.report.sections.test_sections_across_tasks import report_data as data
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.flows.display.figures import number, ranged
 from promptaudit.flows.report.blocks.blocks import DrawnSection
 from promptaudit.flows.report.blocks.cells import plain
@@ -19,7 +20,6 @@ from promptaudit.flows.report.page import render
 from promptaudit.flows.report.sections.nights import MOST_BLOCKS, nights
 from promptaudit.flows.report.sections.nights_points import domains, drawn_measures, points
 from promptaudit.flows.warehouse import Warehouse
-
 from tests.report.test_page import Seen
 from tests.support.imported_nights import Verdict, change, fresh, tell
 from tests.support.published_copy import table

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from promptaudit.flows.report.sections.rule_against_judge import (
     conclusion,
     errors_on_controls,

@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.flows.display.policy import Texts
 from promptaudit.flows.history.nights import Nights
 from promptaudit.flows.report.blocks.blocks import Block, DrawnSection, Table

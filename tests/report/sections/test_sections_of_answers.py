@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+
 from promptaudit.flows.display.figures import count, milliseconds, number, percent, span
 from promptaudit.flows.display.policy import LEFT_OUT
 from promptaudit.flows.evidence.trace.gather import trace
@@ -42,7 +43,6 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.figure_names import parse_figure
 from promptaudit.udfs.designs import search
 from promptaudit.udfs.designs.run_curve import FEWEST_WORDINGS_ASKED
-
 from tests.report.conftest import Reported
 from tests.report.sections.test_sections_across_tasks import replaced
 from tests.report.sections.test_sections_of_samples import asked, block_of, drawn_data, printed

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from promptaudit.flows.display.figures import number, percent
 from promptaudit.flows.report.ask_copy import rows
 from promptaudit.flows.report.blocks.blocks import Block, DrawnSection, Table
@@ -28,7 +29,6 @@ from promptaudit.flows.report.sections.sensitivity import sensitivity
 from promptaudit.flows.report.sections.sensitivity_against_consistency import sensitivity_against_consistency
 from promptaudit.flows.report.sections.sensitivity_by_class import sensitivity_by_class
 from promptaudit.flows.warehouse import Warehouse
-
 from tests.report.conftest import Reported
 from tests.report.sections.test_sections_across_tasks import replaced, report_data
 from tests.support.published_copy import table

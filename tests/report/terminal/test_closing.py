@@ -4,10 +4,10 @@ import dataclasses
 import shlex
 
 import pytest
+
 from promptaudit.flows.report.summary import summary_of
 from promptaudit.flows.report.terminal.closing import closing_lines
 from promptaudit.flows.warehouse import Warehouse
-
 from tests.report.conftest import Reported
 from tests.support.published_copy import table
 

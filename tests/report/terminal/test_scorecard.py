@@ -5,13 +5,13 @@ import json
 import re
 
 import pytest
+from rich.console import Console
+
 from promptaudit.flows.display.figures import interval, number, percent, share
 from promptaudit.flows.report import comparison_rows, judge_wording_rows, scorecard_rows
 from promptaudit.flows.report.terminal.judge_wordings import lines_of_rubrics
 from promptaudit.flows.report.terminal.scorecard import drawn, scorecard
 from promptaudit.flows.warehouse import Warehouse
-from rich.console import Console
-
 from tests.report.conftest import Reported
 from tests.support.published_copy import table
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison.answers_table import AnswersTable, answers_table
 from promptaudit.udfs.comparison.matching import SAME_WORDING
 from promptaudit.udfs.stability.krippendorff import Level
-
 from tests.support.plain_krippendorff import krippendorff_alpha
 
 Codes = NDArray[np.int64]

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison import Compared, compare_accuracies
 
 Table = NDArray[np.float64]

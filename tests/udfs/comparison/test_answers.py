@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison import Compared, compare_answers, detectable_difference
 from promptaudit.udfs.stability.krippendorff import Level
-
 from tests.udfs.comparison.plain_runs import random_answers
 
 Columns = list[NDArray]

@@ -7,10 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import ttest_1samp, ttest_ind
+
 from promptaudit.udfs.comparison import by_variants
 from promptaudit.udfs.comparison.by_variants import ByVariants
 from promptaudit.udfs.comparison.rates import Rates
-from scipy.stats import ttest_1samp, ttest_ind
 
 SHARED = -1
 

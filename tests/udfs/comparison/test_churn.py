@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from promptaudit.udfs.comparison.churn import label_churn
 
 

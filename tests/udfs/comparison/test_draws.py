@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from promptaudit.udfs.comparison.draws import exchanged_samples, exchanged_variants, resampled_samples
 
 

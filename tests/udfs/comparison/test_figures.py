@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from promptaudit.udfs.comparison import measured as module
 from promptaudit.udfs.comparison.alphas import Alphas
 from promptaudit.udfs.comparison.measured import measured
 from promptaudit.udfs.stability.krippendorff import Level
-
 from tests.support.plain_krippendorff import krippendorff_alpha
 from tests.udfs.comparison.plain_runs import (
     Task,

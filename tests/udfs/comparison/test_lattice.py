@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from promptaudit.udfs.comparison import lattice
 from promptaudit.udfs.comparison.lattice import label_terms, lattice_of
 

@@ -9,6 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from promptaudit.udfs.designs.curve import LADDER, WORDINGS, CurvePoint, OwnRun, width_curve
 from promptaudit.udfs.designs.run_curve import linear_curve, sensitivity_curve
 from promptaudit.udfs.designs.search import full_shapes, least_design, least_of
@@ -16,7 +17,6 @@ from promptaudit.udfs.designs.widths import Design, half_width, half_widths
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval
 from promptaudit.udfs.register import register
 from promptaudit.udfs.two_way import two_way_interval
-
 from tests.udfs.designs.worlds import World, components_of, dealt
 
 WORLD = World()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from promptaudit.udfs.designs.families import MOST_TURNS, one_wording_a_family
 from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
 from promptaudit.udfs.designs.widths import Design, half_width
 from promptaudit.udfs.two_way import two_way_interval
-
 from tests.udfs.designs.worlds import World
 
 WORLD, N_RUNS = World(), 40

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from promptaudit.udfs.designs.search import (
     FEWEST_SAMPLES,
     FEWEST_WORDINGS,
@@ -22,7 +23,6 @@ from promptaudit.udfs.designs.search import (
 from promptaudit.udfs.designs.variance_components import VarianceComponents
 from promptaudit.udfs.designs.widths import Design, Kind, assured_half_widths, half_width, half_widths
 from promptaudit.udfs.two_way import two_way_interval
-
 from tests.udfs.designs.worlds import World, components_of, dealt
 
 

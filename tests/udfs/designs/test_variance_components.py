@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+
 from promptaudit.udfs.designs.bias import sensitivity_bias
 from promptaudit.udfs.designs.variance_components import (
     MOST_TIMES,
@@ -15,7 +16,6 @@ from promptaudit.udfs.designs.variance_components import (
 )
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval
 from promptaudit.udfs.resampling import generator, weights
-
 from tests.udfs.designs.worlds import World, components_of, dealt, skewed_answers
 
 # four questions under three templates

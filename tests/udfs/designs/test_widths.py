@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import nct, norm, t
+
 from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
 from promptaudit.udfs.designs.widths import (
     Design,
@@ -19,8 +21,6 @@ from promptaudit.udfs.designs.widths import (
 )
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval
 from promptaudit.udfs.two_way import two_way_interval
-from scipy.stats import nct, norm, t
-
 from tests.udfs.designs.worlds import World, components_of, dealt
 
 COMPONENTS = VarianceComponents(

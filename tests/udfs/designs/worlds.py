@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from promptaudit.udfs.designs.incomplete_grid import assigned_wordings
 from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from promptaudit.udfs.measures.answer_families import AnswerFamilies, answer_families
 from scipy.stats import binom
 
+from promptaudit.udfs.measures.answer_families import AnswerFamilies, answer_families
 from tests.udfs.one_night_worlds import WORLDS, OneNight, counted, golds, joined_night, true_sensitivity
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from promptaudit.udfs.measures.breaking_wordings import BrokenWording
 from scipy.stats import binom, t
 
+from promptaudit.udfs.measures.breaking_wordings import BrokenWording
 from tests.udfs.breaking_worlds import broken, of_table, right_and_wrong
 
 

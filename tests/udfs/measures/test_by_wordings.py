@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+
 from promptaudit.udfs.measures import rarefaction
 from promptaudit.udfs.measures.by_wordings import (
     N_SUBSETS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from promptaudit.udfs.measures.clusters import separate_clusters
 
 NEAR = [[0.9, 0.1, 0.0], [1.0, 0.0, 0.0], [0.95, 0.05, 0.0], [1.0, 0.0, 0.0], [0.9, 0.0, 0.1]]

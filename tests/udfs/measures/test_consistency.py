@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import t
+
 from promptaudit.udfs.measures import pairs
 from promptaudit.udfs.measures.consistency import (
     AnswerShares,
@@ -18,7 +20,6 @@ from promptaudit.udfs.measures.consistency import (
     mean_consistency,
 )
 from promptaudit.udfs.resampling import generator, weights
-from scipy.stats import t
 
 Table = NDArray[np.float64]
 

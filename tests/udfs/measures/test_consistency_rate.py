@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from promptaudit.udfs.measures.consistency_rate import ConsistencyRate, consistency_rate
 from scipy.special import expit, logit
 from scipy.stats import t
+
+from promptaudit.udfs.measures.consistency_rate import ConsistencyRate, consistency_rate
 
 Shares = NDArray[np.float64]
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import t
+
 from promptaudit.udfs.measures.consistency_wordings import consistency_wordings
 from promptaudit.udfs.resampling import Interval
-from scipy.stats import t
 
 Shares = NDArray[np.float64]  # samples x wordings x labels; a cell that was not asked is 0 throughout
 

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import t
+
 from promptaudit.udfs.measures import disagreement
 from promptaudit.udfs.measures.disagreement import DisagreementShares, disagreement_shares
-from scipy.stats import t
 
 Counts = NDArray[np.int64]  # samples x variants x labels: how often each label was given
 SHARES = ("wording_share", "noise_share", "item_share")

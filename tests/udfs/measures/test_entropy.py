@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.udfs.measures.entropy import expected_plug_in_entropy, normalised_entropy
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from promptaudit.udfs.measures.consistency_rate import consistency_rate
 from promptaudit.udfs.measures.families import shares_of_families, wording_families
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval

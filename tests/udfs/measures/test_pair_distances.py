@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from promptaudit.udfs.measures import pair_distances as pairs
 from promptaudit.udfs.measures.consistency import consistency
 from promptaudit.udfs.measures.pair_distances import PairBin, SamplePair, pair_distances, sample_pairs

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+
 from promptaudit.udfs.measures.posix import posix, posix_of
 
 ONE_TOKEN = np.ones((2, 2))

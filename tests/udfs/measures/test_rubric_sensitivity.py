@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import binom, norm
+
 from promptaudit.udfs.measures.entropy import normalised_entropy
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval
-from scipy.stats import binom, norm
 
 N_WORLDS, N_CLASSES = 150, 3  # match, no match, no readable verdict
 

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from promptaudit.udfs.measures.entropy import expected_plug_in_entropy
-from promptaudit.udfs.measures.sensitivity import SensitivityInterval, corrected_sensitivity, sensitivity_interval
 from scipy.special import entr
 from scipy.stats import t
+
+from promptaudit.udfs.measures.entropy import expected_plug_in_entropy
+from promptaudit.udfs.measures.sensitivity import SensitivityInterval, corrected_sensitivity, sensitivity_interval
 
 Shares = NDArray[np.float64]
 

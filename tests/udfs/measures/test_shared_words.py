@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from promptaudit.udfs.measures.shared_words import Contrast, shared_words
 
 

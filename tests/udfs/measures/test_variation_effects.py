@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+
 from promptaudit.udfs.measures.variation_effects import VariationEffect, variation_effects
 from promptaudit.udfs.measures.variation_kind import Variation
-
 from tests.udfs.variation_worlds import World, rates
 
 Cell = tuple[int, int]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from promptaudit.udfs.measures.variation_spread import Spread, bounds_of, variance_of_table
 from promptaudit.udfs.two_way import TwoWayVariance, two_way_variance
 

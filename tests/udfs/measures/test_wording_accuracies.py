@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from promptaudit.udfs.measures.wording_accuracies import WordingQuantiles, wording_accuracies, wording_quantiles
 
+from promptaudit.udfs.measures.wording_accuracies import WordingQuantiles, wording_accuracies, wording_quantiles
 from tests.udfs.designs.worlds import World, dealt
 
 # questions x wordings; accuracies .75, .75 and .25

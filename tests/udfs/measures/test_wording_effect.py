@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from promptaudit.udfs.measures.sensitivity import corrected_sensitivity
 from promptaudit.udfs.measures.wording_effect import discoveries, sample_sensitivity, wording_effect
 

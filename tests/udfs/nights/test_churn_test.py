@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from promptaudit.udfs.nights.churn_test import churn_test
 from promptaudit.udfs.nights.window_test import Nights
 

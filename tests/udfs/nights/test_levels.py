@@ -6,6 +6,7 @@ import math
 import re
 
 import pytest
+
 from promptaudit.flows.gate import night_rules
 from promptaudit.models_registry.gate_columns import OF_ANSWERS
 from promptaudit.models_registry.mart_columns import dbt_project

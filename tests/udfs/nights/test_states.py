@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+
 from promptaudit.udfs.nights.states import LEAST_LOG_EFFECT, GroupState, StreamNight, next_state
 from promptaudit.udfs.nights.window_test import WindowTest
 

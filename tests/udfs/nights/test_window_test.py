@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from promptaudit.udfs.nights.window_test import UNTESTED, Nights, mean_difference, spread_factor, window_test
 from scipy import stats
+
+from promptaudit.udfs.nights.window_test import UNTESTED, Nights, mean_difference, spread_factor, window_test
 
 MANY = 10**9  # wordings, so that one flip weighs nothing
 

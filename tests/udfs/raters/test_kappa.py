@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from promptaudit.udfs.raters.kappa import Agreement, agreement, cohen_kappa, fleiss_kappa
 from statsmodels.stats import inter_rater  # type: ignore[import-untyped]
 
+from promptaudit.udfs.raters.kappa import Agreement, agreement, cohen_kappa, fleiss_kappa
 from tests.support.plain_krippendorff import krippendorff_alpha
 
 Ratings = NDArray[np.int64]

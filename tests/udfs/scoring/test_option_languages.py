@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+
 from promptaudit.udfs.scoring.option_languages import LANGUAGES, in_english
 from promptaudit.udfs.scoring.option_letter import NO_CHOICE, TWO_CHOICES, read_option
 

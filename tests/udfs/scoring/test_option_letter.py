@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.udfs.scoring.option_letter import (
     HEAD_CHARACTERS,
     MAX_SIGNS,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.flows.engines.openai_api.completions import read_completion
 from promptaudit.udfs.scoring.option_letter import OptionReading
 from promptaudit.udfs.scoring.option_loglikelihood import (

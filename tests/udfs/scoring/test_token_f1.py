@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.udfs.scoring.token_f1 import MAX_READ_CHARACTERS, token_f1
 
 words = st.lists(

@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.udfs.scoring import VERSIONS, option_letter, option_loglikelihood, token_f1, verdict
 from promptaudit.udfs.scoring.loose_object import MAX_CHARACTERS
 from promptaudit.udfs.scoring.math import equal

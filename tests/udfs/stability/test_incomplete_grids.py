@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import t
+
 from promptaudit.udfs.stability.cells import variance_of_cells
 from promptaudit.udfs.stability.krippendorff import LEVELS, Level
 from promptaudit.udfs.stability.ratings import MISSING, Ratings
-from scipy.stats import t
-
 from tests.udfs.designs.worlds import dealt
 from tests.udfs.stability.test_prompt_stability import plain_alpha, stability
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from promptaudit.udfs.stability.krippendorff import LEVELS, Level
 
+from promptaudit.udfs.stability.krippendorff import LEVELS, Level
 from tests.support.plain_krippendorff import krippendorff_alpha
 
 GAP = None

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import t
+
 from promptaudit.udfs.resampling import generator, weights
 from promptaudit.udfs.stability import nominal_series, resamples
 from promptaudit.udfs.stability.krippendorff import LEVELS, Level
 from promptaudit.udfs.stability.prompt_stability import StabilityRow, normal_interval, prompt_stability
 from promptaudit.udfs.stability.ratings import MISSING, Ratings, cumulative_and_adjacent
 from promptaudit.udfs.stability.resamples import bootstrap_alphas, cell_alphas
-from scipy.stats import t
-
 from tests.support.plain_krippendorff import krippendorff_alpha
 
 Codes = NDArray[np.int64]

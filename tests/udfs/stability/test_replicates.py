@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from promptaudit.udfs.stability.replicates import counted_replicates, is_large_enough, mean_of_varied
 
 

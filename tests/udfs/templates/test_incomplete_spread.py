@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from promptaudit.udfs import resampling
 from promptaudit.udfs.resampling import generator, weights
 from promptaudit.udfs.templates.gaps import SampleParts
 from promptaudit.udfs.templates.rule_against_judge import rule_against_judge
 from promptaudit.udfs.templates.spread import Spread, bootstrap_fitted_variances, spread
 from promptaudit.udfs.two_way_fit import two_way_fit
-
 from tests.udfs.designs.worlds import dealt
 from tests.udfs.templates.test_spread import answers, spread_of
 

@@ -8,9 +8,9 @@ from typing import get_args
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from promptaudit.udfs.templates.prediction_powered import LEAST_RULED, RectifiedAccuracy, rectified_accuracy
 from promptaudit.udfs.templates.spread import spread
-
 from tests.udfs.templates.ruled_worlds import SPREAD, ErrorsGoWith, Table, accuracies_of, ruled_world
 
 

@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import ConstantInputWarning, rankdata, spearmanr
+
 from promptaudit.udfs.templates.rankings import (
     CorrectedRanking,
     RankingConsistency,
@@ -21,8 +23,6 @@ from promptaudit.udfs.templates.rankings import (
     ranking_consistency,
 )
 from promptaudit.udfs.templates.spread import spread
-from scipy.stats import ConstantInputWarning, rankdata, spearmanr
-
 from tests.udfs.ranking_worlds import ranked_night
 
 GROUND_TRUTH = Path(__file__).parents[3].parent / "shared" / "ground_truth"

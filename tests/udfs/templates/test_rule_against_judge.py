@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from promptaudit.udfs.templates.prediction_powered import rectified_accuracy
 from promptaudit.udfs.templates.rule_against_judge import RuleAgainstJudge, rule_against_judge
 from promptaudit.udfs.templates.spread import spread
-
 from tests.udfs.templates.ruled_worlds import Table, accuracies_of, ruled_world
 
 

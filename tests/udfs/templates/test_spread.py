@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+
 from promptaudit.udfs import resampling
 from promptaudit.udfs.resampling import generator, weights
 from promptaudit.udfs.templates.spread import Spread, bootstrap_variances, spread

@@ -23,11 +23,12 @@ from antlr4.atn.PredictionMode import PredictionMode  # type: ignore[import-unty
 from latex2sympy2_extended import is_expr_of_only_symbols  # type: ignore[import-untyped]
 from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy  # type: ignore[import-untyped]
 from math_verify import verify  # type: ignore[import-untyped]
-from promptaudit.udfs.scoring.math.pool import Equality
 from sympy import And, Basic, Eq, FiniteSet, Interval, MatrixBase, Rational, Set, Symbol, Tuple
 from sympy.core.function import AppliedUndef  # type: ignore[import-untyped]
 from sympy.core.relational import Relational  # type: ignore[import-untyped]
 from sympy.matrices.expressions import MatrixExpr  # type: ignore[import-untyped]
+
+from promptaudit.udfs.scoring.math.pool import Equality
 
 Algebra = Any  # sympy has no types
 

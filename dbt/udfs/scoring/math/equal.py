@@ -29,7 +29,7 @@ from promptaudit.udfs.scoring.math.final_answer import (
 )
 from promptaudit.udfs.scoring.math.formula import Formula, OverlongFormula, UnreadableFormula, read_formula
 from promptaudit.udfs.scoring.math.pool import MathProcess
-from promptaudit.udfs.sql_functions import sql_function
+from promptaudit.udfs.sql_function import sql_function
 
 VERSION: int = 1
 

@@ -21,6 +21,7 @@ import functools
 import re
 
 import re2
+
 from promptaudit.udfs.scoring.math.formula import OverlongFormula, UnreadableFormula, read_formula
 from promptaudit.udfs.scoring.math.number import Quantity, read_quantity
 from promptaudit.udfs.scoring.math.vocabulary import SIGNS, is_name

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from promptaudit.udfs.scoring import VERSIONS
 from promptaudit.udfs.scoring.math.equal import VERSION, MathEqual, MathReading
 from promptaudit.udfs.scoring.math.pool import MathProcess
-
 from tests.support.processes import have_ended
 
 MOST_SECONDS = 2.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from promptaudit.udfs.scoring.math.final_answer import MAX_READ_CHARACTERS, final_answer
 
 PROSE = [

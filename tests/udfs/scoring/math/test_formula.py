@@ -7,6 +7,7 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.udfs.scoring.math.equal import MathReading, _compared, _Job
 from promptaudit.udfs.scoring.math.final_answer import tidied
 from promptaudit.udfs.scoring.math.formula import OverlongFormula, UnreadableFormula, read_formula

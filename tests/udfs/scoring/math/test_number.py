@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from promptaudit.udfs.scoring.math.final_answer import final_answer
 from promptaudit.udfs.scoring.math.number import read_quantity
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from promptaudit.udfs.scoring.math.equal import MathEqual, MathReading
 
+from promptaudit.udfs.scoring.math.equal import MathEqual, MathReading
 from tests.support.processes import have_ended
 
 EQUAL = MathReading(is_equal=True, reason=None)

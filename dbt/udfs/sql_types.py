@@ -1,21 +1,15 @@
-"""Declares beside a measure that SQL can call it: its name, and SQL's types, are those of the function and its annotations.
-
-A function takes the lists and figures of one group and is called once a group; where it is declared `at_once`, those of a chunk
-of groups, laid end to end. `udfs.arrow` gives DuckDB's columns this form.
-"""
+"""What the parameters of functions that SQL calls are annotated with, and the SQL types that follow."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-Measure = TypeVar("Measure", bound=Callable[..., Any])
+from promptaudit.udfs.sql_function import SqlFunction
 
 
 class Null(Enum):
@@ -73,91 +67,38 @@ BigInt = Annotated[int, "BIGINT"]
 """An integer of a row that is no count."""
 
 
-@dataclass(frozen=True, slots=True)
-class SqlFunction:
-    """A function that SQL can call.
-
-    is_at_once: whether it is called once a chunk of groups.
-    own_codes: of fields of its rows that are dense codes, the parameter whose own codes SQL gets in their place.
-    """
-
-    name: str
-    function: Callable[..., Any]
-    is_at_once: bool
-    own_codes: Mapping[str, str]
-
-    @property
-    def place(self) -> str:
-        """Returns where it is defined."""
-        return f"{self.function.__module__}.{self.function.__qualname__}"
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Returns the annotation of each parameter that SQL gives, in order."""
-        return {
-            name: hint for name, hint in self._hints.items() if name != "return" and not isinstance(marker(hint), Place)
-        }
-
-    @property
-    def places(self) -> dict[str, Place]:
-        """Returns the parameters that say where the groups lie."""
-        found = {name: marker(hint) for name, hint in self._hints.items()}
-        return {name: place for name, place in found.items() if isinstance(place, Place)}
-
-    @property
-    def returns(self) -> Any:  # noqa: ANN401 - an annotation
-        """Returns the annotation of what one group has."""
-        hint = self._hints["return"]
-        return element(hint) if self.is_at_once else hint
-
-    @property
-    def sql_parameters(self) -> list[str]:
-        """Returns the SQL types of the parameters."""
-        is_listed = {name: isinstance(marker(hint), Listed) for name, hint in self.parameters.items()}
-        return [
-            sql_type(element(hint) if self.is_at_once and not is_listed[name] else hint, whole="BIGINT")
-            for name, hint in self.parameters.items()
-        ]
-
-    @property
-    def sql_returns(self) -> str:
-        """Returns the SQL type of what one group has."""
-        return sql_type(self.returns)
-
-    @property
-    def _hints(self) -> dict[str, Any]:
-        return get_type_hints(self.function, include_extras=True)
+def parameters(function: SqlFunction) -> dict[str, Any]:
+    """Returns the annotation of each parameter that SQL gives a function, in order."""
+    own = _hints(function)
+    return {name: hint for name, hint in own.items() if name != "return" and not isinstance(marker(hint), Place)}
 
 
-FUNCTIONS: dict[str, SqlFunction] = {}
-"""Every function that an imported module declares, by its name in SQL."""
+def places(function: SqlFunction) -> dict[str, Place]:
+    """Returns the parameters of a function that say where the groups lie."""
+    found = {name: marker(hint) for name, hint in _hints(function).items()}
+    return {name: place for name, place in found.items() if isinstance(place, Place)}
 
 
-def sql_function(
-    name: str | None = None, *, at_once: bool = False, own_codes: Mapping[str, str] | None = None
-) -> Callable[[Measure], Measure]:
-    """Returns a decorator that declares a function for SQL, and leaves it as it is.
+def returns(function: SqlFunction) -> Any:  # noqa: ANN401 - an annotation
+    """Returns the annotation of what one group has of a function."""
+    hint = _hints(function)["return"]
+    return element(hint) if function.is_at_once else hint
 
-    Args:
-        name: what SQL calls it; None: as Python does.
-        at_once: whether it takes the groups of a chunk at once: a figure is an array or a list then, and so is what it returns.
-        own_codes: of fields of its rows that are dense codes, the parameter whose own codes SQL gets in their place.
 
-    Raises:
-        ValueError: two functions of one name.
-    """
+def sql_parameters(function: SqlFunction) -> list[str]:
+    """Returns the SQL types of a function's parameters."""
+    is_column = {
+        name: function.is_at_once and not isinstance(marker(hint), Listed)
+        for name, hint in parameters(function).items()
+    }
+    return [
+        sql_type(element(hint) if is_column[name] else hint, whole="BIGINT")
+        for name, hint in parameters(function).items()
+    ]
 
-    def declare(function: Measure) -> Measure:
-        own = name or function.__name__
-        place = f"{function.__module__}.{function.__qualname__}"
-        known = FUNCTIONS[own].place if own in FUNCTIONS else place
-        if known != place:
-            message = f"SQL would have two functions called {own}: {known} and {place}"
-            raise ValueError(message)
-        FUNCTIONS[own] = SqlFunction(own, function, at_once, own_codes or {})
-        return function
 
-    return declare
+def _hints(function: SqlFunction) -> dict[str, Any]:
+    return get_type_hints(function.function, include_extras=True)
 
 
 _SQL_TYPES: dict[Any, str] = {
