@@ -117,12 +117,13 @@ def read_spooled(path: Path) -> pl.DataFrame:
 def rows_of(written: bytes, table: str, name: str) -> pl.DataFrame:
     """Returns the rows of `raw.<table>` that a spool file of this name holds, as `read_spooled` does."""
     schema = TABLES[table].columns
-    times: dict[str, pl.DataType] = {name: dtype for name, dtype in schema.items() if isinstance(dtype, pl.Datetime)}
+    times = [name for name, dtype in schema.items() if isinstance(dtype, pl.Datetime)]
     whole = written[: written.rfind(b"\n") + 1]
     if not whole:
         return pl.DataFrame(schema=schema)
     try:
-        return pl.read_ndjson(whole, schema={**schema, **dict.fromkeys(times, pl.Int64())}).cast(times)
+        rows = pl.read_ndjson(whole, schema={**schema, **dict.fromkeys(times, pl.Int64())})
+        return rows.cast({name: schema[name] for name in times})
     except pl.exceptions.PolarsError:
         number = next((n for n, line in enumerate(whole.splitlines(), 1) if not _is_row(line)), 0)
         msg = f"{name} line {number}: no row that can be landed"
