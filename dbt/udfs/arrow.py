@@ -7,9 +7,9 @@ object is made per element.
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, get_args, get_origin
 
 import numpy as np
@@ -37,6 +37,7 @@ from promptaudit.udfs.sql_types import (
     returns,
     sql_type,
 )
+from promptaudit.udfs.sql_values import AS_THEY_ARE, maker, teller
 
 Column = Any
 """A pyarrow Array or ChunkedArray; pyarrow's own types do not say of what."""
@@ -44,8 +45,6 @@ Column = Any
 _ARROW_TYPES = {
     "VARCHAR": pa.string(), "INTEGER": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_(),
 }  # fmt: skip
-_EMPTY: dict[str, Any] = {"BIGINT": 0, "DOUBLE": np.nan, "BOOLEAN": False, "VARCHAR": None}
-"""What stands for a NULL that is no entry of a list."""
 
 
 def of_columns(function: SqlFunction) -> Callable[..., Column]:
@@ -79,12 +78,13 @@ def call(function: SqlFunction, *columns: Column) -> Column:
         given = {} if entries is None else entries.end_to_end(places(function))
         returned = function.function(**given, **{name: _at_once(named[name], hint) for name, hint in own.items()})
         return encoded(returned, returns(function))
-    figures = zip(*(_each(named[name], hint) for name, hint in own.items()), strict=True) if own else None
-    of_groups = entries.groups() if entries is not None else (({}, {}) for _ in range(len(columns[0])))
+    columns_of_own = [_each(named[name], hint) for name, hint in own.items()]
+    figures = zip(*columns_of_own, strict=True) if own else itertools.repeat(())
+    if entries is None:
+        return encoded([function.function(**dict(zip(own, each, strict=True))) for each in figures], returns(function))
     results = []
-    for lists, codes in of_groups:
-        scalars = {} if figures is None else dict(zip(own, next(figures), strict=True))
-        result = function.function(**lists, **scalars)
+    for (lists, codes), each in zip(entries.groups(), figures, strict=bool(own)):
+        result = function.function(**lists, **dict(zip(own, each, strict=True)))
         for field, parameter in function.own_codes.items():
             result = _with_own_codes(result, field, codes[parameter])
         results.append(result)
@@ -194,35 +194,10 @@ def _at_once(column: Column, hint: Any) -> Any:  # noqa: ANN401 - a column, by i
     return values_of(column)
 
 
-def _each(column: Column, hint: Any) -> Iterator[Any]:  # noqa: ANN401 - a column, by its annotation
-    """Yields the value of each group by its annotation; NULL is 0, NaN, false, nothing listed, or None where it may be that."""
-    has_none = type(None) in get_args(hint)
-    empty = None if has_none else _EMPTY.get(sql_type(hint, whole="BIGINT"), ())
-    mark, kind = marker(hint), plain(hint)
-    is_made = isinstance(mark, Keyed) or is_row(kind) or get_origin(kind) in (list, tuple, Sequence)
-    for value in values_of(column):
-        if value is None:
-            yield empty
-        else:
-            yield _made(value, hint) if is_made else value
-
-
-def _made(value: Any, hint: Any) -> Any:  # noqa: ANN401 - a value of SQL, by its annotation
-    """Returns a value of SQL as an annotation has it: rows as their types, lists as lists or tuples; NULL of a float is NaN."""
-    mark, kind = marker(hint), plain(hint)
-    if value is None:
-        is_float = kind is float and type(None) not in get_args(hint)
-        return np.nan if is_float else () if get_origin(kind) is tuple else None
-    if isinstance(mark, Keyed):
-        _, row = get_args(kind)
-        return {each[mark.key]: _made(each, row) for each in value}
-    if is_row(kind):
-        return kind(**{name: _made(value[name], own) for name, own in fields(kind).items()})
-    if get_origin(kind) in (list, tuple, Sequence):
-        own = element(kind)
-        made = [_made(each, own) for each in value]
-        return tuple(made) if get_origin(kind) is tuple else made
-    return value
+def _each(column: Column, hint: Any) -> list[Any]:  # noqa: ANN401 - a column, by its annotation
+    """Returns the value of each group as `maker` makes it."""
+    values = values_of(column)
+    return values if plain(hint) in AS_THEY_ARE and not column.null_count else list(map(maker(hint), values))
 
 
 def encoded(values: Any, hint: Any) -> Column:  # noqa: ANN401 - values, by their annotation
@@ -240,34 +215,21 @@ def encoded(values: Any, hint: Any) -> Column:  # noqa: ANN401 - values, by thei
 
 
 def _figures(values: Any, hint: Any) -> Column:  # noqa: ANN401 - values, by their annotation
-    return (
-        null_for_nan(values)
-        if plain(hint) is float or plain(hint) is np.float64
-        else pa.array(values, arrow_type(hint))
-    )
+    if plain(hint) in (float, np.float64):
+        return null_for_nan(values)
+    return pa.array(values, arrow_type(hint), from_pandas=True)
 
 
 def _rows(rows: Sequence[Any], kind: type) -> Column:
     own = fields(kind)
     if any(_is_nested(hint) for hint in own.values()):
-        return pa.array([_told(row, kind) for row in rows], arrow_type(kind))
+        return pa.array(list(map(teller(kind), rows)), arrow_type(kind))
     columns = [_figures([getattr(row, name) for row in rows], hint) for name, hint in own.items()]
     return pa.StructArray.from_arrays(columns, list(own))
 
 
 def _is_nested(hint: Any) -> bool:  # noqa: ANN401 - an annotation
     return isinstance(marker(hint), Keyed) or is_row(plain(hint)) or get_origin(plain(hint)) in (tuple, list)
-
-
-def _told(value: Any, hint: Any) -> Any:  # noqa: ANN401 - a value, by its annotation
-    """Returns a value as SQL has it, the opposite of `_made`."""
-    mark, kind = marker(hint), plain(hint)
-    if isinstance(mark, Keyed):
-        _, row = get_args(kind)
-        return [{mark.key: key, **_told(each, row)} for key, each in sorted(value.items())]
-    if is_row(kind) and value is not None:
-        return {name: _told(getattr(value, name), own) for name, own in fields(kind).items()}
-    return list(value) if get_origin(kind) in (tuple, list) else value
 
 
 def _tables(tables: Sequence[Any], kind: type) -> Column:
@@ -282,13 +244,13 @@ def _tables(tables: Sequence[Any], kind: type) -> Column:
         own_type = np.float64 if sql_type(element(hint) if is_array(hint) else hint) == "DOUBLE" else np.int64
         joined = np.concatenate([np.empty(0, own_type), *values])
         columns.append(null_for_nan(joined) if own_type is np.float64 else pa.array(joined))
-    starts: Column = pa.array([0, *accumulate(lengths)], pa.int32())
+    starts: Column = pa.array([0, *itertools.accumulate(lengths)], pa.int32())
     return pa.ListArray.from_arrays(starts, pa.StructArray.from_arrays(columns, list(fields(kind))))
 
 
 def _lists(groups: Sequence[Any], values: Column) -> Column:
     """Returns lists as long as the groups, over the values of all groups end to end."""
-    starts: Column = pa.array([0, *accumulate(len(group) for group in groups)], pa.int32())
+    starts: Column = pa.array([0, *itertools.accumulate(len(group) for group in groups)], pa.int32())
     return pa.ListArray.from_arrays(starts, values)
 
 

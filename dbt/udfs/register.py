@@ -35,8 +35,12 @@ def register(con: duckdb.DuckDBPyConnection) -> None:
     """Gives a connection the measures as functions of SQL.
 
     Raises:
-        duckdb.Error: it has one of them already.
+        ValueError: it has functions or macros of these names; none of ours is added then.
     """
+    found = con.execute("select distinct function_name from duckdb_functions()").fetchall()
+    if taken := functions().keys() & {name for (name,) in found}:
+        message = f"the connection has functions of these names already: {', '.join(sorted(taken))}"
+        raise ValueError(message)
     for name, function in functions().items():
         con.create_function(
             name,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import types
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -98,7 +100,12 @@ def sql_parameters(function: SqlFunction) -> list[str]:
 
 
 def _hints(function: SqlFunction) -> dict[str, Any]:
-    return get_type_hints(function.function, include_extras=True)
+    return _hints_of(function.function)
+
+
+@functools.cache
+def _hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    return get_type_hints(function, include_extras=True)
 
 
 _SQL_TYPES: dict[Any, str] = {
@@ -126,6 +133,7 @@ def _fields(row: type) -> str:
     return ", ".join(f"{name} {sql_type(hint)}" for name, hint in types.items())
 
 
+@functools.cache
 def fields(row: type) -> dict[str, Any]:
     """Returns the annotation of each field of a row type."""
     return get_type_hints(row, include_extras=True)

@@ -62,13 +62,14 @@ def test_sql_of_ones_own_has_the_measures(imported: pa.Run) -> None:
     (code,) = blocks("python")
     scope: dict[str, Any] = {}
     exec(code.replace("warehouse/published/audit.duckdb", str(published(imported))), scope)  # noqa: S102 - the guide's
-    ((model_id, task_id, accuracy),) = scope["found"].fetchall()
+    ((run, model_id, task_id, strategy, accuracy),) = scope["found"].fetchall()
     (row,) = imported.scorecard.to_dicts()
-    assert (model_id, task_id) == (row["model_id"], row["task_id"])
+    place = imported.audit_run_id, *(row[name] for name in ("model_id", "task_id", "strategy"))
+    assert (run, model_id, task_id, strategy) == place
     assert accuracy["mean"] == pytest.approx(row["micro_f1"], abs=1e-12)
     bounds = row["micro_f1_low"], row["micro_f1_high"]
     assert (accuracy["low"], accuracy["high"]) == pytest.approx(bounds, abs=1e-12)
-    with pytest.raises(duckdb.Error, match="already"):
+    with pytest.raises(ValueError, match="already: accepted_state, alpha_pseudo_values"):
         pa.register(scope["con"])
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.nights.window_test import (
+    UNTESTED,
     Floats,
     Nights,
     WindowTest,
@@ -34,6 +35,8 @@ def churn_test_of(
     n_wordings: int,
 ) -> WindowTest:
     """Returns `churn_test` of entries of two nights and a sample each; of a night with itself it is that within the night."""
+    if not len(sample):
+        return UNTESTED
     nights = Nights.of(age, normal_ages, pinned_ages)
     first, second = nights.places(age), nights.places(other_age)
     code, distinct = dense_codes(sample)

@@ -126,6 +126,8 @@ def window_test_of(
     n_wordings: int,
 ) -> WindowTest:
     """Returns `window_test` of entries of a night and a sample each; age 0 is tonight, and a NaN is no value."""
+    if not len(sample):
+        return UNTESTED
     nights = Nights.of(age, normal_ages, pinned_ages)
     code, distinct = dense_codes(sample)
     values = np.full((len(nights.age), len(distinct)), np.nan)

@@ -120,8 +120,10 @@ def _numbered(label: Words, level: Level) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def _number(text: str, level: Level) -> float:
+    """Returns the number that a text is, without blanks, underscores and digits of other scripts, which Python reads too."""
+    is_plain = text.isascii() and "_" not in text and text == text.strip()
     try:
-        number = float(text) if "_" not in text else math.nan
+        number = float(text) if is_plain else math.nan
     except ValueError:
         number = math.nan
     if not math.isfinite(number):

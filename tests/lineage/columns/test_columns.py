@@ -15,7 +15,7 @@ from promptaudit.flows.display.encode import encoded
 from promptaudit.flows.lineage.columns import project
 from promptaudit.flows.lineage.columns.follow import Column, lineage_of
 from promptaudit.flows.system import user_cache
-from promptaudit.flows.warehouse.schema import SCHEMA_SQL
+from promptaudit.flows.warehouse.raw_tables import SCHEMA_SQL
 from promptaudit.models_registry.errors import UsageError
 from promptaudit.models_registry.mart_columns import dbt_project
 from promptaudit.udfs.register import functions
@@ -57,7 +57,7 @@ def marts() -> dict[str, list[str]]:
 def landed() -> set[str]:
     """The columns of flows/warehouse/schema.sql, as DuckDB reads it."""
     with duckdb.connect() as con:
-        con.execute(SCHEMA_SQL.read_text(encoding="utf-8"))
+        con.execute(SCHEMA_SQL)
         query = "select table_name, column_name from information_schema.columns where table_schema = 'raw'"
         return {f"raw.{table}.{column}" for table, column in con.execute(query).fetchall()}
 

@@ -46,7 +46,7 @@ serving as (
         candidate_run_id,
         'judge:' || judge_id as model_id,
         any_value(cause) as cause,
-        any_value(cause_phrase)
+        coalesce(any_value(cause_phrase), any_value(cause)) -- of rows before there were phrases
         || ' (' || string_agg(what || ' ' || base || ' -> ' || candidate, ', ' order by what) || ')' as reason
     from (
         select distinct

@@ -136,7 +136,8 @@ def math_equal(completion: Sequence[str], references: Sequence[list[str] | None]
 def math_boxed(completion: Sequence[str], references: Sequence[list[str] | None]) -> list[MathReading]:
     r"""Returns `math_equal` of what the last `\boxed{}` or `\fbox{}` holds; a completion without one has no answer."""
     boxes = [boxed_answer(parted(text).answer) for text in completion]
-    return math_equal(["" if box is None else rf"\boxed{{{box}}}" for box in boxes], references)
+    alone = ["" if box is None else rf"\boxed{{{box}}}" for box in boxes]
+    return _OF_BUILD.equal_all([(box, known or []) for box, known in zip(alone, references, strict=True)])
 
 
 class _Job(NamedTuple):

@@ -1,0 +1,66 @@
+"""Values of SQL as annotations of Python have them, and back: structs as rows of a type, lists as lists or tuples."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, get_args, get_origin
+
+from promptaudit.udfs.sql_types import Keyed, fields, is_row, marker, plain
+
+AS_THEY_ARE = (str, int, float, bool)
+"""Types whose values are alike in both, but for NULL."""
+_EMPTY = {int: 0, float: math.nan, bool: False}
+
+Change = Callable[[Any], Any]
+
+
+@functools.cache
+def maker(hint: Any) -> Change:  # noqa: ANN401 - an annotation
+    """Returns a function that makes a value as SQL gives it what an annotation says.
+
+    NULL is None where that may be, else 0, NaN, false, an empty list or mapping; of text and rows it is None all the same.
+    """
+    mark, kind = marker(hint), plain(hint)
+    change: Change | None = None
+    empty: Any = _EMPTY.get(kind)
+    if isinstance(mark, Keyed):
+        key, row = mark.key, maker(get_args(kind)[1])
+        empty, change = {}, lambda value: {each[key]: row(each) for each in value}
+    elif is_row(kind):
+        columns = {name: maker(own) for name, own in fields(kind).items()}
+        change = lambda value: kind(**{name: column(value[name]) for name, column in columns.items()})  # noqa: E731
+    elif get_origin(kind) in (list, tuple, Sequence):
+        collected, one = (tuple if get_origin(kind) is tuple else list), maker(get_args(kind)[0])
+        empty, change = collected(), lambda value: collected(map(one, value))
+    if type(None) in get_args(hint):
+        empty = None
+
+    def make(value: Any) -> Any:  # noqa: ANN401 - a value of SQL
+        return empty if value is None else value if change is None else change(value)
+
+    return make
+
+
+@functools.cache
+def teller(hint: Any) -> Change:  # noqa: ANN401 - an annotation
+    """Returns a function that makes a value of an annotation what SQL has: the opposite of `maker`; NaN becomes None."""
+    mark, kind = marker(hint), plain(hint)
+    change: Change | None = None
+    if isinstance(mark, Keyed):
+        key, row = mark.key, teller(get_args(kind)[1])
+        change = lambda value: [{key: name, **row(each)} for name, each in sorted(value.items())]  # noqa: E731
+    elif is_row(kind):
+        columns = {name: teller(own) for name, own in fields(kind).items()}
+        change = lambda value: {name: column(getattr(value, name)) for name, column in columns.items()}  # noqa: E731
+    elif get_origin(kind) in (list, tuple):
+        one = teller(get_args(kind)[0])
+        change = lambda value: list(map(one, value))  # noqa: E731
+    elif kind is float:
+        change = lambda value: None if math.isnan(value) else value + 0.0  # noqa: E731 - no negative zero
+
+    def tell(value: Any) -> Any:  # noqa: ANN401 - a value of the annotation
+        return value if value is None or change is None else change(value)
+
+    return tell
