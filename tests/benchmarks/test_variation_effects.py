@@ -22,7 +22,7 @@ WORLDS = {
 }
 LEAST_COVERED = {0.0: 0.92, 0.7: 0.86}  # where variants of a kind are uneven, few of them cannot say how much
 
-# worlds on which nothing of the estimator was chosen but what is said in decisions.md
+# worlds on which nothing of the estimator was chosen but what is said in infra/methods.md
 SHARED = World(strengths=(1.2, 1.2, 0), shared=0.8, n_labels=2, lean=2.2)
 BREAKING = World(strengths=(1e-9, 1e-9, 0), breaking=0.3, temperature=0.7)
 # of 4, 5 and 8 variants: those of few that were asked are often alike by chance, the others or none of them broken

@@ -288,13 +288,12 @@ def test_the_workflow_hands_secrets_to_single_steps_and_none_to_a_fork() -> None
 # ---------------------------------------------------------------- commands and queries
 def pieces() -> Iterator[tuple[str, str]]:
     """Every piece of shell under infra with the file it stands in: of runbooks what is set as code."""
-    for path in [*RUNBOOKS, INFRA / "decisions.md"]:
+    fence = re.compile(r"^ *```bash\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+    for path in RUNBOOKS:
         text = path.read_text(encoding="utf-8")
-        fence = re.compile(r"^ *```bash\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-        if path in RUNBOOKS:
-            for block in fence.findall(text):
-                yield from ((path.name, line.strip()) for line in block.splitlines())
-            yield from ((path.name, " ".join(span.split())) for span in re.findall(r"`([^`]+)`", fence.sub("", text)))
+        for block in fence.findall(text):
+            yield from ((path.name, line.strip()) for line in block.splitlines())
+        yield from ((path.name, " ".join(span.split())) for span in re.findall(r"`([^`]+)`", fence.sub("", text)))
     steps = [("github-actions.yml", step) for job in WORKFLOW["jobs"].values() for step in job["steps"]]
     steps += [("action.yml", step) for step in ACTION["runs"]["steps"]]
     yield from ((file, line) for file, step in steps for line in step.get("run", "").splitlines())
