@@ -337,9 +337,7 @@ def _load_folder(root: Path, kind: str, finder: CodeFinder, faults: list[Fault])
                 add(error, name)
 
 
-def _entry_of(  # noqa: PLR0913 - a card's place
-    kind: str, name: str, body: object, file: str, lines: Lines, root: Path, finder: CodeFinder
-) -> Entry:
+def _entry_of(kind: str, name: str, body: object, file: str, lines: Lines, root: Path, finder: CodeFinder) -> Entry:
     """The card that a body of YAML holds; raises each fault of it."""
     card = card_of(KINDS[kind], name, body, file, lines)
     try:

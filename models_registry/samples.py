@@ -43,7 +43,7 @@ class ChosenSamples:
     spare: tuple[Sample, ...] = ()  # in the seeded order in which they are taken
 
 
-def choose_samples(  # noqa: PLR0913 - what is chosen from what
+def choose_samples(
     task_id: str,
     task: TaskCard,
     root: Path,

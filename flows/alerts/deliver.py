@@ -48,7 +48,7 @@ class _StatusHandler(logging.Handler):
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """An address that moved is an error: what is secret in it is for the host it was given for."""
 
-    def redirect_request(  # noqa: PLR0913 - as the library calls it
+    def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Headers, newurl: str
     ) -> None:
         """Follows nothing."""

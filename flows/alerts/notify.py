@@ -50,7 +50,7 @@ def targets_of(settings: Settings) -> list[str]:
     return list(dict.fromkeys(part for part in _BETWEEN.split(text.strip()) if part))
 
 
-def notify(  # noqa: PLR0913 - what a message needs to be sent once
+def notify(
     warehouse: Warehouse, audit_run_id: str, kind: str, message: Message, settings: Settings, progress: Progress
 ) -> Delivery:
     """Sends a night's message of one kind to every target, once.

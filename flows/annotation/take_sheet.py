@@ -159,7 +159,7 @@ def _wanted_of_name(name: str) -> str | None:
     return None if name.isprintable() and "|" not in name else "a name of printable characters without '|' is wanted"
 
 
-def _bad(path: Path, row: int, column: str, wanted: str, value: str | None, hint: str = "") -> DataError:  # noqa: PLR0913
+def _bad(path: Path, row: int, column: str, wanted: str, value: str | None, hint: str = "") -> DataError:
     shown = repr(value[:80]) if value else "nothing"
     return DataError(f"{path} row {row}: {column}: {wanted}, found {shown}{hint}")
 

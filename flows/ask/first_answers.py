@@ -24,7 +24,7 @@ class Look:
     `mend` says what to do about it. `advice` gives lines on what would read more of the answers, said when the look is over.
     """
 
-    def __init__(  # noqa: PLR0913 - what is looked at, and what is said of it
+    def __init__(
         self,
         name: str,
         noun: str,

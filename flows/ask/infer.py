@@ -25,7 +25,7 @@ EVERY_STRATEGY = "every strategy"  # of a model that is asked through a batch in
 MEND = "mend the prompt or the reader, or raise format.max_invalid_rate_at_first"
 
 
-def infer(  # noqa: PLR0913 - what a run is asked with
+def infer(
     purse: Purse,
     design: Design,
     variants: Sequence[Variant],
@@ -51,7 +51,7 @@ class ModelWork:
 
     what = "model"
 
-    def __init__(  # noqa: PLR0913 - what a model is asked with
+    def __init__(
         self,
         design: Design,
         model_id: str,
@@ -106,7 +106,7 @@ class ModelWork:
 class _Inference:
     """All models of a run, in their order."""
 
-    def __init__(  # noqa: PLR0913 - what a run is asked with
+    def __init__(
         self,
         purse: Purse,
         design: Design,

@@ -79,7 +79,7 @@ class AskResult:
 class Workers:
     """Workers of all models. Once one must stop, none takes a new request and what is in flight is still landed."""
 
-    def __init__(  # noqa: PLR0913 - what is asked with
+    def __init__(
         self,
         budget: Budget,
         landing: Landing,

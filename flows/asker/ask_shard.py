@@ -55,7 +55,7 @@ LANDER_AWAY_S = 300.0
 """How long an asker waits for a lander that gives no sign, before it ends."""
 
 
-def ask_shard(  # noqa: PLR0913 - one shard of one run of one audit
+def ask_shard(
     settings: Settings,
     registry: Registry,
     audit_id: str,

@@ -11,6 +11,7 @@ from prefect.runtime import flow_run
 from prefect.states import Completed
 
 from promptaudit.flows.audit.run import run_audit
+from promptaudit.flows.audit.steps import RunOptions
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.settings import registry_of, settings_of, silence, work_in_audit_folder
 from promptaudit.flows.system.prefect_server import events_sent, failed
@@ -22,7 +23,7 @@ def run_name() -> str:
 
 
 @flow(name="audit", flow_run_name=run_name, persist_result=False)
-def audit(  # noqa: PLR0913 - what the command takes
+def audit(
     audit_id: str,
     warehouse: str | None = None,
     *,
@@ -38,10 +39,8 @@ def audit(  # noqa: PLR0913 - what the command takes
         work_in_audit_folder()
         settings = settings_of(None if warehouse is None else Path(warehouse))
         with events_sent():
-            done = run_audit(
-                settings, registry_of(settings), audit_id, progress,
-                new=new, rephrase=rephrase, max_usd=max_usd, max_requests=max_requests,
-            )  # fmt: skip
+            options = RunOptions(new=new, rephrase=rephrase, max_usd=max_usd, max_requests=max_requests)
+            done = run_audit(settings, registry_of(settings), audit_id, progress, options)
     except Exception as error:  # noqa: BLE001 - one that Prefect sees it logs and pickles
         return failed(error, progress.warn)
     return Completed(message=done.headline)

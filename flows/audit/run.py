@@ -20,7 +20,7 @@ from promptaudit.flows.audit.runs import (
     reopen_run,
     samples_of_run,
 )
-from promptaudit.flows.audit.steps import AuditRun, Outcome, measure
+from promptaudit.flows.audit.steps import AuditRun, Outcome, RunOptions, measure
 from promptaudit.flows.cards.check_cards import CardCheck, check_audit
 from promptaudit.flows.cards.check_cards.models import lacking_engines
 from promptaudit.flows.display.encode import NOT_ENCODED
@@ -74,51 +74,41 @@ class RunResult:
     is_pilot: bool = False
 
 
-def run_audit(  # noqa: PLR0913 - one option each
+def run_audit(
     settings: Settings,
     registry: Registry,
     audit_id: str,
     progress: Progress,
-    *,
-    new: bool = False,
-    rephrase: bool = False,
-    prompts: Path | None = None,
-    max_usd: float | None = None,
-    max_requests: int | None = None,
-    n_askers: int | None = None,
-    work_pool: str | None = None,
+    options: RunOptions | None = None,
     on_open: Callable[[str], None] | None = None,
-    reports: bool = True,
-    pilot: bool = False,
 ) -> RunResult:
     """Continues the audit's unfinished run, finds that the last one is complete, or makes a new one.
 
-    `pilot`: it asks the run's first samples under its first wordings and leaves the run open, so that the next call asks the
-    rest. It publishes nothing; a copy that another audit publishes holds its answers, as of any run that is under way.
-    `on_open` is told the run's id before anything is asked. `reports` off: whoever calls writes the page.
+    `on_open` is told the run's id before anything is asked.
     """
-    checked = check_audit(registry, audit_id, max_usd)
+    options = options or RunOptions()
+    checked = check_audit(registry, audit_id, options.max_usd)
     raise_all([*checked.errors, *checked.lacking_data])
     for line in checked.passed_over:
         progress.warn(line)
     refuse_untrusted(settings, checked.cards.used, progress)
     design = design_audit(registry, audit_id, checked)
-    if prompts is not None:
-        read_prompts(prompts, design)
-    if pilot:
+    if options.prompts is not None:
+        read_prompts(options.prompts, design)
+    if options.is_pilot:
         pilot_design(design)
     warehouse = Warehouse(settings.warehouse)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by=f"a run of '{audit_id}'"):
         with warehouse.kept_open():
             make_ready(warehouse, progress, settings.spool)
-            found = _same_run(warehouse, design, prompts, anew=new or rephrase)
+            found = _same_run(warehouse, design, options)
             if found is None:
-                is_given = prompts is not None and not rewords_templates(design)
-                are_made = is_given or (not rephrase and _are_made(warehouse, design))
-                are_made &= are_rubrics_made(warehouse, design, anew=rephrase)
+                is_given = options.prompts is not None and not rewords_templates(design)
+                are_made = is_given or (not options.rephrase and _are_made(warehouse, design))
+                are_made &= are_rubrics_made(warehouse, design, anew=options.rephrase)
                 raise_all(checked.lacking_engines if not are_made else lacking_engines(_without_rephraser(checked)))
                 # a pilot plans from all samples, and the run that goes on with it asks them all
-                design = design if pilot else design.asking(design.panel(count_runs(warehouse, design)))
+                design = design if options.is_pilot else design.asking(design.panel(count_runs(warehouse, design)))
                 audit_run_id = open_run(warehouse, design)
             else:
                 audit_run_id = found.audit_run_id
@@ -141,17 +131,12 @@ def run_audit(  # noqa: PLR0913 - one option each
             audit_run_id=audit_run_id,
             progress=progress,
             design=design,
-            rephrase=rephrase,
-            prompts=prompts,
-            max_usd=max_usd,
-            max_requests=max_requests,
-            reports=reports and not pilot,
-            is_pilot=pilot,
-            askers=_askers(settings, design, n_askers, work_pool),
+            options=options,
+            askers=_askers(settings, design, options),
         )
         with following(warehouse, audit_run_id, progress.warn):
             outcome = _measure_as_flow_run(run)
-    if pilot:
+    if options.is_pilot:
         headline = (
             f"pilot of run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked; `promptaudit plan "
             f"{audit_id} --target-width` plans from it, `promptaudit run {audit_id}` asks the rest"
@@ -169,19 +154,22 @@ def _measure_as_flow_run(run: AuditRun) -> Outcome:
         name="audit",
         run_name=f"{run.designed().audit_id} {run.audit_run_id}",
         parameters={
-            "audit_id": run.designed().audit_id, "audit_run_id": run.audit_run_id, "rephrase": run.rephrase,
-            "max_usd": run.max_usd, "max_requests": run.max_requests,
+            "audit_id": run.designed().audit_id, "audit_run_id": run.audit_run_id, "rephrase": run.options.rephrase,
+            "max_usd": run.options.max_usd, "max_requests": run.options.max_requests,
         },
         folder=run.warehouse.places.prefect,
         progress=run.progress,
     )  # fmt: skip
 
 
-def _askers(settings: Settings, design: Design, n_askers: int | None, work_pool: str | None) -> AskersSetting:
+def _askers(settings: Settings, design: Design, options: RunOptions) -> AskersSetting:
     """The askers of a run: the command's before the card's."""
     card = design.audit.askers
     return AskersSetting(
-        n=n_askers or card.n, work_pool=work_pool or card.work_pool, spool=settings.spool, registry=settings.registry
+        n=options.n_askers or card.n,
+        work_pool=options.work_pool or card.work_pool,
+        spool=settings.spool,
+        registry=settings.registry,
     )
 
 
@@ -228,8 +216,9 @@ def make_ready(warehouse: Warehouse, progress: Progress, spool: str | None = Non
         progress.say(f"landed {n_rows} rows that an interrupted run had kept")
 
 
-def _same_run(warehouse: Warehouse, design: Design, prompts: Path | None, *, anew: bool) -> Run | None:
-    """The newest run, if it asks what the cards ask now; `anew`: only one that this flow run, taken again, began itself."""
+def _same_run(warehouse: Warehouse, design: Design, options: RunOptions) -> Run | None:
+    """The newest run, if it asks what the cards ask now; of a new one only what this flow run, taken again, began itself."""
+    prompts, anew = options.prompts, options.new or options.rephrase
     run = newest_run(warehouse, design.audit_id)
     if run is None or run.plan_fingerprint != design.plan_fingerprint or (anew and not run.is_of_this_flow_run):
         return None

@@ -51,23 +51,41 @@ step = functools.partial(prefect_steps.step, made=assets_of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What a command or a night says of a run, beside its cards.
+
+    new: ask everything again, in a run of its own. rephrase: make the wordings again, too.
+    prompts: a file of wordings that a person edited.
+    max_usd, max_requests: what it may spend, where that is less than the card says.
+    n_askers, work_pool: who asks, in place of the card's.
+    writes_page: off where whoever calls writes the page, and in a pilot.
+    is_pilot: the first samples are asked under the first wordings, and the run stays open for the rest. It publishes nothing; a
+        copy that another audit publishes holds its answers, as of any run that is under way.
+    """
+
+    new: bool = False
+    rephrase: bool = False
+    prompts: Path | None = None
+    max_usd: float | None = None
+    max_requests: int | None = None
+    n_askers: int | None = None
+    work_pool: str | None = None
+    writes_page: bool = True
+    is_pilot: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRun:
     """A run, and what it is asked to do now.
 
-    `design` is None where the answers are recorded ones or nobody is asked any more. `reports` off: whoever takes the steps
-    writes the page. `is_pilot`: the first samples are asked under the first wordings, and the run stays open for the rest.
+    `design` is None where the answers are recorded ones or nobody is asked any more.
     """
 
     warehouse: Warehouse
     audit_run_id: str
     progress: Progress = field(default_factory=Progress)
     design: Design | None = None
-    rephrase: bool = False
-    prompts: Path | None = None
-    max_usd: float | None = None
-    max_requests: int | None = None
-    reports: bool = True
-    is_pilot: bool = False
+    options: RunOptions = field(default_factory=RunOptions)
     askers: AskersSetting = field(default_factory=AskersSetting)
 
     @property
@@ -98,7 +116,7 @@ class AuditRun:
     def purse(self) -> Purse:
         """Returns what the run may still spend now."""
         limits = self.designed().audit.budget
-        budget = budget_of(self.warehouse, self.audit_run_id, limits, self.max_usd, self.max_requests)
+        budget = budget_of(self.warehouse, self.audit_run_id, limits, self.options.max_usd, self.options.max_requests)
         lost = lost_in(self.askers.folder(self.warehouse, self.audit_run_id))
         budget.lend(lost.n_requests, lost.usd)
         return Purse(self.warehouse, self.audit_run_id, budget, self.progress.say)
@@ -158,9 +176,9 @@ def paraphrase(run: AuditRun) -> ParaphraseResult:
     run.progress.step("making prompt variants")
     design = run.designed()
     with run.kept_open_if(is_quick=_are_made_here(design)):
-        result = make_variants(run.purse(), design, anew=run.rephrase, prompts=run.prompts)
+        result = make_variants(run.purse(), design, anew=run.options.rephrase, prompts=run.options.prompts)
         variants = tuple(deal_samples(run.warehouse, run.audit_run_id, design, result.variants))
-        of_rubrics = () if run.is_pilot else reword_rubrics(run.purse(), design, anew=run.rephrase)
+        of_rubrics = () if run.options.is_pilot else reword_rubrics(run.purse(), design, anew=run.options.rephrase)
     return replace(result, variants=variants, notes=(*result.notes, *of_rubrics))
 
 
@@ -175,7 +193,7 @@ def ask(run: AuditRun, wordings: ParaphraseResult) -> Answers:
     """Asks every missing cell and lands the answers; raises MeasureError where cells have no answer yet."""
     design, variants, warehouse = run.designed(), wordings.variants, run.warehouse
     purse, lander, batches = run.purse(), None, []
-    if run.is_pilot:
+    if run.options.is_pilot:
         design, variants = pilot_design(design), tuple(pilot_variants(design, variants))
         refuse_begun(warehouse, run.audit_run_id, design, variants)
     else:
@@ -274,7 +292,7 @@ def measure(run: AuditRun) -> Outcome:
         answers = ask(run, wordings)
     asked = Outcome(n_asked=answers.asked.n_landed, notes=(*wordings.notes, *answers.asked.notes))
     made: Sequence[object] = answers.batches or [wordings]
-    if run.is_pilot:
+    if run.options.is_pilot:
         read = transform(run, "pilot", wait_for=made)
         return replace(asked, notes=(*asked.notes, *read.notes))
     return derive(run, made, asked)
@@ -291,7 +309,7 @@ def derive(run: AuditRun, answers: Sequence[object] = (), asked: Outcome | None 
         marts = transform(run, "after_formats", wait_for=[formats, ruled])
         compared = compare(run, wait_for=[marts])
         published = publish(run, compared)
-    page = report(run, compared, wait_for=[published]) if run.reports else None
+    page = report(run, compared, wait_for=[published]) if run.options.writes_page else None
     return replace(
         done, n_judged=ruled.n_landed, notes=(*done.notes, *read.notes, *ruled.notes), validated=formats, report=page
     )

@@ -49,14 +49,21 @@ def run(
 ) -> None:
     """Run an audit: from its cards to published marts, scorecard and report."""
     from promptaudit.flows.audit.run import run_audit
+    from promptaudit.flows.audit.steps import RunOptions
 
     settings, registry = state.load()
-    result = run_audit(
-        settings, registry, audit, state.progress(),
-        new=new, rephrase=rephrase, prompts=prompts, max_usd=max_usd, max_requests=max_requests,
-        n_askers=askers, work_pool=work_pool, pilot=pilot,
-    )  # fmt: skip
-    _close(Warehouse(settings.warehouse), result)
+    options = RunOptions(
+        new=new,
+        rephrase=rephrase,
+        prompts=prompts,
+        max_usd=max_usd,
+        max_requests=max_requests,
+        n_askers=askers,
+        work_pool=work_pool,
+        writes_page=not pilot,
+        is_pilot=pilot,
+    )
+    _close(Warehouse(settings.warehouse), run_audit(settings, registry, audit, state.progress(), options))
 
 
 @app.command("import")
@@ -119,13 +126,23 @@ def import_(
     settings = state.settings()
     start(DBT, settings.warehouse.resolve().name)  # they take longest to get ready
     start(CHECKS)
-    from promptaudit.flows.recorded_runs.import_run import options_of, run_import
+    from promptaudit.flows.cards.task_of_data import split_labels
+    from promptaudit.flows.recorded_runs.import_run import ImportOptions, limits_of, run_import
 
     settings, registry = state.load()
-    options = options_of(
-        labels=labels, level=level, task=task, strategy=strategy, audit=audit, reader=reader, mapping=map_,
-        model=model, policy=policy, resamples=resamples, seed=seed,
-    )  # fmt: skip
+    options = ImportOptions(
+        labels=split_labels(labels),
+        level=level,
+        task=task,
+        strategy=strategy,
+        audit=audit,
+        reader=reader,
+        mapping=map_,
+        model=model,
+        format_limits=limits_of(policy),
+        resamples=resamples,
+        seed=seed,
+    )
     _close(Warehouse(settings.warehouse), run_import(settings, registry, files, options, state.progress()))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from promptaudit.models_registry.registry import Registry
 
 
-def compare_runs(  # noqa: PLR0913 - an option each
+def compare_runs(
     settings: Settings,
     registry: Registry,
     base: str,

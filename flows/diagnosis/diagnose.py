@@ -100,7 +100,7 @@ class Diagnosis:
     word: str = field(default="wording", metadata=NOT_ENCODED)  # what the run's variants are called
 
 
-def diagnose(  # noqa: PLR0913 - the command's options
+def diagnose(
     warehouse: Warehouse,
     run: str = "latest",
     *,
@@ -132,7 +132,7 @@ def diagnose(  # noqa: PLR0913 - the command's options
     return put_together(named.audit_run_id, named.audit_id, material, findings, groups, text)
 
 
-def put_together(  # noqa: PLR0913 - what it is made of
+def put_together(
     run: str,
     audit_id: str,
     material: Material,

@@ -53,7 +53,7 @@ class Erasure:
     published: Path
 
 
-def erase(  # noqa: PLR0913 - what is erased, and where rows may still lie that have not landed
+def erase(
     warehouse: Warehouse,
     sample_id: str,
     task_id: str | None = None,

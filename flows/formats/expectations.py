@@ -40,7 +40,7 @@ def ready() -> Callable[[dict[str, Any]], Any]:
     return answer
 
 
-def validate(  # noqa: PLR0913 - what a suite is made of
+def validate(
     context: Any,  # noqa: ANN401 - a data context, whose class the import of seconds would bring
     summary: Any,  # noqa: ANN401 - a batch definition, likewise
     *,

@@ -53,7 +53,7 @@ class PinResult:
     published: Path
 
 
-def waive_run(  # noqa: PLR0913 - what is said, and what the gate is
+def waive_run(
     settings: Settings,
     run: str | None,
     reason: str,
@@ -108,7 +108,7 @@ def waive_run(  # noqa: PLR0913 - what is said, and what the gate is
     )
 
 
-def pin_run(  # noqa: PLR0913 - what is said
+def pin_run(
     settings: Settings,
     run: str | None,
     name: str,

@@ -29,7 +29,7 @@ from promptaudit.models_registry.gate_rules import DriftRule, LostRule, Rule, Va
 from promptaudit.models_registry.gates import parse_gate
 
 
-def check_run(  # noqa: PLR0913 - what may be said beside the card
+def check_run(
     warehouse: Warehouse,
     audit_run_id: str,
     *,

@@ -30,7 +30,7 @@ class EndedAlarms:
     published: Path
 
 
-def end_alarms(  # noqa: PLR0913 - what is said
+def end_alarms(
     settings: Settings,
     run: str | None,
     reason: str,

@@ -137,7 +137,7 @@ def look_closer(rows: Sequence[Row], source: Source) -> tuple[str, ...]:
     return () if base is None else (f"promptaudit compare {base} {source.audit_run_id}",)
 
 
-def _outcome(  # noqa: PLR0913 - a result
+def _outcome(
     rule: VerdictRule | DriftRule,
     outcome: Outcome,
     reason: str,

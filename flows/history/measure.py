@@ -83,7 +83,7 @@ class History:
         return tuple(night for series in self.series for night in series.nights)
 
 
-def history(  # noqa: PLR0913 - the command's options
+def history(
     warehouse: Warehouse,
     measure: str,
     *,

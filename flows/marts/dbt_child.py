@@ -64,7 +64,7 @@ def read_project(name: str) -> Manifest:
     return manifest
 
 
-def build(  # noqa: PLR0913 - the fields of a request
+def build(
     manifest: Manifest,
     warehouse: str,
     target: str,

@@ -218,7 +218,7 @@ def _entries(con: Connection, column: str, value: str) -> dict[str, Any]:
     return entries
 
 
-def _seal(  # noqa: PLR0913 - what a seal holds
+def _seal(
     con: Connection, run: str, reason: str, head: dict[str, Any], entries: dict[str, Any], n_rows: dict[str, int]
 ) -> None:
     covered = {table: {**known, "n_new": 0, "sha256": None} for table, known in entries["raw"].items()}

@@ -20,6 +20,7 @@ from promptaudit.flows.alerts.message import Night, compose
 from promptaudit.flows.alerts.notify import heartbeat, notify
 from promptaudit.flows.audit.rebuild import rebuild_runs
 from promptaudit.flows.audit.run import run_audit
+from promptaudit.flows.audit.steps import RunOptions
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.marts.publish import is_published, publish
 from promptaudit.flows.nightly.after_run import AfterRun, NightContext, NightResult, finish
@@ -37,7 +38,7 @@ from promptaudit.models_registry.registry import Registry
 NO_CODE = 2  # of an error that has none of its own
 
 
-def night(  # noqa: PLR0913 - one option each
+def night(
     settings: Settings,
     load: Callable[[], Registry],
     audit_id: str,
@@ -98,7 +99,7 @@ def night(  # noqa: PLR0913 - one option each
     return result
 
 
-def _night(  # noqa: PLR0913 - what a night is told
+def _night(
     settings: Settings,
     registry: Registry,
     audit_id: str,
@@ -132,16 +133,8 @@ def _night(  # noqa: PLR0913 - what a night is told
         context.record(audit_run_id, f"resumed {len(starts)}" if starts else "begun")
 
     # the page is written once the night is compared
-    run = run_audit(
-        settings,
-        registry,
-        audit_id,
-        progress,
-        new=tonight is None,
-        max_usd=max_usd,
-        on_open=begin,
-        reports=False,
-    )
+    options = RunOptions(new=tonight is None, max_usd=max_usd, writes_page=False)
+    run = run_audit(settings, registry, audit_id, progress, options, on_open=begin)
     is_repeated = not began and "finished" in steps_of(context.warehouse, audit_id, run.audit_run_id)
     if not began:  # it is complete: its night goes on, or is looked at again
         began.append(run.audit_run_id)

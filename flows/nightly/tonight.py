@@ -17,7 +17,7 @@ from promptaudit.models_registry.cards import AuditCard
 DAY = timedelta(days=1)
 
 
-def tonights_run(  # noqa: PLR0913 - what decides it
+def tonights_run(
     warehouse: Warehouse,
     card: AuditCard,
     audit_id: str,
@@ -78,7 +78,7 @@ def night_id_of(audit_id: str, audit_run_id: str) -> str:
     return content_id("night", audit_id, audit_run_id)
 
 
-def record_night(  # noqa: PLR0913 - a row
+def record_night(
     warehouse: Warehouse,
     audit_id: str,
     audit_run_id: str,

@@ -38,7 +38,7 @@ def json_of(messages: Messages) -> str:
 class Prompter:
     """Puts samples into the messages of one prompt variant."""
 
-    def __init__(  # noqa: PLR0913 - what of a variant decides its messages
+    def __init__(
         self,
         task: TaskCard,
         chosen: ChosenSamples,

@@ -239,8 +239,6 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
         "options",
         pl.when(is_open).then("reference_answers").alias("reference_answers"),
         "fields",
-        pl.lit(None, dtype=pl.String).alias("cluster"),
-        pl.lit(value=False).alias("is_critical"),
     )
 
 

@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from promptaudit.flows.audit.run import RunResult, make_ready, nothing_done, result_of
 from promptaudit.flows.audit.runs import run_row
 from promptaudit.flows.audit.steps import AuditRun, derive
-from promptaudit.flows.cards.task_of_data import split_labels
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.lineage.openlineage.tell import following
 from promptaudit.flows.marts.manifest import made_by
@@ -41,7 +40,6 @@ from promptaudit.flows.system.files import file_sha256
 from promptaudit.flows.system.keys import as_json, content_id, prediction_id
 from promptaudit.flows.trust.readers import trusted_readers
 from promptaudit.flows.warehouse import Warehouse, now
-from promptaudit.flows.warehouse.raw_tables import TABLES
 from promptaudit.flows.warehouse.rows import frame_of, label_rows, reader_json, task_row
 from promptaudit.models_registry.cards import FormatLimits, ReaderName, TaskCard
 from promptaudit.models_registry.errors import DataError, UsageError, nearest
@@ -65,36 +63,22 @@ class ImportOptions:
     seed: int = 20250601
     resamples: int = 1000
 
+    def __post_init__(self) -> None:
+        """Raises UsageError naming the option and the nearest right value."""
+        _refuse_unknown("--level", self.level, ("nominal", "ordinal", "interval"))
+        _refuse_unknown("--reader", self.reader, get_args(ReaderName))
 
-def options_of(  # noqa: PLR0913 - one option each
-    *,
-    labels: str | None,
-    level: str | None,
-    task: str | None,
-    strategy: str,
-    audit: str | None,
-    reader: str | None,
-    mapping: str | None = None,
-    model: str | None = None,
-    policy: str,
-    resamples: int,
-    seed: int,
-) -> ImportOptions:
-    """Returns the options of a command line; raises UsageError naming the option and the nearest right value."""
-    choices = {
-        "--level": (level, ("nominal", "ordinal", "interval")),
-        "--reader": (reader, get_args(ReaderName)),
-        "--policy": (policy, ("warn", "quarantine", "fail")),
-    }
-    for option, (value, known) in choices.items():
-        if value is not None and value not in known:
-            msg = f"{option} {value}{nearest(value, known)}"
-            raise UsageError(msg)
-    return ImportOptions(
-        task=task, labels=split_labels(labels), level=level, strategy=strategy, audit=audit, reader=reader,
-        mapping=mapping, model=model, format_limits=FormatLimits.model_validate({"policy": policy}), seed=seed,
-        resamples=resamples,
-    )  # fmt: skip
+
+def limits_of(policy: str) -> FormatLimits:
+    """Returns the limits of the format gate under a policy; raises UsageError naming the nearest one."""
+    _refuse_unknown("--policy", policy, ("warn", "quarantine", "fail"))
+    return FormatLimits.model_validate({"policy": policy})
+
+
+def _refuse_unknown(option: str, value: str | None, known: Sequence[str]) -> None:
+    if value is not None and value not in known:
+        msg = f"{option} {value}{nearest(value, known)}"
+        raise UsageError(msg)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,10 +175,7 @@ def import_predictions(
             ("models", models),
             ("tasks", _tasks(audit_run_id, cards)),
             ("task_labels", _labels(audit_run_id, cards)),
-            (
-                "samples",
-                samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id")).select(*TABLES["samples"].columns),
-            ),
+            ("samples", samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id"))),
             ("prompt_variants", _variant_rows(audit_run_id, variants, predictions, option_orders)),
             ("option_orders", option_orders),
             ("predictions", predictions),
@@ -280,7 +261,7 @@ def _predictions(
             hashes[request] = hashlib.sha256(content_id("recorded", *request).encode()).hexdigest()
         requests.append(hashes[request])
         prediction_ids.append(prediction_id(audit_run_id, model, variant, sample, repetition, hashes[request]))
-    landed = frame.select(
+    return frame.select(
         pl.lit(audit_run_id).alias("audit_run_id"),
         pl.Series("prediction_id", prediction_ids, dtype=pl.String),
         pl.col("model").alias("model_id"),
@@ -299,10 +280,6 @@ def _predictions(
         pl.Series("request_sha256", requests, dtype=pl.String),
         pl.lit(now()).cast(pl.Datetime("us")).alias("landed_at"),
     )
-    absent = [
-        pl.lit(None, dtype=t).alias(c) for c, t in TABLES["predictions"].columns.items() if c not in landed.columns
-    ]
-    return landed.with_columns(absent).select(*TABLES["predictions"].columns)
 
 
 def _variant_rows(

@@ -57,7 +57,7 @@ def why_wording_refused(wording: Wording, rephrasing: str) -> str | None:
     return None if lost is None else f"line {lost!r} is no line of its own any more"
 
 
-def shortfall(  # noqa: PLR0913 - what there is to count
+def shortfall(
     name: str,
     n_kept: int,
     wanted: int,

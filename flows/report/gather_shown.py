@@ -55,7 +55,7 @@ def changes_each_sample(variant: Row) -> bool:
         return False
 
 
-def gather_shown(  # noqa: PLR0913 - of which answers
+def gather_shown(
     con: Connection,
     audit_run_id: str,
     texts: Texts,

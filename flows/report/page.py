@@ -83,7 +83,7 @@ def _parts(data: ReportData, content: Content, most: int) -> list[frozenset[str]
     return [first | rest, *others]
 
 
-def _rendered(  # noqa: PLR0913 - what a page is made of
+def _rendered(
     data: ReportData,
     content: Content,
     traces: frozenset[str],

@@ -33,7 +33,7 @@ def temperature_key(temperature: float | None) -> str | None:
     return None if temperature is None else repr(float(temperature))
 
 
-def prompt_variant_id(  # noqa: PLR0913 - the parts of a variant
+def prompt_variant_id(
     task_id: str,
     strategy: str,
     temperature: float | None,
@@ -56,16 +56,14 @@ def prompt_variant_id(  # noqa: PLR0913 - the parts of a variant
     )
 
 
-def prediction_id(  # noqa: PLR0913 - the parts of a cell
+def prediction_id(
     audit_run_id: str, model_id: str, variant_id: str, sample_id: str, repetition: int, request_sha256: str
 ) -> str:
     """Returns the id of a prediction, which is its run, its cell and exactly what was sent."""
     return content_id("prediction", audit_run_id, model_id, variant_id, sample_id, str(repetition), request_sha256)
 
 
-def verdict_id(  # noqa: PLR0913 - the parts of a ruling
-    audit_run_id: str, judge_id: str, judged_id: str, repetition: int, ask: int, request_sha256: str
-) -> str:
+def verdict_id(audit_run_id: str, judge_id: str, judged_id: str, repetition: int, ask: int, request_sha256: str) -> str:
     """Returns the id of a verdict: its run, its judge, the prediction or control it rules on, and exactly what was sent."""
     return content_id("verdict", audit_run_id, judge_id, judged_id, str(repetition), str(ask), request_sha256)
 

@@ -53,7 +53,7 @@ class Listener(Protocol):
         """Says one line that should not be missed."""
 
 
-def as_flow_run(  # noqa: PLR0913 - what a flow run is called, and where
+def as_flow_run(
     work: Callable[[], Result],
     *,
     name: str,

@@ -65,7 +65,7 @@ _RANKED = {"worst": ("sensitivity", 1), "least_consistent": ("mean_consistency",
 """By what samples are ranked: a column of `fct_sensitivity`, and whether more of it is worse."""
 
 
-def choose(  # noqa: PLR0913 - the command's options
+def choose(
     warehouse: Warehouse, run: str, wanted: str, *, task: str | None, model: str | None, strategy: str | None
 ) -> SampleChoice:
     """Returns the samples that `--on` names.
@@ -139,7 +139,7 @@ def _sample(sample_id: str, row: Row) -> Sample:
     return Sample(sample_id, row["input"], row["gold_label"], json.loads(row["fields"] or "{}"))
 
 
-def _group(  # noqa: PLR0913 - the command's options
+def _group(
     warehouse: Warehouse, run: str, place: int, *, task: str | None, model: str | None, strategy: str | None
 ) -> SampleChoice:
     groups = diagnose(warehouse, run, task=task, model=model, strategy=strategy).groups
@@ -152,7 +152,7 @@ def _group(  # noqa: PLR0913 - the command's options
     )
 
 
-def _worst(  # noqa: PLR0913 - the command's options
+def _worst(
     warehouse: Warehouse, run: str, kind: str, n: int, *, task_id: str, model: str | None, strategy: str | None
 ) -> SampleChoice:
     """Returns the n samples that are worst by the kind's figure, on average over the chosen models and strategies."""

@@ -86,9 +86,7 @@ def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[Mo
     return effects
 
 
-def _read(  # noqa: PLR0913 - what is asked of which arm
-    warehouse: Warehouse, query: str, run: str, trial: Trial, model: str, strategy: str
-) -> list[Row]:
+def _read(warehouse: Warehouse, query: str, run: str, trial: Trial, model: str, strategy: str) -> list[Row]:
     named = {"model": model, "task": trial.base.task_id, "strategy": strategy, "samples": list(trial.base.samples)}
     return warehouse.published.read(query, run=run, **named)
 

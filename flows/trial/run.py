@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from promptaudit.flows.audit.run import make_ready
 from promptaudit.flows.audit.runs import open_run
-from promptaudit.flows.audit.steps import AuditRun, measure
+from promptaudit.flows.audit.steps import AuditRun, RunOptions, measure
 from promptaudit.flows.cards.check_cards.models import lacking_engines
 from promptaudit.flows.display.encode import NOT_ENCODED
 from promptaudit.flows.display.progress import Progress
@@ -42,7 +42,7 @@ class TrialResult:
     n_variants: int = field(metadata=NOT_ENCODED)  # an arm
 
 
-def try_change(  # noqa: PLR0913 - what the command may say
+def try_change(
     settings: Settings,
     registry: Registry,
     options: TrialOptions,
@@ -75,9 +75,12 @@ def try_change(  # noqa: PLR0913 - what the command may say
             rows = [{**row, "audit_run_id": run} for row in trial.variants]
             warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
             asked = AuditRun(
-                warehouse=warehouse, audit_run_id=run, progress=progress, design=design,
-                max_usd=max_usd, max_requests=max_requests, reports=False,
-            )  # fmt: skip
+                warehouse=warehouse,
+                audit_run_id=run,
+                progress=progress,
+                design=design,
+                options=RunOptions(max_usd=max_usd, max_requests=max_requests, writes_page=False),
+            )
             n_asked = measure(asked).n_asked
     return TrialResult(
         audit_run_id=run,

@@ -336,7 +336,7 @@ def rows_of(con: Connection, query: str, /, **values: object) -> list[dict[str, 
 
 
 @contextmanager
-def stream_published(  # noqa: PLR0913 - one query, and what limits it
+def stream_published(
     path: Path,
     query: str,
     *,

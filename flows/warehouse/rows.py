@@ -55,7 +55,7 @@ def task_row(audit_run_id: str, task_id: str, card: TaskCard) -> dict[str, objec
     }  # fmt: skip
 
 
-def sample_row(  # noqa: PLR0913 - a row
+def sample_row(
     audit_run_id: str, task_id: str, index: int, sample: Sample, fields: Mapping[str, str], *, is_critical: bool = False
 ) -> dict[str, object]:
     """Returns the row of raw.samples for a sample, with the other columns of the data that a prompt used."""

@@ -194,7 +194,7 @@ def make_proposals(design: Design, task_id: str, rewording: Rewording, purse: Pu
     return [original, *own] if rewording.has_original else own
 
 
-def reworded(  # noqa: PLR0913 - what is reworded, by whom and how often
+def reworded(
     design: Design,
     card: RephraserCard,
     wording: Wording,
@@ -327,7 +327,7 @@ def _schemas(
     return asyncio.run(reword())
 
 
-def _as_variant(  # noqa: PLR0913 - what a variant is made of
+def _as_variant(
     design: Design,
     task_id: str,
     strategy: str,

@@ -11,7 +11,7 @@ import pytest
 from promptaudit.flows.ask.judge import asked_judges
 from promptaudit.flows.audit.run import run_audit
 from promptaudit.flows.audit.runs import open_run
-from promptaudit.flows.audit.steps import AuditRun, Outcome
+from promptaudit.flows.audit.steps import AuditRun, Outcome, RunOptions
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.plan.cells import CellsInWarehouse, missing_requests, template_of
 from promptaudit.flows.plan.design import design_audit
@@ -285,7 +285,7 @@ def test_panels_go_round_and_a_run_keeps_its_own(tmp_path: Path) -> None:
             return Outcome()
 
         with mock.patch("promptaudit.flows.audit.run.measure", look):
-            run_audit(settings, registry, "a", Progress(quiet=True), new=new, reports=False)
+            run_audit(settings, registry, "a", Progress(quiet=True), RunOptions(new=new, writes_page=False))
         return seen[0]
 
     first = asked(new=True)

@@ -277,7 +277,7 @@ def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
 
 def test_reporting_is_cheap_to_import() -> None:
     heavy = "{'vl_convert', 'jinja2', 'rich.table'} & set(sys.modules)"
-    code = f"import sys, flows.report; sys.exit(bool({heavy}))"
+    code = f"import sys, promptaudit.flows.report; sys.exit(bool({heavy}))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -3,9 +3,9 @@ r"""Reads which option a completion commits to, from the options' signs alone.
 The rule is rigid on purpose: it never looks at an option's text, so "fifty years" is no choice even where option B is "fifty
 years". Set beside a judge, it shows how much of a score's spread such rigidity makes.
 
-Every word and mark of the text becomes one character, its class: N for "answer", L for "is", S for a sign. Whether an S
-is a choice is told by short patterns over the classes before and behind it, and the last S that is one counts. The
-patterns are RE2 and see `REACH` classes, so time is linear in the text.
+Every word and mark of the text becomes one character, its class, and S stands for a sign. Whether an S is a choice is told by
+the rules of `option_rules` over the classes before and behind it, and the last S that is one counts. They see `REACH`
+classes, so time is linear in the text.
 Other languages are read in English words (`option_languages`).
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, islice, repeat
 from typing import NamedTuple
 
-import re2
+from promptaudit.udfs.scoring import option_rules as rules
 
 VERSION: int = 1
 
@@ -40,90 +40,12 @@ class OptionReading(NamedTuple):
     reason: str | None
 
 
-# the classes of words; any other word is w
-_WORDS = {
-    # what is chosen
-    "N": "answer 'answer' ans choice selection solution conclusion verdict decision bet response final_answer correct_answer "
-    "answer_choice answer_letter final_choice selected_answer",
-    "O": "option letter alternative correct_option selected_option option_letter",
-    "1": "one",
-    "a": "answers",
-    "K": r"\boxed \fbox \answer",
-    # what is said of it: right, nearly so, another's
-    "P": "correct right",
-    "p": "best likely accurate appropriate plausible suitable fitting probable reasonable logical proper final true closest "
-    "chosen selected strongest",
-    "x": "wrong incorrect false common popular tempting first initial previous original earlier another other",
-    # verbs: be, and what stands before or for it
-    "L": "is was equals remains being answer's",
-    "R": "are were",
-    "B": "be",
-    "M": "must should would will to has needs",
-    "Z": "seems looks appears sounds",
-    "v": "does do did",
-    # verbs of choosing, alone, with a preposition, of thinking, of likeness
-    "V": "choose chose chooses choosing select selecting selects picks picked picking leaves leaving",
-    "G": "go going goes went stick sticking opt opting opted settle settled settling decide decided voting",
-    "W": "with for on",
-    "T": "believe think guess suspect reckon conclude prefer recommend suggest propose vote say feel pick",
-    "Q": "corresponds matches",
-    # what stands for a sentence's subject
-    "E": "it this that which",
-    "Y": "it's that's it\u2019s that\u2019s",
-    # what changes nothing: within a phrase, and before one
-    "f": "the my our your clearly definitely obviously probably most simply actually indeed certainly surely only just "
-    "either both all maybe perhaps possibly also even really necessarily undoubtedly truly single more very by far number "
-    "second third fourth last",
-    "t": "a an i i'd i'll i'm we we'd we'll you they want sure certain clear convinced said claim argue mean know agree "
-    "case can able of in am have had get let me us",
-    "D": "therefore thus hence so ergo finally then overall",
-    # what denies, and what makes a condition
-    "!": "not never cannot can't can\u2019t isn't isn\u2019t wasn't wasn\u2019t aren't don't don\u2019t doesn't doesn\u2019t "
-    "didn't won't wouldn't wouldn\u2019t couldn't shouldn't",
-    "~": "neither none nothing hardly unlikely doubt",
-    "o": "no without",
-    "h": "if whether might may could unless suppose supposing assume assuming",
-    # what joins, and what goes on behind a choice
-    "&": "and &",
-    "|": "or nor / |",
-    "b": "but",
-    "C": "because since as",
-    "c": "while over rather instead given",
-    # what only adorns
-    "d": r'* ` { } " # ~ \ \text \textbf \textit \textrm \mathbf \mathrm \mathit \mathsf'
-    " \u201c \u201d \u00ab \u00bb",
-}
-
-_MARKS = {
-    # stops between two words without a blank; before a blank they become what they are
-    ".": "g",
-    ",": "k",
-    ":": "q",
-    **dict.fromkeys("!\u2026\u3002", "."),
-    **dict.fromkeys("\uff0c\u3001", ","),
-    **dict.fromkeys("-\u2013\u2014\u2022", "-"),
-    **dict.fromkeys("+%^", "#"),
-    **dict.fromkeys("([\uff08", "("),
-    **dict.fromkeys(")]\uff09", ")"),
-    **dict.fromkeys("?\uff1f", "?"),
-    **dict.fromkeys(">\u2192\u21d2", ">"),
-    "\uff1a": ":",
-    ";": ";",
-    "=": "=",
-    "<": "<",
-    "$": "$",
-    "\n": "n",
-    "": " ",
-    "\x1c": "r",  # between two texts
-}
-
 _CLASSES = {
-    form: kind
-    for kind, words in _WORDS.items()
-    for word in words.split()
+    form: own.character
+    for own in rules.WORDS.values()
+    for word in own.words.split()
     for form in (word, word.capitalize(), word.upper())
-}
-_CLASSES.update(_MARKS)
+} | rules.MARKS
 
 # a mark becomes a word of its own: str.replace of the marks there are takes less than half the time of a findall
 _SPACED = {ord(mark): (mark, f" {mark} ") for mark in '\n.,:?!;()[]{}*`"$#|/&+%^=<>~'} | {
@@ -135,19 +57,9 @@ _SPACED_BEYOND_ASCII = tuple(
     for mark in "\u2013\u2014\u2026\u201c\u201d\u00ab\u00bb\u2022\u2192\u21d2\u3002\uff0c\u3001\uff1a\uff1f\uff08\uff09"
 )
 _NO_MARK = bytes(set(range(256)) - set(_SPACED))
-_RECORD = "\x1c"
-_BETWEEN_TEXTS = f"\n{_RECORD}\n"
+_BETWEEN_TEXTS = f"\n{rules.RECORD}\n"
 _BATCH_CHARACTERS = 50_000
 
-# Signs: S is no word; s (the article, or a user's word), i (the pronoun) and 9 (a number) may stand in prose, where they
-# are no signs: u. What is between brackets, quotes or stars (d) is one, and its closing mark is kept as a bracket.
-_WRAPPED = re.compile(rb"[Ssi9](?<=[d(].)[d)]")
-_IN_PROSE = re.compile(
-    rb"[Ssi9](?:(?<=[g<].)|(?=g[Ssi9])|(?<=<\|.)|(?<=9q9)"
-    rb"|(?<=s)(?![d$]*[n.?,;:)(<&|cCbLRMZ!v>gkq-])"
-    rb"|(?<=i)(?![d$]*[n.?,;:)(<&|cCbLR>q-])"
-    rb"|(?<=9)(?![d$]*(?:[n.?,;:)(<&cCbLRMZ!v>]|-[^9]))|(?<=\$9)(?!\$))"
-)
 _FINAL = bytes.maketrans(b"si9u", b"SSSt")
 MAX_SIGNS = 64
 _SIGN_CODES = range(128, 256)  # of the signs, then of the signs in quotes
@@ -155,42 +67,6 @@ _NO_CODE = bytes(set(range(256)) - set(_SIGN_CODES))
 _INDEXES = bytes(code % MAX_SIGNS for code in range(256))
 _NO_SIGN = bytes(set(range(256)) - set(b"Ssi9u"))
 _STANDS = bytes(code != ord("u") for code in range(256))
-
-# before a sign
-_FILL = r"(?:[fODNPp:qn!~1(>-]|O,|,D,)*"
-_GAP = r"[^.?;nNSq>=|]{0,12}"
-_NOUN = r"(?:[NO]{1,2}|[Pp]1|[fp][VT])"
-_DENIED = r"(?:o?[!~h][tTfEMPpLB1VG]{0,6}|x)?"
-_STRONG = re2.compile(
-    rf"{_DENIED}(?:K|{_NOUN}{_GAP}[LRB:]|(?:{_NOUN}|[Pp])[-=>q:]{{1,3}}|[Pf]a{_GAP}[R:]|\(N\)|nS:|V(?:t?W)?|Gf*W){_FILL}$".encode()
-)
-_WEAK = re2.compile(
-    rf"{_DENIED}(?:(T(?:E?L|E|Y|EM*B)?{_FILL}|[nPpMt]N[nNO(]*|[Pp]O\(*)"
-    rf"|D,?{_FILL}|EM*[LB]{_FILL}|Y{_FILL}|QM?{_FILL}|{_NOUN}{_GAP}[LB:][^.?;nS]{{1,12}}(?:\(O?|,f*O\(?))$".encode()
-)
-_PHRASE_ENDS = frozenset(b"KLRB:-=>q)VWfODNPpn!~1(,TEYQMb")
-_CORRECTED = re2.compile(rb"[!~]f*O?S\)*,?b[fO(]*$")  # "not A but"
-_DENIES = re2.compile(rb"o?[!~h][tTfEMPpLB1VG]{0,6}[fO(]*$")
-_LEAD_ENDS = frozenset(b"nfPptNO:q(-")
-_LINE_LEAD = re.compile(rb"n[fPpt]*[NO]{0,2}[:q-]*\(*$")
-
-# behind a sign
-_BREAKS = re.compile(rb"\)*[?#=]")
-_IS_RIGHT = re.compile(rb"\)*(?:(R)|[LR]|M+B|Z(?:MB)?)[fpDE]*(?:P|[NO]|p[.,;:nC)1])|\)*[:(-]P[).,;n]")
-_SUBJECT = re.compile(rb"\)*[LRMBZv]|!|\)*[:(-]P[).,;n]")
-_ANYTHING = re.compile(b"")
-_CLAUSE_END = re.compile(rb"[n.,;:)(<&|cCbEWgkq-]")
-_SENTENCE_END = re.compile(rb"\)*[n.C<]")
-_ALONE = re.compile(rb"[).:;,]*(?:<\|.>)*n")
-_REASONED = re.compile(rb"[).:,-]*C")
-_WITH_TEXT = re.compile(rb"[).:gq-]+(?!x[NO]|(?:[LRZ]|M+B)[fD]*[!~x])[^n?]")
-
-# between signs
-_JOIN = re.compile(rb"\)*[,;k]?[&|]*[fO]*\(*")
-_JOIN_OF_TEXTS = re.compile(rb"\)[^.?;nS]{1,12}[,;&|]+[fO(]*")
-_NEXT_LINE = re.compile(rb"[).:;,]*n+[-(]*O?\(*")
-_ITEM_LEAD = re.compile(rb"n[-(]*O?\(*$")
-_ITEM = re.compile(rb"n[-(]*O?\(*(S)[).:gq-]+[^n]")
 
 _ROMAN = re.compile("(?i)[ivxl]{2,}")
 _QUOTED = ("'{}'", "{}\\", "\u2018{}\u2019", "_{}_", "__{}__")
@@ -248,7 +124,7 @@ def _batches(completions: Iterable[str], enumerators: Sequence[str]) -> Iterator
 
     texts, n_characters = [], 0
     for completion in completions:
-        text = completion.strip().replace(_RECORD, " ")
+        text = completion.strip().replace(rules.RECORD, " ")
         if len(text) > HEAD_CHARACTERS + TAIL_CHARACTERS:
             text = f"{text[:HEAD_CHARACTERS]}cut{text[-TAIL_CHARACTERS:]}"
         text = in_english(text, enumerators)
@@ -281,9 +157,11 @@ def _are_joined(mentions: _Mentions, k: int) -> bool:
     start, stop = mentions.places[k] + 1, mentions.places[k + 1]
     if stop - start > REACH:
         return False
-    if _JOIN.fullmatch(mentions.classes, start, stop):
+    if rules.JOIN.fullmatch(mentions.classes, start, stop):
         return True
-    return mentions.classes.startswith(b")", stop + 1) and bool(_JOIN_OF_TEXTS.fullmatch(mentions.classes, start, stop))
+    return mentions.classes.startswith(b")", stop + 1) and bool(
+        rules.JOIN_OF_TEXTS.fullmatch(mentions.classes, start, stop)
+    )
 
 
 def _committed(mentions: _Mentions, start: int, stop: int) -> slice:
@@ -291,31 +169,31 @@ def _committed(mentions: _Mentions, start: int, stop: int) -> slice:
     classes, first, last = mentions.classes, mentions.places[start], mentions.places[stop - 1]
     before, after = classes[max(0, first - REACH) : first], classes[last + 1 : last + 1 + REACH]
     is_committed = False
-    if _SUBJECT.match(after):
+    if rules.SUBJECT.match(after):
         chosen = _of_clause(mentions, start, stop, before, after)
         if chosen.stop:
             return chosen
-    elif before[-1] in _PHRASE_ENDS and not _BREAKS.match(after):
+    elif before[-1] in rules.PHRASE_ENDS and not rules.BREAKS.match(after):
         end = _end_asked(before[before.rfind(b".") + 1 :])
         is_committed = end is not None and bool(end.match(after))
-    lead = _LINE_LEAD.search(before) if before[-1] in _LEAD_ENDS else None
+    lead = rules.LINE_LEAD.search(before) if before[-1] in rules.LEAD_ENDS else None
     if lead:
         is_committed = is_committed or _is_bare(mentions, start, stop, first - len(before) + lead.start())
-        is_committed = is_committed and not (_ITEM_LEAD.search(before) and _is_listed(mentions, start))
+        is_committed = is_committed and not (rules.ITEM_LEAD.search(before) and _is_listed(mentions, start))
     return slice(start, stop if is_committed else start)
 
 
 def _of_clause(mentions: _Mentions, start: int, stop: int, before: bytes, after: bytes) -> slice:
     """Those of the joined signs that are committed to where the last is, or all are, the subject of a clause."""
-    right = _IS_RIGHT.match(after)
+    right = rules.IS_RIGHT.match(after)
     if right:
-        denial = _DENIES.search(before)
+        denial = rules.DENIES.search(before)
         if denial and _is_denied(denial[0]):
             return slice(0)
         are_all_meant = right[1] or b"|" in mentions.classes[mentions.places[start] : mentions.places[stop - 1]]
         return slice(start if are_all_meant else stop - 1, stop)
     # "the answer is B and A is wrong"
-    is_chosen_before = stop - start > 1 and _end_asked(before[before.rfind(b".") + 1 :]) is _ANYTHING
+    is_chosen_before = stop - start > 1 and _end_asked(before[before.rfind(b".") + 1 :]) is rules.ANYTHING
     return slice(start, start + 1) if is_chosen_before else slice(0)
 
 
@@ -324,9 +202,11 @@ def _is_bare(mentions: _Mentions, start: int, stop: int, line: int) -> bool:
     if line not in {0, mentions.classes.rfind(b"n", 0, -1)}:
         return False
     behind = mentions.places[stop - 1] + 1
-    if _ALONE.match(mentions.classes, behind) or (stop - start == 1 and _REASONED.match(mentions.classes, behind)):
+    if rules.ALONE.match(mentions.classes, behind) or (
+        stop - start == 1 and rules.REASONED.match(mentions.classes, behind)
+    ):
         return True
-    return bool(_WITH_TEXT.match(mentions.classes, behind)) and not _is_in_row(mentions, start)
+    return bool(rules.WITH_TEXT.match(mentions.classes, behind)) and not _is_in_row(mentions, start)
 
 
 def _is_in_row(mentions: _Mentions, k: int) -> bool:
@@ -334,7 +214,7 @@ def _is_in_row(mentions: _Mentions, k: int) -> bool:
     if mentions.indexes[k + 1 : k + 2] != [mentions.indexes[k] + 1]:
         return False
     here, there = mentions.places[k : k + 2]
-    return mentions.classes.find(b"n", here, there) < 0 and bool(_WITH_TEXT.match(mentions.classes, there + 1))
+    return mentions.classes.find(b"n", here, there) < 0 and bool(rules.WITH_TEXT.match(mentions.classes, there + 1))
 
 
 def _is_listed(mentions: _Mentions, k: int) -> bool:
@@ -356,29 +236,29 @@ def _is_listed(mentions: _Mentions, k: int) -> bool:
 @functools.lru_cache(maxsize=1)  # a text of many lists asks for each of their signs
 def _items(classes: bytes) -> list[int]:
     """Where the signs stand that begin a line and have a mark and text behind them."""
-    return [match.start(1) for match in _ITEM.finditer(classes)]
+    return [match.start(1) for match in rules.ITEM.finditer(classes)]
 
 
 def _stand_below(mentions: _Mentions, k: int) -> bool:
     """Whether sign k and the next are lines of their own with nothing between."""
     here, there = mentions.places[k : k + 2]
-    is_first = _LINE_LEAD.search(mentions.classes[max(0, here - REACH) : here])
-    is_below = _NEXT_LINE.fullmatch(mentions.classes, here + 1, there)
-    return bool(is_first and is_below and _ALONE.match(mentions.classes, there + 1))
+    is_first = rules.LINE_LEAD.search(mentions.classes[max(0, here - REACH) : here])
+    is_below = rules.NEXT_LINE.fullmatch(mentions.classes, here + 1, there)
+    return bool(is_first and is_below and rules.ALONE.match(mentions.classes, there + 1))
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def _end_asked(before: bytes) -> re.Pattern[bytes] | None:
     """What has to stand behind a sign for the phrase before it to make it a choice; None where no phrase does."""
-    commitment = _STRONG.search(before)
+    commitment = rules.STRONG.search(before)
     if commitment:
-        return None if _is_denied(commitment[0]) else _ANYTHING
-    commitment = _WEAK.search(before)
+        return None if _is_denied(commitment[0]) else rules.ANYTHING
+    commitment = rules.WEAK.search(before)
     if commitment and _is_denied(commitment[0]):
         return None
     if commitment:
-        return _CLAUSE_END if commitment[1] else _SENTENCE_END
-    return _CLAUSE_END if _CORRECTED.search(before) else None
+        return rules.CLAUSE_END if commitment[1] else rules.SENTENCE_END
+    return rules.CLAUSE_END if rules.CORRECTED.search(before) else None
 
 
 def _is_denied(phrase: bytes) -> bool:
@@ -406,8 +286,8 @@ def _classified(texts: Sequence[str], signs: _Signs) -> list[_Mentions]:
     coded = "".join(map(signs.classes.get, text.split(" "), repeat("w"))).encode("latin-1")
     # a stop that a blank follows ends something, one between two words ("2.5", "Answer:B") joins them
     coded = coded.replace(b"g ", b".").replace(b"k ", b",").replace(b"q ", b":")
-    classes = _WRAPPED.sub(b"S)", coded.translate(signs.kinds, b" "))
-    classes = _IN_PROSE.sub(b"u", classes)
+    classes = rules.WRAPPED.sub(b"S)", coded.translate(signs.kinds, b" "))
+    classes = rules.IN_PROSE.sub(b"u", classes)
     standing = compress(coded.translate(_INDEXES, _NO_CODE), classes.translate(_STANDS, _NO_SIGN))
     mentions = []
     for part in classes.translate(_FINAL, b"d$").split(b"r"):

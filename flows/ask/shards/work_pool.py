@@ -46,7 +46,7 @@ def deployment_of(work_pool: str) -> dict[str, Any]:
 class WorkPool:
     """Has the workers of a pool run the askers of a run."""
 
-    def __init__(  # noqa: PLR0913 - what a worker is told
+    def __init__(
         self, work_pool: str, audit_id: str, audit_run_id: str, n_shards: int, warehouse: Path, say: Say
     ) -> None:
         self._work_pool, self._say, self._n_shards = work_pool, say, n_shards

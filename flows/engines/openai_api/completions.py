@@ -27,7 +27,7 @@ _PARTS = (None, "text", "output_text")  # of a content; others hold reasoning
 _PLAIN_ID = re.compile(r"(?:req|chatcmpl|cmpl|gen)?[-_]?[0-9a-f-]{1,64}")
 
 
-def read_completion(  # noqa: PLR0913 - what came, and what the row keeps beside it
+def read_completion(
     body: bytes,
     request_id: str | None,
     secrets: Sequence[str],

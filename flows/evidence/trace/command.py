@@ -20,7 +20,7 @@ class RecomputedTrace(Trace):
     agrees: bool
 
 
-def trace_figures(  # noqa: PLR0913 - options of a command
+def trace_figures(
     warehouse: Warehouse,
     figures: Sequence[str],
     text: str | None,

@@ -71,7 +71,7 @@ class Trace:
         return [] if self.lineage is None else self.lineage.raw_columns()
 
 
-def trace(  # noqa: PLR0913 - options of a command
+def trace(
     warehouse: Warehouse,
     figure: str,
     text: Policy | None = None,
@@ -96,7 +96,7 @@ def trace(  # noqa: PLR0913 - options of a command
         return trace_row(con, figure, row, text, with_lineage=with_lineage, most=most, most_prompts=most_prompts)
 
 
-def trace_row(  # noqa: PLR0913 - what `trace` has
+def trace_row(
     con: Connection,
     figure: str,
     row: Row,

@@ -93,7 +93,7 @@ def _views_otherwise(kept: Seal, newest: Seal) -> list[SealDifference]:
     ]
 
 
-def _otherwise(  # noqa: PLR0913 - what a difference says
+def _otherwise(
     run: str, comparison: str, old: dict[str, Any], new: dict[str, Any], before: Seal, after: Seal, why: str
 ) -> list[SealDifference]:
     detail = f"seal {after.seal_index} has it otherwise than seal {before.seal_index}: {why or 'same rows, same code'}"

@@ -167,7 +167,7 @@ def _archived(place: Place, run: str, table: str, check: RowCheck) -> Selection 
     return source
 
 
-def _differences(  # noqa: PLR0913 - what is compared with what
+def _differences(
     place: Place, run: str, table: str, source: Selection, covered: pl.DataFrame, other: Place | None
 ) -> list[SealDifference]:
     con, key, what = place.con, TABLES[table].key, f"raw.{table}"

@@ -62,7 +62,7 @@ def check_views(place: Place, *, is_open: bool) -> list[SealDifference]:
     return differences
 
 
-def _check_mart(  # noqa: PLR0913 - where a mart's rows are looked for
+def _check_mart(
     mart: str,
     run: str,
     wanted: dict[str, Any] | None,
@@ -94,7 +94,7 @@ def _unsealed(mart: str, run: str, place: Place, comparison: str | None) -> list
     return [differs(kind="added", detail=f"{n_rows} rows of a mart that no seal has")]
 
 
-def _differences(  # noqa: PLR0913 - where a mart's rows are looked for
+def _differences(
     mart: str,
     run: str,
     place: Place,

@@ -26,7 +26,7 @@ from promptaudit.flows.warehouse import Warehouse
 class Build(DbtArtifactProcessor):  # type: ignore[misc]
     """One build of dbt: its manifest and results, the columns' types, and what is known of each column."""
 
-    def __init__(  # noqa: PLR0913 - what a build's events are made from
+    def __init__(
         self,
         warehouse: Warehouse,
         manifest: Mapping[str, Any],

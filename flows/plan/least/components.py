@@ -166,7 +166,7 @@ def _named(warehouse: Warehouse, audit_id: str, name: str, complete: Sequence[So
     return run
 
 
-def answer_groups(  # noqa: PLR0913 - what a group is made from
+def answer_groups(
     warehouse: Warehouse,
     run: SourceRun,
     registry: Registry,
@@ -212,7 +212,7 @@ def _others(measure: str) -> str:
     return ", ".join(each for each in MEASURES if each != measure)
 
 
-def _groups(  # noqa: PLR0913 - what a group is made from
+def _groups(
     cells: pl.DataFrame,
     labels: Mapping[tuple[Any, ...], pl.DataFrame],
     measure: str,

@@ -71,7 +71,7 @@ class FewSamples:
     notes: tuple[str, ...]
 
 
-def few_samples(  # noqa: PLR0913 - what the command takes
+def few_samples(
     settings: Settings, registry: Registry, audit_id: str, measure: str, detect: float, *, from_run: str | None = None
 ) -> FewSamples | None:
     """Returns what two nights of an audit tell apart whose data are too few for a pilot; None where they are enough.

@@ -21,7 +21,7 @@ CURVE = (2.0, 1.5, 1.25, 1.0, 0.8, 0.65, 0.5)
 """Widths of the curve, as multiples of the planned one."""
 
 
-def plan_width(  # noqa: PLR0913 - what the command takes
+def plan_width(
     settings: Settings,
     registry: Registry,
     audit_id: str,
@@ -44,7 +44,7 @@ def plan_width(  # noqa: PLR0913 - what the command takes
     return _plan(material, audit_id, measure, design, width=width, assurance=assurance)
 
 
-def plan_difference(  # noqa: PLR0913 - what the command takes
+def plan_difference(
     settings: Settings,
     registry: Registry,
     audit_id: str,
@@ -95,7 +95,7 @@ def _unreachable(material: Material, width: float, measure: str) -> str:
     )
 
 
-def _plan(  # noqa: PLR0913 - what a plan is made of
+def _plan(
     material: Material,
     audit_id: str,
     measure: str,

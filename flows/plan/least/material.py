@@ -117,7 +117,7 @@ class Material:
         )
 
 
-def gather_material(  # noqa: PLR0913 - what a plan is made from
+def gather_material(
     settings: Settings,
     registry: Registry,
     audit_id: str,

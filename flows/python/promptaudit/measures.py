@@ -312,7 +312,7 @@ def _consistency(p_tau: pl.DataFrame, seed: int, n_resamples: int) -> consistenc
     return consistencies.consistency(gold, sample, label, p_tau["p"].to_numpy(), seed, n_resamples)
 
 
-def _stability(  # noqa: PLR0913 - as of the function it calls
+def _stability(
     ratings: Table, level: Level, *, is_balanced: bool, seed: int, n_resamples: int, is_all_alone: bool
 ) -> list[StabilityRow]:
     if level not in LEVELS:

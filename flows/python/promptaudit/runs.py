@@ -199,7 +199,7 @@ def import_answers(  # noqa: PLR0913 - one option of the command each
         return made(["import", *line, "--", str(file)], warehouse, registry, quiet=quiet)
 
 
-def made(  # noqa: PLR0913 - what all commands share
+def made(
     line: list[str],
     warehouse: str | Path | None,
     registry: Sequence[str | Path],

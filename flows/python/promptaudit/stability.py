@@ -216,7 +216,7 @@ def inter_pss(  # noqa: PLR0913 - one choice each
     return _stability(run, "inter", labels)
 
 
-def _cards(  # noqa: PLR0913 - one field each
+def _cards(
     audit: str,
     prompt: str,
     output_format: str,

@@ -201,7 +201,7 @@ def _is_weighed(responses: Sequence[Any]) -> bool:
     return isinstance(first, list) and len(first) == 2  # noqa: PLR2004 - a pair
 
 
-def _chosen(  # noqa: PLR0913 - what a question's row holds
+def _chosen(
     common: dict[str, Any],
     fields: Mapping[str, str],
     requests: list[list[Any]],

@@ -65,7 +65,7 @@ def _provider_of(result: Mapping[str, Any], label: str, columns: dict[tuple[str,
     return f"provider {number}" if number > 1 else None
 
 
-def _answer(  # noqa: PLR0913 - the last three are the file's
+def _answer(
     place: str,
     result: Any,  # noqa: ANN401 - whatever the list holds
     task: str,

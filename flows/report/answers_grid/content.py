@@ -52,7 +52,7 @@ class _Things:
 class GridContent:
     """Builds the content of a run's grids; `references` are models that answer by chance or err on purpose."""
 
-    def __init__(  # noqa: PLR0913 - what a grid is made of
+    def __init__(
         self,
         grid: GridAnswers,
         *,

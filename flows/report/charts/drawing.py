@@ -59,7 +59,7 @@ def undrawn() -> Iterator[None]:
         _is_drawing.reset(before)
 
 
-def drawn(  # noqa: PLR0913 - what a chart has
+def drawn(
     layers: Sequence[Spec],
     label: str,
     data: Mapping[str, Sequence[Row]],

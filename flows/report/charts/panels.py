@@ -164,7 +164,7 @@ def dots(rows: Rows, domain: tuple[float, float], label: str) -> Markup:
     )
 
 
-def ranges(  # noqa: PLR0913 - what the axes say
+def ranges(
     rows: Rows,
     series: Sequence[str],
     domain: tuple[float, float],

@@ -69,7 +69,7 @@ MODEL, STRATEGY = words("Model", "model_id"), words("Strategy", "strategy")
 N_SAMPLES = counted("Samples", "n_samples")
 
 
-def table(  # noqa: PLR0913 - what a table has
+def table(
     caption: str,
     columns: Sequence[Column],
     rows: Sequence[Row],

@@ -61,7 +61,7 @@ def _before(data: ReportData) -> Iterable[Row]:
             yield row
 
 
-def _drawn(  # noqa: PLR0913 - whose figures, and what is beside them
+def _drawn(
     data: ReportData, rows: Sequence[Row], mart: str, column: str, beside: str, before: dict[tuple[str, ...], Row]
 ) -> Heat:
     references = {row["model_id"] for row in data.references}

@@ -76,9 +76,7 @@ def _from_zero(values: Sequence[float]) -> Domain:
     return 0.0, min(1.0, max(0.1, math.ceil(max(values) * 10) / 10))
 
 
-def _curves(  # noqa: PLR0913 - of which figure, and what it is drawn on
-    rows: list[Row], who: str, *, mart: str, column: str, axes: partial[Axes], shown: Sequence[str]
-) -> Drawn:
+def _curves(rows: list[Row], who: str, *, mart: str, column: str, axes: partial[Axes], shown: Sequence[str]) -> Drawn:
     points = [point(mart, row, column, series=row["strategy"], at=row["n_wordings"]) for row in rows]
     spans = "; ".join(
         f"{cut(name, NAME)} {span([row['value'] for row in own])}" for name, own in by(points, "series").items()

@@ -45,9 +45,7 @@ def _first_k(rows: list[Row], who: str, *, domain: panels.Domain, axis: str, has
     return "", panels.lines(points, domain, axis, label, has_table=has_table)
 
 
-def curves_of(  # noqa: PLR0913 - what the axis says
-    rows: list[Row], at: str, title: str, word: str, domain: panels.Domain, label: str
-) -> Markup:
+def curves_of(rows: list[Row], at: str, title: str, word: str, domain: panels.Domain, label: str) -> Markup:
     """Returns PSS as a line a kind of annotation over the column `at`, which `title` and `word` name on axis and marks."""
     points = [point(MART, row, "pss", at=row[at], series=row["annotation_filter"]) for row in rows]
     axes = Axes(x=title, y="PSS", ticks=sorted({row[at] for row in rows}), domain=domain, level=panels.STABLE)

@@ -215,7 +215,7 @@ def test_interrupted_or_killed_it_leaves_no_process_and_starts_again(
     fields = {"vllm": SMALL, "sampling": {"temperature": 1, "seed": 1, "max_tokens": 300}, "batch": BATCHING}
     write_cards(tmp_path, "", 50, model=str(model), **fields)
     text = (
-        "import asyncio, pathlib, sys\nfrom flows.system.child_processes import guarded\n"
+        "import asyncio, pathlib, sys\nfrom promptaudit.flows.system.child_processes import guarded\n"
         "from tests.support.batch_audit import ask\n"
         "with guarded():\n    asyncio.run(ask(pathlib.Path(sys.argv[1])))\n"
     )

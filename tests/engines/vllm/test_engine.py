@@ -325,7 +325,7 @@ def test_stopped_in_mid_answer_it_lands_no_part_of_one(model: Path) -> None:
 
 def test_nothing_is_left_of_a_killed_run(model: Path) -> None:
     text = (
-        "import asyncio, sys\nfrom flows.engines.vllm.engine import VllmServerEngine\n"
+        "import asyncio, sys\nfrom promptaudit.flows.engines.vllm.engine import VllmServerEngine\n"
         "from promptaudit.flows.system.child_processes import guarded\n"
         "from tests.support.vllm import card\n\nasync def hold():\n    engine = VllmServerEngine(card(sys.argv[1]))\n"
         "    await engine.open()\n    print(engine._server._process.pid, flush=True)\n    await asyncio.sleep(600)\n\n"
