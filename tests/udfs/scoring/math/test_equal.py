@@ -500,7 +500,8 @@ def test_threads_share_a_worker(maths: MathEqual) -> None:
 
 
 def test_importing_starts_and_loads_nothing() -> None:
-    loaded = "import sys, promptaudit.udfs.scoring.math.equal; print(sorted({'sympy', 'math_verify', 'antlr4'} & set(sys.modules)))"
+    loaded = "import sys, promptaudit.udfs.scoring.math.equal as _; "
+    loaded += "print(sorted({'sympy', 'math_verify', 'antlr4'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True).stdout == b"[]\n"
     assert VERSIONS["math_equal"] == VERSION
 
