@@ -1,4 +1,4 @@
-"""The asker as a process of this machine: `python -m flows.asker AUDIT RUN SHARD SHARDS`."""
+"""The asker as a process of this machine: `python -m promptaudit.flows.asker AUDIT RUN SHARD SHARDS`."""
 
 from __future__ import annotations
 

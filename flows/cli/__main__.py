@@ -1,4 +1,4 @@
-"""`python -m flows.cli` is `promptaudit`."""
+"""`python -m promptaudit.flows.cli` is `promptaudit`."""
 
 from promptaudit.flows.cli import main
 

@@ -73,7 +73,7 @@ def test_sql_of_ones_own_has_the_measures(imported: pa.Run) -> None:
         pa.register(scope["con"])
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_dbt_project_of_ones_own_names_ours_as_a_package(imported: pa.Run, tmp_path: Path) -> None:
     files = (
         "packages.yml",

@@ -1,6 +1,6 @@
 """The worker of `math_equal`: compares formulas in children that nothing they are given can keep, fill or leave.
 
-Run as `python -m udfs.scoring.math.worker SECONDS N`. Lines of JSON come in, `[number, answer, reference]`, and go out,
+Run as `python -m promptaudit.udfs.scoring.math.worker SECONDS N`. Lines of JSON come in, `[number, answer, reference]`, and go out,
 `[number, is_equal, reason]`, in any order; an empty list goes out first, when sympy is imported. Up to N children, each
 forked from here in milliseconds, are given one pair at a time; one that takes more than SECONDS over it is killed, and
 one to which a pair was hard is not asked again. The worker ends with its input, and its children with it.
