@@ -80,6 +80,8 @@ def call(function: SqlFunction, *columns: Column) -> Column:
         return encoded(returned, returns(function))
     columns_of_own = [_each(named[name], hint) for name, hint in own.items()]
     figures = zip(*columns_of_own, strict=True) if own else itertools.repeat(())
+    if entries is None and not function.function.__code__.co_kwonlyargcount:  # by place, in a third of the time
+        return encoded(list(map(function.function, *columns_of_own)), returns(function))
     if entries is None:
         return encoded([function.function(**dict(zip(own, each, strict=True))) for each in figures], returns(function))
     results = []

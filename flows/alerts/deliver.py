@@ -1,4 +1,4 @@
-"""Delivers one message, or calls one address, in a process of its own: `python -m promptaudit.flows.alerts.deliver`, order on stdin.
+"""Delivers one message, or calls one address, by an order on stdin: `python -m promptaudit.flows.alerts.deliver`.
 
 Here because a target may hang, flood or break whatever talks to it, and because the libraries that talk to targets log what
 they send where. This process can be killed, what it logs or prints goes nowhere, its memory has a bound, and what it says

@@ -1,9 +1,9 @@
 """The worker of `math_equal`: compares formulas in children that nothing they are given can keep, fill or leave.
 
-Run as `python -m promptaudit.udfs.scoring.math.worker SECONDS N`. Lines of JSON come in, `[number, answer, reference]`, and go out,
-`[number, is_equal, reason]`, in any order; an empty list goes out first, when sympy is imported. Up to N children, each
-forked from here in milliseconds, are given one pair at a time; one that takes more than SECONDS over it is killed, and
-one to which a pair was hard is not asked again. The worker ends with its input, and its children with it.
+Run as `python -m promptaudit.udfs.scoring.math.worker SECONDS N`. Lines of JSON come in, `[number, answer, reference]`,
+and go out, `[number, is_equal, reason]`, in any order; an empty list goes out first, when sympy is imported. Up to N
+children, each forked from here in milliseconds, are given one pair at a time; one that takes more than SECONDS over it is
+killed, and one to which a pair was hard is not asked again. The worker ends with its input, and its children with it.
 
 A child has 1 GiB of address space, can write to no file and start no program. What it reads has passed `formula`; this
 is for what that might miss.
