@@ -49,7 +49,7 @@ def card_of(kind: type[Card], name: str, body: Any, file: str, lines: Lines) -> 
 
 
 def _one_a_field(name: str, errors: Iterable[ErrorDetails], lines: Lines) -> list[ErrorDetails]:
-    """The most telling error of each field, and none of what is wrong only because a part of it is.
+    """Returns the most telling error of each field, and none of what is wrong only because a part of it is.
 
     A field of several forms has errors of each form.
     """
@@ -70,7 +70,7 @@ def _one_a_field(name: str, errors: Iterable[ErrorDetails], lines: Lines) -> lis
 
 
 def _messages(kind: type[Card], name: str, error: ErrorDetails, lines: Lines, where: Callable[..., str]) -> list[str]:
-    """What is wrong with a field, or all that the fields of a mapping demand of each other."""
+    """Returns what is wrong with a field, or all that the fields of a mapping demand of each other."""
     path: tuple[str | int, ...] = ()
     for index, part in enumerate(error["loc"], start=1):
         is_form = isinstance(part, str) and (name, *path, part) not in lines  # its name stands in no file

@@ -53,7 +53,7 @@ def folder_sha256(root: Path, named: Collection[Path] = (), copy: Path | None = 
 
 
 def _files(top: Path, named: set[Path]) -> dict[str, Path]:
-    """The files by their names in the folder; links are followed."""
+    """Returns the files by their names in the folder; links are followed."""
     not_code = _data(top) - named
     files = {path.relative_to(top).as_posix(): path for path in named if path.is_relative_to(top)}
     for folder, folders, names in os.walk(top):
@@ -76,7 +76,7 @@ def _files(top: Path, named: set[Path]) -> dict[str, Path]:
 
 
 def _is_code(path: Path, top: Path) -> bool:
-    """Whether something of the folder counts as what code may use, by its name."""
+    """Returns whether something of the folder counts as what code may use, by its name."""
     if path.name.startswith(".") or path.name == "__pycache__" or path.suffix in COMPILED or path == top / "warehouse":
         return False
     is_card = path.suffix in (".yml", ".yaml") and path.relative_to(top).parts[0] in CARD_FOLDERS
@@ -98,7 +98,7 @@ def _refuse_link(path: Path, top: Path) -> NoReturn:
 
 
 def _data(top: Path) -> set[Path]:
-    """The files that cards of tasks and of recorded models read."""
+    """Returns the files that cards of tasks and of recorded models read."""
     found = set()
     for path in chain.from_iterable(top.glob(f"{kind}/**/*.y*ml") for kind in ("models", "tasks")):
         for named in _named_in(path):
@@ -120,7 +120,7 @@ def _named_in(path: Path) -> Iterator[str]:
 
 
 def _read(path: Path, most: int) -> tuple[bytes, bool]:
-    """The content of a regular file, cut off where it is too long, and whether its owner may run it."""
+    """Returns the content of a regular file, cut off where it is too long, and whether its owner may run it."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     with os.fdopen(handle, "rb") as file:
         mode = os.fstat(handle).st_mode

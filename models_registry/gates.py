@@ -157,7 +157,7 @@ def _parser() -> Lark:
 
 
 def _misread(text: str, error: Any) -> str:  # noqa: ANN401 - one of lark's errors, which is imported late
-    """What was wanted, where, and what stands there."""
+    """Returns what was wanted, where, and what stands there."""
     tokens = set(getattr(error, "accepts", None) or getattr(error, "allowed", None) or error.expected)
     place = error.pos_in_stream
     is_end = place is None or place < 0 or getattr(getattr(error, "token", None), "type", "") == "$END"
@@ -190,7 +190,7 @@ def _value_rule(tree: Any) -> ValueRule:  # noqa: ANN401 - a tree of tokens; lar
 
 
 def _resolved(column: Token, raw: Sequence[tuple[Token, Token, Token]]) -> tuple[Columns, str, tuple[Condition, ...]]:
-    """The first table that has the figure and every condition's column; else the error that helps most."""
+    """Returns the first table that has the figure and every condition's column; else the error that helps most."""
     holders = [(table, *place) for table in TABLES if (place := _figure_in(table, column)) is not None]
     if not holders:
         raise _no_figure(column)
@@ -289,7 +289,7 @@ def _conditions(at: Any) -> list[tuple[Token, Token, Token]]:  # noqa: ANN401 - 
 
 
 def _typed(columns: Columns, name: Token, op: Token, token: Token) -> Condition:
-    """A condition whose value is of its column's kind."""
+    """Returns a condition whose value is of its column's kind."""
     column, sign, value = str(name), "=" if op == "==" else str(op), _unquoted(token)
     if column in columns.figures or column in columns.temperatures:
         try:

@@ -193,7 +193,7 @@ class Registry:
             yield "rephrasers", audit.rephrasing.rephraser, where(audit_id, "rephrasing", "rephraser")
 
     def _reached(self, by_kind: str, kind: str, name: str, where: str) -> Entry:
-        """The card that another one of `by_kind` names; raises CardError where it cannot serve it."""
+        """Returns the card that another one of `by_kind` names; raises CardError where it cannot serve it."""
         entry = self.entry(kind, name, where)
         if isinstance(entry.card, ModelCard):
             if entry.card.grid is not None:
@@ -306,7 +306,7 @@ def _points(name: str, entry: Entry) -> Iterable[tuple[str, Entry]]:
 
 
 def _load_folder(root: Path, kind: str, finder: CodeFinder, faults: list[Fault]) -> Iterable[tuple[str, Entry]]:
-    """The sound cards of one kind in a folder; what is wrong with the others is added to `faults`."""
+    """Yields the sound cards of one kind in a folder; what is wrong with the others is added to `faults`."""
     seen: dict[str, str] = {}
 
     def add(error: PromptauditError, *names: str) -> None:
@@ -338,7 +338,7 @@ def _load_folder(root: Path, kind: str, finder: CodeFinder, faults: list[Fault])
 
 
 def _entry_of(kind: str, name: str, body: object, file: str, lines: Lines, root: Path, finder: CodeFinder) -> Entry:
-    """The card that a body of YAML holds; raises each fault of it."""
+    """Returns the card that a body of YAML holds; raises each fault of it."""
     card = card_of(KINDS[kind], name, body, file, lines)
     try:
         code = finder.code_of(card)

@@ -77,7 +77,7 @@ def choose_samples(
 
 
 def _spare(task: TaskCard, rows: Sequence[Sample], asked: Sequence[Sample], seed: int, n: int) -> tuple[Sample, ...]:
-    """The rows of each label that are not asked, those of the smallest seeded hash."""
+    """Returns the rows of each label that are not asked, those of the smallest seeded hash."""
     if not n:
         return ()
     taken = {row.sample_id for row in asked}
@@ -147,7 +147,7 @@ def panels(rows: Sequence[Sample], chosen: Samples) -> list[list[Sample]]:
 
 
 def _ranked(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
-    """The rows by their seeded hash; when asked, the n-th row of every class before the (n + 1)-th of any."""
+    """Returns the rows by their seeded hash; when asked, the n-th row of every class before the (n + 1)-th of any."""
     ranked = sorted(rows, key=lambda row: seeded_rank(chosen.seed, "sample", row.sample_id))
     if not chosen.balanced:
         return ranked
@@ -230,7 +230,7 @@ def _with_nested(frame: pl.DataFrame, named: Sequence[str]) -> pl.DataFrame:
 
 
 def _inside(text: str | None, path: str) -> str | None:
-    """What stands at a path of a JSON text: a text as it is, else JSON; of a list, what each item holds."""
+    """Returns what stands at a path of a JSON text: a text as it is, else JSON; of a list, what each item holds."""
     try:
         value = json.loads(text or "null", parse_int=str, parse_float=str)
     except (ValueError, RecursionError):

@@ -39,7 +39,7 @@ class Plugin(BasePlugin):
 
 
 def _named(variable: str) -> list[str]:
-    """The ids an environment variable lists, in order; none where one of them is no id."""
+    """Returns the ids an environment variable lists, in order; none where one of them is no id."""
     ids = sorted(each for each in os.environ.get(variable, "").split(",") if each)
     return ids if all(each.isalnum() for each in ids) else []
 

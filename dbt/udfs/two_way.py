@@ -145,7 +145,7 @@ def _bounds(
     *,
     is_incomplete: bool,
 ) -> Interval:
-    """The bounds of the data as they are."""
+    """Returns the bounds of the data as they are."""
     mean, _, of_samples = (_fitted if is_incomplete else _plain)(sample, variant, value)
     if np.isnan(of_samples):
         return UNDEFINED
@@ -164,7 +164,7 @@ def _bounds(
 def _plain(
     sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
 ) -> tuple[float, float, float]:
-    """The mean of the variants' plain means, their standard deviation, and V_samples, NaN below two samples."""
+    """Returns the mean of the variants' plain means, their standard deviation, and V_samples, NaN below two samples."""
     by_variant = np.bincount(variant, weights=value) / np.bincount(variant)
     by_sample = np.bincount(sample, weights=value) / np.bincount(sample)
     of_samples = float(by_sample.var(ddof=1)) / len(by_sample) if len(by_sample) > 1 else np.nan
@@ -174,7 +174,7 @@ def _plain(
 def _fitted(
     sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
 ) -> tuple[float, float, float]:
-    """The same of the fit of an incomplete grid; V_samples is NaN also where wordings cannot be told from samples."""
+    """Returns the same of the fit of an incomplete grid; V_samples is NaN also where wordings cannot be told from samples."""
     fit = two_way_fit(sample, variant, value)
     of_samples = max(0.0, fit.sample_variance / len(fit.by_sample) + fit.mean_square / fit.n_cells)
     is_known = len(fit.by_sample) > 1 and (fit.is_determined or len(fit.effects) == 1)

@@ -152,7 +152,7 @@ def two_way_fit(sample: NDArray[np.int64], variant: NDArray[np.int64], value: ND
 
 
 def _sample_noise(per_sample: NDArray[np.int64], seen: NDArray[np.float64]) -> float:
-    """What residuals of variance 1 add to the ddof 1 variance of the samples' means over all wordings.
+    """Returns what residuals of variance 1 add to the ddof 1 variance of the samples' means over all wordings.
 
     A mean over all wordings is the mean of a sample's own cells less that of the effects it has seen; the two are uncorrelated.
 

@@ -140,7 +140,7 @@ def draw(answers: Sequence[Answer], n: int, seed: int, *, more: bool = False) ->
 
 
 def _places(answers: Sequence[Answer], seed: int) -> Iterator[tuple[float, str, str]]:
-    """The place of each answer of a stratum on [0, 1), its hash and its item."""
+    """Yields the place of each answer of a stratum on [0, 1), its hash and its item."""
     templates: dict[str, list[tuple[str, str]]] = {}
     for answer in answers:
         templates.setdefault(answer.template, []).append((_rank("take", seed, answer.item), answer.item))

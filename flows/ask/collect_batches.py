@@ -132,7 +132,7 @@ class BatchCollector:
         return n_landed
 
     async def _parts(self, batch_id: str, sent: Sequence[str]) -> AsyncIterator[dict[str, Answer]]:
-        """A batch's answers by prediction, as many at once as memory bears; of two for one cell, the one that lands."""
+        """Yields a batch's answers by prediction, as many at once as memory bears; of two for one cell, the one that lands."""
         part: dict[str, Answer] = {}
         n_bytes = 0
         async for prediction_id, answer in self._batches.answers(batch_id, sent):

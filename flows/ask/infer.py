@@ -191,7 +191,7 @@ class LandedAnswers:
         self._completions: dict[tuple[str, int], str | None] = {}
 
     def __call__(self, model_id: str, request: Request) -> str | None:
-        """The landed completion of the same cell by `model_id`; None where none has landed."""
+        """Returns the landed completion of the same cell by `model_id`; None where none has landed."""
         wanted = (model_id, request.prompt_variant_id)
         if wanted != self._read_for:
             rows = self._warehouse.read(

@@ -119,7 +119,7 @@ def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design)
 
 
 def _n_reworded_answers(design: Design, judge_id: str) -> int | None:
-    """How many answers to a task are ruled on under further wordings of a rubric; None where there are none."""
+    """Returns how many answers to a task are ruled on under further wordings of a rubric; None where there are none."""
     return None if rubric_key(design, judge_id) is None else design.audit.judges[judge_id].answers
 
 
@@ -322,14 +322,14 @@ class _JudgeWork:
 
 
 def _capped(model: ModelCard, max_tokens: int) -> ModelCard:
-    """The card with room for a verdict: its own cap fits a label."""
+    """Returns the card with room for a verdict: its own cap fits a label."""
     name = "max_tokens" if model.sampling.max_completion_tokens is None else "max_completion_tokens"
     sampling = model.sampling.model_copy(update={name: max_tokens})
     return model.model_copy(update={"sampling": sampling})
 
 
 def _signs(reader: str | None) -> Sequence[str]:
-    """The enumerators that a multiple-choice prompt showed, as its reader keeps them."""
+    """Returns the enumerators that a multiple-choice prompt showed, as its reader keeps them."""
     shown = json.loads(reader) if reader else None
     return shown.get("option_letter", ()) if isinstance(shown, dict) else ()
 

@@ -89,7 +89,7 @@ def ask_shard(
 
 
 def _terms(folder: SharedFolder) -> Terms:
-    """What is asked; raises MeasureError where nobody says so."""
+    """Returns what is asked; raises MeasureError where nobody says so."""
     terms = read_message(folder, TERMS, Terms)
     if terms is None:
         msg = "nobody lands this run now: its night has ended, or it has another warehouse or spool folder"

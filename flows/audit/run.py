@@ -163,7 +163,7 @@ def _measure_as_flow_run(run: AuditRun) -> Outcome:
 
 
 def _askers(settings: Settings, design: Design, options: RunOptions) -> AskersSetting:
-    """The askers of a run: the command's before the card's."""
+    """Returns the askers of a run: the command's before the card's."""
     card = design.audit.askers
     return AskersSetting(
         n=options.n_askers or card.n,
@@ -228,7 +228,7 @@ def _same_run(warehouse: Warehouse, design: Design, options: RunOptions) -> Run 
 
 
 def _are_made(warehouse: Warehouse, design: Design) -> bool:
-    """Whether an earlier run made the wordings of every task, so that no rephraser is asked."""
+    """Returns whether an earlier run made the wordings of every task, so that no rephraser is asked."""
     return all(
         earlier_proposals(warehouse, variants_key(design, task_id, rewording)) is not None
         for task_id in design.tasks
@@ -238,14 +238,14 @@ def _are_made(warehouse: Warehouse, design: Design) -> bool:
 
 
 def _without_rephraser(checked: CardCheck) -> dict[str, Entry]:
-    """The models that answer and judge."""
+    """Returns the models that answer and judge."""
     cards = checked.cards
     model_ids = {*cards.models, *(card.model for card in cards.judges.values())}
     return {name: entry for name, entry in checked.models.items() if name in model_ids}
 
 
 def _is_kept_otherwise(warehouse: Warehouse, audit_run_id: str, design: Design) -> bool:
-    """Whether the audit's card says otherwise now than the run keeps."""
+    """Returns whether the audit's card says otherwise now than the run keeps."""
     (row,) = warehouse.read(
         "select card from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
     )

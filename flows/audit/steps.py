@@ -316,20 +316,20 @@ def derive(run: AuditRun, answers: Sequence[object] = (), asked: Outcome | None 
 
 
 def _are_made_here(design: Design) -> bool:
-    """Whether wordings are made at once, by rules or from a card: by no model and nobody's own code."""
+    """Returns whether wordings are made at once, by rules or from a card: by no model and nobody's own code."""
     rephrasing = design.audit.rephrasing
     name = None if rephrasing is None else rephrasing.rephraser
     return name is None or design.registry.rephraser(name).kind in ("rules", "fixed")
 
 
 def _last_try(run: AuditRun) -> str:
-    """What a server said last of something that has no answer, for the end of a line; "" where nothing was tried."""
+    """Returns what a server said last of something that has no answer, for the end of a line; "" where nothing was tried."""
     rows = run.warehouse.read(sql("audit", "last_failed_try"), run=run.audit_run_id)
     return f"; the last try failed: {rows[0]['error']}" if rows else ""
 
 
 def _last_error(run: AuditRun) -> str:
-    """What was said last of a cell that landed as a permanent error, where most of them did."""
+    """Returns what was said last of a cell that landed as a permanent error, where most of them did."""
     rows = run.warehouse.read(
         "select arg_max(error, landed_at) as error from raw.predictions where audit_run_id = $run "
         "having 2 * count(error) > count(*)",

@@ -121,7 +121,7 @@ def _wordings(design: DesignCost) -> str:
 
 
 def _lines_of_incomplete(plan: DesignPlan) -> list[str]:
-    """What the card says of an incomplete grid, the least full one, and what that alone measures."""
+    """Returns what the card says of an incomplete grid, the least full one, and what that alone measures."""
     full, design = plan.full_design, plan.design
     if full is None:
         return []

@@ -95,7 +95,7 @@ def _put_in(
 
 
 def _audit_of(path: Path) -> dict[str, Any]:
-    """The starter's audit with the user's model in place of the offline ones, under one strategy."""
+    """Returns the starter's audit with the user's model in place of the offline ones, under one strategy."""
     card: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["mine"]
     return {**card, "models": [MODEL], "strategies": ["simple"]}
 

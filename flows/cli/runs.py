@@ -234,7 +234,7 @@ def plan(
 ) -> None:
     """Print the requests, tokens and USD of an audit and of subsamples of it. It makes no request.
 
-    With --target-width or --detect: the least samples, wordings and repetitions that do, from the answers of a run.
+    With --target-width or --detect: how few samples, wordings and repetitions are enough, from the answers of a run.
     """
     from promptaudit.flows.audit.terminal import lines_of_estimate
     from promptaudit.flows.plan.estimate import estimate_audit

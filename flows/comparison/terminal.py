@@ -47,7 +47,7 @@ def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("verdict", "model / task / strategy", "measure"):
         table.add_column(heading, overflow="fold")
-    for heading in ("base", "candidate", "difference", "q", "could see"):
+    for heading in ("base", "candidate", "difference", "q", "detectable"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in sorted(rows, key=lambda row: VERDICTS.index(row["verdict"])):
         unit = compared_unit(row["measure"])

@@ -37,7 +37,7 @@ def lines_of(diagnosis: Diagnosis, top: int) -> list[str]:
 
 
 def _figures(diagnosis: Diagnosis, top: int) -> Iterable[str]:
-    """What the scorecard has of each model, task and strategy, those that depend most on the wording first."""
+    """Yields what the scorecard has of each model, task and strategy, those that depend most on the wording first."""
     units = sorted(diagnosis.units, key=lambda unit: -(unit.figures["sensitivity_corrected"] or 0))
     for unit in units[:top]:
         yield _unit(unit.model_id, unit.task_id, unit.strategy)
@@ -106,7 +106,8 @@ def _groups(diagnosis: Diagnosis, top: int) -> Iterable[str]:
         yield from _group(group, diagnosis)
     without_words, not_looked_at = diagnosis.n_clusters_without_words, diagnosis.n_samples_not_looked_at
     if without_words:
-        yield f"  {without_words} clusters share no words that the rest of their class lacks, and are not told"
+        groups = "1 group that is" if without_words == 1 else f"{without_words} groups that are"
+        yield f"  {groups} answered alike have no words of their own in common, and are not listed"
     if not_looked_at:
         yield f"  of large classes a seeded choice was looked at, {not_looked_at} samples were not"
 

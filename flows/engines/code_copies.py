@@ -31,7 +31,7 @@ def bytecode_folder() -> Path:
 
 @functools.lru_cache(maxsize=64)
 def _copied(folder: Path, sha256: str, named: frozenset[Path]) -> Path:
-    """A copy that lasts as long as this process."""
+    """Returns a copy that lasts as long as this process."""
     copy = _private() / folder.name  # beside it lies nothing, whatever lies beside the folder
     copy.mkdir()
     try:
@@ -46,7 +46,7 @@ def _copied(folder: Path, sha256: str, named: frozenset[Path]) -> Path:
 
 
 def _private() -> Path:
-    """A folder that lasts as long as this process."""
+    """Returns a folder that lasts as long as this process."""
     made = tempfile.mkdtemp(prefix="promptaudit-code-")
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return Path(made)

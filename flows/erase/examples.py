@@ -57,7 +57,7 @@ def blank_examples(con: Connection, sample_id: str, task_id: str | None) -> list
 
 
 def _variants(con: Connection, sample_id: str, task_id: str | None) -> list[Row]:
-    """The prompt variants that show it."""
+    """Returns the prompt variants that show it."""
     return rows_of(con, sql("erase", "examples"), sample=sample_id, task=task_id)
 
 
@@ -78,7 +78,7 @@ def _text(cards: Cards, variant: Row, sample_id: str) -> str | None:
 
 
 def _without(cards: Cards, variant: Row, sample_id: str) -> str | None:
-    """A prompt without the row's text; None where it does not hold it."""
+    """Returns a prompt without the row's text; None where it does not hold it."""
     try:
         return with_texts(_card(cards, variant), variant, {sample_id: GONE})
     except NOT_THERE:

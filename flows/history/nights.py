@@ -60,7 +60,7 @@ def differs(before: Row, now: Row) -> str:
 
 
 def _planned(row: Row, name: str) -> int | None:
-    """A row's count; of samples the number planned."""
+    """Returns a row's count; of samples the number planned."""
     planned: int | None = row.get(f"{name}_planned")
     return row[name] if planned is None else planned
 

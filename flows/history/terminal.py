@@ -82,7 +82,7 @@ def line(history: History, series: Series) -> str:
 
 
 def _is_share(measure: str) -> bool:
-    """Whether a measure is drawn from 0 to 1, so that two nights of .01 and .02 do not look like nothing and all."""
+    """Returns whether a measure is drawn from 0 to 1, so that two nights of .01 and .02 do not look like nothing and all."""
     name = measure.partition(":")[0]
     declared = mart_columns("rpt_audit").get(name)
     return name == "accuracy" or (declared is not None and declared.unit in ("share", "rate"))

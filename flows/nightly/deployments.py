@@ -97,7 +97,7 @@ def _deployment(registry: Registry, audit_id: str) -> dict[str, Any]:
 
 
 def _pools_of_askers(registry: Registry, audit_ids: list[str]) -> list[str]:
-    """The work pools that the cards of audits name for their askers."""
+    """Returns the work pools that the cards of audits name for their askers."""
     pools = {registry.audit(audit_id).askers.work_pool for audit_id in audit_ids}
     return sorted(pool for pool in pools if pool is not None)
 

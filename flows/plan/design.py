@@ -158,7 +158,7 @@ def _used_fields(card: TaskCard, templates: TemplateCard | None, sample: Sample)
 
 
 def _keyed(sample: Sample) -> tuple[str, ...]:
-    """What is right and what is offered, of samples that have such; the others keep the hash they had without."""
+    """Returns what is right and what is offered, of samples that have such; the others keep the hash they had without."""
     return (as_json([sample.options, sample.references]),) if sample.options or sample.references else ()
 
 

@@ -93,7 +93,7 @@ class TaskSize:
 
 
 def _size_of(checked: CardCheck, name: str) -> TaskSize:
-    """The samples as they are here, else as many as the card says."""
+    """Returns the samples as they are here, else as many as the card says."""
     card, own = checked.cards.tasks[name], checked.cards.audit.samples.of(name)
     if name not in checked.cards.samples and card.data.rows is not None:
         some = _unseen(card, checked.cards.templates_of(card))
@@ -105,7 +105,7 @@ def _size_of(checked: CardCheck, name: str) -> TaskSize:
 
 
 def _unseen(card: TaskCard, templates: TemplateCard | None) -> Sample:
-    """A sample whose texts are as long as the card says those are that prompts use; it stands for all."""
+    """Returns a sample whose texts are as long as the card says those are that prompts use; it stands for all."""
     used = templates.templates if templates is not None else ()
     texts = [each.text for each in used] or [card.instruction, *(message.content for message in card.messages)]
     names = {name for text in texts for name in placeholders(text)}
@@ -128,7 +128,7 @@ def _n_asks(registry: Registry, audit: AuditCard, task_id: str, strategy: str, s
 
 
 def _other_model(registry: Registry, audit_id: str, name: str) -> ModelCard:
-    """The card of a model, else the first audited model's under another name, where the price library knows that name."""
+    """Returns the card of a model, else the first audited model's under another name, where the price library knows that name."""
     if registry.find("models", name) is not None:
         return registry.model(name)
     first = registry.model(registry.models_of(audit_id)[0])
@@ -156,7 +156,7 @@ def _row(
 
 
 def _strategies(audit: AuditCard, task: TaskCard) -> Sequence[str]:
-    """How a task is dressed: templates are whole prompts, of one strategy."""
+    """Returns how a task is dressed: templates are whole prompts, of one strategy."""
     return audit.strategies if task.templates is None else ("simple",)
 
 
@@ -204,7 +204,7 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[dict[str, Any]]:
 
 
 def _rubric_row(registry: Registry, audit: AuditCard, judge_id: str) -> dict[str, Any]:
-    """The requests that have the rubric of a judge reworded."""
+    """Returns the requests that have the rubric of a judge reworded."""
     from promptaudit.flows.rephrasers.by_model import MAX_ASKED_AT_ONCE
 
     name = (audit.rephrasing.rephraser if audit.rephrasing is not None else None) or ""

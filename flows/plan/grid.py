@@ -43,7 +43,7 @@ def design_row(audit_run_id: str, design: Design) -> dict[str, object]:
 
 
 def _landed(warehouse: Warehouse, audit_run_id: str) -> dict[str, dict[int, tuple[str, ...]]] | None:
-    """What the run has dealt by prompt variant and repetition; None where it has dealt nothing."""
+    """Returns what the run has dealt by prompt variant and repetition; None where it has dealt nothing."""
     rows = warehouse.read(
         "select prompt_variant_id, repetition, sample_ids from raw.grid where audit_run_id = $audit_run_id",
         audit_run_id=audit_run_id,
@@ -55,7 +55,7 @@ def _landed(warehouse: Warehouse, audit_run_id: str) -> dict[str, dict[int, tupl
 
 
 def _dealt_wordings(design: Design, variants: Sequence[Variant]) -> list[Variant]:
-    """The variants with the samples that are asked under them, where a sample is not asked under all of its wordings."""
+    """Returns the variants with the samples that are asked under them, where a sample is not asked under all of its wordings."""
     wanted, dealt = design.audit.design.wordings_per_sample, list(variants)
     if wanted is None:
         return dealt
@@ -78,7 +78,7 @@ def _dealt_wordings(design: Design, variants: Sequence[Variant]) -> list[Variant
 
 
 def _dealt_twice(design: Design, variants: Sequence[Variant]) -> list[Variant]:
-    """The variants with the samples that are asked a second time, of wordings that are asked once of every sample."""
+    """Returns the variants with the samples that are asked a second time, of wordings that are asked once of every sample."""
     share, dealt = design.audit.repetitions.twice, list(variants)
     if share is None:
         return dealt
@@ -101,7 +101,7 @@ def samples_by_wording(audit: AuditCard, task_id: str, strategy: str, n_samples:
 
 
 def _assigned(audit: AuditCard, task_id: str, strategy: str, n_samples: int, n_wordings: int) -> list[tuple[int, ...]]:
-    """The wordings of each sample, where it is asked under some of them."""
+    """Returns the wordings of each sample, where it is asked under some of them."""
     key, wanted = f"{audit.samples.seed}:wordings:{task_id}:{strategy}", audit.design.wordings_per_sample
     return assigned_wordings(n_samples, n_wordings, n_wordings if wanted is None else wanted, key)
 
@@ -114,17 +114,17 @@ def n_asks(own: Repetitions, n_repetitions: int, n_samples: int, *, is_original:
 
 
 def _is_asked_again(own: Repetitions, n_repetitions: int, *, is_original: bool) -> bool:
-    """Whether the last repetition of a wording is for a share of the samples."""
+    """Returns whether the last repetition of a wording is for a share of the samples."""
     return own.twice is not None and own.of_every_sample(is_original=is_original) < n_repetitions
 
 
 def _n_twice(share: float, n_samples: int) -> int:
-    """How many samples of a wording are asked twice: the share of them, at least one."""
+    """Returns how many samples of a wording are asked twice: the share of them, at least one."""
     return max(1, round(share * n_samples)) if n_samples else 0
 
 
 def _in_seeded_order(design: Design, variant: Variant) -> list[Sample]:
-    """The samples of a variant's task, in an order of its own."""
+    """Returns the samples of a variant's task, in an order of its own."""
     seed, what = design.audit.samples.seed, f"twice:{variant.prompt_variant_id}"
     samples = variant.samples_of(variant.repetitions[0], design.samples[variant.task_id].samples)
     return sorted(samples, key=lambda each: seeded_rank(seed, what, each.sample_id))

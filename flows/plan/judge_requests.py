@@ -171,7 +171,7 @@ def _right(task: TaskCard, sample: Sample) -> str:
 
 
 def _wrong(task: TaskCard, sample: Sample, others: Sequence[Sample]) -> str | None:
-    """An answer that is wrong for a sample: another option or label, or what is right for another sample."""
+    """Returns an answer that is wrong for a sample: another option or label, or what is right for another sample."""
     if sample.gold_label is not None:
         count = len(sample.options) or len(task.label_names)
         gold = task.label_names.index(sample.gold_label)
@@ -183,7 +183,7 @@ def _wrong(task: TaskCard, sample: Sample, others: Sequence[Sample]) -> str | No
 
 
 def _choice(task: TaskCard, sample: Sample, index: int) -> str:
-    """A choice in one of the ways that models write it."""
+    """Returns a choice in one of the ways that models write it."""
     sign, option = task.label_names[index], sample.options[index]
     ways = (sign, f"({sign})", f"{sign}. {option}", option, f"The answer is {sign}.")
     return ways[rank("way", sample.sample_id, sign)[0] % len(ways)]

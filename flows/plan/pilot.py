@@ -85,7 +85,7 @@ def _cells(design: Design, variants: Sequence[Variant]) -> dict[str, list[str]]:
 
 
 def _in_turns(variants: Sequence[Variant]) -> list[Variant]:
-    """The originals, then the first of each temperature and owner, the second of each, and so on."""
+    """Returns the originals, then the first of each temperature and owner, the second of each, and so on."""
     places: dict[tuple[float | None, str | None], int] = {}
     turns = []
     for variant in variants:

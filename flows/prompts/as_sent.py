@@ -130,12 +130,12 @@ class SentPrompts:
 
     @functools.cached_property
     def _tasks(self) -> dict[str, TaskCard]:
-        """The cards of the run; what changed of one since the run opened asks nothing."""
+        """Returns the cards of the run; what changed of one since the run opened asks nothing."""
         return {row["task_id"]: TaskCard.model_validate_json(row["card"]) for row in self._rows("tasks")}
 
     @functools.cached_property
     def _tried(self) -> TaskCard | None:
-        """The edited card of a trial's changed arm."""
+        """Returns the edited card of a trial's changed arm."""
         edited = json.loads(self._source or "{}").get("edited")
         return None if edited is None else TaskCard.model_validate(edited)
 
@@ -148,7 +148,7 @@ class SentPrompts:
 
 
 def _sample(row: Row) -> Sample | None:
-    """A sample as it was landed; None where its text has been erased, or its parts are none."""
+    """Returns a sample as it was landed; None where its text has been erased, or its parts are none."""
     if row["input"] is None:
         return None
     try:

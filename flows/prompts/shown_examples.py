@@ -75,7 +75,7 @@ def with_texts(task: TaskCard, variant: Row, texts: Mapping[str, str]) -> str | 
 
 
 def _marked(task: TaskCard, variant: Row) -> ChosenSamples:
-    """The examples that a variant shows, each with a mark for its text."""
+    """Returns the examples that a variant shows, each with a mark for its text."""
     level, names = _level(variant), task.label_names
     if not level or level["rows"] is None:
         return ChosenSamples((), {name: _MARK.format(place=place) for place, name in enumerate(names)})
@@ -108,7 +108,7 @@ def _messages(prompt: str | None) -> Messages:
 
 
 def _told_apart(marked: str, text: str) -> list[tuple[str, str]] | None:
-    """What stands in a text for each mark; None where it is another text, or may be told apart in another way too.
+    """Returns what stands in a text for each mark; None where it is another text, or may be told apart in another way too.
 
     That is where one of the texts holds what follows a mark, so that it may end there or go on.
     """
@@ -130,5 +130,5 @@ def _told_apart(marked: str, text: str) -> list[tuple[str, str]] | None:
 
 
 def _n_times(part: str, text: str) -> int:
-    """How often a part stands in a text, places that overlap included."""
+    """Returns how often a part stands in a text, places that overlap included."""
     return len(re.findall(f"(?={re.escape(part)})", text))

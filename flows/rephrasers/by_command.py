@@ -143,7 +143,7 @@ def _texts(out: bytes) -> list[str] | None:
 
 
 def _last_words(err: bytes) -> str:
-    """The last lines of stderr, keys taken out, on one line; "" where it said nothing."""
+    """Returns the last lines of stderr, keys taken out, on one line; "" where it said nothing."""
     lines = [line.strip() for line in err.decode("utf-8", "replace").splitlines() if line.strip()]
     words = one_line(" ".join(lines[-LAST_LINES:]), secrets())
     return f"; it said: {words}" if words else ""

@@ -55,5 +55,5 @@ class PythonRephraser:
 
 
 def _listed(texts: object) -> list[str]:
-    """What a function returned as a list, generators too; a text alone or no list at all as a list of one."""
+    """Returns what a function returned as a list, generators too; a text alone or no list at all as a list of one."""
     return list(texts) if hasattr(texts, "__iter__") and not isinstance(texts, str) else [texts]  # type: ignore[list-item]

@@ -119,7 +119,7 @@ def _swapped(sentence: str, strength: float, draws: Draws, taboo: frozenset[str]
 
 
 def _options(word: str, before: str) -> Sequence[str]:
-    """The synonyms of a word where it stands: at the head of a clause as a verb, elsewhere as anything else."""
+    """Returns the synonyms of a word where it stands: at the head of a clause as a verb, elsewhere as anything else."""
     previous = re.findall(r"\w+|[^\w\s]", before.lower())[-1:] or [""]
     if previous[0] in _JOINTS and word in phrases.VERBS and word in phrases.OTHERS:
         return ()
@@ -129,7 +129,7 @@ def _options(word: str, before: str) -> Sequence[str]:
 
 
 def _imperative(sentence: str) -> str | None:
-    """What is asked for, from its verb on, without the frame around it and the mark at its end; None if nothing is."""
+    """Returns what is asked for, from its verb on, without the frame around it and the mark at its end; None if nothing is."""
     body = sentence.rstrip(".!?: ")
     lead = _LEAD.match(body)
     do = body[lead.end() :] if lead else body
@@ -151,7 +151,7 @@ def _unfronted(sentence: str, strength: float, draws: Draws) -> str:
 
 
 def _restructured(sentence: str, strength: float, draws: Draws, taboo: frozenset[str]) -> str:
-    """An imperative sentence with its clauses reordered, in the passive, or in another frame."""
+    """Returns an imperative sentence with its clauses reordered, in the passive, or in another frame."""
     do = _imperative(sentence)
     if do is None:
         return sentence
@@ -172,7 +172,7 @@ def _restructured(sentence: str, strength: float, draws: Draws, taboo: frozenset
 
 
 def _surrounded(text: str, strength: float, draws: Draws, taboo: frozenset[str]) -> str:
-    """The text with a role, an opening and a closing around it, the likelier the higher the strength."""
+    """Returns the text with a role, an opening and a closing around it, the likelier the higher the strength."""
     if draws.happens(OPENING, strength):
         text = f"{_allowed(draws, phrases.OPENINGS, taboo)} {text}"
     if draws.happens(ROLE, strength):

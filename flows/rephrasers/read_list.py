@@ -37,7 +37,7 @@ def read_list(completion: str, limit: int) -> list[str]:
 
 
 def _whole(text: str) -> list[str] | None:
-    """The list that the whole text is; None where the text is no JSON."""
+    """Returns the list that the whole text is; None where the text is no JSON."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -49,7 +49,7 @@ def _whole(text: str) -> list[str] | None:
 
 
 def _strings_of_array(text: str) -> list[str]:
-    """The finished strings after the first `[` that a string follows; what comes after the array is ignored."""
+    """Returns the finished strings after the first `[` that a string follows; what comes after the array is ignored."""
     start = re.search(r'\[\s*(?=")', text)
     if start is None:
         return []

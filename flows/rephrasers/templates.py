@@ -52,7 +52,7 @@ def rubric_wording(judge_id: str, card: JudgeCard, *, is_given: bool) -> Wording
 
 
 def _answer_form(template: Template) -> Iterator[str]:
-    """The words of a template that say how an answer is written, and the enumerators that it names."""
+    """Yields the words of a template that say how an answer is written, and the enumerators that it names."""
     text = template.text
     yield from (match[0] for match in _FORMS.finditer(text) if _PLACEHOLDER.search(match[0]) is None)
     yield from (word for word in SIGN_WORDS if whole_word(word).search(text))

@@ -72,7 +72,7 @@ def report(
 
 
 def _as_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None) -> list[str]:
-    """The page with links to the pages about its rows that are there, and where it is long its further pages."""
+    """Returns the page with links to the pages about its rows that are there, and where it is long its further pages."""
     from promptaudit.flows.report.page import render_parts
     from promptaudit.flows.report.trace_pages import pages_of
 

@@ -44,5 +44,5 @@ class Copy:
 
 
 def _rows(con: Connection, text: str, audit_run_id: str, long: int, values: Mapping[str, object]) -> list[Row]:
-    """The rows of a query; long texts with one character more than `long`."""
+    """Returns the rows of a query; long texts with one character more than `long`."""
     return rows_of(con, text, **{**LIMITS, "run": audit_run_id, "long": long + 1, **values})

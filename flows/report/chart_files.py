@@ -115,7 +115,7 @@ def _write_tables(everything: Sequence[DrawnSection], folder: Path) -> list[Path
 
 
 def _charts(section: DrawnSection) -> Iterator[_Chart]:
-    """The figures of a section: one, or those that its blocks name."""
+    """Yields the figures of a section: one, or those that its blocks name."""
     for figure, blocks in _by_figure(section.blocks).items():
         drawn = [
             ((block.task_id, panel.name, panel.beside, panel.detail), panel.drawing)
@@ -133,7 +133,7 @@ def _charts(section: DrawnSection) -> Iterator[_Chart]:
 
 
 def _names(panels: Sequence[Sequence[str]]) -> list[str]:
-    """What panels are called: task, name and respect as far as they tell them apart, the detail where they do not."""
+    """Returns what panels are called: task, name and respect as far as they tell them apart, the detail where they do not."""
     told = [place for place in range(3) if len({about[place] for about in panels}) > 1]
     if len({about[:3] for about in panels}) < len(panels):
         told.append(3)
@@ -154,13 +154,13 @@ def _file_name(*names: str) -> str:
 
 
 def _colours() -> dict[str, str]:
-    """The colours of the light page by their names: the first rule of its style."""
+    """Returns the colours of the light page by their names: the first rule of its style."""
     text = STYLE.read_text("utf-8")
     return dict(_COLOUR.findall(text[: text.index("}")]))
 
 
 def _as_svg(chart: _Chart, colours: Mapping[str, str]) -> str:
-    """The drawing of the page with its colours written out, on white, its legend below it."""
+    """Returns the drawing of the page with its colours written out, on white, its legend below it."""
     inner, label, width, height = chart.picture[:4]
     lines = list(_legend_lines(chart.legend, width))
     whole = height + LINE * len(lines)
@@ -178,7 +178,7 @@ def _as_svg(chart: _Chart, colours: Mapping[str, str]) -> str:
 
 
 def _legend_lines(legend: Sequence[tuple[str, str]], whole: int) -> Iterator[list[_Key]]:
-    """The keys of each line of a legend; one that is wider than the chart goes on in lines of its own."""
+    """Yields the keys of each line of a legend; one that is wider than the chart goes on in lines of its own."""
     line: list[_Key] = []
     place = PADDING
     for colour, meaning in legend:
@@ -194,7 +194,7 @@ def _legend_lines(legend: Sequence[tuple[str, str]], whole: int) -> Iterator[lis
 
 
 def _wrapped(text: str, whole: int) -> list[str]:
-    """A text in pieces that fit beside a patch of colour, in a picture as wide as that."""
+    """Returns a text in pieces that fit beside a patch of colour, in a picture as wide as that."""
     most = whole - 2 * PADDING - KEY - 4
     pieces: list[str] = []
     for word in text.split(" "):

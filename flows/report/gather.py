@@ -47,7 +47,7 @@ def _gathered(copy: Copy, warehouse: Warehouse, answers: GridAnswers) -> ReportD
 
 
 def _unquoted(copy: Copy, warehouse: Warehouse, compared: list[Row]) -> list[Row]:
-    """The measures that were compared, with reasons that quote no text which is left out."""
+    """Returns the measures that were compared, with reasons that quote no text which is left out."""
     if all(copy.texts.of(row["task_id"]) != "none" for row in compared):
         return compared
     recorded = query("recorded_changes")

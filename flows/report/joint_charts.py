@@ -68,13 +68,13 @@ def _panel(left: int, top: int, size: Mapping[str, int], name: str, drawing: Dra
 
 
 def _inner(drawing: Drawing, size: Mapping[str, int]) -> str:
-    """The drawing in this size as pieces of SVG."""
+    """Returns the drawing in this size as pieces of SVG."""
     source = drawing.source
     return _opened(str(plotted({"layer": source.layers, **size}, source.datasets, "", {})))[2]
 
 
 def _named(name: str, drawing: Drawing) -> tuple[list[str], list[Row]]:
-    """The columns of a panel's data and its rows, with the panel's name in front."""
+    """Returns the columns of a panel's data and its rows, with the panel's name in front."""
     return ["panel", *_names(drawing)], [{"panel": name, **row} for row in drawing.source.rows]
 
 
@@ -83,7 +83,7 @@ def _names(drawing: Drawing) -> list[str]:
 
 
 def _opened(svg: str) -> tuple[str, int, str]:
-    """The label of a drawing, escaped, its height, and what stands within it."""
+    """Returns the label of a drawing, escaped, its height, and what stands within it."""
     opening, inner = svg.removesuffix("</svg>").split(">", 1)
     return _attribute(opening, "aria-label"), int(_attribute(opening, "height")), inner
 

@@ -76,7 +76,7 @@ def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> l
 
 
 def _parts(data: ReportData, content: Content, most: int) -> list[frozenset[str]]:
-    """The tasks of each page; what is of no task of the scorecard is on all of the run, and stands on the first."""
+    """Returns the tasks of each page; what is of no task of the scorecard is on all of the run, and stands on the first."""
     first, *others = parted(data.scorecard, {row["model_id"] for row in data.references}, most)
     known = first.union(*others)
     rest = frozenset(block.task_id for section in content.measured for block in section.blocks) - known
@@ -135,7 +135,7 @@ def _rendered(
 
 
 def _scorecard(data: ReportData) -> list[Row]:
-    """The rows there is room for, in their order: those whose answers depend most on the wording."""
+    """Returns the rows there is room for, in their order: those whose answers depend most on the wording."""
     references = {row["model_id"] for row in data.references}
     ranked = sorted(
         range(len(data.scorecard)),
@@ -154,7 +154,7 @@ def _scorecard_finding(data: ReportData) -> str:
 
 
 def _measures_of(scorecard: list[Row]) -> list[MartColumn]:
-    """The measures that the scorecard has a column for, where it has rows."""
+    """Returns the measures that the scorecard has a column for, where it has rows."""
     return [column for column in scorecard_columns() if column.scorecard is not None] if scorecard else []
 
 

@@ -90,7 +90,7 @@ def _figure(of: Traced, column: MartColumn) -> Printed:
 
 
 def _section(section: DrawnSection) -> list[str]:
-    """A heading, findings, and of each task the first table."""
+    """Returns a heading, findings, and of each task the first table."""
     lines: list[str] = []
     for block in section.blocks:
         tables = [own for own in block.tables if own.rows][:1]
@@ -111,7 +111,7 @@ def _table(own: Table) -> list[str]:
 
 
 def _cell(printed: Printed) -> str:
-    """A cell with its best figures in bold, where its words are plain enough for that."""
+    """Returns a cell with its best figures in bold, where its words are plain enough for that."""
     words = shown(plain(printed))
     whole, of_it = cell(words), parts(printed)
     if whole != words or not any(isinstance(part, Cell) and part.is_strong for part in of_it):
@@ -124,7 +124,7 @@ def _rest(n: int) -> list[str]:
 
 
 def _sentence(text: str) -> str:
-    """A sentence of ours that may hold names: as it is while it is plain."""
+    """Returns a sentence of ours that may hold names: as it is while it is plain."""
     whole = text.rstrip(".;")
     return cell(whole) + text[len(whole) :]
 

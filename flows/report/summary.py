@@ -126,7 +126,7 @@ def _flip(copy: Copy, worst: Worst, last: Sequence[Row]) -> Example | None:
 
 
 def _strategies(worst: Worst, scorecard: Sequence[Row]) -> list[str]:
-    """The strategies that the worst figure is of."""
+    """Returns the strategies that the worst figure is of."""
     if worst.strategy is not None:
         return [worst.strategy]
     group = (worst.model_id, worst.task_id)
@@ -162,7 +162,7 @@ def _of(state: OutcomeState, reason: str, rules: Sequence[RuleResult] = ()) -> O
 
 
 def _reason(rule: RuleResult) -> str:
-    """What a rule found, a run's id cut to what tells it from any other."""
+    """Returns what a rule found, a run's id cut to what tells it from any other."""
     return rule.reason if rule.base_run_id is None else rule.reason.replace(rule.base_run_id, rule.base_run_id[:ID])
 
 
@@ -171,7 +171,7 @@ def _rules(n: int) -> str:
 
 
 def _next_command(run: Row, gate: GateResult | None, worst: Worst | None, last: Sequence[Row]) -> str:
-    """The command that helps on: to go on with the run, to measure what was not, to see what made the worst group so."""
+    """Returns the command that helps on: to go on with the run, to measure what was not, to see what made the worst group so."""
     name = run["audit_run_id"][:ID]
     if run["state"] != "complete":
         return command("run", run["audit_id"]) if run["origin"] == "run" else command("report", name)

@@ -101,7 +101,7 @@ def _together(news: Iterable[Row]) -> list[list[Row]]:
 
 
 def _is_consistency_alone(row: Row, last: Sequence[Row]) -> bool:
-    """Whether it is a consistency that regressed beside nothing else of its group, which is no alarm either."""
+    """Returns whether it is a consistency that regressed beside nothing else of its group, which is no alarm either."""
     if row["verdict"] != "regressed" or row["measure"] != "consistency":
         return False
     return not any(
@@ -111,7 +111,7 @@ def _is_consistency_alone(row: Row, last: Sequence[Row]) -> bool:
 
 
 def _kind(group: Sequence[Row]) -> Literal["regressed", "improved", "changed"]:
-    """The gravest of a group's verdicts; that labels changed too is no news where a figure improved."""
+    """Returns the gravest of a group's verdicts; that labels changed too is no news where a figure improved."""
     verdicts = {row["verdict"] for row in group}
     return "regressed" if "regressed" in verdicts else "improved" if "improved" in verdicts else "changed"
 
@@ -138,12 +138,12 @@ def _place(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _size(row: Row) -> float:
-    """How far a figure moved; of costs and times no more than of any other."""
+    """Returns how far a figure moved; of costs and times no more than of any other."""
     return min(abs(float(row["difference"] or 0)), 1.0)
 
 
 def _recorded(rows: Sequence[Row], told: set[str]) -> Iterator[Cause]:
-    """What the runs recorded otherwise and no moved figure is told with."""
+    """Yields what the runs recorded otherwise and no moved figure is told with."""
     for group in told_together(
         (row for row in rows if row["cause"] not in told and row["cause"] != UNTOLD),
         lambda row: (row["cause"], row["model_id"]),
@@ -165,7 +165,7 @@ def _value(text: str | None) -> str:
 def _alarms(
     copy: Copy, compared: Sequence[Row], last: Sequence[Row], gate: GateResult | None
 ) -> tuple[list[Noted], list[Noted]]:
-    """The alarms of earlier nights that stand, and those that are over, with what there is to say of each."""
+    """Returns the alarms of earlier nights that stand, and those that are over, with what there is to say of each."""
     alarms = [
         Alarm(key=Key(*(row.pop(part) for part in Key._fields)), **row)
         for row in map(dict, copy(query("alarms_before")))
@@ -187,7 +187,7 @@ def _alarms(
 
 
 def _rules_that_hold(alarms: Sequence[Alarm], gate: GateResult | None) -> list[Noted]:
-    """The alarms of rules that pass now; one on comparisons is told as the comparison that it rests on."""
+    """Returns the alarms of rules that pass now; one on comparisons is told as the comparison that it rests on."""
     outcomes = {} if gate is None else {result.rule: result.outcome for result in gate.rules}
     return [
         (alarm, "the rule holds again")
@@ -198,7 +198,7 @@ def _rules_that_hold(alarms: Sequence[Alarm], gate: GateResult | None) -> list[N
 
 
 def _folded(kind: Literal["alarm", "recovered"], items: Sequence[Noted]) -> Iterator[Cause]:
-    """A sentence for the alarms of one model, or of one rule, that were raised on the same night."""
+    """Yields a sentence for the alarms of one model, or of one rule, that were raised on the same night."""
     groups: dict[tuple[str | None, ...], list[Noted]] = {}
     for alarm, note in items:
         of = alarm.key.model_id if alarm.key.is_compared else alarm.key.measure

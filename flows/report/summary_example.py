@@ -128,7 +128,7 @@ def pair_of(rows: Sequence[Row]) -> tuple[Row, Row] | None:
 
 
 def _words(row: Row) -> str:
-    """What an answer was asked by: each temperature has an original, which are one wording.
+    """Returns what an answer was asked by: each temperature has an original, which are one wording.
 
     What differs in another respect has the original's instruction, or another variant's, and is known by its id.
     """
@@ -138,12 +138,12 @@ def _words(row: Row) -> str:
 
 
 def _lines(text: str) -> tuple[str, ...]:
-    """The first lines of an input that are not blank."""
+    """Returns the first lines of an input that are not blank."""
     return tuple(line for line in paragraph(text, INPUT) if line.strip())[:MOST_LINES]
 
 
 def _ruling(row: Row) -> tuple[object, ...]:
-    """What an answer was read as; of answers without labels whether they are right."""
+    """Returns what an answer was read as; of answers without labels whether they are right."""
     return row["label"], row["is_correct"]
 
 

@@ -85,7 +85,7 @@ def worst_of(copy: Copy, scorecard: Sequence[Row], last: Sequence[Row]) -> Worst
 
 
 def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
-    """The regressed figure that moved most; of costs and times only where nothing else moved."""
+    """Returns the regressed figure that moved most; of costs and times only where nothing else moved."""
     row = max(worse, key=lambda row: (row["measure"] not in UNSCALED, abs(row["difference"] or 0.0)))
     group = next((each for each in scorecard if _group(each) == _group(row)), None)
     return Worst(
@@ -144,7 +144,7 @@ def _by_column(scorecard: Sequence[Row], names: Sequence[str]) -> Worst | None:
 
 
 def _by_scores(spreads: Sequence[Row]) -> Worst | None:
-    """The accuracy that differs most between templates, over all strategies, which are templates too."""
+    """Returns the accuracy that differs most between templates, over all strategies, which are templates too."""
     known = [row for row in spreads if row["accuracy_std_corrected"] is not None]
     if not known:
         return None

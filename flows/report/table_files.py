@@ -35,7 +35,7 @@ def as_csv(table: Table) -> str:
 
 
 def _figures_of(cells: Sequence[Printed]) -> list[str]:
-    """The columns of marts that a column of the table prints; none of a column of words."""
+    """Returns the columns of marts that a column of the table prints; none of a column of words."""
     return list(dict.fromkeys(_column(part) for cell in cells for part in parts(cell) if isinstance(part, Cell)))
 
 

@@ -83,5 +83,5 @@ def css() -> str:
 
 @functools.cache
 def _formula(mart: str, column: str) -> str:
-    """The column's expression over the models before it."""
+    """Returns the column's expression over the models before it."""
     return cut(models()[mart].columns[column].expression, LONGEST)

@@ -223,7 +223,7 @@ def _of_number(value: float) -> set[str]:
 
 
 def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[SealDifference]:
-    """The first line that is not as the page would be written now, under the text policy that comes nearest."""
+    """Returns the first line that is not as the page would be written now, under the text policy that comes nearest."""
     from promptaudit.flows.report import as_written, report_as
     from promptaudit.flows.report.comparison_page.page import as_written as comparison_as_written
 

@@ -177,7 +177,7 @@ def forget() -> None:
 
 
 def _made_by(*values: object) -> list[StepResult[Any]]:
-    """Those of these values that steps of this flow run made, as Prefect knows them."""
+    """Returns those of these values that steps of this flow run made, as Prefect knows them."""
     of_run = _results.get(flow_run_id() or "", {})
     return [of_run[id(value)] for value in values if id(value) in of_run]
 

@@ -201,7 +201,7 @@ class _ObjectStore:
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name can be written into a message or a query: bytes that are no UTF-8 cannot."""
+    """Returns whether a name can be written into a message or a query: bytes that are no UTF-8 cannot."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -80,6 +80,6 @@ def folder(name: str) -> Path:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether a folder is this user's and others may write nothing into it: what lies there becomes SQL and script."""
+    """Returns whether a folder is this user's and others may write nothing into it: what lies there becomes SQL and script."""
     owner = folder.stat()
     return os.name != "posix" or (owner.st_uid == os.geteuid() and not owner.st_mode & OTHERS)

@@ -75,7 +75,7 @@ def pairs_of(model_id: str, entry: Entry) -> dict[Pair, Use]:
 
 
 def _sends_what_it_names(card: ModelCard) -> bool:
-    """Whether the card names a host or a variable that a request of its would use."""
+    """Returns whether the card names a host or a variable that a request of its would use."""
     if card.is_in_process or (card.batch is not None and card.batch.runner == "vllm"):
         return False
     if card.engine == "vllm_server":  # without an address it starts a server of its own, here
@@ -187,7 +187,7 @@ def _ask(progress: Progress, question: str, refusal: str) -> None:
 
 
 def _is_known_but_for(fields: Sequence[str], code: Code, known: Known) -> bool:
-    """Whether the code was trusted with other values of these fields."""
+    """Returns whether the code was trusted with other values of these fields."""
     otherwise = {name: getattr(code, name) for name in fields}
     return any(isinstance(each, Code) and replace(each, **otherwise) == code for each in known)
 

@@ -378,7 +378,7 @@ def stopped_after(seconds: float) -> str:
 
 
 def _streamed(cursor: Connection, seconds: float, give_up: Callable[[], object]) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query; the time that whoever takes them needs is not the query's."""
+    """Yields the rows of a query; the time that whoever takes them needs is not the query's."""
     while True:
         began = time.monotonic()
         with _limited(cursor, max(seconds, 0.001), give_up):

@@ -102,7 +102,7 @@ class Segments:
             return error
 
     def _segment(self, name: str, content: bytes | BrokenFile) -> Segment:
-        """The rows of a file; raises BrokenFile where it holds anything but rows that the run awaits."""
+        """Returns the rows of a file; raises BrokenFile where it holds anything but rows that the run awaits."""
         if isinstance(content, BrokenFile):
             raise content
         table = table_of(name.rpartition("/")[2])
@@ -188,7 +188,7 @@ class Segments:
         return next(iter(self._warehouse.read(query, run=self._run)), None)
 
     def _adds(self, table: str, rows: pl.DataFrame) -> bool:
-        """Whether rows are new to the warehouse; nothing is landed."""
+        """Returns whether rows are new to the warehouse; nothing is landed."""
         with self._warehouse.write() as con:
             con.execute("begin")
             n_new = insert_new(con, table, rows)
@@ -216,7 +216,7 @@ def replay(warehouse: Warehouse, say: Callable[[str], None] = lambda _: None) ->
 
 
 def _first(is_odd: pl.Series) -> int:
-    """The number of the first line that is."""
+    """Returns the number of the first line that is."""
     return (is_odd.fill_null(value=False).arg_max() or 0) + 1
 
 

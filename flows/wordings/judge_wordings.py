@@ -99,7 +99,7 @@ def are_rubrics_made(warehouse: Warehouse, design: Design, *, anew: bool) -> boo
 
 
 def _reworded(design: Design) -> Iterator[tuple[str, str]]:
-    """The judges whose rubrics are reworded, each with the key of its wordings."""
+    """Yields the judges whose rubrics are reworded, each with the key of its wordings."""
     for judge_id in design.judges:
         key = rubric_key(design, judge_id)
         if key is not None:
@@ -107,7 +107,7 @@ def _reworded(design: Design) -> Iterator[tuple[str, str]]:
 
 
 def _rephraser(design: Design, judge_id: str) -> RephraserCard | None:
-    """What rewords a judge's rubric: where each model rewords its own prompts, the judge's model does."""
+    """Returns what rewords a judge's rubric: where each model rewords its own prompts, the judge's model does."""
     rephrasing, options = design.audit.rephrasing, design.audit.judges.get(judge_id)
     if options is None or options.wordings is None or rephrasing is None or rephrasing.rephraser is None:
         return None
@@ -124,7 +124,7 @@ def _wording(design: Design, judge_id: str, rephraser: RephraserCard) -> Wording
 
 
 def _landed(warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: str) -> list[Row]:
-    """The wordings of a judge's rubric that a run has, refused ones and the rubric as it is written among them."""
+    """Returns the wordings of a judge's rubric that a run has, refused ones and the rubric as it is written among them."""
     key = rubric_key(design, judge_id)
     if key is None:
         return []
@@ -139,7 +139,7 @@ def _landed(warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: s
 
 
 def _earlier(warehouse: Warehouse, key: str, audit_run_id: str | None = None) -> list[Proposal] | None:
-    """What a rephraser made of a rubric before, in one run or in any; None where it has not been asked."""
+    """Returns what a rephraser made of a rubric before, in one run or in any; None where it has not been asked."""
     rows = warehouse.read(sql("wordings", "earlier_rubrics"), key=key, run=audit_run_id)
     proposals = [Proposal(paraphrase_temperature=None, **row) for row in rows]
     return [each for each in proposals if each.variant_index != 0] if proposals else None

@@ -65,12 +65,12 @@ def _settings(design: Design, task_id: str, strategy: str) -> Iterator[tuple[int
 
 
 def _is_varied(variant: Variant, *, crossed: bool) -> bool:
-    """Whether a variant stands in other kinds too: the original, and where kinds are crossed its wordings."""
+    """Returns whether a variant stands in other kinds too: the original, and where kinds are crossed its wordings."""
     return variant.is_original or (crossed and variant.variation == "wording")
 
 
 def _varied(design: Design, base: Variant, setting: Setting, index: int) -> Variant:
-    """A variant under a setting, whose own wording stays part of it."""
+    """Returns a variant under a setting, whose own wording stays part of it."""
     task = design.card_of(base.task_id, base.strategy)
     template, instruction, reader = template_of(base), base.instruction, base.reader
     if template is not None:

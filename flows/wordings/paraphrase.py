@@ -223,7 +223,7 @@ def reworded(
 
 
 def _opened(design: Design, card: RephraserCard, purse: Purse | None) -> Rephraser:
-    """A rephraser of the audit, the model that it asks opened within a run's purse where there is one."""
+    """Returns a rephraser of the audit, the model that it asks opened within a run's purse where there is one."""
     rephrasing = design.audit.rephrasing
     code = design.registry.entry("rephrasers", (rephrasing.rephraser if rephrasing is not None else None) or "").code
     return open_rephraser(card, code, _engine_at(design, card.model, purse))
@@ -304,7 +304,7 @@ def _shortfalls(design: Design, task_id: str, rewording: Rewording, proposals: S
 def _schemas(
     purse: Purse, design: Design, task_id: str, rewording: Rewording, proposals: Sequence[Proposal]
 ) -> dict[Cell, str]:
-    """The answer schemas of a task's wordings: an earlier run's where they fit, else made now."""
+    """Returns the answer schemas of a task's wordings: an earlier run's where they fit, else made now."""
     card, chosen = design.tasks[task_id], rewording.card
     schemas = {
         (row["paraphrase_temperature"], row["variant_index"]): row["answer_schema"]
@@ -367,7 +367,7 @@ def _variation(proposal: Proposal, kind: str) -> str:
 
 
 def _setting(proposal: Proposal, kind: str) -> str | None:
-    """The setting of a proposal; a refused one is never asked, and has none."""
+    """Returns the setting of a proposal; a refused one is never asked, and has none."""
     index = proposal.variant_index
     return None if index < 0 else as_json({kind: index} if index else {})
 
@@ -389,7 +389,7 @@ def _row_of_wording(
 
 
 def _row_of_kind(audit_run_id: str, design: Design, variant: Variant) -> dict[str, object]:
-    """The row of a variant of another kind than wording, which no later run takes for a wording."""
+    """Returns the row of a variant of another kind than wording, which no later run takes for a wording."""
     rephrasing, template = design.audit.rephrasing, template_of(variant)
     is_worded = "wording" in json.loads(variant.setting or "{}")
     if template is None:
@@ -411,6 +411,6 @@ def _template_as_sent(template: Template) -> str:
 
 
 def _row(audit_run_id: str, variant: Variant, **more: object) -> dict[str, object]:
-    """The row of raw.prompt_variants: what the run asks of a variant, and more about how it came about."""
+    """Returns the row of raw.prompt_variants: what the run asks of a variant, and more about how it came about."""
     row = {name: getattr(variant, name) for name in Variant.__dataclass_fields__ if name != "dealt"}
     return {**row, "repetitions": list(variant.repetitions), "audit_run_id": audit_run_id, **more}

@@ -118,7 +118,7 @@ class Alphas:
         self._columns = [[self._run_columns(part, n_labels) for part in group] for group in self._groups]
 
     def _run_columns(self, part: NDArray[np.int16], n_labels: int) -> tuple[Floats, Floats]:
-        """Each run's columns of one replicate, shape (N, n_columns) each."""
+        """Returns each run's columns of one replicate, shape (N, n_columns) each."""
         both = []
         for labels in part:
             counts = [np.count_nonzero(labels == c, axis=0).astype(np.float64) for c in range(n_labels)]
@@ -205,12 +205,12 @@ class Alphas:
 
 
 def _is_pairable(part: NDArray[np.int16], n_labels: int) -> NDArray[np.bool_]:
-    """Whether each sample has two labels in both runs, shape (N,), from the labels of one replicate."""
+    """Returns whether each sample has two labels in both runs, shape (N,), from the labels of one replicate."""
     return np.asarray((((part >= 0) & (part < n_labels)).sum(axis=1) >= 2).all(axis=0))
 
 
 def _large_replicates(group: Sequence[NDArray[np.int16]], n_labels: int) -> list[NDArray[np.int16]]:
-    """The replicates that are large enough; all of them where nothing is pairable in both runs."""
+    """Returns the replicates that are large enough; all of them where nothing is pairable in both runs."""
     is_large = is_large_enough(np.array([_is_pairable(part, n_labels).sum() for part in group]))
     if not is_large.any():
         return list(group)

@@ -144,7 +144,7 @@ def _absence(measure: str, table: AnswersTable) -> str:
 def _rows(
     table: AnswersTable, numbers: NDArray[np.float64], level: Level, seed: int, n_resamples: int
 ) -> list[Compared]:
-    """The measures of a table that have a figure in both runs, then label churn."""
+    """Returns the measures of a table that have a figure in both runs, then label churn."""
     table = table.in_fixed_order()
     n_asked = (table.labels[0] >= 0).any(axis=2).sum(axis=1)  # repetitions of each ask
     is_original = table.is_original[table.ask_slot]

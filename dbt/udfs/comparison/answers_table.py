@@ -116,7 +116,7 @@ def answers_table(
 
 
 def _without_empty(table: AnswersTable, *, is_redrawn: bool) -> AnswersTable | str:
-    """The table less asks, repetitions and samples without an answer; `is_original` comes in per ask."""
+    """Returns the table less asks, repetitions and samples without an answer; `is_original` comes in per ask."""
     is_given = table.labels[0] != MISSING
     asks, layers, samples = (np.flatnonzero(is_given.any(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1)))
     if len(samples) < 2:

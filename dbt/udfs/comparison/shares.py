@@ -151,7 +151,7 @@ class Shares:
         return first, second
 
     def _given(self, taken: NDArray[np.float32], samples: slice, number: int | None) -> NDArray[np.int64]:
-        """How many of the variants taken each sample has, shape (n_draws, n), or (1, 1) where it is one number."""
+        """Returns how many of the variants taken each sample has, shape (n_draws, n), or (1, 1) where it is one number."""
         if number is not None:
             return np.array([[number]])
         return np.asarray((taken @ self._is_given[:, samples]).astype(np.int64))

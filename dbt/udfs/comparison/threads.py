@@ -18,7 +18,7 @@ _THREADS = 2
 
 @cache
 def _libraries() -> Any | None:  # noqa: ANN401 - a library without types
-    """The libraries of linear algebra that are loaded, looked up once; None where they cannot be told anything."""
+    """Returns the libraries of linear algebra that are loaded, looked up once; None where they cannot be told anything."""
     try:
         from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:  # results are the same, a busy machine takes longer

@@ -44,7 +44,7 @@ def sensitivity_bias(
 def _plain_sensitivity(
     sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64], n_classes: int
 ) -> float:
-    """The mean normalised entropy of the samples' mean shares."""
+    """Returns the mean normalised entropy of the samples' mean shares."""
     n_labels = int(label.max()) + 1
     sums = np.bincount(sample * n_labels + label, weights=p, minlength=(int(sample.max()) + 1) * n_labels)
     shares = sums.reshape(-1, n_labels)

@@ -135,7 +135,7 @@ def _of_families(
     p: NDArray[np.float64],
     n_classes: int,
 ) -> VarianceComponents:
-    """The components of the table that has each family as one wording, with the mean shares of its wordings."""
+    """Returns the components of the table that has each family as one wording, with the mean shares of its wordings."""
     n_families, n_labels, n_wordings = (int(each.max()) + 1 for each in (family, label, wording))
     cell = sample * n_families + family
     asked = np.unique(cell * n_wordings + wording) // n_wordings

@@ -131,7 +131,7 @@ def _fewest_samples(shape: Design, most_samples: int) -> int:
 
 
 def _least_samples(criterion: Criterion, limit: float, shape: Design, fewest: int, most: int) -> int | None:
-    """The least number of samples, `fewest` to `most`, at which the figure is at most `limit`.
+    """Returns the least number of samples, `fewest` to `most`, at which the figure is at most `limit`.
 
     More samples leave fewer degrees of freedom where wordings vary, so that with few wordings the figure may rise again:
     the first of growing numbers that will do is taken, and what lies before it is bisected.

@@ -188,14 +188,14 @@ class _Table:
 
 
 def _variances(figures: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The ddof 1 variance of figures, shape (n,), in each resample of them; weights of shape (n, B)."""
+    """Returns the ddof 1 variance of figures, shape (n,), in each resample of them; weights of shape (n, B)."""
     n = len(figures)
     about = figures - figures.mean()
     return np.asarray((about**2 @ weight - (about @ weight) ** 2 / n) / (n - 1), np.float64)
 
 
 def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArray[np.float64]) -> _Table:
-    """The fit of a table of cell means; codes need not be dense."""
+    """Returns the fit of a table of cell means; codes need not be dense."""
     sample, wording = (dense_codes(each)[0] for each in (sample, wording))
     n_samples = 0 if len(value) == 0 else int(sample.max()) + 1
     n_wordings = 0 if len(value) == 0 else int(wording.max()) + 1
@@ -212,7 +212,7 @@ def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArr
 
 
 def _components(tables: Sequence[_Table], repetitions: float, taken: float, n_draws: int) -> VarianceComponents:
-    """The means over tables, `taken` of the residual mean square being that of repetitions."""
+    """Returns the means over tables, `taken` of the residual mean square being that of repetitions."""
     fits = [each.fit for each in tables]
     by_samples, by_wordings, by_cells = np.mean(
         [[each.by_sample.var(ddof=1), each.effects.var(ddof=1), each.mean_square] for each in fits], axis=0

@@ -167,7 +167,7 @@ def chance_of_width(components: VarianceComponents, design: Design, width: float
 def _drawn_half_widths(
     components: VarianceComponents, n_samples: NDArray[np.float64], design: Design, kind: Kind
 ) -> NDArray[np.float64]:
-    """The half-widths that runs of a design may have, shape (B, n)."""
+    """Returns the half-widths that runs of a design may have, shape (B, n)."""
     if components.draws is None:
         msg = "a chance of a width needs components with draws"
         raise ValueError(msg)

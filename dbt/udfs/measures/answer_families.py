@@ -101,7 +101,7 @@ def _correlations(
     n_answers: NDArray[np.float64],
     q: int,
 ) -> NDArray[np.float64] | None:
-    """The correlations of wordings that are told from 0, in [0, 1], shape (Q, Q); None with too few samples in common."""
+    """Returns the correlations of wordings that are told from 0, in [0, 1], shape (Q, Q); None with too few samples in common."""
     n, n_labels = int(sample.max()) + 1, int(label.max()) + 1
     n_asks = np.zeros((n, q))
     np.add.at(n_asks, (sample, variant), n_answers)

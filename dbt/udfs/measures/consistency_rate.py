@@ -79,7 +79,7 @@ def consistency_rate(
 def _two_way(
     sample: NDArray[np.int64], variant: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
 ) -> ConsistencyRate:
-    """The rate with its interval, as the data have it."""
+    """Returns the rate with its interval, as the data have it."""
     if len(p) == 0:
         return ConsistencyRate(np.nan, np.nan, np.nan)
     asked, asked_keys = dense_codes(sample * (int(variant.max()) + 1) + variant)

@@ -268,7 +268,7 @@ class _Samples:
         agreeing: NDArray[np.float64],
         n_samples: int,
     ) -> NDArray[np.float64]:
-        """The shares of the sums less these, of n_samples samples."""
+        """Returns the shares of the sums less these, of n_samples samples."""
         total = np.bincount(self.label, weights=self.p)
         n_pairs = n_samples * (n_samples - 1)
         d_repeat = _quotient(self.repeat.sum() - repeat, self.n_repeated.sum() - n_repeated)
@@ -299,7 +299,7 @@ class _Samples:
         return [self._with(0.5, 0.5, pair), self._with(0.0, 0.5, pair), self._with(0.0, 0.0, np.array([n_labels + 1]))]
 
     def _with(self, repeat: float, variant: float, labels: NDArray[np.int64]) -> _Samples:
-        """The same with one more sample of these disagreements that gives the labels equally often."""
+        """Returns the same with one more sample of these disagreements that gives the labels equally often."""
         n_repeated = float(np.median(self.n_repeated))
         return _Samples(
             repeat=np.append(self.repeat, n_repeated * repeat),

@@ -85,7 +85,7 @@ def shares_of_families(
 
 
 def _shingles(text: str | None) -> list[tuple[str, str, int]]:
-    """The pairs of neighbouring words of a text, each with how many of it stood before."""
+    """Returns the pairs of neighbouring words of a text, each with how many of it stood before."""
     words = _WORD.findall(text.casefold()) if text is not None else []
     seen: Counter[tuple[str, str]] = Counter()
     shingles = []

@@ -109,7 +109,7 @@ def pair_distances(p_tau: NDArray[np.float64], seed: int) -> list[PairBin]:
 
 
 def _distinct(p_tau: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The distinct rows, and how often each occurs."""
+    """Returns the distinct rows, and how often each occurs."""
     _, first, counts = np.unique(np.round(p_tau, 9), axis=0, return_index=True, return_counts=True)
     return p_tau[first], counts.astype(np.float64)
 
@@ -144,7 +144,7 @@ def sample_pairs(p_tau: NDArray[np.float64]) -> list[SamplePair]:
 
 
 def _grouped(distances: NDArray[np.float64]) -> list[int]:
-    """The samples in the order of the leaves of their tree."""
+    """Returns the samples in the order of the leaves of their tree."""
     from scipy.cluster.hierarchy import leaves_list, linkage  # 0.1 s to import
 
     condensed = distances[np.triu_indices(len(distances), 1)]

@@ -60,7 +60,7 @@ def _times_differences(grid: NDArray[np.float64], matrix: NDArray[np.float64]) -
 
 
 def _merged_products(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """The same sum, merging ever larger blocks of ascending x; within a merge the sign of y decides."""
+    """Returns the same sum, merging ever larger blocks of ascending x; within a merge the sign of y decides."""
     by_x = np.argsort(x, kind="stable")
     x, y = x[by_x], y[by_x]
     by_y = np.argsort(y, kind="stable")

@@ -120,7 +120,7 @@ def rarefied_sensitivity(
 def _alike_cells(
     sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64], n_asked: NDArray[np.int64]
 ) -> dict[tuple[int, bytes], int]:
-    """How many cells (sample, label) have the same shares: by the sample's number of wordings and the shares above 0.
+    """Returns how many cells (sample, label) have the same shares: by the sample's number of wordings and the shares above 0.
 
     There are far fewer of them than cells. What differs by rounding is the same.
     """
@@ -137,7 +137,7 @@ def _alike_cells(
 
 
 def _drawn_terms(shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """The means of `expected_terms` over the beginnings of drawn orders; shares of shape (Q,), exact at k = Q."""
+    """Returns the means of `expected_terms` over the beginnings of drawn orders; shares of shape (Q,), exact at k = Q."""
     k = np.arange(1, len(shares) + 1)
     sums = np.cumsum(rng.permuted(np.tile(shares, (N_ORDERS, 1)), axis=1), axis=1)
     return np.append(0.0, plug_in_terms(sums / k).mean(axis=0))

@@ -102,13 +102,13 @@ class _LeftOut(NamedTuple):
 
 
 def _orders(n_variants: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
-    """The weights of S_Q, S_{Q-1} and S_{Q-2} in the corrected sensitivity; S_1 stands as it is."""
+    """Returns the weights of S_Q, S_{Q-1} and S_{Q-2} in the corrected sensitivity; S_1 stands as it is."""
     q = np.maximum(n_variants, 1).astype(np.float64)
     return np.where(q > 1, q**2 / 2, 1.0), -((q - 1) ** 2), np.where(q > 1, (q - 2) ** 2 / 2, 0.0)
 
 
 def _corrected(cells: _Cells, left_out: _LeftOut) -> NDArray[np.float64]:
-    """The corrected sensitivity of each sample in nats; meaningless where Q < 2."""
+    """Returns the corrected sensitivity of each sample in nats; meaningless where Q < 2."""
     q = np.maximum(cells.n_variants, 1)
     whole = np.bincount(cells.sample, weights=plug_in_terms(cells.total / q[cells.sample]), minlength=len(q))
     share_sample = cells.sample[cells.cell]
@@ -121,7 +121,7 @@ def _corrected(cells: _Cells, left_out: _LeftOut) -> NDArray[np.float64]:
 
 
 def _left_out(cells: _Cells, *, with_three: bool) -> _LeftOut:
-    """The terms without one, two and three variants, per share; without three only where the interval needs them."""
+    """Returns the terms without one, two and three variants, per share; without three only where the interval needs them."""
     q = cells.n_variants[cells.sample].astype(np.float64)
     starts = np.searchsorted(cells.cell, np.arange(len(q)))
     n_shares = np.diff(np.append(starts, len(cells.cell)))
@@ -157,7 +157,7 @@ def _terms(total: NDArray[np.float64], n_left: NDArray[np.float64]) -> NDArray[n
 
 
 def _corrected_without_one(cells: _Cells, left_out: _LeftOut) -> NDArray[np.float64]:
-    """The corrected sensitivity without one variant, per (sample, variant), in nats."""
+    """Returns the corrected sensitivity without one variant, per (sample, variant), in nats."""
     of_all, of_one, of_two = (weight[cells.sample][cells.cell] for weight in _orders(cells.n_variants - 1))
     term = of_all * left_out.one + of_one * left_out.two + of_two * left_out.three
     starts = np.searchsorted(cells.cell, np.arange(len(cells.sample)))
@@ -315,7 +315,7 @@ def pseudo_values(
 def _pseudo_values(
     cells: _Cells, left_out: _LeftOut, by_sample: NDArray[np.float64], n_classes: int
 ) -> NDArray[np.float64]:
-    """The pseudo-values Q T_i - (Q - 1) T_i^(-v), per (sample, variant); meaningless below two variants."""
+    """Returns the pseudo-values Q T_i - (Q - 1) T_i^(-v), per (sample, variant); meaningless below two variants."""
     q = cells.n_variants[cells.asked_sample]
     less_one = _corrected_without_one(cells, left_out) / np.log(n_classes)
     return np.asarray(q * by_sample[cells.asked_sample] - (q - 1) * less_one, np.float64)

@@ -83,7 +83,7 @@ def shared_words(
 
 
 def _z(chosen: NDArray[np.float64], has: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The z of every word for each choice of samples, shape (n_choices, W); -inf where too few of the chosen have it."""
+    """Returns the z of every word for each choice of samples, shape (n_choices, W); -inf where too few of the chosen have it."""
     inside = chosen @ has
     outside = has.sum(axis=0) - inside
     n_inside, n_outside = inside.sum(axis=1, keepdims=True), outside.sum(axis=1, keepdims=True)

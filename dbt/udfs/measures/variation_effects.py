@@ -155,7 +155,7 @@ def _least(kinds: Sequence[Kind]) -> Kind | None:
 
 
 def _between(kinds: Sequence[Kind], least: Kind, variations: Sequence[Variation]) -> list[VariationEffect]:
-    """The effects beyond the kind of least disagreement."""
+    """Returns the effects beyond the kind of least disagreement."""
     tail = TAIL / (len(kinds) * (len(kinds) - 1) / 2)
     beyond = [(np.nan,) * 3 if kind is least else kind.beyond(least, TAIL) for kind in kinds]
     moves = [kind is not least and kind.exceeds(least, tail) for kind in kinds]

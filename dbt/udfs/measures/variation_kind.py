@@ -162,7 +162,7 @@ class Kind:
         return self.beyond(other, tail)[1] > 0
 
     def _at(self, n_units: int) -> NDArray[np.float64]:
-        """The effects that so many of its units would have had in expectation, shape (N,).
+        """Returns the effects that so many of its units would have had in expectation, shape (N,).
 
         Of a sample that was asked under fewer than all, the effect is of those, and so a little smaller.
         """
@@ -195,7 +195,7 @@ def mean(values: NDArray[np.float64]) -> float:
 def _noise(
     table: AnswersByVariant, members: NDArray[np.int64], in_pairs: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """The noise of a kind's pairs, and of each cell; `in_pairs`: how many pairs each cell is in."""
+    """Returns the noise of a kind's pairs, and of each cell; `in_pairs`: how many pairs each cell is in."""
     n_pairs = in_pairs.sum(axis=1)
     repeat, weight = table.repeat[:, members], table.stands_for[:, members]
     is_repeated = ~np.isnan(repeat) & (in_pairs > 0)
@@ -216,7 +216,7 @@ def _of_others(by_unit: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _without_each(by_unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sums over ordered pairs that have no part in each unit, shape (n_samples, n_units)."""
+    """Returns the sums over ordered pairs that have no part in each unit, shape (n_samples, n_units)."""
     within = np.diagonal(by_unit, axis1=1, axis2=2)
     left = by_unit.sum(axis=(1, 2))[:, None] - 2 * by_unit.sum(axis=2) + within
     return np.asarray(left[:, 1:])

@@ -115,7 +115,7 @@ def larger(one: TwoWayVariance | None, other: TwoWayVariance | None) -> TwoWayVa
 
 
 def _free(parts: Sequence[TwoWayVariance]) -> float:
-    """The degrees of freedom of the sum of variances over variants."""
+    """Returns the degrees of freedom of the sum of variances over variants."""
     total = sum(part.variants for part in parts)
     uncertain = sum(part.variants**2 / max(1.0, part.n_variants - 1) for part in parts)
     return total**2 / uncertain if uncertain > 0 else np.inf

@@ -98,7 +98,7 @@ def wording_quantiles(sample: Codes, variant: Codes, value: Floats) -> WordingQu
 
 
 def _reliability(fit: TwoWayFit) -> float:
-    """The share r of the variance of effects that is of wordings; NaN where the two cannot be told apart."""
+    """Returns the share r of the variance of effects that is of wordings; NaN where the two cannot be told apart."""
     if not fit.is_determined:
         return np.nan
     of_wordings = max(0.0, fit.effect_variance)

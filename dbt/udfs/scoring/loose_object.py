@@ -39,7 +39,7 @@ def loose_object(text: str) -> dict[str, str | bool | None]:
 
 
 def _value(text: str, place: int) -> tuple[str | bool | None, int] | None:
-    """The value that begins at a place, and where what follows begins; None where none does."""
+    """Returns the value that begins at a place, and where what follows begins; None where none does."""
     bare = _BARE.match(text, place)
     if bare is not None:
         end = _END.match(text, bare.end())

@@ -153,7 +153,7 @@ def _last_choice(mentions: _Mentions) -> OptionReading:
 
 
 def _are_joined(mentions: _Mentions, k: int) -> bool:
-    """Whether sign k and the next are named together."""
+    """Returns whether sign k and the next are named together."""
     start, stop = mentions.places[k] + 1, mentions.places[k + 1]
     if stop - start > REACH:
         return False
@@ -165,7 +165,7 @@ def _are_joined(mentions: _Mentions, k: int) -> bool:
 
 
 def _committed(mentions: _Mentions, start: int, stop: int) -> slice:
-    """Those of the joined signs start to stop that the text commits to."""
+    """Returns those of the joined signs start to stop that the text commits to."""
     classes, first, last = mentions.classes, mentions.places[start], mentions.places[stop - 1]
     before, after = classes[max(0, first - REACH) : first], classes[last + 1 : last + 1 + REACH]
     is_committed = False
@@ -184,7 +184,7 @@ def _committed(mentions: _Mentions, start: int, stop: int) -> slice:
 
 
 def _of_clause(mentions: _Mentions, start: int, stop: int, before: bytes, after: bytes) -> slice:
-    """Those of the joined signs that are committed to where the last is, or all are, the subject of a clause."""
+    """Returns those of the joined signs that are committed to where the last is, or all are, the subject of a clause."""
     right = rules.IS_RIGHT.match(after)
     if right:
         denial = rules.DENIES.search(before)
@@ -198,7 +198,7 @@ def _of_clause(mentions: _Mentions, start: int, stop: int, before: bytes, after:
 
 
 def _is_bare(mentions: _Mentions, start: int, stop: int, line: int) -> bool:
-    """Whether signs at the beginning of a line are, or begin, the first line or the last."""
+    """Returns whether signs at the beginning of a line are, or begin, the first line or the last."""
     if line not in {0, mentions.classes.rfind(b"n", 0, -1)}:
         return False
     behind = mentions.places[stop - 1] + 1
@@ -210,7 +210,7 @@ def _is_bare(mentions: _Mentions, start: int, stop: int, line: int) -> bool:
 
 
 def _is_in_row(mentions: _Mentions, k: int) -> bool:
-    """Whether the option after that of sign k follows in its line: "A. Paris B. Rome"."""
+    """Returns whether the option after that of sign k follows in its line: "A. Paris B. Rome"."""
     if mentions.indexes[k + 1 : k + 2] != [mentions.indexes[k] + 1]:
         return False
     here, there = mentions.places[k : k + 2]
@@ -218,7 +218,7 @@ def _is_in_row(mentions: _Mentions, k: int) -> bool:
 
 
 def _is_listed(mentions: _Mentions, k: int) -> bool:
-    """Whether sign k begins a line, and its neighbour among the options the line before or after: a repeated list."""
+    """Returns whether sign k begins a line, and its neighbour among the options the line before or after: a repeated list."""
     items = _items(mentions.classes)
     place = bisect_left(items, mentions.places[k])
     if items[place : place + 1] == [mentions.places[k]]:
@@ -240,7 +240,7 @@ def _items(classes: bytes) -> list[int]:
 
 
 def _stand_below(mentions: _Mentions, k: int) -> bool:
-    """Whether sign k and the next are lines of their own with nothing between."""
+    """Returns whether sign k and the next are lines of their own with nothing between."""
     here, there = mentions.places[k : k + 2]
     is_first = rules.LINE_LEAD.search(mentions.classes[max(0, here - REACH) : here])
     is_below = rules.NEXT_LINE.fullmatch(mentions.classes, here + 1, there)
@@ -249,7 +249,7 @@ def _stand_below(mentions: _Mentions, k: int) -> bool:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _end_asked(before: bytes) -> re.Pattern[bytes] | None:
-    """What has to stand behind a sign for the phrase before it to make it a choice; None where no phrase does."""
+    """Returns what has to stand behind a sign for the phrase before it to make it a choice; None where no phrase does."""
     commitment = rules.STRONG.search(before)
     if commitment:
         return None if _is_denied(commitment[0]) else rules.ANYTHING
@@ -262,7 +262,7 @@ def _end_asked(before: bytes) -> re.Pattern[bytes] | None:
 
 
 def _is_denied(phrase: bytes) -> bool:
-    """An odd number of negations ("no doubt" is two), a condition, or an adjective that makes it another's answer."""
+    """Returns an odd number of negations ("no doubt" is two), a condition, or an adjective that makes it another's answer."""
     return (
         bool((phrase.count(b"!") + phrase.count(b"~") + phrase.startswith(b"o")) % 2)
         or b"h" in phrase
@@ -271,7 +271,7 @@ def _is_denied(phrase: bytes) -> bool:
 
 
 def _classified(texts: Sequence[str], signs: _Signs) -> list[_Mentions]:
-    """The classes of each text, and the signs that stand in it.
+    """Returns the classes of each text, and the signs that stand in it.
 
     Every step is one call for all texts, put together: the calls are most of a short text's time.
     """

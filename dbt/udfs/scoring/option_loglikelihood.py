@@ -158,7 +158,7 @@ def _nats_by_text(tokens: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _sign_of(token: str, exact: Mapping[str, int], folded: Mapping[str, set[int]]) -> int | None:
-    """The option whose sign a token is; a sign may have brackets of its own."""
+    """Returns the option whose sign a token is; a sign may have brackets of its own."""
     forms = (token.strip(_BLANKS), token.strip(_AROUND))
     for form in forms:
         if form in exact:
@@ -171,7 +171,7 @@ def _sign_of(token: str, exact: Mapping[str, int], folded: Mapping[str, set[int]
 
 
 def _log_sum(nats: Sequence[float]) -> float:
-    """The logarithm of the sum of probabilities, without leaving the range of floats."""
+    """Returns the logarithm of the sum of probabilities, without leaving the range of floats."""
     largest = max(nats)
     if len(nats) == 1 or math.isinf(largest):
         return largest

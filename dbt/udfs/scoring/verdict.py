@@ -74,7 +74,7 @@ class _Form(NamedTuple):
 
 
 def _graded(text: str, form: _Form) -> Verdict:
-    """The grade that the whole text is, or that the object holds which the whole text is."""
+    """Returns the grade that the whole text is, or that the object holds which the whole text is."""
     reason = None
     if form.field is not None:
         fields = _object(text)
@@ -89,7 +89,7 @@ def _graded(text: str, form: _Form) -> Verdict:
 
 
 def _text_of(value: object) -> str:
-    """A text as it is, true and false in lower case, nothing of anything else."""
+    """Returns a text as it is, true and false in lower case, nothing of anything else."""
     return str(value).lower() if isinstance(value, bool) else value if isinstance(value, str) else ""
 
 
@@ -98,7 +98,7 @@ def _storable(text: str) -> str:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """The fields of one object, each key once; none where the text is anything else."""
+    """Returns the fields of one object, each key once; none where the text is anything else."""
     try:
         reply = _FIELDS.decode(text)
     except json.JSONDecodeError:

@@ -170,7 +170,7 @@ def prompt_stability(
 def _jackknives(
     replicates: Sequence[Ratings], all_series: Sequence[Series], shown: Sequence[int]
 ) -> Iterator[tuple[int, UnitJackknife]]:
-    """The position and the jackknife of each series that is shown."""
+    """Yields the position and the jackknife of each series that is shown."""
     counts = [unit_counts(ratings.codes) for ratings in replicates]
     numbers, level = replicates[0].numbers, replicates[0].level
     at_once = series_alphas(replicates, counts) if level == "nominal" else None
@@ -190,7 +190,7 @@ def _jackknives(
 
 
 def _jackknife_of_all(replicates: Sequence[Ratings]) -> UnitJackknife:
-    """The jackknife of all annotators together."""
+    """Returns the jackknife of all annotators together."""
     counts = [unit_counts_of_all(ratings.codes) for ratings in replicates]
     return unit_jackknife(_tables_of_all(replicates), np.stack([n.squares < n.n_values**2 for n in counts]))
 
@@ -295,7 +295,7 @@ def normal_interval(alpha: float, resampled: NDArray[np.float64], k: int) -> Int
 
 
 def _families(annotator: NDArray[np.int64], family: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """The dense code of each annotator's family, annotators in ascending order."""
+    """Returns the dense code of each annotator's family, annotators in ascending order."""
     annotators, first = np.unique(annotator, return_index=True)
     return np.arange(len(annotators)) if family is None else dense_codes(family[first])[0]
 
@@ -314,7 +314,7 @@ def family_alphas(replicates: Sequence[Ratings], families: NDArray[np.int64]) ->
 
 
 def _alpha_of(ratings: Ratings, is_in: NDArray[np.bool_]) -> float:
-    """The alpha of some annotators of a replicate."""
+    """Returns the alpha of some annotators of a replicate."""
     codes = ratings.codes[is_in]
     counts = unit_counts_of_all(codes)
     return series_table(codes, counts.n_values, counts.squares, ratings.numbers, ratings.level).alpha()

@@ -151,7 +151,7 @@ def unit_counts_of_all(codes: NDArray[np.int64]) -> UnitCounts:
 
 
 def _own_counts(codes: NDArray[np.int64]) -> NDArray[np.int32]:
-    """How many annotators gave the unit what this one gave it; same shape."""
+    """Returns how many annotators gave the unit what this one gave it; same shape."""
     return np.stack([np.count_nonzero(codes == row, axis=0) for row in codes]).astype(np.int32)
 
 

@@ -113,7 +113,7 @@ class _Replicate:
             previous = current
 
     def _only_label(self, k: int) -> NDArray[np.int64]:
-        """The label of units that have a single one among annotators 0..k, which is not pairable; else missing."""
+        """Returns the label of units that have a single one among annotators 0..k, which is not pairable; else missing."""
         given = self.is_given[: k + 1]
         first = np.take_along_axis(self.rows, given.argmax(axis=0)[None], axis=0)[0]
         return np.where(given.sum(axis=0) == 1, first, MISSING)

@@ -162,7 +162,7 @@ def corrected_ranking(
 
 
 def _opposite_halves(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[float, float]:
-    """The mean correlation over opposite halves of two templates, and of a template with itself; NaN where there is none.
+    """Returns the mean correlation over opposite halves of two templates, and of a template with itself; NaN where there is none.
 
     first, second: shape (n_splits, 2, n_variants, n_models), the sums of the values of each half, and their numbers.
     """

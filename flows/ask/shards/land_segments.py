@@ -215,7 +215,7 @@ class SegmentLanding:
 
 
 def _n_requests(table: str, rows: pl.DataFrame) -> int:
-    """How many requests rows stand for, as a run's budget counts them."""
+    """Returns how many requests rows stand for, as a run's budget counts them."""
     if table == "attempts":
         is_none = rows["http_status"].is_null() & rows["error"].str.contains(NO_REQUEST)
         return rows.height - int(is_none.fill_null(value=False).sum())

@@ -288,7 +288,7 @@ class Lander:
         return changed
 
     def _is_spent(self) -> bool:
-        """Whether nothing is left to lend, and nobody can give any back: every asker that is not settled waits."""
+        """Returns whether nothing is left to lend, and nobody can give any back: every asker that is not settled waits."""
         n_left, usd_left = self._budget.left
         if n_left != 0 and (usd_left is None or usd_left > 0):
             return False
@@ -300,7 +300,7 @@ class Lander:
         return True
 
     def _parts(self) -> dict[str, float]:
-        """Each model's limits a minute, in equal parts for the shards that may still ask it."""
+        """Returns each model's limits a minute, in equal parts for the shards that may still ask it."""
         shards: dict[str, set[int]] = {}
         for (model_id, _), shard in self._dealt.items():
             if shard not in self._complete:
@@ -329,7 +329,7 @@ class Lander:
                 self._budget.lend(-n_unspent, 0.0 if lease.max_usd is None else usd - lease.max_usd)
 
     def _n_missing(self) -> dict[int, int]:
-        """How many cells of each shard have not landed."""
+        """Returns how many cells of each shard have not landed."""
         counts = count_landed(self._warehouse, self._run)
         n_missing: dict[int, int] = {}
         for pair, shard in self._dealt.items():

@@ -67,7 +67,7 @@ def needs_full_grid(cards: AuditCards) -> str | None:
 
 
 def _n_wordings(cards: AuditCards, task_id: str, task: TaskCard) -> int | None:
-    """How many variants a task has under the strategy with fewest; None where its templates are not there."""
+    """Returns how many variants a task has under the strategy with fewest; None where its templates are not there."""
     templates = cards.templates_of(task)
     if task.templates is not None and templates is None:
         return None
@@ -77,7 +77,7 @@ def _n_wordings(cards: AuditCards, task_id: str, task: TaskCard) -> int | None:
 
 
 def _needing_all(rule: Rule) -> str | None:
-    """The measure of a rule that needs every sample under every wording."""
+    """Returns the measure of a rule that needs every sample under every wording."""
     columns = mart_columns("rpt_audit")
     if isinstance(rule, ValueRule):
         column = columns.get(rule.figure) if rule.table == "rpt_audit" else None

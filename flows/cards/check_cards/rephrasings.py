@@ -44,7 +44,7 @@ def refused_rephrasings(cards: AuditCards) -> list[str]:
 
 
 def _of_rubrics(cards: AuditCards) -> Iterator[str]:
-    """The same of rubrics, whose rewordings stand under `judge:<id>`."""
+    """Yields the same of rubrics, whose rewordings stand under `judge:<id>`."""
     variants = (None if cards.rephraser is None else cards.rephraser.variants) or {}
     for judge_id, options in cards.audit.judges.items():
         if options.wordings is None or judge_id not in cards.used["judges"]:
@@ -75,7 +75,7 @@ def unreworded_templates(cards: AuditCards) -> list[str]:
 
 
 def _wording(cards: AuditCards, task_id: str, task: TaskCard) -> Wording | None:
-    """What a person rewords of a task: its instruction or its first template; None where its templates are not there."""
+    """Returns what a person rewords of a task: its instruction or its first template; None where its templates are not there."""
     if task.templates is None:
         protected = protected_words(task, cards.rephraser, is_given=True)
         return Wording(task_id, task.instruction, protected, is_given=True)
@@ -107,7 +107,7 @@ def _refused(wording: Wording, known: Sequence[str], listed: Sequence[str], want
 
 
 def _listed(cards: AuditCards) -> Iterator[tuple[str, TaskCard, tuple[str, ...] | None]]:
-    """The rephrased tasks with their rephrasings, where these stand in a card; None for a task the card leaves out."""
+    """Yields the rephrased tasks with their rephrasings, where these stand in a card; None for a task the card leaves out."""
     rephraser, rephrasing = cards.rephraser, cards.audit.rephrasing
     if rephraser is None or rephraser.variants is None or rephrasing is None or not rephrasing.wanted:
         return

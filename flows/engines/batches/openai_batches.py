@@ -141,7 +141,7 @@ class BatchApi(Batches):
 
 
 def _id_of(batch: Mapping[str, Any]) -> str:
-    """A batch's id; "" for one that no path can hold."""
+    """Returns a batch's id; "" for one that no path can hold."""
     batch_id = batch.get("id")
     return batch_id if isinstance(batch_id, str) and _ID.fullmatch(batch_id) else ""
 

@@ -33,7 +33,7 @@ def _share(digest: bytes) -> float:
 
 
 def _as_json(part: str | int) -> str:
-    """What `json.dumps` makes of it, which takes three times as long for a list of few parts."""
+    """Returns what `json.dumps` makes of it, which takes three times as long for a list of few parts."""
     if type(part) is str:
         return encode_basestring_ascii(part)
     return repr(part) if type(part) is int else json.dumps(part)

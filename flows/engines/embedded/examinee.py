@@ -99,7 +99,7 @@ def examinee_annotator(card: ModelCard) -> Annotate:
 
 
 def _meant(question: Question, labels: tuple[str, ...], draw: float, wrong: float, *, is_right: bool) -> int | str:
-    """What is answered: the index of an option or label, or an open answer."""
+    """Returns what is answered: the index of an option or label, or an open answer."""
     n_options = len(question.options or labels)
     order = question.option_order or tuple(range(n_options))  # what is meant is the same in every order
     if n_options and question.gold_index is None:
@@ -113,7 +113,7 @@ def _meant(question: Question, labels: tuple[str, ...], draw: float, wrong: floa
 
 
 def _wrong(question: Question, draw: float) -> str:
-    """An answer that no reference is: another number where a reference has figures, else a made-up name."""
+    """Returns an answer that no reference is: another number where a reference has figures, else a made-up name."""
     first = int(draw * len(NAMES))
     answers = [*NAMES[first:], *NAMES[:first]]
     numeric = next((reference for reference in question.references if _DIGITS.search(reference)), None)
@@ -147,7 +147,7 @@ def _worded(question: Question, request: Request, meant: int | str, form: float,
 
 
 def in_words(text: str) -> str:
-    r"""A text with its numbers in words: "50 years" as "fifty years", \frac{1}{2} as "one half"; formulas as they are.
+    r"""Returns a text with its numbers in words: "50 years" as "fifty years", \frac{1}{2} as "one half"; formulas as they are.
 
     Numbers of a million and more, and such as 007, stay in figures.
     """

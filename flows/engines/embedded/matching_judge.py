@@ -124,7 +124,7 @@ def _matches_option(question: Question, text: str, tokens: Sequence[Token], gold
 def _named_by_text(
     options: Sequence[str], signs: Sequence[str], text: str, tokens: Sequence[Token]
 ) -> tuple[set[int], set[int], str]:
-    """The options whose texts are asserted, those whose texts are denied, and the completion without these texts.
+    """Returns the options whose texts are asserted, those whose texts are denied, and the completion without these texts.
 
     Longer texts come first, and a shorter one inside them is not named. A text that is also a sign ("3") is left to the
     reader of signs.
@@ -178,7 +178,7 @@ def _occurrences(tokens: Sequence[Token], wanted: Sequence[Token]) -> Iterator[t
 
 
 def _is_denied(tokens: Sequence[Token], start: int, end: int) -> bool:
-    """Whether its clause takes an answer back: "it is not Paris", "Paris is wrong"."""
+    """Returns whether its clause takes an answer back: "it is not Paris", "Paris is wrong"."""
     clause = tokens[start].clause
     for place in range(start - 1, max(start - 1 - REACH, -1), -1):
         if tokens[place].clause != clause:
@@ -194,7 +194,7 @@ def _is_denied(tokens: Sequence[Token], start: int, end: int) -> bool:
 
 
 def _quantity(wanted: Sequence[Token]) -> Quantity | None:
-    """The number that a reference is, alone or with a unit; None where it is anything else."""
+    """Returns the number that a reference is, alone or with a unit; None where it is anything else."""
     values = [token.value for token in wanted]
     if not values or not isinstance(values[0], Fraction):
         return None
@@ -205,7 +205,7 @@ def _quantity(wanted: Sequence[Token]) -> Quantity | None:
 
 
 def _final_number(text: str, tokens: Sequence[Token]) -> int | None:
-    """The place of the first number behind the last "answer is" or box, else of the last number; denied ones aside."""
+    """Returns the place of the first number behind the last "answer is" or box, else of the last number; denied ones aside."""
     marker = max((match.end() for match in _MARKER.finditer(text)), default=None)
     numbers = [place for place, token in enumerate(tokens) if isinstance(token.value, Fraction)]
     behind = [place for place in numbers if marker is not None and tokens[place].start >= marker]
@@ -216,7 +216,7 @@ def _final_number(text: str, tokens: Sequence[Token]) -> int | None:
 
 
 def _is_listed(text: str, tokens: Sequence[Token], place: int) -> bool:
-    """Whether a comma alone stands between the number at a place and another: (4, 3) is neither 4 nor 3."""
+    """Returns whether a comma alone stands between the number at a place and another: (4, 3) is neither 4 nor 3."""
     return any(
         isinstance(before.value, Fraction)
         and isinstance(behind.value, Fraction)
@@ -226,7 +226,7 @@ def _is_listed(text: str, tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_quantity(tokens: Sequence[Token], place: int, wanted: Quantity) -> bool:
-    """Whether the number at a place is the wanted one, no part of a formula, and of its unit where a unit follows.
+    """Returns whether the number at a place is the wanted one, no part of a formula, and of its unit where a unit follows.
 
     A number without a unit answers one with: questions name it.
     """

@@ -50,7 +50,7 @@ def simulated_annotator(card: ModelCard) -> Annotate:
 
 
 def _moved(card: ModelCard, request: Request, label: str) -> str:
-    """The label, or another one for each setting that moves the sample."""
+    """Returns the label, or another one for each setting that moves the sample."""
     simulated = _simulated(card)
     setting = json.loads(request.setting or "{}") if simulated.sensitive_to else {}
     for kind in simulated.sensitive_to:

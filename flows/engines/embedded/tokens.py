@@ -108,7 +108,7 @@ def _pieces(text: str) -> Iterator[Token]:
 
 
 def _is_article(text: str, token: Token) -> bool:
-    """Whether an "a" is one: before a word, and small or at the beginning, unlike that of "vitamin A is"."""
+    """Returns whether an "a" is one: before a word, and small or at the beginning, unlike that of "vitamin A is"."""
     if token.value != "a" or not _BEFORE_WORD.match(text, token.end):
         return False
     return text[token.start] == "a" or token.start == 0 or text[token.start - 1] in _OPENING
@@ -119,7 +119,7 @@ At = Callable[[int], str | Fraction | None]
 
 
 def _with_numbers(text: str, tokens: Sequence[Token]) -> Iterator[Token]:
-    """The tokens, every number in words as one number."""
+    """Yields the tokens, every number in words as one number."""
     place = 0
     while place < len(tokens):
         first, end = tokens[place], place + 1
@@ -132,7 +132,7 @@ def _with_numbers(text: str, tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 def _number(text: str, tokens: Sequence[Token], start: int) -> tuple[Fraction, int] | None:
-    """The number that begins at a place, and the place behind it; None where none begins."""
+    """Returns the number that begins at a place, and the place behind it; None where none begins."""
     clause = tokens[start].clause
 
     def at(place: int) -> str | Fraction | None:
@@ -211,7 +211,7 @@ def _spoken(at: At, start: int) -> tuple[int, int] | None:
 
 
 def _fits(part: int | None, small: int) -> bool:
-    """Whether a number below a hundred goes on after a part: after none, hundreds, or tens before ones."""
+    """Returns whether a number below a hundred goes on after a part: after none, hundreds, or tens before ones."""
     if part is None:
         return True
     return (part > 0 and part % 100 == 0) or (part % 100 in range(20, 100, 10) and small in range(1, 10))

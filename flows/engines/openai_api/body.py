@@ -138,7 +138,7 @@ class Body:
 
 
 def _refused_name(error: Mapping[str, Any], body: Mapping[str, Any]) -> str | None:
-    """The parameter of ours that an error is about."""
+    """Returns the parameter of ours that an error is about."""
     names = [
         name for name in (*CAPS, "temperature", "top_p", "seed", "stop", "top_logprobs", "logprobs") if name in body
     ]

@@ -114,7 +114,7 @@ def _no_json(body: bytes, kind: str) -> Failure:
 
 
 def _without_choices(parsed: object) -> Failure:
-    """What a gateway reports with status 200 of the model behind it, and a server of an address that it does not know."""
+    """Returns what a gateway reports with status 200 of the model behind it, and a server of an address that it does not know."""
     error = error_in(parsed)
     is_told = isinstance(parsed, dict) and bool(error.get("message"))
     text = described(error) if is_told else f"an answer without choices: {json.dumps(parsed, ensure_ascii=False)}"
@@ -159,7 +159,7 @@ def _text(content: object) -> str | None:
 
 
 def _arguments(calls: object) -> str:
-    """The arguments of the first function that is called, as the model wrote them; "" where there are none."""
+    """Returns the arguments of the first function that is called, as the model wrote them; "" where there are none."""
     call = calls[0] if isinstance(calls, list) and calls else None
     function = call.get("function") if isinstance(call, dict) else None
     arguments = function.get("arguments") if isinstance(function, dict) else None

@@ -104,7 +104,7 @@ def _of_fields(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """The list or object that a text is; None for any other."""
+    """Returns the list or object that a text is; None for any other."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:

@@ -68,7 +68,7 @@ class Sending:
         return self._learnt(outcome, body) if isinstance(outcome, Failure) else outcome
 
     def _fault(self, error: BaseException) -> Failure | None:
-        """The failure that an exception stands for; None for what is none of the other side's."""
+        """Returns the failure that an exception stands for; None for what is none of the other side's."""
         if isinstance(error, TimeoutError):
             return Failure("again", f"no whole answer within {self._timeout_s:g} s")
         if isinstance(error, UnicodeEncodeError):

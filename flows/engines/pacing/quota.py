@@ -74,7 +74,7 @@ class Quota:
 
 
 def _pair(headers: Mapping[str, str], what: str) -> tuple[int | None, float]:
-    """What is left and the seconds until there is more; None where the endpoint does not say both."""
+    """Returns what is left and the seconds until there is more; None where the endpoint does not say both."""
     left = _whole(headers.get(f"x-ratelimit-remaining-{what}"))
     if left is None:
         return None, 0.0

@@ -115,7 +115,7 @@ class Rate:
         self._next_at = now + 1 / self.per_second(now)
 
     def _measured(self, now: float) -> float | None:
-        """The rate that was accepted of late; None where too little was seen, or too little of it was rejected."""
+        """Returns the rate that was accepted of late; None where too little was seen, or too little of it was rejected."""
         passed_s = max(now - self._learnt_at, 1e-3)
         is_first, was_paused = self.limit == math.inf, self._resumed_at > self._learnt_at
         if was_paused and not is_first:

@@ -192,7 +192,7 @@ async def _read_one(http: httpx2.AsyncClient, card: ModelCard, url: str) -> tupl
 
 
 async def _get(http: httpx2.AsyncClient, card: ModelCard, url: str) -> dict[str, Any]:
-    """The JSON object at an address; raises EngineError in one line."""
+    """Returns the JSON object at an address; raises EngineError in one line."""
     key = key_of(card)
     where = f"model '{card.model}' at {urlsplit(url).netloc}"
     try:

@@ -117,7 +117,7 @@ def words(card: ModelCard, port: int) -> list[str]:
 
 
 def _reserved_port() -> socket.socket:
-    """A socket that holds a free port until the server listens.
+    """Returns a socket that holds a free port until the server listens.
 
     It is bound and does not listen: the server, which binds with SO_REUSEADDR as well, gets the port, and nobody who asks
     the system for a free one.

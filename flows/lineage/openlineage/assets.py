@@ -43,7 +43,7 @@ def assets_of(step: str, warehouse: Warehouse, since: float) -> list[AssetMade]:
 
 
 def _derived(warehouse: Warehouse, since: float) -> Iterator[AssetMade]:
-    """The marts of the last build, each with the marts and raw tables that dbt's graph has before it."""
+    """Yields the marts of the last build, each with the marts and raw tables that dbt's graph has before it."""
     target = warehouse.places.dbt / "target"
     if (target / "run_results.json").stat().st_mtime < since:  # there was nothing to build
         return
@@ -55,7 +55,7 @@ def _derived(warehouse: Warehouse, since: float) -> Iterator[AssetMade]:
 
 
 def _before(manifest: Mapping[str, Any], unique_id: str) -> set[tuple[str, str]]:
-    """The nearest marts and raw tables before a model, as schema and name."""
+    """Returns the nearest marts and raw tables before a model, as schema and name."""
     nearest: set[tuple[str, str]] = set()
     for parent in manifest["parent_map"][unique_id]:
         node = manifest["nodes"].get(parent) or manifest["sources"][parent]

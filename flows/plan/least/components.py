@@ -154,7 +154,7 @@ def _pilots(warehouse: Warehouse, audit_id: str) -> list[SourceRun]:
 
 
 def _named(warehouse: Warehouse, audit_id: str, name: str, complete: Sequence[SourceRun]) -> SourceRun:
-    """The complete run that a name means which is no run's id."""
+    """Returns the complete run that a name means which is no run's id."""
     found = resolve(warehouse, name)
     if found.audit_id != audit_id:
         msg = f"--from {name}: run {found.audit_run_id} is of audit '{found.audit_id}', not of '{audit_id}'"

@@ -167,6 +167,6 @@ def _group_plan(material: Material, group: AnswerGroup, design: Design, width: f
 
 
 def _curve(material: Material, width: float) -> tuple[DesignCost, ...]:
-    """The least designs of intervals wider and narrower than `width`, as far as there are any."""
+    """Returns the least designs of intervals wider and narrower than `width`, as far as there are any."""
     designs = [material.least(material.half_widths, width * times / 2) for times in CURVE]
     return tuple(material.cost(each) for each in dict.fromkeys(designs) if each is not None)

@@ -82,7 +82,7 @@ def _drawn(original: PromptT, fields: Mapping[str, Sequence[str]], n: int) -> li
 
 
 def _key(prompt: ClassificationPrompt | Template) -> str:
-    """What tells two forms of a prompt apart."""
+    """Returns what tells two forms of a prompt apart."""
     if isinstance(prompt, ClassificationPrompt):
         return repr((prompt.block, [message.content for message in prompt.card.messages]))
     return prompt.canonical_json()
@@ -128,7 +128,7 @@ def _template(template: Template, level: Level) -> Template:
 
 
 def _restyled(text: str, level: Level) -> str:
-    """A text whose descriptors have another casing, separator and gap before them; what is no field stays."""
+    """Returns a text whose descriptors have another casing, separator and gap before them; what is no field stays."""
 
     def head(match: re.Match[str]) -> str:
         descriptor, what = match["descriptor"], match["what"]

@@ -81,20 +81,20 @@ def noisy(text: str, noise: str, rate: float, kept: frozenset[str], key: Sequenc
 
 
 def _may_widen(before: str, after: str, kept: frozenset[str]) -> bool:
-    """Whether a gap stands beside no number, and not between two words that are kept."""
+    """Returns whether a gap stands beside no number, and not between two words that are kept."""
     words = [word.strip(_MARKS).casefold() for word in (before, after)]
     return all(word.isalpha() for word in words) and not kept.issuperset(words)
 
 
 def _may_change(text: str, span: tuple[int, int], kept: frozenset[str]) -> bool:
-    """Whether a run of letters is a word of its own, and none that is kept."""
+    """Returns whether a run of letters is a word of its own, and none that is kept."""
     start, end = span
     around = text[max(0, start - 1) : start] + text[end : end + 1]
     return not re.search(r"[\w{}]", around) and not {text[start:end].casefold()} & kept
 
 
 def _mistyped(word: str, *key: str | int) -> str:
-    """A neighbouring key in place of a letter, or two letters swapped; the first letter stays."""
+    """Returns a neighbouring key in place of a letter, or two letters swapped; the first letter stays."""
     place = 1 + int(uniform("letter", *key) * (len(word) - 2))
     near = _NEAR.get(word[place].lower(), "")
     if near and uniform("slip", *key) < 0.5:  # noqa: PLR2004 - either is as likely

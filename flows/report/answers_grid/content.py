@@ -142,7 +142,7 @@ class GridContent:
         }
 
     def _row(self, prediction_id: str) -> str:
-        """The digits by which `trace` knows a prediction."""
+        """Returns the digits by which `trace` knows a prediction."""
         if prediction_id not in self._digits:
             name = row_id(MART, {"audit_run_id": self._run, "prediction_id": prediction_id})
             self._digits[prediction_id] = name.rpartition(".")[2]

@@ -55,7 +55,7 @@ def filled_with(sample: Row, limit: int) -> Mapping[str, str]:
 
 
 def _parsed(text: str | None) -> Any:
-    """The JSON of a column; nothing for what is none: what stands in a copy may be somebody else's."""
+    """Returns the JSON of a column; nothing for what is none: what stands in a copy may be somebody else's."""
     try:
         return json.loads(text or "[]") or []
     except ValueError:

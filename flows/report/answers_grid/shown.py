@@ -48,5 +48,5 @@ class ShownContent:
         }
 
     def _text(self, cell: ShownCell) -> str | None:
-        """A text with noise; None where it is as in the data."""
+        """Returns a text with noise; None where it is as in the data."""
         return None if cell.text == self._inputs[cell.task_id, cell.sample_id] else cell.text

@@ -31,7 +31,7 @@ def _letters(label: str) -> str:
 
 
 def _by_place(place: int) -> str:
-    """A to Z, then AA, AB, as columns of a sheet are named."""
+    """Returns a to Z, then AA, AB, as columns of a sheet are named."""
     sign = ""
     place += 1
     while place:

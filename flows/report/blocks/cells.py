@@ -25,7 +25,7 @@ class Cell:
     is_strong: bool = False  # printed in bold
 
     def __str__(self) -> str:
-        """The text alone."""
+        """Returns the text alone."""
         return self.text
 
     @property

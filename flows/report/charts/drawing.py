@@ -89,14 +89,14 @@ def drawn(
 
 
 def _settled(row: Row) -> Row:
-    """A row with twelve digits of what is no mart's figure: sums in a query end in other digits each time."""
+    """Returns a row with twelve digits of what is no mart's figure: sums in a query end in other digits each time."""
     if FIGURE in row:
         return row
     return {name: float(f"{value:.12g}") if isinstance(value, float) else value for name, value in row.items()}
 
 
 def _table(rows: Sequence[Row], headings: Mapping[str, str]) -> Table | None:
-    """The rows of data as they are drawn; the figure that a name stands for is the first number with a decimal point."""
+    """Returns the rows of data as they are drawn; the figure that a name stands for is the first number with a decimal point."""
     if not rows:
         return None
     lines = [_line(row, headings) for row in rows[:MOST_ROWS]]

@@ -93,7 +93,7 @@ def _styled(paints: Mapping[str, str | None], **attributes: Any) -> str:
 
 
 def _paths(pieces: Iterable[Piece]) -> str:
-    """A path for all pieces of one style; a group of paths where they have titles."""
+    """Returns a path for all pieces of one style; a group of paths where they have titles."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for style, path, title in pieces:
         groups.setdefault(style, []).append((path, title))

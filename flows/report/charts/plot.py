@@ -184,7 +184,7 @@ class _Axis:
 
 
 def _others(layers: Layers) -> dict[str, Spec]:
-    """The scales of the channels that are no place: the first that says one."""
+    """Returns the scales of the channels that are no place: the first that says one."""
     scales: dict[str, Spec] = {}
     for layer, _ in layers:
         for channel, use in layer["encoding"].items():

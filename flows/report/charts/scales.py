@@ -58,7 +58,7 @@ class Bands:
         return self.step * (1 - self.between)
 
     def __call__(self, name: object) -> float:
-        """The middle of a name's band."""
+        """Returns the middle of a name's band."""
         return self.start + self.step * (self.around + self.names.index(name)) + self.width / 2
 
 

@@ -65,7 +65,7 @@ def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None 
 
 
 def _moved(comparison: RunComparison, largest: Largest | None) -> str | None:
-    """The confusion that grew most where the largest difference is, else wherever one grew."""
+    """Returns the confusion that grew most where the largest difference is, else wherever one grew."""
     place = None if largest is None else _group(largest.row)
     rows = sorted(comparison.moved, key=lambda row: _group(row) != place)
     if not rows:
@@ -75,7 +75,7 @@ def _moved(comparison: RunComparison, largest: Largest | None) -> str | None:
 
 
 def _copy_of_both(con: Connection, warehouse: Warehouse, comparison: RunComparison, texts: Texts) -> Copy:
-    """The copy of the candidate, as sparing with texts as the cards of either run."""
+    """Returns the copy of the candidate, as sparing with texts as the cards of either run."""
     base, candidate = (run["audit_run_id"] for run in comparison.runs)
     copy = Copy(con, warehouse, candidate, texts)
     copy.texts.sensitive |= copy.sensitive_of(base)
@@ -83,13 +83,13 @@ def _copy_of_both(con: Connection, warehouse: Warehouse, comparison: RunComparis
 
 
 def _with_texts(comparison: RunComparison, texts: Texts) -> RunComparison:
-    """The comparison with what is recorded otherwise as the policy has it, and reasons that quote no more than that."""
+    """Returns the comparison with what is recorded otherwise as the policy has it, and reasons that quote no more than that."""
     measures = texts.unquoted(comparison.measures, comparison.changes)
     return replace(comparison, measures=measures, changes=texts.kept(comparison.changes))
 
 
 def _example(copy: Copy, comparison: RunComparison, sides: tuple[Side, Side]) -> Example | None:
-    """A sample that the two answer differently, of the first of the groups that differ most which has one."""
+    """Returns a sample that the two answer differently, of the first of the groups that differ most which has one."""
     flips = (
         flip_of(copy, row, (_who(sides[0]), _who(sides[1]))) for row in _differing(comparison.measures)[:MOST_GROUPS]
     )
@@ -97,7 +97,7 @@ def _example(copy: Copy, comparison: RunComparison, sides: tuple[Side, Side]) ->
 
 
 def _differing(measures: Sequence[Row]) -> list[Row]:
-    """The measure that differs most of each group, one that regressed before others, as the page of a night has it.
+    """Returns the measure that differs most of each group, one that regressed before others, as the page of a night has it.
 
     None of a group whose labels are known to be the same on both sides.
     """

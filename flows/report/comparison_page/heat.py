@@ -62,7 +62,7 @@ def _group(row: Row) -> Group:
 
 
 def _place(measure: str) -> tuple[int, str]:
-    """The order of columns: what most people look for first, costs and times last."""
+    """Returns the order of columns: what most people look for first, costs and times last."""
     if measure in FIRST:
         return FIRST.index(measure), measure
     return len(FIRST) + (measure in ("cost_usd", "latency_ms")), measure

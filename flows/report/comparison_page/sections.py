@@ -12,7 +12,7 @@ from promptaudit.flows.report.blocks.cells import Traced
 from promptaudit.flows.report.comparison_page.largest import ranked
 from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, Column, table, words
 from promptaudit.flows.report.sections.columns import figure as column_of
-from promptaudit.flows.report.sections.compared import COULD_SEE, MART, NAMES, Q, figure, figures, gravest_first
+from promptaudit.flows.report.sections.compared import DETECTABLE, MART, NAMES, Q, figure, figures, gravest_first
 from promptaudit.flows.report.sections.run_changes import counts_of
 from promptaudit.flows.report.summary_worst import UNSCALED, label_of
 from promptaudit.flows.warehouse import Row
@@ -32,7 +32,7 @@ def _recorded_by(side: str) -> Column:
 
 
 _COSTS = (*NAMES, words("Why", "reason"), *figures())
-_MEASURED = (*_COSTS, column_of("p", "p_value", lambda of, name: of.cell(name, chance(of.row[name]))), Q, COULD_SEE)
+_MEASURED = (*_COSTS, column_of("p", "p_value", lambda of, name: of.cell(name, chance(of.row[name]))), Q, DETECTABLE)
 _RECORDED = (
     words("What", "what"), _or_every("model_id"), _or_every("task_id"),
     Column("Cause", lambda of: str(PHRASES.get(of.row["cause"], of.row["cause"]))),
@@ -64,7 +64,7 @@ def _measures(rows: Sequence[Row]) -> DrawnSection:
         "Every measure",
         "Both sides on the samples, wordings and asks that both have, the gravest verdict first. Regressed and improved are "
         "beyond chance, adjusted for the number of tests (q), and at least the smallest effect that counts; changed: the same "
-        "questions are answered otherwise than asking twice explains. Could see is the smallest difference that would hardly "
+        "questions are answered otherwise than asking twice explains. Detectable is the smallest difference that would hardly "
         "be missed.",
         finding=counts_of(rows),
     )

@@ -74,7 +74,7 @@ _ANCHORS = (
 
 
 def _of_models(of: Traced) -> Printed:
-    """The least and the largest sensitivity of the models to the wording of the task."""
+    """Returns the least and the largest sensitivity of the models to the wording of the task."""
     low, high = of.row["model_sensitivity_min"], of.row["model_sensitivity_max"]
     if low is None:
         return "not measured"
@@ -131,7 +131,7 @@ def _kappa(of: Traced, name: str) -> Cell:
 
 
 def _errors_of(row: Row, errors: dict[tuple[str, str], str]) -> str:
-    """What the controls say of each judge of a set."""
+    """Returns what the controls say of each judge of a set."""
     raters = [row["raters"].removesuffix(_REPEATED)] if row["kind"] == "repetitions" else row["raters"].split(_BETWEEN)
     known = [(name, errors[row["task_id"], name]) for name in raters if (row["task_id"], name) in errors]
     return known[0][1] if len(known) == 1 else "; ".join(f"{name}: {rates}" for name, rates in known)

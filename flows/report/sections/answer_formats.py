@@ -47,7 +47,7 @@ def _invalid_rate(rows: Sequence[Row]) -> float | None:
 
 
 def _summed(mart: str, heading: str, name: str) -> Column:
-    """A count of a mart, or without its row the sum over a group's formats."""
+    """Returns a count of a mart, or without its row the sum over a group's formats."""
     return beside(mart, counted(heading, name), lambda row: count(_sum(row["formats"], name)))
 
 

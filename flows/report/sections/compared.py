@@ -54,4 +54,4 @@ def figures(candidate: str = "Candidate") -> tuple[Column, ...]:
 
 
 Q = column_of("q", "q_value", lambda of, name: of.cell(name, chance(of.row[name])))
-COULD_SEE = column_of("Could see", "detectable_difference")
+DETECTABLE = column_of("Detectable", "detectable_difference")

@@ -32,7 +32,7 @@ def _design(of: Traced) -> Printed:
 
 
 def _wordings(of: Traced) -> Printed:
-    """How many wordings each sample is asked under, with their number behind it where that is another."""
+    """Returns how many wordings each sample is asked under, with their number behind it where that is another."""
     if of.row["wordings_per_sample"] is None:
         return of.count("n_wordings")
     return of.count("wordings_per_sample"), " of ", of.count("n_wordings")
@@ -68,7 +68,7 @@ def _why_none(scored: Sequence[Row]) -> str:
 
 
 def _charts(rows: list[Row], task_id: str, shown: Sequence[str]) -> list[Chart]:
-    """A chart a model and measure, model by model."""
+    """Returns a chart a model and measure, model by model."""
     charts = []
     for measure, name in _MEASURES.items():
         known = [row for row in rows if row["measure"] == measure and row["strategy"] in shown and row["width"] > 0]
@@ -90,7 +90,7 @@ def _curve(rows: list[Row], who: str, *, measure: str, shown: Sequence[str]) -> 
 
 
 def _told(points: Sequence[Row]) -> str:
-    """A curve in words: the run, then both ends of the least designs."""
+    """Returns a curve in words: the run, then both ends of the least designs."""
     texts = [f"this run {_at(row)}" for row in points if row["is_this_run"]]
     least = [row for row in points if not row["is_this_run"]]
     if least:

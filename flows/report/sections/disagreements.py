@@ -42,7 +42,7 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
 
 
 def _crossed(rows: list[Row]) -> list[Row]:
-    """A row for each rule, judge and ruling of the rule, with how many predictions have each ruling of the judge."""
+    """Returns a row for each rule, judge and ruling of the rule, with how many predictions have each ruling of the judge."""
     crossed: dict[tuple[str, str, int], Row] = {}
     for row in rows:
         key = (row["rule"], row["judge"], _RULINGS.index(row["rule_ruling"]))
@@ -79,7 +79,7 @@ def _reason(row: Row, long: int) -> str:
 
 
 def _right_answers(row: Row, long: int) -> tuple[str, ...]:
-    """What is right: the gold label with its option, or the reference answers as far as they are shown."""
+    """Returns what is right: the gold label with its option, or the reference answers as far as they are shown."""
     if row["gold_label"] is not None:
         option = "" if row["gold_option"] is None else f": {cut(row['gold_option'], long)}"
         return (f"{cut(row['gold_label'], 120)}{option}",)

@@ -32,7 +32,7 @@ def measures() -> tuple[Measure, ...]:
 
 
 def _sentence(column: MartColumn) -> str:
-    """What the measure says, and what its interval is for."""
+    """Returns what the measure says, and what its interval is for."""
     if column.ends is None or column.about is None:
         return column.guide
     return f"{column.guide} Its 95 % interval is {ABOUT[column.about]}."

@@ -50,7 +50,7 @@ def heat(data: ReportData) -> Heat:
 
 
 def _before(data: ReportData) -> Iterable[Row]:
-    """The rows of the last comparable night: the one this run was compared with, else the last of the same numbers."""
+    """Yields the rows of the last comparable night: the one this run was compared with, else the last of the same numbers."""
     now = {_key(row, "strategy"): row for row in data.scorecard}
     last = last_comparable(data.changes)
     nights = [run["audit_run_id"] for run in data.nights.runs if run["audit_run_id"] != data.run["audit_run_id"]]
@@ -121,7 +121,7 @@ def _drawn(
 
 
 def _legend(steps: Sequence[float]) -> Iterable[tuple[str, str]]:
-    """What each shade stands for."""
+    """Returns what each shade stands for."""
     edges = [f"{step:g}" for step in steps]
     between = [f"{low}–{high}" for low, high in pairwise(edges)]
     meanings = (f"below {edges[0]}", *between, f"{edges[-1]} and more")
@@ -151,7 +151,7 @@ def _printed(of: Traced, column: str, value: float | None) -> Cell:
 
 
 def _bounds(of: Traced, column: str) -> Printed:
-    """The interval, cut where the figure is: nothing where it has none."""
+    """Returns the interval, cut where the figure is: nothing where it has none."""
     defined = mart_columns(of.mart)[column]
     low, high = f"{column}_low", f"{column}_high"
     if of.row.get(low) is None and of.row.get(high) is None:

@@ -58,7 +58,7 @@ def facts(data: ReportData) -> list[Fact]:
 
 
 def _judging(judges: list[Row]) -> list[Fact]:
-    """What judging came to; nothing without judges."""
+    """Returns what judging came to; nothing without judges."""
     if not judges:
         return []
     settled, unread = (sum(row[name] or 0 for row in judges) for name in ("n_rulings", "n_unreadable"))

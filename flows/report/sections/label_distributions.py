@@ -53,7 +53,7 @@ def with_labels(rows: list[Row]) -> list[Row]:
 
 
 def _labels(rows: list[Row]) -> tuple[Part, ...]:
-    """Each label of a sample with its share, likeliest first."""
+    """Returns each label of a sample with its share, likeliest first."""
     ranked = sorted(rows, key=lambda row: -row["p_tau"])
     printed: list[Part] = []
     for row in ranked[:MOST_PRINTED]:
@@ -72,7 +72,7 @@ def _role(row: Row) -> str:
 
 
 def _painted(rows: list[Row]) -> dict[str | None, str]:
-    """A colour for each of the commonest labels, in the task's order, and one for N/A; the others share one."""
+    """Returns a colour for each of the commonest labels, in the task's order, and one for N/A; the others share one."""
     shares: dict[str, float] = {}
     order: dict[str, int] = {}
     for row in rows:

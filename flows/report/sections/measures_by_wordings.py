@@ -54,7 +54,7 @@ def _is_first_k(row: Row) -> bool:
 
 
 def _charts(rows: list[Row], task_id: str, shown: Sequence[str]) -> list[Chart]:
-    """A chart a model and measure, model by model: so each measure is seen where there is room for few."""
+    """Returns a chart a model and measure, model by model: so each measure is seen where there is room for few."""
     charts = []
     first_k = [{**row[STABILITY], "n_wordings": row["n_wordings"]} for row in rows if row[STABILITY] is not None]
     lowest = [row["pss"] if row["pss_low"] is None else row["pss_low"] for row in first_k]

@@ -109,7 +109,7 @@ def _groups(figures: list[Row], nights: Nights) -> Iterator[Group]:
 
 
 def _chosen(groups: list[Group]) -> list[Group]:
-    """What there is room for, in its order: groups with news first, then the first models of each task and strategy."""
+    """Returns what there is room for, in its order: groups with news first, then the first models of each task and strategy."""
     places: dict[tuple[str, str], int] = {}
     ranks = []
     for index, group in enumerate(groups):

@@ -101,7 +101,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
 
 
 def _of_groups(scored: Sequence[Row]) -> list[Table]:
-    """What wordings like these do, and the figures without those that break."""
+    """Returns what wordings like these do, and the figures without those that break."""
     tables = []
     if known := [row for row in scored if row["micro_f1_median"] is not None]:
         tables.append(table("Right under wordings like these", _QUANTILES, known, "rpt_audit"))
@@ -126,7 +126,7 @@ def _breaking(row: Row) -> tuple[str, str]:
 
 
 def _asked(data: ReportData) -> list[Row]:
-    """The variants with answers of each model, with their wording and their rows of the marts."""
+    """Returns the variants with answers of each model, with their wording and their rows of the marts."""
     scores = keyed(_accuracies(data), "model_id", "prompt_variant_id")
     answers = keyed(data["prompt_variants"], "model_id", "prompt_variant_id")
     variants = {row["prompt_variant_id"]: row for row in data.variants}

@@ -11,7 +11,7 @@ from promptaudit.flows.display.movement import why
 from promptaudit.flows.report.blocks.blocks import DrawnSection, by
 from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.sections.columns import table
-from promptaudit.flows.report.sections.compared import COULD_SEE, MART, NAMES, Q, figures, gravest_first
+from promptaudit.flows.report.sections.compared import DETECTABLE, MART, NAMES, Q, figures, gravest_first
 from promptaudit.flows.report.sections.room import Room
 from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.report.summary_causes import base_of, last_comparable
@@ -41,7 +41,7 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
         if block.findings and len({why(row) for row in news}) > MOST_FINDINGS:
             block.notes.append(f"The first {MOST_FINDINGS} reasons are told; the table has every measure.")
         mart = mart_of(own[0])
-        columns = (*_COLUMNS, COULD_SEE) if mart == MART else _COLUMNS
+        columns = (*_COLUMNS, DETECTABLE) if mart == MART else _COLUMNS
         block.tables.append(table("Measures compared", columns, news or own, mart, n_heads=5))
 
 
@@ -57,7 +57,7 @@ def counts_of(rows: Sequence[Row]) -> str:
 
 
 def _findings(news: list[Row]) -> list[tuple[str, str]]:
-    """What is new, with why: what has one reason is told together, the gravest first."""
+    """Returns what is new, with why: what has one reason is told together, the gravest first."""
     by_reason: dict[str, list[Row]] = {}
     for row in news:
         by_reason.setdefault(why(row) or "no reason is recorded", []).append(row)

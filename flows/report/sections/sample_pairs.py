@@ -79,12 +79,12 @@ def _is_of(row: Row, first: Row) -> bool:
 
 
 def _places(own: list[Row]) -> dict[str, int]:
-    """The place of each sample of a class, from its pairs."""
+    """Returns the place of each sample of a class, from its pairs."""
     return {row["sample_id"]: row["place"] for row in own} | {row["other_sample_id"]: row["other_place"] for row in own}
 
 
 def _charts(first: Row, own: list[Row], steps: list[Row], task_id: str) -> list[Chart]:
-    """The matrix of a class's pairs, and the histogram of all of them."""
+    """Returns the matrix of a class's pairs, and the histogram of all of them."""
     gold = cut(first["gold_label"], NAME)
     which = f"{who(first['model_id'], first['strategy'], task_id)}: class {gold}"
 
@@ -120,7 +120,7 @@ def _charts(first: Row, own: list[Row], steps: list[Row], task_id: str) -> list[
 
 
 def _note(of: Traced, of_class: Traced, *, is_aside: bool, is_chosen: bool) -> Printed:
-    """What is shown, of which class."""
+    """Returns what is shown, of which class."""
     gold = cut(of.row["gold_label"], NAME)
     among = " of those that the task's card names" if is_chosen else ""
     note: list[Part] = [

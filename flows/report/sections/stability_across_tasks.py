@@ -63,7 +63,7 @@ def _figures(rows: list[Row]) -> list[Figures]:
 
 
 def _by_score(rows: Sequence[Row], scope: str) -> list[str]:
-    """The tasks, those with the highest mean of a figure first."""
+    """Returns the tasks, those with the highest mean of a figure first."""
     means = {task: sum(row[f"pss_{scope}"] for row in own) / len(own) for task, own in by(rows, "task_id").items()}
     return sorted(means, key=lambda task: (-means[task], task))
 

@@ -61,6 +61,6 @@ def domain_of(rows: list[Row]) -> panels.Domain:
 def starred_table(
     caption: str, columns: tuple[Column, ...], rows: list[Row], starred: list[Row], most: int = MOST_ROWS
 ) -> Table:
-    """A table whose note explains the star, where one of the starred rows has it."""
+    """Returns a table whose note explains the star, where one of the starred rows has it."""
     star = "* no variation at all, so that 1 says little." if any(row["is_degenerate"] for row in starred) else ""
     return table(caption, columns, rows, MART, n_heads=3, note=star, most=most)

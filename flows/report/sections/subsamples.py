@@ -50,7 +50,7 @@ def _place(row: Row) -> tuple[int, str, str, float]:
 
 
 def _charts(rows: list[Row], task_id: str, draw: partial[Drawn]) -> list[Chart]:
-    """A chart a scope and model: scopes by turns, so that both are seen where there is room for few."""
+    """Returns a chart a scope and model: scopes by turns, so that both are seen where there is room for few."""
     of_scopes = [charts_of_models(own, task_id, _SCOPES[scope], draw) for scope, own in by(rows, "scope").items()]
     longest = max(map(len, of_scopes))
     return [charts[place] for place in range(longest) for charts in of_scopes if place < len(charts)]

@@ -117,7 +117,7 @@ def _effect(row: Row) -> str:
 
 
 def _said(rows: Sequence[Row]) -> str:
-    """What is found of one model and strategy."""
+    """Returns what is found of one model and strategy."""
     largest = [row for row in rows if row["verdict"] == LARGEST]
     if largest:
         return f"{kind(largest[0])} moves answers most, {_effect(largest[0])}"
@@ -142,7 +142,7 @@ def _ranges(rows: list[Row], who: str, *, series: Sequence[str], domain: panels.
 
 
 def _domain(rows: Sequence[Row]) -> panels.Domain:
-    """An axis of tenths around all intervals, 0 within it."""
+    """Returns an axis of tenths around all intervals, 0 within it."""
     ends = [row[name] for row in rows for name in ("effect", "effect_low", "effect_high") if row[name] is not None]
     return min(0.0, math.floor(min(ends) * 10) / 10), max(0.1, math.ceil(max(ends) * 10) / 10)
 

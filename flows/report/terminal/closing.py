@@ -79,7 +79,7 @@ def _told(name: str, text: str, width: int) -> list[str]:
 
 
 def _typed(name: str, command: str, width: int) -> list[str]:
-    """A command, parted between its words alone: what is quoted stays whole."""
+    """Returns a command, parted between its words alone: what is quoted stays whole."""
     first, *words = map(shlex.quote, shlex.split(command))
     lines = [f"{name:{NAME}}{first}"]
     for word in words:

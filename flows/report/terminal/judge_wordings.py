@@ -26,7 +26,7 @@ def lines_of_rubrics(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _sensitivity(row: Row) -> str:
-    """The figure, its corrected estimate where that is printed otherwise, and the interval of the latter."""
+    """Returns the figure, its corrected estimate where that is printed otherwise, and the interval of the latter."""
     of = mart_columns("rpt_judge_wordings")[CORRECTED]
     figure, estimate = number(row["sensitivity"]), number(of.clipped(row[CORRECTED]))
     low, high = (of.clipped(row[CORRECTED + end]) for end in ENDS)

@@ -77,7 +77,7 @@ def _row(name: str, cells: Sequence[str], widths: Sequence[int], style: str = ""
 
 
 def _folded(name: str, width: int) -> list[str]:
-    """A name in pieces, each no wider than a column."""
+    """Returns a name in pieces, each no wider than a column."""
     from rich.cells import chop_cells
 
     return chop_cells(name, width) or [""]

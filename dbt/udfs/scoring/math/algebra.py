@@ -122,7 +122,7 @@ def _without_names(answer: Algebra, reference: Algebra) -> tuple[Algebra, Algebr
 
 
 def _definition(formula: Algebra) -> tuple[Algebra, Algebra]:
-    """The name that an equation gives and what it names; None and the formula where it is no such equation."""
+    """Returns the name that an equation gives and what it names; None and the formula where it is no such equation."""
     if isinstance(formula, And) and all(isinstance(part, Eq) for part in formula.args):
         sides = getattr(formula, "_unsorted_args", formula.args)  # a = b = c
         formula = Eq(sides[0].lhs, sides[-1].rhs, evaluate=False)
@@ -137,7 +137,7 @@ def _definition(formula: Algebra) -> tuple[Algebra, Algebra]:
 
 
 def _solutions(formula: Algebra) -> Algebra:
-    """The set of numbers for which a relation holds, where it has one unknown; anything else is given back."""
+    """Returns the set of numbers for which a relation holds, where it has one unknown; anything else is given back."""
     try:
         return formula.as_set() if _is_relation(formula) and not isinstance(formula, Eq) else formula
     except (AttributeError, NotImplementedError):
@@ -156,7 +156,7 @@ def _values_are_equal(answer: Algebra, reference: Algebra) -> bool:
 
 
 def _differ_at_a_point(answer: Algebra, reference: Algebra) -> bool:
-    """Whether two values differ as numbers: quickly seen, where proving that they do not may take for ever."""
+    """Returns whether two values differ as numbers: quickly seen, where proving that they do not may take for ever."""
     if answer.has(*_SLOW_AT_POINTS) or reference.has(*_SLOW_AT_POINTS):
         return False
     letters = sorted(answer.free_symbols | reference.free_symbols, key=str)
@@ -199,7 +199,7 @@ def _entries(formula: Algebra) -> tuple[Algebra, ...]:
 
 
 def _finite_sets_are_equal(answer: Algebra, reference: Algebra) -> bool:
-    """Each in the other: sqrt(8) and 2 sqrt(2) are one element that sympy keeps twice."""
+    """Returns each in the other: sqrt(8) and 2 sqrt(2) are one element that sympy keeps twice."""
     (names, members), (reference_names, reference_members) = _named(answer), _named(reference)
     if len(names) > 1 or len(reference_names) > 1:  # x=1, y=2: what is named by several is equal with its names alone
         members, reference_members = answer.args, reference.args
@@ -213,7 +213,7 @@ def _finite_sets_are_equal(answer: Algebra, reference: Algebra) -> bool:
 
 
 def _named(formula: Algebra) -> tuple[set[Algebra], list[Algebra]]:
-    """The names that the members of a set are given, None for one without, and the members without their names."""
+    """Returns the names that the members of a set are given, None for one without, and the members without their names."""
     definitions = [_definition(member) for member in formula.args]
     return {name for name, _ in definitions}, [value for _, value in definitions]
 

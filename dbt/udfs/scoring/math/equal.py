@@ -148,7 +148,7 @@ class _Job(NamedTuple):
 
 
 def _compared(completion: str, references: Sequence[str]) -> list[MathReading | _Job]:
-    """What each reference comes to, as far as this process can tell."""
+    """Returns what each reference comes to, as far as this process can tell."""
     stated = [answer for answer in map(reference_answer, references) if answer]
     if not stated:
         return [MathReading(None, "no reference")]
@@ -178,7 +178,7 @@ def _compared_texts(answer: str, reference: str) -> MathReading | _Job:
 
 @functools.lru_cache(maxsize=2**12)
 def _formula(text: str) -> Formula | str:
-    """A text's formula, or the reason why it has none."""
+    """Returns a text's formula, or the reason why it has none."""
     try:
         return read_formula(tidied(text)) if len(text) <= MAX_READ_AS_ONE else "too long"
     except UnreadableFormula:
@@ -188,7 +188,7 @@ def _formula(text: str) -> Formula | str:
 
 
 def _unwrapped(text: str) -> str:
-    """A text without what does not show, and without what tells how it is set."""
+    """Returns a text without what does not show, and without what tells how it is set."""
     if len(text) > MAX_READ_AS_ONE:
         return text
     words = " ".join(_INVISIBLE.sub(" ", _WRAPPERS.sub(r"\1", tidied(text))).split())

@@ -136,7 +136,7 @@ def _fraction(repeating: re.Match[str]) -> str:
 
 
 def _encodable(text: str) -> str:
-    """The text with each half of a surrogate pair replaced: RE2 reads UTF-8."""
+    """Returns the text with each half of a surrogate pair replaced: RE2 reads UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -172,7 +172,7 @@ def _last_end(pattern: re2._Regexp, text: str) -> int:
 
 
 def _stated(text: str, *, takes_words: bool) -> str | None:
-    """The answer that a text opens with, else the last one of its first sentence."""
+    """Returns the answer that a text opens with, else the last one of its first sentence."""
     text = text[:MAX_READ_AS_ONE]
     end = _SENTENCE_END.search(text)
     sentence = (text[: end.start()] if end else text).strip()
@@ -194,7 +194,7 @@ def _stated(text: str, *, takes_words: bool) -> str | None:
 
 
 def _concluded(line: str) -> str | None:
-    """The answer in a completion's last line."""
+    """Returns the answer in a completion's last line."""
     line = line[-MAX_READ_AS_ONE:]
     formulas = [match for match in _SEGMENT.finditer(line) if is_mathematics(_inside(match))]
     prose = line
@@ -217,7 +217,7 @@ def _last_number(words: list[str]) -> str | None:
 
 
 def _number_at(words: list[str], at: int) -> str | None:
-    """The number in a word, with a whole number before a fraction and a unit behind it; None where it has no digit."""
+    """Returns the number in a word, with a whole number before a fraction and a unit behind it; None where it has no digit."""
     match = _NUMBER.search(words[at])
     if match is None:
         return None

@@ -105,7 +105,7 @@ def _exact(decimal: str) -> Fraction:
 
 
 def _unit(rest: str) -> tuple[str, ...] | None:
-    """The words of a unit behind a number; None where something else stands there."""
+    """Returns the words of a unit behind a number; None where something else stands there."""
     bare = rest.strip()
     if not bare:
         return ()

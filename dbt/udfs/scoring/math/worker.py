@@ -140,7 +140,7 @@ def _say(answer: list[Any]) -> None:
 
 
 def _work(compare: Compare, seconds: float, line: int) -> NoReturn:
-    """What a child does, from its first moment to its last."""
+    """Does all that a child does, from its first moment to its last."""
     status = _FAILED
     try:
         _confine(line)
@@ -196,7 +196,7 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _is_text(name: str | bytes | None) -> bool:
-    """Whether code of this file name comes from no file, nor from a module that writes code of its own words."""
+    """Returns whether code of this file name comes from no file, nor from a module that writes code of its own words."""
     if isinstance(name, str) and (not name.startswith("<") or name.startswith("<frozen ")):
         return False
     return sys._getframe(2).f_globals.get("__name__") not in _WRITES_ITS_OWN  # noqa: SLF001 - there is no other way
