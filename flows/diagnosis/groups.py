@@ -131,7 +131,7 @@ def _candidates(number: int, unit: Unit, seed: int) -> tuple[list[_Candidate], i
 def _words(
     unit: Unit, candidates: Sequence[_Candidate], inputs: Mapping[str, str | None], seed: int
 ) -> list[tuple[list[str], list[SharedWord]]]:
-    """Of each candidate of a unit its vocabulary and the words that set it apart."""
+    """Returns the vocabulary of each candidate of a unit, and the words that set it apart."""
     if not candidates:
         return []
     texts = [words_of(inputs.get(sample) or "") for sample in unit.sample_ids]

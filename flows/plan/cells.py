@@ -37,7 +37,7 @@ class Variant:
         None  # who is asked, the model that reworded it for itself first; None: every model
     )
     dealt: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """By repetition the ids of the samples that it is asked for; a repetition that is not among them is asked for all."""
+    """Returns the ids of the samples that each repetition is asked for; a repetition that is not among them asks all."""
 
     @property
     def own_of(self) -> str | None:

@@ -80,7 +80,7 @@ def differences(
 
 
 def _variances(drawn: Floats) -> Floats:
-    """Of what is defined in each row; NaN below two."""
+    """Returns the variance (ddof 1) of the defined figures of each row; NaN where fewer than two are defined."""
     defined = [row[~np.isnan(row)] for row in drawn]
     return np.array([row.var(ddof=1) if len(row) > 1 else np.nan for row in defined])
 

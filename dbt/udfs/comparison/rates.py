@@ -58,7 +58,7 @@ class Rates:
         return self._figures(sums / np.maximum(counts, 1), (counts > 0).astype(np.float64))
 
     def _figures(self, means: Floats, taken: Floats) -> Floats:
-        """From the means of variants and which of them are taken, shape (n_runs, n_variants)."""
+        """Returns the figures of the means of variants, and of which of them are taken, shape (n_runs, n_variants)."""
         n_taken = taken.sum(axis=1)
         divisor = np.where(n_taken > 0, n_taken, np.nan)
         mean = (taken * means).sum(axis=1) / divisor

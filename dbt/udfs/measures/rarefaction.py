@@ -66,7 +66,7 @@ def expected_terms(shares: NDArray[np.float64], counts: NDArray[np.int64]) -> ND
 
 @lru_cache(maxsize=256)
 def _ways(n: int) -> NDArray[np.float64]:
-    """In how many ways 0 to n of n are chosen."""
+    """Returns in how many ways 0, 1, … n things are chosen out of n."""
     return np.array([math.comb(n, k) for k in range(n + 1)], np.float64)
 
 

@@ -59,7 +59,7 @@ def _without_levels(cards: AuditCards, kind: Variation, task_id: str) -> str | N
 
 
 def _n_levels(cards: AuditCards, kind: Variation, task_id: str, wanted: int) -> dict[str, int]:
-    """By strategy the number of levels of a kind; nothing where the data is not here."""
+    """Returns the number of levels of a kind for each strategy; nothing where the data is not here."""
     task = cards.tasks[task_id]
     templates = cards.templates_of(task)
     if task_id not in cards.samples or (task.templates is not None and templates is None):
