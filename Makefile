@@ -3,7 +3,7 @@
 # UPGRADE (for `make locks`), VLLM (cpu or gpu, for `make vllm`).
 
 .DEFAULT_GOAL := help
-.PHONY: audit test soak lint types layers build docs locks vllm clean help
+.PHONY: audit test soak lint build docs locks vllm clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -42,11 +42,6 @@ lint: $(VENV)/tree ## Check style, types, layers, SQL and spelling; the same che
 	echo "== mypy"; wait $$typing || failed="$$failed [mypy]"; cat "$$types"; rm -f "$$types"; \
 	if [ -n "$$failed" ]; then echo "make lint: not clean:$$failed" >&2; exit 1; fi
 
-types: $(VENV)/tree
-	@$(BIN)/mypy
-layers: $(VENV)/tree
-	@PYTHONPATH=$(VENV)/tree $(BIN)/lint-imports
-
 .PHONY: $(VENV)/tree
 $(VENV)/tree: $(VENV)/dev.stamp
 	@$(BIN)/python tests/support/package_tree.py $@
@@ -78,7 +73,7 @@ vllm: $(VENV)/uv.stamp ## Set up vLLM's own environment in infra/vllm (VLLM=gpu 
 
 clean: ## Remove the environment, caches and what was built; the warehouse stays
 	rm -rf $(VENV) build dist dbt/target dbt/logs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks
-	find flows models_registry dbt tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find flows infra models_registry dbt tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Plugin(BasePlugin):
-    """The dbt-duckdb plugin `udfs.plugin`, which gives every connection of dbt the measures."""
+    """The dbt-duckdb plugin `promptaudit.udfs.plugin`, which gives every connection of dbt the measures."""
 
     def configure_connection(self, conn: DuckDBPyConnection) -> None:
         """Registers the measures on a connection, and reads which runs are retired."""

@@ -22,6 +22,13 @@ WITHOUT_FUNCTIONS = ("promptaudit.udfs.plugin", "promptaudit.udfs.scoring.math.a
 """Modules that are not looked into: dbt's own, and what imports sympy, which the worker of mathematics alone needs."""
 
 
+_NAMES = """
+    select distinct lower(function_name) from duckdb_functions()
+    where database_name in ('system', 'temp') or (database_name = current_database() and schema_name = current_schema())
+"""
+"""The names that a function of ours would meet: DuckDB does not tell upper from lower case in them."""
+
+
 @functools.cache
 def functions() -> Mapping[str, SqlFunction]:
     """Returns every function of the measures by its name in SQL."""
@@ -37,7 +44,7 @@ def register(con: duckdb.DuckDBPyConnection) -> None:
     Raises:
         ValueError: it has functions or macros of these names; none of ours is added then.
     """
-    found = con.execute("select distinct function_name from duckdb_functions()").fetchall()
+    found = con.execute(_NAMES).fetchall()
     if taken := functions().keys() & {name for (name,) in found}:
         message = f"the connection has functions of these names already: {', '.join(sorted(taken))}"
         raise ValueError(message)

@@ -65,8 +65,8 @@ def _outcome(rows: Iterable[RuleRow], n_rows: int) -> tuple[Outcome, str]:
     states = [row.state for row in rows]
     n_failed, n_unmeasured = states.count("failed"), states.count("unmeasured")
     if n_failed:
-        rows = "the only row" if n_rows == 1 else f"{n_failed} of {n_rows} rows"
-        return "failed", f"{rows} {'fails' if n_failed == 1 else 'fail'}"
+        which = "the only row" if n_rows == 1 else f"{n_failed} of {n_rows} rows"
+        return "failed", f"{which} {'fails' if n_failed == 1 else 'fail'}"
     if n_unmeasured:
         return "unmeasured", f"{_n_rows(n_unmeasured)} {'has' if n_unmeasured == 1 else 'have'} no figure"
     return ("passed", f"holds for {_n_rows(n_rows)}") if n_rows else ("unmeasured", NO_ROW)

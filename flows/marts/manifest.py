@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ LEFT_OUT = {
     "dbt_packages",
     "udfs",
     "dbt_project",
+    "python",
 }  # of the code, and of the dbt project
 
 
@@ -28,15 +30,17 @@ def made_by() -> dict[str, str]:
 
 @functools.cache
 def code_sha256() -> str:
-    """Returns the hash of the three packages' files, by their names within the package."""
+    """Returns the hash of the package's files, by their names within its parts."""
     packages = {"flows": Path(__file__).parents[1], "udfs": Path(udfs.__file__).parent}
     packages["models_registry"] = Path(models_registry.__file__).parent
+    door = sorted(Path(sys.modules["promptaudit"].__path__[0]).glob("*.py"))
     return sha256_of(
+        *(part for path in door for part in (path.name, file_sha256(path))),
         *(
             part
             for name, root in sorted(packages.items())
             for part in (name, *_files(root, {".py", ".sql", ".j2", ".css", ".js", ".yml"}))
-        )
+        ),
     )
 
 

@@ -123,7 +123,7 @@ def test_pages_with_commands_are_tried() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in (README, *(ROOT / "infra/guide").glob("*.md")):
+    for page in (README, *(ROOT / "infra").glob("*.md"), *(ROOT / "infra/guide").glob("*.md")):
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
             assert target.startswith("https://") or (page.parent / target).exists(), f"{page.name}: {target}"
 

@@ -51,6 +51,7 @@ def test_the_layers_hold(tmp_path: Path) -> None:
         ("flows/system/keys.py", "import duckdb"),
         ("flows/system/keys.py", "from prefect import task"),
         ("flows/system/keys.py", "import great_expectations"),
+        ("flows/system/keys.py", "from promptaudit import runs"),
     ],
 )
 def test_a_breach_is_noticed(tmp_path: Path, module: str, line: str) -> None:

@@ -121,6 +121,13 @@ def test_init_and_run_work_from_an_empty_folder(environment: Path, tmp_path: Pat
     assert str(ROOT) not in path, "the checkout must not be importable"
     assert str(ROOT / "dbt") not in path
 
+    told = "from promptaudit.flows.marts.manifest import made_by; print(made_by())"
+    here_made, there_made = (
+        called(python, "-c", told, cwd=here, environment=variables)
+        for python in (sys.executable, environment / "bin" / "python")
+    )
+    assert here_made == there_made, "a checkout and its wheel are one code"
+
     before = installed_files(environment)
     assert "registry" in called(promptaudit, "init", cwd=here, environment=variables)
     card = here / "registry/audits/mine.yml"  # of fewer samples: as many are measured as well elsewhere

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import duckdb
+import pytest
 from dbt.adapters.duckdb.plugins import BasePlugin
 
-from promptaudit.udfs.register import functions
+from promptaudit.udfs.register import functions, register
 
 
 def test_dbt_finds_the_plugin_by_its_module() -> None:
@@ -15,3 +16,12 @@ def test_dbt_finds_the_plugin_by_its_module() -> None:
         assert connection.sql("select normalised_entropy([.5, .5], 2)").fetchone() == (1,)
         known = {name for (name,) in connection.sql("select function_name from duckdb_functions()").fetchall()}
         assert set(functions()) <= known
+
+
+def test_a_name_that_is_taken_leaves_a_connection_as_it_was() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("create macro Wording_Quantiles(x) as x")
+        before = connection.sql("select count(*) from duckdb_functions()").fetchall()
+        with pytest.raises(ValueError, match=r"already: wording_quantiles$"):
+            register(connection)
+        assert connection.sql("select count(*) from duckdb_functions()").fetchall() == before

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from promptaudit.stability import Stability, inter_pss, intra_pss, rules
     from promptaudit.udfs.register import register
 
-if not os.path.isdir(os.path.join(__path__[0], "flows")):  # noqa: PTH112, PTH118 - pathlib takes longer to import than all this
-    # a checkout has the packages in folders of their own, an installation here
-    _root = os.path.normpath(os.path.join(__path__[0], *[os.pardir] * 3))  # noqa: PTH118
+# a checkout has the packages in folders of their own, an installation here; pathlib takes longer to import than all this
+_root = os.path.normpath(os.path.join(os.path.realpath(__path__[0]), *[os.pardir] * 3))  # noqa: PTH118
+if os.path.isfile(os.path.join(_root, "flows", "__init__.py")):  # noqa: PTH113, PTH118
     __path__ += [_root, os.path.join(_root, "dbt")]  # noqa: PTH118
 
 _PLACES = {
