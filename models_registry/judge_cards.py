@@ -151,5 +151,5 @@ class JudgeCard(Card):
 
     @property
     def reply_form(self) -> str | None:
-        """Returns the form of its replies as JSON, as `udfs.scoring.verdict` reads it; None: the shipped rubric's."""
+        """Returns the form of its replies as JSON, as `promptaudit.udfs.scoring.verdict` reads it; None: the shipped rubric's."""
         return None if self.reply is None else self.reply.canonical_json()

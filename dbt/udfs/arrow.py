@@ -79,11 +79,9 @@ def call(function: SqlFunction, *columns: Column) -> Column:
         returned = function.function(**given, **{name: _at_once(named[name], hint) for name, hint in own.items()})
         return encoded(returned, returns(function))
     columns_of_own = [_each(named[name], hint) for name, hint in own.items()]
-    figures = zip(*columns_of_own, strict=True) if own else itertools.repeat(())
-    if entries is None and not function.function.__code__.co_kwonlyargcount:  # by place, in a third of the time
+    if entries is None:  # by place, in a third of the time
         return encoded(list(map(function.function, *columns_of_own)), returns(function))
-    if entries is None:
-        return encoded([function.function(**dict(zip(own, each, strict=True))) for each in figures], returns(function))
+    figures = zip(*columns_of_own, strict=True) if own else itertools.repeat(())
     results = []
     for (lists, codes), each in zip(entries.groups(), figures, strict=bool(own)):
         result = function.function(**lists, **dict(zip(own, each, strict=True)))
@@ -237,17 +235,16 @@ def _is_nested(hint: Any) -> bool:  # noqa: ANN401 - an annotation
 def _tables(tables: Sequence[Any], kind: type) -> Column:
     """Returns tables of columns as lists of rows; a figure of a whole table stands in each of its rows."""
     measured = next(name for name, hint in fields(kind).items() if is_array(hint))
-    lengths = [len(getattr(table, measured)) for table in tables]
+    groups = [getattr(table, measured) for table in tables]
     columns = []
     for name, hint in fields(kind).items():
         values = [getattr(table, name) for table in tables]
         if not is_array(hint):
-            values = [np.full(n, value) for n, value in zip(lengths, values, strict=True)]
+            values = [np.full(len(group), value) for group, value in zip(groups, values, strict=True)]
         own_type = np.float64 if sql_type(element(hint) if is_array(hint) else hint) == "DOUBLE" else np.int64
         joined = np.concatenate([np.empty(0, own_type), *values])
         columns.append(null_for_nan(joined) if own_type is np.float64 else pa.array(joined))
-    starts: Column = pa.array([0, *itertools.accumulate(lengths)], pa.int32())
-    return pa.ListArray.from_arrays(starts, pa.StructArray.from_arrays(columns, list(fields(kind))))
+    return _lists(groups, pa.StructArray.from_arrays(columns, list(fields(kind))))
 
 
 def _lists(groups: Sequence[Any], values: Column) -> Column:

@@ -71,40 +71,34 @@ BigInt = Annotated[int, "BIGINT"]
 
 def parameters(function: SqlFunction) -> dict[str, Any]:
     """Returns the annotation of each parameter that SQL gives a function, in order."""
-    own = _hints(function)
+    own = _hints(function.function)
     return {name: hint for name, hint in own.items() if name != "return" and not isinstance(marker(hint), Place)}
 
 
 def places(function: SqlFunction) -> dict[str, Place]:
     """Returns the parameters of a function that say where the groups lie."""
-    found = {name: marker(hint) for name, hint in _hints(function).items()}
+    found = {name: marker(hint) for name, hint in _hints(function.function).items()}
     return {name: place for name, place in found.items() if isinstance(place, Place)}
 
 
 def returns(function: SqlFunction) -> Any:  # noqa: ANN401 - an annotation
     """Returns the annotation of what one group has of a function."""
-    hint = _hints(function)["return"]
+    hint = _hints(function.function)["return"]
     return element(hint) if function.is_at_once else hint
 
 
 def sql_parameters(function: SqlFunction) -> list[str]:
     """Returns the SQL types of a function's parameters."""
-    is_column = {
-        name: function.is_at_once and not isinstance(marker(hint), Listed)
-        for name, hint in parameters(function).items()
-    }
+    hints = parameters(function).values()
+    is_column = [function.is_at_once and not isinstance(marker(hint), Listed) for hint in hints]
     return [
-        sql_type(element(hint) if is_column[name] else hint, whole="BIGINT")
-        for name, hint in parameters(function).items()
+        sql_type(element(hint) if is_one else hint, whole="BIGINT")
+        for hint, is_one in zip(hints, is_column, strict=True)
     ]
 
 
-def _hints(function: SqlFunction) -> dict[str, Any]:
-    return _hints_of(function.function)
-
-
 @functools.cache
-def _hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     return get_type_hints(function, include_extras=True)
 
 

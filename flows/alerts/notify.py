@@ -145,7 +145,7 @@ def _failure(place: int, answer: Mapping[str, Any] | None) -> str | None:
 
 
 def _deliver(order: Mapping[str, Any], seconds: float) -> list[dict[str, Any]]:
-    """Has `flows.alerts.deliver` carry the order out; returns its answers by the time it ended, or was ended."""
+    """Has `promptaudit.flows.alerts.deliver` carry the order out; returns its answers by the time it ended, or was ended."""
     quiet = environment() | {"NETRC": os.devnull}  # an address carries its own password or none
     try:
         child = subprocess.Popen(

@@ -21,7 +21,7 @@ def problems_of(rows: Iterable[Row], against: Against = "baseline") -> tuple[lis
 
     Consistency raises no alarm by itself, since noise raises it and a model that is mended loses it: it is told beside
     another measure of its group that regressed. Verdicts are by place (model, task, strategy, measure, base run) as
-    `flows.alerts.alarms.changes` takes them.
+    `promptaudit.flows.alerts.alarms.changes` takes them.
     """
     problems, verdicts, rows = [], {}, list(rows)
     worse = {_group(row) for row in rows if row["verdict"] == "regressed" and row["measure"] != "consistency"}

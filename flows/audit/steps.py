@@ -1,7 +1,7 @@
 """The steps of a run, each a function of the run and of what the steps before it made, and their order.
 
 A step finds in the warehouse what is done, so that whoever takes it again goes on: a retry, another start, another process.
-Inside a flow run of Prefect each is a task (`flows.system.prefect_steps`).
+Inside a flow run of Prefect each is a task (`promptaudit.flows.system.prefect_steps`).
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def find_groups(
 
     A cluster of at least three samples, at most half of its class, that stands apart by .2 in total variation distance
     (`udfs.measures.clusters`) is a group when its texts share words that those of the rest lack: p at most .05 among all
-    words and clusters of the unit (`udfs.measures.shared_words`), and at most one in twenty units expected false
+    words and clusters of the unit (`promptaudit.udfs.measures.shared_words`), and at most one in twenty units expected false
     (Benjamini-Hochberg).
     """
     candidates: list[_Candidate] = []

@@ -3,7 +3,7 @@
 Marts stay, completions in marts.fct_predictions and marts.fct_verdicts among them: a retired night is read, charted and
 compared as before, and only deriving it again needs its raw rows, which `restore` lands. What grows with every answer
 moves; cards, samples and wordings stay, since later runs reuse wordings. Whoever calls holds the warehouse
-(`flows.warehouse.hold`).
+(`promptaudit.flows.warehouse.hold`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from promptaudit.flows.warehouse import Row
 from promptaudit.models_registry.gate_rules import JUDGE, DriftRule, VerdictRule
 
 FULL_RULE = 3
-"""Normal nights from which an alarm is raised, as `udfs.nights.window_test` has it."""
+"""Normal nights from which an alarm is raised, as `promptaudit.udfs.nights.window_test` has it."""
 UNKNOWN = ("unconfirmed", "not_comparable")
 
 

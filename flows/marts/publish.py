@@ -30,7 +30,7 @@ def publish(
     """Seals, checkpoints, copies to the published place, fsyncs and renames; and the marts that are new as Parquet beside it.
 
     `audit_run_ids` are the runs whose marts are new, `compared` the comparisons that are, `erased` the runs whose texts were
-    taken out (`flows.marts.seal.seal_runs`).
+    taken out (`promptaudit.flows.marts.seal.seal_runs`).
     A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its log.
     Where PROMPTAUDIT_LAKE names a lake it is brought up to the copy; `warn` is told why it could not be, by default a line
     on stderr, and the next publication catches up.

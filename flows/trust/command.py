@@ -41,7 +41,7 @@ class ListedPair(PairRow):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeRow:
-    """Code as it is printed; the fields of `models_registry.own_code.Code`, and all of it in words."""
+    """Code as it is printed; the fields of `promptaudit.models_registry.own_code.Code`, and all of it in words."""
 
     use: str
     name: str

@@ -60,7 +60,9 @@ def test_unit_tests(tmp_path: Path) -> None:
         transform(Warehouse(warehouse), [], "up_to_formats", command="run")
         transform(Warehouse(warehouse), [], "after_formats", command="run")
     (tmp_path / "target").mkdir()
-    if (parsed := user_cache.read(f"{warehouse.name}.msgpack")) is not None:  # as `flows.marts.transform` keeps it
+    if (
+        parsed := user_cache.read(f"{warehouse.name}.msgpack")
+    ) is not None:  # as `promptaudit.flows.marts.transform` keeps it
         (tmp_path / "target" / "partial_parse.msgpack").write_bytes(parsed)
     variables = {"PROMPTAUDIT_WAREHOUSE": f"./{warehouse.name}", RUN_IDS: "", COMPARISON_IDS: ""}
     done = subprocess.run(

@@ -12,7 +12,7 @@ from promptaudit.udfs.stability.krippendorff import Level, alpha, ordinal_positi
 def krippendorff_alpha(units: Sequence[Sequence[object | None]], level: Level) -> float:
     """Returns Krippendorff's alpha, 1 - D_o / D_e, of units judged by several annotators.
 
-    Written to be read and compared with; `udfs.stability` computes the same for many series at once.
+    Written to be read and compared with; `promptaudit.udfs.stability` computes the same for many series at once.
 
     Args:
         units: one sequence of labels per unit; None is a missing label. Labels are numbers for ordinal (their order

@@ -2,7 +2,7 @@
 
 A softmax classifier answers from effects of the sample, of the wording and of the two together; a world says which of
 them the second night keeps, draws anew or scales. Answers are drawn independently in every cell, as the `simulated`
-annotator draws them, and come out as the columns of `udfs.comparison.compare_answers`.
+annotator draws them, and come out as the columns of `promptaudit.udfs.comparison.compare_answers`.
 """
 
 from __future__ import annotations

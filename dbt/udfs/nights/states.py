@@ -157,8 +157,7 @@ def next_state(
     night: int,
     streams: Annotated[Mapping[str, StreamNight], Keyed("measure")],
     min_effect: float,
-    *,
-    is_pinned: bool = False,
+    is_pinned: bool = False,  # noqa: FBT001, FBT002 - as SQL calls it
 ) -> GroupState:
     """Returns the state of a group after a night that could be judged.
 

@@ -6,13 +6,13 @@ Every score carries the version of its method. Scores of different versions are 
 from promptaudit.udfs.scoring import option_letter, option_loglikelihood, token_f1, verdict
 
 VERSIONS: dict[str, int] = {
-    "label_match": 1,  # equal to the gold label after the task's reader, `udfs.reading`
+    "label_match": 1,  # equal to the gold label after the task's reader, `promptaudit.udfs.reading`
     "option_letter": option_letter.VERSION,
     "option_loglikelihood": option_loglikelihood.VERSION,
     "option_loglikelihood_per_token": option_loglikelihood.VERSION,
     "option_loglikelihood_per_character": option_loglikelihood.VERSION,
     "token_f1": token_f1.VERSION,
-    "math_equal": 1,  # of `udfs.scoring.math.equal`, which is imported where it is used
+    "math_equal": 1,  # of `promptaudit.udfs.scoring.math.equal`, which is imported where it is used
     "math_boxed": 1,  # of the same
     "judge": verdict.VERSION,
     "people": 1,  # the majority of the persons who ruled

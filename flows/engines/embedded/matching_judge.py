@@ -60,7 +60,7 @@ class Quantity(NamedTuple):
 
 
 def matcher_annotator(card: ModelCard) -> Annotate:
-    """Replies with a verdict as `udfs.scoring.verdict` reads it, with probability `card.rate` turned round.
+    """Replies with a verdict as `promptaudit.udfs.scoring.verdict` reads it, with probability `card.rate` turned round.
 
     Which ones is drawn for every judge, completion and repetition apart. A request that is no judge's raises EngineError.
     """

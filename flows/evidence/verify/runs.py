@@ -85,7 +85,7 @@ def verify(
 ) -> VerifyResult:
     """Holds one run, or every run, against its seals: rows, marts, the published copy, Parquet files, the archive.
 
-    Reports are held against what they print elsewhere, by `flows.report.verify_file`.
+    Reports are held against what they print elsewhere, by `promptaudit.flows.report.verify_file`.
 
     The warehouse is held by the caller. Without it the published copy alone is looked at.
 
