@@ -29,6 +29,8 @@ from promptaudit.flows.warehouse import Warehouse
 from tests.support.loopback import unused_port
 from tests.support.webhook_server import RunningWebhooks, running_webhooks
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "tok-5e7c0a91d2f3b4"  # noqa: S105 - of no service
 RUN = "a" * 32
 FIRST = datetime(2026, 11, 1, 2, 0)

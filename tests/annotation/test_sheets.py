@@ -25,6 +25,8 @@ from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import DataError, PromptauditError, UsageError
 from promptaudit.udfs.raters.verdict_groups import WRONG
 
+pytestmark = pytest.mark.slow
+
 RUN, OTHER_RUN = "a" * 32, "b" * 32
 QUIET = Progress(quiet=True)
 

@@ -19,6 +19,8 @@ from promptaudit.models_registry.errors import BudgetReached, EngineError
 from tests.support.batch_audit import ask, query, states, write_cards
 from tests.support.batch_server import RunningBatchServer, running_batch_server
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 KEY = "sk-proj-AbCdEf0123456789AbCdEf0123456789"
 N_SAMPLES = 40
@@ -145,7 +147,6 @@ def killed_when(server: RunningBatchServer, process: subprocess.Popen[str], n_ba
     process.communicate()
 
 
-@pytest.mark.slow
 def test_killed_while_batches_run_the_next_process_lands_them(folder: Path, server: RunningBatchServer) -> None:
     server.behave(seconds=600)
     process = started(folder)
@@ -162,7 +163,6 @@ def test_killed_while_batches_run_the_next_process_lands_them(folder: Path, serv
     assert server.counters()["creates"] == 3
 
 
-@pytest.mark.slow
 def test_killed_before_a_batch_is_recorded_the_provider_tells_of_it(folder: Path, server: RunningBatchServer) -> None:
     server.behave(create_delay_s=30)
     killed_when(server, started(folder), 1)

@@ -15,6 +15,8 @@ import pytest
 from tests.support.openai_server import RunningServer, running_server
 from tests.support.shell import Ended, environment, promptaudit
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 MODELS = "m: {{engine: openai_api, model: x, base_url: '{url}', api_key_env: A_KEY, price: free}}\n"
 CARDS = {

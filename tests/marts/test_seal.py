@@ -29,6 +29,8 @@ from tests.support.handmade_warehouse import Gated
 from tests.support.http_audit import query
 from tests.support.landed_nights import AUDIT, land_night
 
+pytestmark = pytest.mark.slow
+
 TOLD = {"notification_id": "n", "kind": "unmeasured", "state": "sent", "n_targets": 1, "recorded_at": now()}
 
 
@@ -172,7 +174,6 @@ def test_what_differs_is_named(gated: Gated, statement: str, expected: tuple[str
     assert found.exit_code == 1
 
 
-@pytest.mark.slow
 def test_a_view_that_says_something_else_is_named_in_each_place(gated: Gated) -> None:
     change(gated.warehouse, "create view marts.rpt_latest as select * from marts.rpt_audit")
     sealed_night(gated)
@@ -270,7 +271,6 @@ def _as_found(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_as_found")
 def test_marts_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: Gated) -> None:
     run, other = sealed_night(gated, 0), sealed_night(gated, 1)
@@ -319,7 +319,6 @@ def compared(gated: Gated, base: str, run: str, by: str) -> None:
     gated.written()
 
 
-@pytest.mark.slow
 def test_a_comparison_is_sealed_and_nothing_that_was_altered_before(gated: Gated) -> None:
     change(gated.warehouse, "create view marts.rpt_latest as select * from marts.rpt_audit")
     base, run = sealed_night(gated), sealed_night(gated, 1)
@@ -339,7 +338,6 @@ def test_a_comparison_is_sealed_and_nothing_that_was_altered_before(gated: Gated
     assert verify(Warehouse(gated.warehouse), run).findings == []
 
 
-@pytest.mark.slow
 def test_a_comparison_that_was_cut_short_waits_for_its_seal_and_one_that_nobody_asked_for_is_added(
     gated: Gated,
 ) -> None:
@@ -362,7 +360,6 @@ def test_a_comparison_that_was_cut_short_waits_for_its_seal_and_one_that_nobody_
     ]
 
 
-@pytest.mark.slow
 def test_a_comparison_that_is_forged_in_a_place_is_added_there(gated: Gated) -> None:
     runs = [sealed_night(gated, night) for night in range(3)]
     for by, candidate in (("c1", runs[1]), ("c2", runs[2])):
@@ -502,7 +499,6 @@ def test_a_mart_of_another_version_waits_for_the_next_build(gated: Gated, monkey
     assert verify(Warehouse(gated.warehouse)).findings == []
 
 
-@pytest.mark.slow
 def test_views_of_another_version_are_sealed_by_the_first_build_of_the_new_one(
     gated: Gated, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,8 @@ from tests.support.lakes import KINDS, PlacedLake, placed_lake, rows_of
 from tests.support.prefect_server import wait_for
 from tests.support.published_copy import table
 
+pytestmark = pytest.mark.slow
+
 READER = """
 import sys, time
 from pathlib import Path
@@ -78,7 +80,6 @@ def same(copy: Published) -> None:
             assert rows_of(con, name) == rows_of(source, name), name
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lake", ["file", pytest.param("postgres", marks=pytest.mark.soak)], indirect=True)
 def test_a_publication_brings_the_lake_up_and_exchanges_what_changed_alone(lake: PlacedLake, gated: Gated) -> None:
     warehouse = Warehouse(gated.warehouse)
@@ -141,7 +142,6 @@ def test_two_readers_with_the_catalog_s_address_see_whole_publications(
     assert seen <= {"1", "2", "3"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lake", ["postgres"], indirect=True)
 def test_the_queries_of_a_reader_see_one_publication(lake: PlacedLake, gated: Gated) -> None:
     assert lake.variables
@@ -155,7 +155,6 @@ def test_the_queries_of_a_reader_see_one_publication(lake: PlacedLake, gated: Ga
     same(Warehouse(gated.warehouse).published)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lake", ["postgres"], indirect=True)
 def test_the_command_line_answers_from_a_lake_as_from_the_copy(lake: PlacedLake, gated: Gated, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -194,7 +193,6 @@ def test_a_query_of_a_lake_reads_its_tables_and_reaches_nothing_else(tmp_path: P
     assert table(warehouse, "select count(*) from rpt_audit")[1] == [(1,)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lake", ["file"], indirect=True)
 def test_another_warehouse_does_not_replace_a_lake(
     lake: PlacedLake, gated: Gated, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -215,7 +213,6 @@ def test_another_warehouse_does_not_replace_a_lake(
     same(Warehouse(gated.warehouse).published)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lake", ["file"], indirect=True)
 def test_the_files_of_others_beside_the_data_stay(
     lake: PlacedLake, gated: Gated, monkeypatch: pytest.MonkeyPatch

@@ -20,6 +20,8 @@ from tests.report.conftest import Reported
 from tests.support.prefect_server import wait_for
 from tests.support.shell import promptaudit, start
 
+pytestmark = pytest.mark.slow
+
 LOGIN = "reader:a pass+wörd"
 
 

@@ -24,6 +24,8 @@ from tests.report.test_page import Seen
 from tests.support.imported_nights import Verdict, change, fresh, tell
 from tests.support.published_copy import table
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = "<script>alert(1)</script>"
 NAMES = {f"r{place}": f"09-{20 + place}" for place in range(6)}
 
@@ -55,7 +57,6 @@ def paths(drawing: str, paint: str) -> list[str]:
     ]
 
 
-@pytest.mark.slow
 def test_the_first_night_has_no_such_section_and_no_night_sees_a_later_one(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
@@ -68,7 +69,6 @@ def test_the_first_night_has_no_such_section_and_no_night_sees_a_later_one(
         assert dates == {f"2026-09-{20 + place}" for place in range(n)}
 
 
-@pytest.mark.slow
 def test_an_unfinished_run_is_no_night(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory, 3)
     change(warehouse, f"update marts.dim_audit_runs set state = 'failed' where audit_run_id = '{runs[1]}'")
