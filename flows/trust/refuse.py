@@ -76,10 +76,8 @@ def pairs_of(model_id: str, entry: Entry) -> dict[Pair, Use]:
 
 def _sends_what_it_names(card: ModelCard) -> bool:
     """Returns whether the card names a host or a variable that a request of its would use."""
-    if card.is_in_process or (card.batch is not None and card.batch.runner == "vllm"):
+    if card.is_in_process or card.is_served_here:
         return False
-    if card.engine == "vllm_server":  # without an address it starts a server of its own, here
-        return bool(card.base_url)
     return bool(card.base_url) or card.api_key_env is not None
 
 

@@ -207,7 +207,9 @@ create table if not exists raw.engines (
     endpoint varchar not null,
     engine_version varchar,
     served_model varchar,
-    context_length integer -- tokens of prompt and completion
+    context_length integer, -- tokens of prompt and completion
+    weights_sha256 varchar, -- of the model's file, where this machine has it
+    chat_template varchar
 );
 
 -- one row per audit_run_id, batch_id, state

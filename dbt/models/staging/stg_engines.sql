@@ -11,7 +11,9 @@ renamed as (
         endpoint,
         engine_version,
         served_model,
-        context_length
+        context_length,
+        weights_sha256,
+        chat_template
     from source
 )
 

@@ -1,4 +1,4 @@
-"""Whether models can be asked: their prices where a budget needs them, recorded answers, keys, addresses, vLLM."""
+"""Whether models can be asked: their prices where a budget needs them, recorded answers, keys, addresses, servers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from promptaudit.flows.cards.check_cards.cards import AuditCards, Errors
 from promptaudit.flows.cards.prices import price_of
+from promptaudit.flows.engines.llama_cpp.command_line import launch_of
 from promptaudit.flows.engines.openai_api.addresses import key_of, refuse_addresses
 from promptaudit.flows.engines.vllm.command_line import interpreter
 from promptaudit.models_registry.cards import ModelCard
@@ -42,13 +43,15 @@ def check_recorded(cards: AuditCards) -> Errors:
 
 
 def lacking_engines(models: Mapping[str, Entry]) -> Errors:
-    """Yields why models cannot be asked from this machine: a key that is not set, an address, no environment of vLLM."""
+    """Yields why models cannot be asked from this machine: a key that is not set, an address, no vLLM, no llama.cpp or file."""
     for name, entry in models.items():
         card = entry.card
         if not isinstance(card, ModelCard) or card.is_in_process:
             continue
         try:
-            if card.is_by_vllm and (card.engine == "batch" or not card.base_url):
+            if card.engine == "llama_cpp" and card.starts_server:
+                launch_of(card, entry.root)
+            elif card.is_by_vllm and (card.engine == "batch" or not card.base_url):
                 interpreter()
             else:
                 refuse_addresses(card, key_of(card))

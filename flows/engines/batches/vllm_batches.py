@@ -19,9 +19,9 @@ from typing import Any
 from promptaudit.flows.engines import Answer, ServedModel
 from promptaudit.flows.engines.batches.lines import Draft, Results
 from promptaudit.flows.engines.batches.protocol import Batches, BatchStatus
-from promptaudit.flows.engines.vllm.command_line import arguments, environment, interpreter
-from promptaudit.flows.engines.vllm.folder import make_folder, open_log, remove_folder
-from promptaudit.flows.engines.vllm.log import last_words, tail
+from promptaudit.flows.engines.local_server.folder import make_folder, open_log, remove_folder
+from promptaudit.flows.engines.local_server.log import last_words, tail
+from promptaudit.flows.engines.vllm.command_line import arguments, interpreter, vllm_environment
 from promptaudit.flows.system.files import force, put_in_place
 from promptaudit.flows.system.scrub import one_line
 from promptaudit.models_registry.cards import ModelCard
@@ -156,7 +156,7 @@ class VllmBatch(Batches):
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**environment(), "TMPDIR": str(self._scratch)},
+                env={**vllm_environment(), "TMPDIR": str(self._scratch)},
                 start_new_session=True,  # a group of its own, which ends together
             )
         self._running = (batch_id, process)

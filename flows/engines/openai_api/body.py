@@ -1,4 +1,4 @@
-"""Builds what is sent for a model card, and learns from a server's refusals what to leave out."""
+"""Builds what is sent for a model card, and learns from what a server refuses and ignores how it is sent."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, get_args
+from urllib.parse import urlsplit
 
-from promptaudit.flows.engines import Request
+from promptaudit.flows.engines import Answer, Request
+from promptaudit.flows.engines.openai_api.addresses import base_urls
 from promptaudit.models_registry.cards import ModelCard, StructuredOutput
 
 ANSWER = "answer"  # the name of the schema, and of the function that is called with it
@@ -16,6 +18,8 @@ CAPS = ("max_tokens", "max_completion_tokens")
 WAYS: tuple[StructuredOutput, ...] = ("function", "json_schema", "json_object", "text")
 # a plain vLLM refuses tools, and may write white space up to the cap: where the card has none, there is one
 VLLM_WAYS: tuple[StructuredOutput, ...] = ("structured_outputs", "json_schema", "json_object", "text")
+# llama.cpp ignores tools that a model's chat template has no place for
+LLAMA_WAYS: tuple[StructuredOutput, ...] = ("json_schema", "json_object", "text")
 VLLM_CAP = 256
 _FIELDS_OF_A_WAY = ("tools", "tool_choice", "response_format", "structured_outputs")
 _NO_PARAMETERS = ("model", "messages", *_FIELDS_OF_A_WAY)
@@ -32,20 +36,28 @@ _REFUSING_WORDS = (
     "not available",
 )
 
+_AS_OBJECT = re.compile(r"\s*(?:```(?:json)?\s*)?\{")
+_SHOWN_BY = re.compile(r"(?:[\w-]+\.)*(?:openai|azure)\.com")  # hosts that show the model the schema it is held to
+
 assert {*WAYS, *VLLM_WAYS} == set(get_args(StructuredOutput))  # noqa: S101 - a new way needs its place in the order
 
 
 class Body:
-    """The body of a card's requests. What one refusal taught holds for every later request."""
+    """The body of a card's requests. What one refusal taught holds for every later request.
+
+    A schema is sent in the first of several ways that the server neither refuses nor ignores. It ignores one where the first
+    answers are no JSON object; once one was, the way stays, and other answers are the model's own.
+    """
 
     def __init__(self, card: ModelCard) -> None:
         self._card = card
         self._sampling = {name: value for name, value in card.sampling if value is not None}
         self._cap = card.sampling.token_cap
         self._refused: set[str] = set()
-        self._ways = (
-            [card.structured_output] if card.structured_output else list(VLLM_WAYS if card.is_by_vllm else WAYS)
-        )
+        self._ways = [card.structured_output] if card.structured_output else list(_ways_of(card))
+        self._is_followed = False  # whether an answer was an object since the schema is sent in this way
+        hosts = [urlsplit(url).hostname or "" for url in base_urls(card)]
+        self._is_shown = card.engine == "openai_api" and all(_SHOWN_BY.fullmatch(host) for host in hosts)
         self.learnt: list[str] = []
 
     def sampling(self, request: Request) -> dict[str, Any]:
@@ -102,18 +114,27 @@ class Body:
         self.learnt.append(f"takes no {name}: {f'{other} is sent instead' if other else 'it is left out'}")
         return True
 
+    def is_ignored(self, body: Mapping[str, Any], answer: Answer) -> bool:
+        """Returns whether the server ignored the schema in `body`, and the next way in which it is sent is to be tried.
+
+        True also where another request has learnt it meanwhile. False where no way is left, and of an answer that is refused.
+        """
+        way, is_object = _way_of(body), _AS_OBJECT.match(answer.completion or "") is not None
+        if is_object or answer.completion is None or answer.is_refused:
+            self._is_followed |= is_object and way == self._ways[0]
+            return False
+        if way != self._ways[0]:
+            return True
+        return not self._is_followed and self._leave_way("its answers are no JSON where the schema is sent as")
+
     def _next_way(self, body: Mapping[str, Any]) -> bool:
-        if "tools" in body:
-            way = "function"
-        elif "structured_outputs" in body:
-            way = "structured_outputs"
-        else:
-            way = body["response_format"]["type"]
-        if way == self._ways[0]:
-            if len(self._ways) == 1:
-                return False
-            self._ways.pop(0)
-            self.learnt.append(f"takes no schema as {way}: it is sent as {self._ways[0]}")
+        return _way_of(body) != self._ways[0] or self._leave_way("takes no schema as")
+
+    def _leave_way(self, why: str) -> bool:
+        if len(self._ways) == 1:
+            return False
+        way, self._is_followed = self._ways.pop(0), False
+        self.learnt.append(f"{why} {way}: it is sent as {self._ways[0]}")
         return True
 
     def _hold_to(self, body: dict[str, Any], schema: str) -> None:
@@ -129,12 +150,28 @@ class Body:
         elif way == "json_schema":
             wanted = {"name": ANSWER, "strict": True, "schema": parsed}
             body["response_format"] = {"type": "json_schema", "json_schema": wanted}
-        else:
-            if way == "json_object":
-                body["response_format"] = {"type": "json_object"}
+        elif way == "json_object":
+            body["response_format"] = {"type": "json_object"}
+        if way != "function" and not (way == "json_schema" and self._is_shown):
             last = body["messages"][-1]
             text = f"{last['content']}\n\nReply with a JSON object that follows this JSON schema, and nothing else:\n{schema}"
             body["messages"][-1] = {**last, "content": text}
+
+
+def _ways_of(card: ModelCard) -> tuple[StructuredOutput, ...]:
+    if card.is_by_vllm:
+        return VLLM_WAYS
+    return LLAMA_WAYS if card.engine == "llama_cpp" else WAYS
+
+
+def _way_of(body: Mapping[str, Any]) -> StructuredOutput:
+    """Returns the way in which a body that has a schema sends it."""
+    if "tools" in body:
+        return "function"
+    if "structured_outputs" in body:
+        return "structured_outputs"
+    way: StructuredOutput = body["response_format"]["type"] if "response_format" in body else "text"
+    return way
 
 
 def _refused_name(error: Mapping[str, Any], body: Mapping[str, Any]) -> str | None:

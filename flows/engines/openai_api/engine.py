@@ -32,14 +32,15 @@ class OpenAIEngine(Engine):
 
     Raises EngineError where no request can succeed: from the constructor for a missing key or a malformed `base_url`,
     from `answer` for a wrong key, no quota, an unknown model, a redirect, or a server that never took a connection. No
-    error, attempt or answer holds the key. A parameter that the model refuses is left out from then on, and noted.
+    error, attempt or answer holds the key, which is that of the card's variable unless one is given. A parameter that the
+    model refuses is left out from then on, and noted.
     """
 
-    def __init__(self, card: ModelCard, may_try: MayTry = always) -> None:
+    def __init__(self, card: ModelCard, may_try: MayTry = always, key: str | None = None) -> None:
         self.max_connections = card.limits.max_connections
         self._card = card
         self._may_try = may_try
-        key = key_of(card)
+        key = key_of(card) if key is None else key
         self._secrets = (key,) if key else ()
         self._http = bounded_client(card.limits.max_connections, card.limits.timeout_s, self._secrets)
         endpoints = open_endpoints(card, key, self._http)

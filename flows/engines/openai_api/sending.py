@@ -65,7 +65,11 @@ class Sending:
             sampling=sampling,
             attempts=tuple(failed),
         )
-        return self._learnt(outcome, body) if isinstance(outcome, Failure) else outcome
+        if isinstance(outcome, Failure):
+            return self._learnt(outcome, body)
+        if request.answer_schema is not None and self._body.is_ignored(body, outcome):
+            return Failure("again", "an answer that is no JSON object", reply.status, is_learnt=True)
+        return outcome
 
     def _fault(self, error: BaseException) -> Failure | None:
         """Returns the failure that an exception stands for; None for what is none of the other side's."""

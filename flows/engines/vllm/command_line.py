@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from promptaudit.flows.engines.local_server.launch import Launch, environment
 from promptaudit.flows.settings import Settings
-from promptaudit.flows.system.helper_processes import is_hidden
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 from promptaudit.models_registry.model_cards import VllmServer
 
+MODULE = "vllm.entrypoints.openai.api_server"  # deprecated, but `vllm serve` fails without a distribution called vllm
+FLAGS = (
+    # between two tokens of JSON a model may write white space up to its cap; no request can forbid it, this can
+    '--structured-outputs-config={"backend":"xgrammar","disable_any_whitespace":true}',
+    "--disable-uvicorn-access-log",  # a line a request
+)
 IN_CHECKOUT = Path("infra", "vllm", ".venv", "bin", "python")
 SILENT = {
     "VLLM_NO_USAGE_STATS": "1",
     "VLLM_DO_NOT_TRACK": "1",
-    "DO_NOT_TRACK": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
 }
-_OURS = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV")  # of our environment, which is not vLLM's
 _FOR_DOWNLOADS = ("HF_TOKEN", "HF_TOKEN_PATH", "HUGGING_FACE_HUB_TOKEN")
 _NO_FLAGS = ("start_timeout_s",)  # ours to wait by
 
@@ -58,16 +61,29 @@ def arguments(card: ModelCard) -> list[str]:
     return words
 
 
-def environment() -> dict[str, str]:
-    """Returns vLLM's environment: this process's without telemetry and without keys but the one models are downloaded with.
+def launch_of(card: ModelCard) -> Launch:
+    """Returns how vLLM is started for a card, under the name the card has for the model. Raises EngineError where there is none.
 
-    Whether it may download follows from the user's own HF_HUB_OFFLINE. The mark by which a killed run's processes are
-    found and ended comes along.
+    Whether it may download follows from the user's own HF_HUB_OFFLINE, and the one key that models are downloaded with
+    comes along.
     """
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in _OURS and (name in _FOR_DOWNLOADS or not is_hidden(name))
-    }
-    # without the working folder on its path: a file there could stand in for any of its modules
-    return {**kept, **SILENT, "PYTHONSAFEPATH": "1"}
+    python, model = interpreter(), arguments(card)
+
+    def words(port: int) -> list[str]:
+        served = [f"--served-model-name={card.model}", "--host=127.0.0.1", f"--port={port}"]
+        return [str(python), "-m", MODULE, *model, *served, *FLAGS]
+
+    return Launch(
+        program="vLLM",
+        model=card.model,
+        settings=("vllm", *model),
+        words=words,
+        environment=vllm_environment(),
+        key_variable="VLLM_API_KEY",
+        timeout_s=(card.vllm or VllmServer()).start_timeout_s,
+    )
+
+
+def vllm_environment() -> dict[str, str]:
+    """Returns the environment of vLLM: without telemetry, and without keys but the one models are downloaded with."""
+    return {**environment(_FOR_DOWNLOADS), **SILENT}

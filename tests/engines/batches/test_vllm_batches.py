@@ -72,12 +72,12 @@ def test_its_environment_has_the_guards_mark_and_no_key_but_that_of_downloads(mo
     }  # fmt: skip
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    made = command_line.environment()
+    made = command_line.vllm_environment()
     kept = {MARK, "HF_TOKEN", "HF_HUB_OFFLINE", "TOKENIZERS_PARALLELISM"}
     assert {name for name in given if name in made} == kept
     assert (made["VLLM_NO_USAGE_STATS"], made["DO_NOT_TRACK"], made["PYTHONSAFEPATH"]) == ("1", "1", "1")
     monkeypatch.delenv("HF_HUB_OFFLINE")
-    assert "HF_HUB_OFFLINE" not in command_line.environment()
+    assert "HF_HUB_OFFLINE" not in command_line.vllm_environment()
 
 
 def test_no_vllm_says_where_it_was_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ def test_a_batch_whose_folder_is_gone_is_handed_over_again(tmp_path: Path, monke
     ],
 )
 def test_the_line_of_a_log_that_says_why(tmp_path: Path, log: str, words: str) -> None:
-    from promptaudit.flows.engines.vllm.log import last_words
+    from promptaudit.flows.engines.local_server.log import last_words
 
     (tmp_path / "log.txt").write_text(log)
     assert last_words(tmp_path / "log.txt") == words

@@ -9,9 +9,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,14 @@ import httpx2
 import psutil
 import pytest
 
-from promptaudit.flows.engines import Answer, Request
-from promptaudit.flows.engines.openai_api import loglikelihoods
+from promptaudit.flows.engines import Answer
+from promptaudit.flows.engines.vllm import loglikelihoods
 from promptaudit.flows.engines.vllm.engine import VllmServerEngine
-from promptaudit.flows.engines.vllm.process import VllmProcess
 from promptaudit.flows.system.child_processes import MARK
-from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 from promptaudit.udfs.scoring.option_loglikelihood import from_loglikelihoods
 from tests.support.engine_requests import LABELS, request_of
+from tests.support.serving import MakeEngine, Serving, asked
 from tests.support.vllm import QUICK, ROOT, card, group, make_tiny, need_vllm, servers, until
 
 pytestmark = pytest.mark.slow
@@ -42,46 +40,8 @@ SCHEMA = json.dumps(
 START, END = "<|im_start|>", "<|im_end|>"  # of the tiny model's chat template
 
 
-class Serving:
-    """An open engine with a server of its own, and the event loop both live in."""
-
-    def __init__(self, model: Path, **fields: Any) -> None:
-        self.model, self.said = model, list[str]()
-        self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        self.engine = VllmServerEngine(card(model, **fields), say=self.said.append)
-        self.do(self.engine.open())
-
-    def do(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(200)
-
-    def close(self) -> None:
-        if self._loop.is_running():
-            self.do(self.engine.close())
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            until(lambda: not self._loop.is_running())
-
-    @property
-    def server(self) -> VllmProcess:
-        assert self.engine._server is not None
-        return self.engine._server
-
-    @property
-    def pid(self) -> int:
-        return self.server._process.pid
-
-    def ask(self, *requests: Request, **fields: Any) -> list[Answer]:
-        """Answers by an engine of its own, which shares the server."""
-        return list(self.do(asked(card(self.model, **fields), *requests)))
-
-
-async def asked(made: ModelCard, *requests: Request) -> list[Answer]:
-    engine = VllmServerEngine(made)
-    try:
-        await engine.open()
-        return list(await asyncio.gather(*(engine.answer(request) for request in requests)))
-    finally:
-        await engine.close()
+def by_vllm(model: Path) -> MakeEngine:
+    return lambda say, fields: VllmServerEngine(card(model, **fields), say=say)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +63,7 @@ def serving(model: Path) -> Iterator[Serving]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**QUICK, MARK: "a mark", "OPENAI_API_KEY": "sk-paid"}.items():
             patch.setenv(name, value)
-        serving = Serving(model)
+        serving = Serving(by_vllm(model))
     yield serving
     serving.close()
     assert servers(model) == []
@@ -115,12 +75,12 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def test_it_starts_and_says_what_it_serves(serving: Serving) -> None:
+def test_it_starts_and_says_what_it_serves(serving: Serving, model: Path) -> None:
     served = serving.engine.served
     assert served is not None
     assert serving.server.base_url == f"http://{served.endpoint}/v1"
     assert served.endpoint.startswith("127.0.0.1:")
-    assert (served.served_model, served.context_length) == (str(serving.model), 1024)
+    assert (served.served_model, served.context_length) == (str(model), 1024)
     assert served.engine_version
     assert served.engine_version[0].isdigit()
     starting, answers = serving.said
@@ -131,14 +91,14 @@ def test_it_starts_and_says_what_it_serves(serving: Serving) -> None:
     assert (environment[MARK], environment["DO_NOT_TRACK"], "OPENAI_API_KEY" in environment) == ("a mark", "1", False)
 
 
-def test_a_seed_is_an_answer_and_repetitions_are_others(serving: Serving) -> None:
+def test_a_seed_is_an_answer_and_repetitions_are_others(serving: Serving, model: Path) -> None:
     requests = [request_of(repetition=number) for number in (1, 2, 3)] * 2
     answers = serving.ask(*requests, sampling={"temperature": 1, "seed": 7, "max_tokens": 12})
     first, again = answers[:3], answers[3:]
     assert [answer.completion for answer in first] == [answer.completion for answer in again]
     assert len({answer.completion for answer in first}) == 3
     for answer in answers:
-        assert (answer.error, answer.attempts, answer.served_model) == (None, (), str(serving.model))
+        assert (answer.error, answer.attempts, answer.served_model) == (None, (), str(model))
         assert answer.prompt_tokens
         assert 0 < (answer.completion_tokens or 0) <= 12
         assert (answer.system_fingerprint or "").startswith("vllm-")
@@ -173,17 +133,18 @@ def test_a_prompt_longer_than_the_context_is_an_error_of_its_own(serving: Servin
     assert short.completion
 
 
-def test_options_are_as_likely_as_the_servers_own_completions_say(serving: Serving) -> None:
+def test_options_are_as_likely_as_the_servers_own_completions_say(serving: Serving, model: Path) -> None:
     request, options = request_of(), ["person", "number", "an entity, or so", " person"]
     found = serving.do(serving.engine.loglikelihoods(request, options))
     (_, content), *_ = request.messages
     prompt = f"{START}user\n{content}{END}\n{START}assistant\n"
     for option, likely in zip(options, found, strict=True):
         body = {
-            "model": str(serving.model), "prompt": prompt + option, "echo": True, "max_tokens": 0, "logprobs": 0,
+            "model": str(model), "prompt": prompt + option, "echo": True, "max_tokens": 0, "logprobs": 0,
             "add_special_tokens": False,
         }  # fmt: skip
-        reply = httpx2.post(f"{serving.server.base_url}/completions", json=body, timeout=60).json()
+        headers = {"Authorization": f"Bearer {serving.server.key}"}
+        reply = httpx2.post(f"{serving.server.base_url}/completions", json=body, headers=headers, timeout=60).json()
         logprobs = reply["choices"][0]["logprobs"]
         pairs = zip(logprobs["text_offset"], logprobs["token_logprobs"], strict=True)
         of_option = [nats for offset, nats in pairs if offset >= len(prompt)]
@@ -242,9 +203,16 @@ def test_options_are_weighed_beside_the_answer(serving: Serving) -> None:
         assert from_loglikelihoods([option["nats"] for option in found], units).index in (0, 1, 2)
 
 
-def test_one_that_runs_is_asked_and_left_running(serving: Serving) -> None:
+def test_one_that_runs_is_asked_and_left_running(
+    serving: Serving, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base_url = serving.server.base_url
-    engine = VllmServerEngine(card(serving.model, base_url=base_url, sampling={"max_tokens": 4}))
+    stranger = VllmServerEngine(card(model, base_url=base_url))
+    with pytest.raises(EngineError, match=r"HTTP 401: Unauthorized; its key is read from OPENAI_API_KEY"):
+        serving.do(stranger.open())
+    serving.do(stranger.close())
+    monkeypatch.setenv("OPENAI_API_KEY", serving.server.key)
+    engine = VllmServerEngine(card(model, base_url=base_url, sampling={"max_tokens": 4}))
     serving.do(engine.open())
     assert engine.served == serving.engine.served
     assert serving.do(engine.answer(request_of())).completion
@@ -257,11 +225,11 @@ def test_one_that_runs_is_asked_and_left_running(serving: Serving) -> None:
     serving.do(other.close())
 
 
-def test_two_engines_share_one_server(serving: Serving) -> None:
+def test_two_engines_share_one_server(serving: Serving, model: Path) -> None:
     assert [answer.error for answer in serving.ask(request_of(), sampling={"temperature": 2, "max_tokens": 1})] == [
         None
     ]
-    assert servers(serving.model) == [serving.pid]
+    assert servers(model) == [serving.pid]
 
 
 @pytest.mark.usefixtures("_quick")
@@ -269,7 +237,7 @@ def test_a_model_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     need_vllm()
     began = time.monotonic()
     with pytest.raises(EngineError, match=r"vLLM ended with 1: .*Error.*/nowhere.*; its log: "):
-        asyncio.run(asked(card(tmp_path / "nowhere")))
+        asyncio.run(asked(VllmServerEngine(card(tmp_path / "nowhere"))))
     assert time.monotonic() - began < 60
     assert servers(tmp_path / "nowhere") == []
 
@@ -302,7 +270,7 @@ def test_killed_in_mid_run_it_is_named_at_once(serving: Serving) -> None:
 @pytest.mark.usefixtures("_quick")
 def test_stopped_in_mid_answer_it_lands_no_part_of_one(model: Path) -> None:
     # one that is stopped says 200 and "abort", says 500, or keeps the connection and says nothing
-    serving = Serving(model, sampling={"temperature": 1}, limits={"timeout_s": 5})
+    serving = Serving(by_vllm(model), sampling={"temperature": 1}, limits={"timeout_s": 5})
     log = serving.server.log
 
     async def ask() -> list[Any]:

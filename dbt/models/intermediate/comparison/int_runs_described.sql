@@ -39,7 +39,9 @@ engines as (
     select
         audit_run_id,
         model_id,
-        list_sort(list(distinct concat_ws(' ', engine, engine_version))) as engines
+        list_sort(list(distinct concat_ws(' ', engine, engine_version))) as engines,
+        list_sort(list(distinct weights_sha256) filter (weights_sha256 is not null)) as weights,
+        list_sort(list(distinct chat_template) filter (chat_template is not null)) as chat_templates
     from opened_engines
     group by all
 ),
@@ -186,6 +188,8 @@ versions as (
     ('served', 'model_id', 'served_models', 'served_model'),
     ('served', 'model_id', 'system_fingerprints', 'system_fingerprint'),
     ('engines', 'model_id', 'engines', 'engine'),
+    ('engines', 'model_id', 'weights', 'weights'),
+    ('engines', 'model_id', 'chat_templates', 'chat_template'),
     ('models', 'model_id', 'card', 'model_card'),
     ('tasks', 'task_id', 'instruction', 'instruction'),
     ('tasks', 'task_id', 'output_format', 'output_format'),

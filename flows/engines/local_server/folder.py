@@ -1,4 +1,4 @@
-"""A private folder for vLLM's log, temporary files and sockets; it goes with the process."""
+"""A private folder for a server's log, temporary files and sockets; it goes with the process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-FOLDER = "promptaudit-vllm-"
+FOLDER = "promptaudit-server-"
 LOG = "log.txt"
 MAX_BASE_BYTES = 107 - len(f"/{FOLDER}12345678/") - 36  # of a socket's path, whose name is a UUID
 LEFT_S = 24 * 3600.0  # a log that an error names stays so long

@@ -1,4 +1,4 @@
-"""vLLM's server without vLLM: what it is started with, what a log is read for, who shares and who ends it, what is left."""
+"""Servers of this machine, without one: what a log is read for, who shares and who ends one, what is left."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from typing import Any, cast
 
 import pytest
 
-from promptaudit.flows.engines import Say, open_engine
-from promptaudit.flows.engines.openai_api import loglikelihoods
-from promptaudit.flows.engines.vllm import folder as vllm_folder
-from promptaudit.flows.engines.vllm import process as vllm_process
-from promptaudit.flows.engines.vllm import shared as vllm_shared
+from promptaudit.flows.engines import Say
+from promptaudit.flows.engines.local_server import folder as server_folder
+from promptaudit.flows.engines.local_server import process as server_process
+from promptaudit.flows.engines.local_server import shared
+from promptaudit.flows.engines.local_server.launch import Launch
+from promptaudit.flows.engines.local_server.log import last_words
+from promptaudit.flows.engines.local_server.process import ServerProcess
+from promptaudit.flows.engines.local_server.shared import Servers
+from promptaudit.flows.engines.vllm.command_line import launch_of
 from promptaudit.flows.engines.vllm.engine import VllmServerEngine
-from promptaudit.flows.engines.vllm.log import last_words
-from promptaudit.flows.engines.vllm.process import VllmProcess
-from promptaudit.flows.engines.vllm.shared import Servers
-from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 from tests.support.vllm import card
 
@@ -33,30 +33,12 @@ from tests.support.vllm import card
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where temporary files go."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(vllm_folder, "MAX_BASE_BYTES", 1000)  # no socket is made there
+    monkeypatch.setattr(server_folder, "MAX_BASE_BYTES", 1000)  # no socket is made there
     return tmp_path
 
 
-# ---------------------------------------------------------------- what it is started with
-def test_a_card_becomes_one_word_a_flag() -> None:
-    assert vllm_process.words(card("/models/--trust-remote-code"), 8123) == [
-        "-m",
-        "vllm.entrypoints.openai.api_server",
-        "--model=/models/--trust-remote-code",
-        "--max-model-len=1024",
-        "--dtype=float32",
-        "--max-num-seqs=8",
-        "--gpu-memory-utilization=0.1",
-        "--served-model-name=/models/--trust-remote-code",
-        "--host=127.0.0.1",
-        "--port=8123",
-        '--structured-outputs-config={"backend":"xgrammar","disable_any_whitespace":true}',
-        "--disable-uvicorn-access-log",
-    ]
-
-
 def test_a_reserved_port_is_given_to_the_server_and_to_nobody_else() -> None:
-    with vllm_process._reserved_port() as held, socket.socket() as server, socket.socket() as other:
+    with server_process._reserved_port() as held, socket.socket() as server, socket.socket() as other:
         address = held.getsockname()
         with pytest.raises(OSError, match="in use"):
             other.bind(address)
@@ -158,7 +140,7 @@ def test_what_cannot_even_be_started_leaves_nothing(folder: Path, monkeypatch: p
     (folder / "python").write_text("no program")
     monkeypatch.setenv("PROMPTAUDIT_VLLM_PYTHON", str(folder / "python"))
     with pytest.raises(EngineError, match=r"vLLM cannot be started: .*Permission denied"):
-        VllmProcess(card())
+        ServerProcess(launch_of(card()))
     assert list(folder.iterdir()) == [folder / "python"]
 
 
@@ -174,10 +156,10 @@ def test_a_server_that_never_answers_is_given_up_and_ended(
     )
     program.chmod(0o700)
     monkeypatch.setenv("PROMPTAUDIT_VLLM_PYTHON", str(program))
-    monkeypatch.setattr(vllm_process, "GRACE_S", 0.5)
+    monkeypatch.setattr(server_process, "GRACE_S", 0.5)
     slow = card(vllm={"start_timeout_s": 1})
     with pytest.raises(EngineError, match=r"vLLM does not answer within 1 s: loading; its log: .*log\.txt"):
-        asyncio.run(vllm_shared.started(slow, lambda _: None))
+        asyncio.run(shared.started(launch_of(slow), lambda _: None))
 
 
 def test_cancelling_a_start_ends_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,14 +171,14 @@ def test_cancelling_a_start_ends_it(folder: Path, monkeypatch: pytest.MonkeyPatc
     async def start() -> None:
         opening = asyncio.create_task(VllmServerEngine(card()).open())
         await asyncio.sleep(0.5)
-        assert vllm_shared.SERVERS._slots
+        assert shared.SERVERS._slots
         opening.cancel()
         await asyncio.gather(opening, return_exceptions=True)
         assert opening.cancelled()
 
     asyncio.run(start())
-    assert list(folder.glob("promptaudit-vllm-*")) == []
-    assert vllm_shared.SERVERS._slots == {}
+    assert list(folder.glob("promptaudit-server-*")) == []
+    assert shared.SERVERS._slots == {}
 
 
 def test_no_server_where_the_card_says_is_one_line() -> None:
@@ -213,14 +195,14 @@ def test_a_deep_folder_for_temporary_files_is_passed_over(tmp_path: Path, monkey
     deep.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
     monkeypatch.setenv("PROMPTAUDIT_VLLM_PYTHON", sys.executable)
-    process = VllmProcess(card())
+    process = ServerProcess(launch_of(card()))
     assert len(str(process.log.parent / str(uuid.uuid4()))) <= 107
     asyncio.run(process.close())
     assert not process.log.parent.exists()
 
 
 def test_what_a_killed_run_left_goes_after_a_day(folder: Path) -> None:
-    made = {name: folder / f"promptaudit-vllm-{name}" for name in ("old", "young", "lives")}
+    made = {name: folder / f"promptaudit-server-{name}" for name in ("old", "young", "lives")}
     for name, path in made.items():
         path.mkdir()
         (path / "log.txt").touch()
@@ -228,24 +210,31 @@ def test_what_a_killed_run_left_goes_after_a_day(folder: Path) -> None:
             os.utime(path, (0, 0))
     with (made["lives"] / "log.txt").open("rb") as log:
         fcntl.flock(log, fcntl.LOCK_EX)
-        vllm_folder._sweep()
-    assert sorted(path.name for path in folder.iterdir()) == ["promptaudit-vllm-lives", "promptaudit-vllm-young"]
+        server_folder._sweep()
+    assert sorted(path.name for path in folder.iterdir()) == ["promptaudit-server-lives", "promptaudit-server-young"]
 
 
 # ---------------------------------------------------------------- who shares one
+def launch(*settings: str) -> Launch:
+    return Launch(
+        program="vLLM", model="m", settings=settings, words=lambda port: [str(port)], environment={}, key_variable="KEY",
+        timeout_s=1,
+    )  # fmt: skip
+
+
 class _Counted:
     def __init__(self) -> None:
         self.n_started = self.n_ended = 0
         self.fails = self.has_ended = False
 
-    async def start(self, asked: ModelCard, say: Say) -> VllmProcess:
+    async def start(self, asked: Launch, say: Say) -> ServerProcess:
         del asked, say
         await asyncio.sleep(0.01)
         self.n_started += 1
         if self.fails:
             msg = "no memory"
             raise EngineError(msg)
-        return cast("VllmProcess", self)
+        return cast("ServerProcess", self)
 
     def ended(self) -> str | None:
         return "ended with 1: no memory left" if self.has_ended else None
@@ -260,19 +249,19 @@ class _Counted:
 
 def test_engines_of_one_model_and_settings_share_a_server_until_the_last_is_done() -> None:
     counted = _Counted()
-    shared = Servers(counted.start)
-    warm, cold = card(sampling={"temperature": 1}), card(sampling={"temperature": 0})
+    servers = Servers(counted.start)
+    warm = cold = launch("long")
 
     async def run() -> None:
-        one, other = await asyncio.gather(shared.borrow(warm, print), shared.borrow(cold, print))
+        one, other = await asyncio.gather(servers.borrow(warm, print), servers.borrow(cold, print))
         assert one is other
-        await shared.borrow(card(vllm={"max_model_len": 512}), print)
+        await servers.borrow(launch("short"), print)
         assert (counted.n_started, counted.n_ended) == (2, 0)
-        await shared.give_back(warm)
+        await servers.give_back(warm)
         assert counted.n_ended == 0
-        await shared.give_back(cold)
+        await servers.give_back(cold)
         assert counted.n_ended == 1
-        await shared.borrow(warm, print)
+        await servers.borrow(warm, print)
         assert (counted.n_started, counted.n_ended) == (3, 1)
 
     asyncio.run(run())
@@ -281,63 +270,67 @@ def test_engines_of_one_model_and_settings_share_a_server_until_the_last_is_done
 def test_who_waits_for_a_server_that_fails_is_told_and_starts_none() -> None:
     counted = _Counted()
     counted.fails = True
-    shared = Servers(counted.start)
+    servers = Servers(counted.start)
 
     async def run() -> list[Any]:
-        return await asyncio.gather(*(shared.borrow(card(), print) for _ in range(3)), return_exceptions=True)
+        return await asyncio.gather(*(servers.borrow(launch(), print) for _ in range(3)), return_exceptions=True)
 
     errors = asyncio.run(run())
     assert [str(error) for error in errors] == ["EngineError: no memory"] * 3
-    assert (counted.n_started, shared._slots) == (1, {})
+    assert (counted.n_started, servers._slots) == (1, {})
 
 
 def test_nobody_is_lent_a_server_that_has_ended() -> None:
     counted = _Counted()
-    shared = Servers(counted.start)
+    servers = Servers(counted.start)
 
     async def run() -> None:
-        await shared.borrow(card(), print)
+        await servers.borrow(launch(), print)
         counted.has_ended = True
         with pytest.raises(EngineError, match="vLLM ended with 1: no memory left"):
-            await shared.borrow(card(), print)
-        await shared.give_back(card())
+            await servers.borrow(launch(), print)
+        await servers.give_back(launch())
 
     asyncio.run(run())
-    assert (counted.n_started, counted.n_ended, shared._slots) == (1, 1, {})
+    assert (counted.n_started, counted.n_ended, servers._slots) == (1, 1, {})
 
 
 def test_who_goes_while_another_starts_it_ends_nothing() -> None:
     counted = _Counted()
-    shared = Servers(counted.start)
+    servers = Servers(counted.start)
 
     async def run() -> None:
-        first = asyncio.create_task(shared.borrow(card(), print))
-        waiting = asyncio.create_task(shared.borrow(card(), print))
+        first = asyncio.create_task(servers.borrow(launch(), print))
+        waiting = asyncio.create_task(servers.borrow(launch(), print))
         await asyncio.sleep(0)
         waiting.cancel()
         await first
         assert (counted.n_started, counted.n_ended) == (1, 0)
-        await shared.give_back(card())
+        await servers.give_back(launch())
         assert counted.n_ended == 1
 
     asyncio.run(run())
 
 
-# ---------------------------------------------------------------- what it answers
-def test_an_options_tokens_are_those_after_what_it_has_in_common_with_the_prompt() -> None:
-    def reply(*tokens: tuple[int, float]) -> dict[str, Any]:
-        entries = [{str(token): {"logprob": nats}, "9": {"logprob": -0.1}} for token, nats in tokens]
-        return {"prompt_token_ids": [token for token, _ in tokens], "prompt_logprobs": [None, *entries[1:]]}
+def test_a_run_keeps_its_server_from_step_to_step_and_ends_it() -> None:
+    counted = _Counted()
+    servers = Servers(counted.start)
 
-    whole = loglikelihoods._read([1, 2], reply((1, 0), (2, -1), (3, -2), (4, -4)))
-    assert (whole.nats, whole.n_tokens) == (-6, 2)
-    # 2 and the option's first token became 7
-    merged = loglikelihoods._read([1, 2], reply((1, 0), (7, -3), (4, -4)))
-    assert (merged.nats, merged.n_tokens) == (-7, 2)
+    async def step() -> None:
+        await asyncio.gather(servers.borrow(launch(), print), servers.borrow(launch(), print))
+        await servers.give_back(launch())
+        await servers.give_back(launch())
 
-
-def test_a_card_of_the_engine_is_opened_as_it() -> None:
-    from promptaudit.models_registry.registry import Entry
-
-    entry = Entry(card(), Path(), "models/mine.yml", {})
-    assert isinstance(open_engine(entry), VllmServerEngine)
+    with servers.kept():
+        with servers.kept():
+            asyncio.run(step())
+        asyncio.run(step())
+        assert (counted.n_started, counted.n_ended) == (1, 0)
+        counted.has_ended = True
+        with pytest.raises(EngineError, match="no memory left"):
+            asyncio.run(step())
+        # who comes after one that ended by itself has another
+        counted.has_ended = False
+        asyncio.run(step())
+        assert counted.n_started == 2
+    assert (counted.n_ended, servers._slots) == (2, {})

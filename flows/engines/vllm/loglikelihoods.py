@@ -1,43 +1,15 @@
-"""How likely a model served by vLLM finds each of several replies: what the scoring method `option_loglikelihood` reads."""
+"""How likely a model that vLLM serves finds each of several replies."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from itertools import takewhile
 from typing import Any
 
-import httpx2
-
-from promptaudit.flows.engines.openai_api.bounded_http import BodyTooLarge
-from promptaudit.flows.engines.openai_api.error_bodies import described, error_of
-from promptaudit.flows.system.scrub import one_line
-from promptaudit.models_registry.errors import EngineError
-
-
-@dataclass(frozen=True, slots=True)
-class Loglikelihood:
-    """The log-probability of a reply's tokens, each given the prompt and the tokens before it."""
-
-    nats: float  # their sum, 0 at most; divided by n_tokens it compares replies of unequal length
-    n_tokens: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """A server to ask, and what goes with every request; `secrets` stand in no error."""
-
-    http: httpx2.AsyncClient
-    base_url: str  # with /v1
-    headers: Mapping[str, str]
-    secrets: Sequence[str]
-    fields: Mapping[str, Any]  # of the body: the model, and what the card adds to it
-
-
-SingleTokens = MutableMapping[tuple[str, ...], tuple[int, ...] | None]
-"""By options, the token that each of them is as a reply; None of options that are not one token each."""
+from promptaudit.flows.engines.local_server.asking import Asking, NoReply
+from promptaudit.flows.engines.loglikelihood import Loglikelihood, SingleTokens
 
 
 async def loglikelihoods(
@@ -59,19 +31,22 @@ async def loglikelihoods(
             return await _at_once(asking, sent, tokens)
         except (LookupError, TypeError, ValueError):
             is_untold = True
-        except EngineError as error:
+        except NoReply as error:
             is_untold = f"HTTP {HTTPStatus.BAD_REQUEST}" in str(error)
-    base = asking.base_url.rstrip("/")
     tokenized = {"messages": sent, "add_generation_prompt": True}
-    prompt = await _post(asking, f"{base.removesuffix('/v1')}/tokenize", tokenized)
-    replies = [_post(asking, f"{base}/chat/completions", _continued(sent, option)) for option in options]
-    readings = await asyncio.gather(*replies)
+    try:
+        prompt = await _post(asking, f"{asking.root}/tokenize", tokenized)
+        replies = [_post(asking, f"{asking.v1}/chat/completions", _continued(sent, option)) for option in options]
+        readings = await asyncio.gather(*replies)
+    except NoReply as error:
+        raise asking.untold(str(error)) from None
     try:
         found = [_read(prompt["tokens"], reply) for reply in readings]
         last = [reply["prompt_token_ids"] for reply in readings]
         is_single = all(ids[:-1] == prompt["tokens"] for ids in last) and len({ids[-1] for ids in last}) == len(last)
     except (LookupError, TypeError):
-        raise _refused(asking, "its answer is not vLLM's") from None
+        msg = "its answer is not vLLM's"
+        raise asking.untold(msg) from None
     if not is_known:
         single[known] = tuple(ids[-1] for ids in last) if is_single else None
     elif is_untold:  # by this server, whatever the prompt
@@ -89,7 +64,7 @@ async def _at_once(asking: Asking, messages: Sequence[Mapping[str, str]], tokens
         "logprob_token_ids": list(tokens),
         "return_tokens_as_token_ids": True,
     }
-    reply = await _post(asking, f"{asking.base_url.rstrip('/')}/chat/completions", body)
+    reply = await _post(asking, f"{asking.v1}/chat/completions", body)
     (place,) = reply["choices"][0]["logprobs"]["content"]
     nats = {each["token"]: float(each["logprob"]) for each in place["top_logprobs"]}
     return [Loglikelihood(nats[f"token_id:{token}"], 1) for token in tokens]
@@ -116,17 +91,5 @@ def _read(prompt: Sequence[int], reply: Mapping[str, Any]) -> Loglikelihood:
 
 
 async def _post(asking: Asking, url: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        reply = await asking.http.post(url, json={**asking.fields, **body}, headers=dict(asking.headers))
-        if reply.status_code == HTTPStatus.OK:
-            answer: dict[str, Any] = reply.json()
-            if not (isinstance(answer, dict) and (answer.get("error") or answer.get("object") == "error")):
-                return answer
-        text = f"HTTP {reply.status_code}: {described(error_of(reply.text))}"
-    except (httpx2.HTTPError, BodyTooLarge, ValueError) as error:
-        text = f"{type(error).__name__}: {error}"
-    raise _refused(asking, one_line(text, asking.secrets))
-
-
-def _refused(asking: Asking, why: str) -> EngineError:
-    return EngineError(f"model '{asking.fields['model']}' tells no log-likelihoods: {why}")
+    card = asking.card
+    return await asking.post(url, {**card.extra_body, "model": card.model, **body})

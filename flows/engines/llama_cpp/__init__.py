@@ -1,0 +1,1 @@
+"""Models of GGUF files, served by llama.cpp."""

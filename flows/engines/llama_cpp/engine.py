@@ -1,0 +1,98 @@
+"""Asks a model of a GGUF file that llama.cpp serves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from promptaudit.flows.engines import MayTry, Request, Say, ServedModel, always, silent
+from promptaudit.flows.engines.llama_cpp.command_line import gguf_of, launch_of
+from promptaudit.flows.engines.llama_cpp.loglikelihoods import loglikelihoods
+from promptaudit.flows.engines.local_server.asking import Asking, NoReply, joined, text_of
+from promptaudit.flows.engines.local_server.engine import LocalServerEngine
+from promptaudit.flows.engines.local_server.launch import Launch
+from promptaudit.flows.engines.loglikelihood import Loglikelihood
+from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.model_cards import LlamaServer
+from promptaudit.models_registry.registry import Entry
+
+QUEUED = 2
+"""Requests in flight for each slot, so that one waits where another is done."""
+
+
+class LlamaServerEngine(LocalServerEngine):
+    """A model behind llama.cpp's server, of a file that the card names, or at the card's addresses."""
+
+    def __init__(self, entry: Entry, card: ModelCard, may_try: MayTry = always, say: Say = silent) -> None:
+        settings = card.llama_cpp or LlamaServer()
+        if card.starts_server:
+            n_connections = min(card.limits.max_connections, QUEUED * settings.slots)
+            limits = card.limits.model_copy(update={"max_connections": n_connections})
+            card = card.model_copy(update={"limits": limits})
+        super().__init__(card, may_try, say)
+        self._root = entry.root
+        self._is_by_binary = settings.binary is not None
+
+    def _launched(self) -> Launch:
+        return launch_of(self._card, self._root)
+
+    async def _read_served(self, servers: Sequence[Asking]) -> ServedModel:
+        """Returns what the servers say they serve, with the sha256 of the file where it was started here."""
+        told = [await _read_one(server) for server in servers]
+        is_ours = self._server is not None
+        file = gguf_of(self._card, self._root) if is_ours else None
+        contexts = [each.context_length for each in told if each.context_length is not None]
+        return ServedModel(
+            ", ".join(each.endpoint for each in told),
+            engine_version=_version()
+            if is_ours and not self._is_by_binary
+            else joined([each.engine_version for each in told]),
+            served_model=joined([each.served_model for each in told]) if file is None else file.name,
+            context_length=min(contexts, default=None),
+            weights_sha256=None if file is None else await asyncio.to_thread(_sha256, file),
+            chat_template=joined([each.chat_template for each in told]),
+        )
+
+    async def _weigh(self, asking: Asking, request: Request, options: Sequence[str]) -> list[Loglikelihood]:
+        return await loglikelihoods(asking, request.messages, options)
+
+
+async def _read_one(server: Asking) -> ServedModel:
+    """Returns what one server says it serves; raises EngineError for one that is not there or refuses the key."""
+    try:
+        models = (await server.get(f"{server.v1}/models"))["data"]
+        name = text_of(models[0]["id"])
+    except NoReply as error:
+        raise server.refused(str(error)) from None
+    except (LookupError, TypeError):
+        msg = "no list of models as llama.cpp gives it"
+        raise server.refused(msg) from None
+    properties, length = {}, None
+    with contextlib.suppress(NoReply):  # a gateway before it may pass /v1 on alone
+        properties = await server.get(f"{server.root}/props")
+    with contextlib.suppress(LookupError, TypeError, ValueError):
+        length = int(properties["default_generation_settings"]["n_ctx"])
+    template = properties.get("chat_template")
+    return ServedModel(
+        urlsplit(server.base_url).netloc,
+        engine_version=text_of(properties.get("build_info")),
+        served_model=name,
+        context_length=length,
+        chat_template=template if isinstance(template, str) else None,
+    )
+
+
+def _version() -> str | None:
+    with contextlib.suppress(PackageNotFoundError):
+        return f"xllamacpp {version('xllamacpp')}"
+    return None
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
