@@ -47,7 +47,7 @@ def run_in_virtual_time(monkeypatch: pytest.MonkeyPatch, do: Callable[[], Awaita
 
 def pace_of(ceiling: int, host: str = "host") -> Pace:
     """A pace whose endpoint is only a name."""
-    return Pace(cast("Endpoint", host), ceiling)
+    return Pace(cast("Endpoint", host), ceiling, 60.0)
 
 
 @dataclass

@@ -47,8 +47,8 @@ class OpenAIEngine(Engine):
         self.served = ServedModel(", ".join(endpoint.host for endpoint in endpoints))
         body = Body(card)
         self.notes = body.learnt
-        self._sending = Sending(body, card.limits.timeout_s, self._secrets)
-        self._lanes = Lanes([Pace(endpoint, self.max_connections) for endpoint in endpoints])
+        self._sending = Sending(body, self._secrets)
+        self._lanes = Lanes([Pace(endpoint, self.max_connections, card.limits.timeout_s) for endpoint in endpoints])
         self._spacing = Spacing(card.limits)
         self._stopped_by: str | None = None
         self._stopping = asyncio.Event()

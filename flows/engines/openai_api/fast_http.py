@@ -37,15 +37,15 @@ class Wire:
     A proxy of the environment is used unless the host is this machine or NO_PROXY names it.
     """
 
-    def __init__(self, url: str, headers: Mapping[str, str], max_connections: int, timeout_s: float) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str], max_connections: int) -> None:
         self._url, self._headers = URL(url), dict(headers)
         self._max_connections = max_connections
-        self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(CONNECT_S, timeout_s))
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S)
         self._proxy = proxy_of(self._url)
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, body: bytes) -> Reply:
-        """Returns the endpoint's reply; raises BodyTooLarge over 64 MB, TimeoutError, aiohttp.ClientError and OSError."""
+        """Returns the endpoint's reply; raises BodyTooLarge over 64 MB, aiohttp.ClientError and OSError."""
         session = self._session or self._open()
         async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
             packing = response.headers.get("content-encoding", "").strip().lower()

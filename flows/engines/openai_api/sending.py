@@ -16,7 +16,7 @@ from promptaudit.flows.engines.openai_api.bounded_http import MAX_ERROR_BYTES, B
 from promptaudit.flows.engines.openai_api.completions import read_completion
 from promptaudit.flows.engines.openai_api.error_bodies import error_of
 from promptaudit.flows.engines.openai_api.faults import Failure, failure_of
-from promptaudit.flows.engines.pacing.lanes import Turn, clock
+from promptaudit.flows.engines.pacing.lanes import Turn, clock, in_time
 
 MAX_KNOWN = 4096
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
@@ -24,10 +24,10 @@ _REJECTED = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 class Sending:
-    """Tries of one card's requests; tells the pace of each how it went. `timeout_s` bounds the whole of a try."""
+    """Tries of one card's requests; tells the pace of each how it went, whose patience bounds the whole of a try."""
 
-    def __init__(self, body: Body, timeout_s: float, secrets: Sequence[str]) -> None:
-        self._body, self._timeout_s, self._secrets = body, timeout_s, secrets
+    def __init__(self, body: Body, secrets: Sequence[str]) -> None:
+        self._body, self._secrets = body, secrets
         self._known: dict[tuple[int, bool, int], str] = {}
 
     async def send(self, turn: Turn, request: Request, failed: Sequence[Attempt]) -> Answer | Failure:
@@ -38,13 +38,10 @@ class Sending:
         # failures are returned, not raised from: the chain of an exception would carry the request and its headers
         try:
             raw = _JSON.encode(body).encode()
-            reply = await pace.endpoint.wire.post(raw)
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            pace.unreachable(sent_at, clock())
-            return Failure("again", f"{type(error).__name__}: {error}", is_unreachable=True)
+            async with in_time(turn):
+                reply = await pace.endpoint.wire.post(raw)
         except BaseException as error:
-            pace.given_up(sent_at)
-            failure = self._fault(error)
+            failure = self._fault(error, turn)
             if failure is None:
                 raise
             return failure
@@ -71,10 +68,17 @@ class Sending:
             return Failure("again", "an answer that is no JSON object", reply.status, is_learnt=True)
         return outcome
 
-    def _fault(self, error: BaseException) -> Failure | None:
-        """Returns the failure that an exception stands for; None for what is none of the other side's."""
+    @staticmethod
+    def _fault(error: BaseException, turn: Turn) -> Failure | None:
+        """Returns the failure that an exception stands for, and tells the pace; None for what is none of the other side's."""
+        (pace, sent_at), now = turn, clock()
+        if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):
+            pace.unreachable(sent_at, now)
+            return Failure("again", f"{type(error).__name__}: {error}", is_unreachable=True)
         if isinstance(error, TimeoutError):
-            return Failure("again", f"no whole answer within {self._timeout_s:g} s")
+            pace.timed_out(sent_at, now)
+            return Failure("again", f"no whole answer within {now - sent_at:.3g} s")
+        pace.given_up(sent_at)
         if isinstance(error, UnicodeEncodeError):
             return Failure("never", "the prompt holds a lone surrogate, which no request can carry")
         if isinstance(error, BodyTooLarge):

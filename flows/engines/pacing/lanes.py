@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import math
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from promptaudit.flows.engines.pacing.pace import Pace
@@ -100,3 +101,24 @@ class Lanes:
         opens = min(pace.opens_at(now, is_alone=is_down) for pace in self.paces)
         if opens < math.inf:
             self._timer = asyncio.get_running_loop().call_later(opens - now, self.serve)
+
+
+@contextlib.asynccontextmanager
+async def in_time(turn: Turn) -> AsyncIterator[None]:
+    """Raises TimeoutError from the block when the patience with its try is over, which answers to others prolong."""
+    (pace, sent_at), loop = turn, asyncio.get_running_loop()
+
+    def look() -> None:
+        nonlocal timer
+        left_s = pace.patience.left_s(sent_at, clock())
+        if left_s:
+            timer = loop.call_later(left_s, look)
+        else:
+            limit.reschedule(loop.time())
+
+    async with asyncio.timeout(None) as limit:
+        timer = loop.call_later(pace.patience.limit_s, look)
+        try:
+            yield
+        finally:
+            timer.cancel()

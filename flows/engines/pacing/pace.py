@@ -9,6 +9,8 @@ from http import HTTPStatus
 from typing import Generic, TypeVar
 
 from promptaudit.flows.engines.pacing import retry
+from promptaudit.flows.engines.pacing.in_flight import InFlight
+from promptaudit.flows.engines.pacing.patience import Patience
 from promptaudit.flows.engines.pacing.quota import Quota
 from promptaudit.flows.engines.pacing.rates import Rate
 from promptaudit.flows.engines.pacing.window import Window
@@ -23,13 +25,15 @@ Endpoint = TypeVar("Endpoint")
 class Pace(Generic[Endpoint]):
     """One endpoint's requests in flight, its window, rate and quota, and whether it can be reached.
 
-    `take` and one of `accepted`, `rejected`, `unreachable` and `given_up` frame each request. Times are of one monotonic
-    clock. While nothing was ever rejected, only the ceiling of connections holds.
+    `take` and one of `accepted`, `rejected`, `unreachable`, `timed_out` and `given_up` frame each request. Times are of one
+    monotonic clock. While nothing was ever rejected, only as many hold as bring most answers. `limit_s` is that of a try.
     """
 
-    def __init__(self, endpoint: Endpoint, ceiling: int) -> None:
+    def __init__(self, endpoint: Endpoint, ceiling: int, limit_s: float) -> None:
         self.endpoint = endpoint
         self.window = Window(ceiling)
+        self.most = InFlight(ceiling, limit_s)
+        self.patience = Patience(limit_s, ceiling)
         self.rate = Rate()
         self.in_flight = 0
         self.rejections: Counter[int] = Counter()  # by status
@@ -47,19 +51,19 @@ class Pace(Generic[Endpoint]):
     def opens_at(self, now: float, *, is_alone: bool = True) -> float:
         """Returns when it takes the next request: not after `now` for at once, infinite for when an answer is there."""
         if self._is_calm:
-            return now if self.in_flight < self.window.ceiling else math.inf
+            return now if self.in_flight < self.most.size else math.inf
         if self.down_since is not None:
             longest = PROBE_ALONE_S if is_alone else PROBE_BESIDE_S
             wait = min(retry.FIRST_WAIT_S * 2.0 ** min(self.n_failed - 1, 30), longest)
             return math.inf if self._probe is not None else self._failed_at + wait
-        if self.in_flight >= int(self.window.size):
+        if self.in_flight >= min(int(self.window.size), self.most.size):
             return math.inf
         return max(self._paused_until, self.rate.opens_at(now), self._quota.opens_at(now, self.in_flight))
 
     @property
     def load(self) -> float:
         """Returns how many requests are in flight for each that may be."""
-        return self.in_flight / self.window.size
+        return self.in_flight / min(self.window.size, self.most.size)
 
     def take(self, now: float) -> float:
         """Counts a request as sent; returns when, which `accepted` and the others are told."""
@@ -74,6 +78,8 @@ class Pace(Generic[Endpoint]):
     def accepted(self, sent_at: float, now: float, headers: Mapping[str, str], tokens: int) -> None:
         """Takes in a response that is no rejection, whatever else it says."""
         self._reached(sent_at)
+        self.patience.answered(sent_at, now)
+        self.most.answered(sent_at, now)
         latency_s = now - sent_at
         self._latency_s += (latency_s - self._latency_s) * (_SMOOTHING if self._latency_s else 1.0)
         if not self._is_calm:
@@ -88,6 +94,7 @@ class Pace(Generic[Endpoint]):
     def rejected(self, sent_at: float, now: float, status: int, headers: Mapping[str, str], tokens: int) -> None:
         """Takes in a 429 or 503: fewer in flight, of a 429 a rate as well, and nothing until the time it asks for."""
         self._reached(sent_at)
+        self.patience.answered(sent_at, now)
         self._is_calm = False
         self.rejections[status] += 1
         least = 1.0
@@ -115,8 +122,13 @@ class Pace(Generic[Endpoint]):
         if self.down_since is None:
             self.down_since = now
 
+    def timed_out(self, sent_at: float, now: float) -> None:
+        """Takes in a request that had no response in its time: fewer in flight."""
+        self.most.timed_out(sent_at, now)
+        self.given_up(sent_at)
+
     def given_up(self, sent_at: float) -> None:
-        """Takes in a request that got no response: timed out, cut off or cancelled."""
+        """Takes in a request that got no response: cut off or cancelled."""
         self.in_flight -= 1
         if self._probe == sent_at:
             self._probe = None

@@ -11,7 +11,10 @@ from promptaudit.flows.engines.pacing.pace import Pace
 
 
 def pressure_of(paces: Sequence[Pace[Any]], max_connections: int, now: float) -> str:
-    """Returns e.g. `throttled: 12 of 64 connections, 41/s, 18 × 429`, `unreachable for 12 s`, "" where nothing is held back."""
+    """Returns e.g. `throttled: 12 of 64 connections, 41/s, 18 × 429`, `unreachable for 12 s`, `slow: 4 of 64 connections`.
+
+    "" where nothing is held back. A slow endpoint is asked only as much at once as brings most answers.
+    """
     down = [now - pace.down_since for pace in paces if pace.down_since is not None]
     if len(down) == len(paces):
         return f"unreachable for {max(down):.0f} s"
@@ -27,7 +30,9 @@ def pressure_of(paces: Sequence[Pace[Any]], max_connections: int, now: float) ->
     if pause:
         parts.append(f"waits {pause:.0f} s as asked")
     if not parts:
-        return ""
+        slow = sum(pace.most.size for pace in paces)
+        is_slow = all(pace.most.is_slow for pace in paces) and slow < max_connections
+        return f"slow: {slow} of {max_connections} connections" if is_slow else ""
     rejections = sum((pace.rejections for pace in paces), Counter[int]())
     parts += [f"{n} × {status}" for status, n in sorted(rejections.items())]
     return f"throttled: {', '.join(parts)}"

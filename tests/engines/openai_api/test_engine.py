@@ -195,8 +195,10 @@ def test_transient_faults_use_up_the_tries_and_leave_the_cell_missing(
 def test_an_answer_that_does_not_come_whole_in_time_is_given_up(server: RunningServer, fault: str) -> None:
     started = time.monotonic()
     answer = ask_for(server, fault, attempts=2, timeout_s=0.4)
-    assert 0.8 <= time.monotonic() - started < 4
-    assert [attempt.error for attempt in answer.attempts] == ["no whole answer within 0.4 s"] * 2
+    assert 2.0 <= time.monotonic() - started < 6
+    # nothing was ever answered: the second try waits four times as long
+    texts = [attempt.error for attempt in answer.attempts]
+    assert [text[:24] for text in texts] == ["no whole answer within 0", "no whole answer within 1"]
 
 
 def test_a_request_is_answered_after_its_faults() -> None:
@@ -321,14 +323,16 @@ def test_several_endpoints_are_asked_in_turn_and_a_dead_one_is_passed_over() -> 
 
 def test_as_many_connections_as_the_card_allows() -> None:
     with running_server(latency_s=0.5) as server:
-        requests = [request_of(f"Number {index}?") for index in range(300)]
+        requests = [request_of(f"Number {index}?") for index in range(600)]
         started = time.monotonic()
         answers = ask(card(server.base_url, connections=150), *requests)
         elapsed = time.monotonic() - started
         counters = server.counters()
     assert all(answer.completion in LABELS for answer in answers)
     assert counters["peak_in_flight"] == 150
-    assert elapsed < 10  # two rounds of half a second, where one connection would need 150 s
+    assert (
+        elapsed < 10
+    )  # rounds of half a second with 16, 32, 64, 128 and 150 requests; one connection would need 300 s
 
 
 @pytest.mark.parametrize(

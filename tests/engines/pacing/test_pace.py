@@ -76,6 +76,7 @@ def test_a_window_never_closes() -> None:
 
 def test_without_rejections_nothing_but_the_ceiling_holds() -> None:
     pace = pace_of(64)
+    pace.most.size = 64
     for index in range(64):
         assert pace.opens_at(0.001 * index) <= 0.001 * index
         pace.take(0.001 * index)
@@ -213,6 +214,7 @@ def test_a_standstill_before_any_limit_sets_none() -> None:
 
 def test_a_wait_that_is_asked_for_pauses_everyone(monkeypatch: pytest.MonkeyPatch) -> None:
     pace = pace_of(64)
+    pace.most.size = 64
     shared = Lanes([pace])
     sent: list[float] = []
 
@@ -282,6 +284,7 @@ def test_who_is_served_and_cancelled_at_once_gives_the_place_back(monkeypatch: p
 
 def test_requests_go_where_there_is_most_room(monkeypatch: pytest.MonkeyPatch) -> None:
     wide, narrow = pace_of(60, "wide"), pace_of(60, "narrow")
+    wide.most.size = narrow.most.size = 60
     narrow.window.size = 11
     narrow.rejected(narrow.take(0.0), 0.0, 503, {}, 10)  # 10 are left
     shared = Lanes([wide, narrow])

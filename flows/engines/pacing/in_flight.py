@@ -1,0 +1,82 @@
+"""How many requests of one endpoint at once bring most answers a second: more where they bring more, else fewer."""
+
+from __future__ import annotations
+
+import math
+
+FIRST = 16
+SLOW_SHARE = 1 / 12  # of a try's limit; an endpoint whose answers take less is given all that the card allows
+TOO_SLOW_SHARE = 1 / 2  # one whose answers take more is asked less at once before it is asked more
+QUICK_SHARE = 1 / 4  # of what makes one slow: it is slow no more
+FEWEST = 8  # answers that a size is judged by, at least; as many as are in flight, where they are more
+GAIN = 1.4  # by which twice as many in flight have to bring more answers a second
+LOSS = 0.9  # of the answers a second that half as many may bring
+MAX_REST = 8  # rounds of answers
+
+
+class InFlight:
+    """From 1 to `ceiling` requests. Times are of one monotonic clock.
+
+    It begins with a few. While answers come soon each brings one more, up to the ceiling. Where they take long, in a server
+    that computes few at once or slows down under load, it doubles as long as something is gained by that and halves as long
+    as nothing is lost, and rests for longer after each step that it takes back.
+    """
+
+    def __init__(self, ceiling: int, limit_s: float) -> None:
+        self._ceiling, self._slow_s, self._too_slow_s = ceiling, limit_s * SLOW_SHARE, limit_s * TOO_SLOW_SHARE
+        self.size = min(ceiling, FIRST)
+        self._began_at: float | None = None
+        self._n = 0
+        self._sum_s = 0.0
+        self.is_slow = False
+        """Whether answers take long."""
+        self._before: tuple[int, float] | None = None  # the size before the last step, and its answers a second
+        self._is_growing = True
+        self._rest, self._resting = 1, 0
+        self._cut_at = -math.inf
+
+    def answered(self, sent_at: float, now: float) -> None:
+        """Takes in an answer."""
+        if self._began_at is None:
+            self._began_at = sent_at
+        self._n += 1
+        self._sum_s += now - sent_at
+        if now - sent_at < self._slow_s and not self.is_slow:
+            self.size = min(self._ceiling, self.size + 1)
+        if self._n < max(self.size, FEWEST):
+            return
+        rate, latency_s = self._n / max(now - self._began_at, 1e-9), self._sum_s / self._n
+        self._begin(now)
+        if latency_s >= self._slow_s and not self.is_slow:
+            self.is_slow, self._is_growing = True, latency_s < self._too_slow_s
+        elif latency_s < self._slow_s * QUICK_SHARE:
+            self.is_slow = False
+        if not self.is_slow:
+            self._before = None
+        elif self._resting:
+            self._resting -= 1
+        else:
+            self._step(rate)
+
+    def timed_out(self, sent_at: float, now: float) -> None:
+        """Takes in a try that had no answer in its time: half as many, once for those sent before."""
+        if sent_at >= self._cut_at:
+            self._before, self.size, self._cut_at = None, max(1, self.size // 2), now
+            self._begin(now)
+
+    def _begin(self, now: float) -> None:
+        self._began_at, self._n, self._sum_s = now, 0, 0.0
+
+    def _step(self, rate: float) -> None:
+        """Judges the last step by the answers a second that it brought, and takes the next."""
+        if self._before is not None:
+            size, rate_before = self._before
+            self._before = None
+            if rate < rate_before * (GAIN if self.size > size else LOSS):
+                self.size, self._is_growing = size, not self._is_growing
+                self._resting, self._rest = self._rest, min(2 * self._rest, MAX_REST)
+                return
+        if self.size in (1, self._ceiling):
+            self._is_growing = self.size == 1
+        self._before = (self.size, rate)
+        self.size = min(self._ceiling, 2 * self.size) if self._is_growing else max(1, self.size // 2)
