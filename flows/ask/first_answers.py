@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from promptaudit.flows.engines import Answer, Request
@@ -15,13 +16,15 @@ Read = Callable[[Request, Answer], tuple[str | None, bool]]
 
 FIRST = 50
 SHOWN_CHARACTERS = 1000
+LONG_H = 0.5
 
 
 class Look:
     """The first answers of one model or judge: one is shown, and too many unreadable ones stop the run before its bill.
 
     `name` is who answers, `noun` what is read out of an answer, `read` gives it for people and whether it could be read,
-    `mend` says what to do about it. `advice` gives lines on what would read more of the answers, said when the look is over.
+    `mend` says what to do about it. `advice` gives lines on what would read more of the answers, said when the look is over,
+    as is how long all `n_requests` take where that is hours.
     """
 
     def __init__(
@@ -33,8 +36,10 @@ class Look:
         say: Callable[[str], None],
         mend: str,
         advice: Callable[[], Iterable[str]] = tuple,
+        n_requests: int = 0,
     ) -> None:
-        self._advice = advice
+        self._advice, self._n_requests = advice, n_requests
+        self._began_at: float | None = None
         self._name, self._noun, self._read, self._say, self._mend = name, noun, read, say, mend
         self._max_invalid = max_invalid_rate * FIRST
         self._n_sent = self._n_back = self._n_answers = self._n_invalid = 0
@@ -43,6 +48,7 @@ class Look:
     async def admit(self) -> None:
         """Lets the first 50 requests pass, the others when those are back."""
         self._n_sent += 1
+        self._began_at = self._began_at or time.monotonic()
         if self._n_sent > FIRST and not self._is_over.is_set():
             await self._is_over.wait()
 
@@ -81,6 +87,15 @@ class Look:
             self._is_over.set()
             for line in self._advice():
                 self._say(line)
+            if self._began_at is not None and self._n_back:
+                self._say_how_long(time.monotonic() - self._began_at)
+
+    def _say_how_long(self, passed_s: float) -> None:
+        hours = (self._n_requests - self._n_back) * passed_s / self._n_back / 3600
+        if hours >= LONG_H:
+            a_minute, n_left = 60 * self._n_back / max(passed_s, 1e-9), self._n_requests - self._n_back
+            rate = f"{self._name} gives {a_minute:.3g} answers a minute"
+            self._say(f"{rate}: the other {n_left:,} requests take about {hours:.2g} hours")
 
 
 def own_readers_of(readers: Mapping[str, str]) -> OwnReaders:

@@ -13,7 +13,7 @@ from promptaudit.flows.ask.shards.lander import Lander
 from promptaudit.flows.ask.workers import AskBatch, AskResult, OnAnswer, Workers, as_it_is
 from promptaudit.flows.engines import Answer, LandedWithoutAnswer, Request
 from promptaudit.flows.plan.budget import Purse, Spending
-from promptaudit.flows.plan.cells import CellsInWarehouse, Variant, missing_requests
+from promptaudit.flows.plan.cells import CellsInWarehouse, Variant, missing_by_model, missing_requests
 from promptaudit.flows.plan.design import Design, model_order
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.rows import reader_json
@@ -59,6 +59,7 @@ class ModelWork:
         requests: Iterator[Request],
         workers: Workers,
         landed: LandedAnswers | None = None,
+        n_missing: int = 0,
     ) -> None:
         self.name = model_id
         self.entry = design.registry.entry("models", model_id)
@@ -76,7 +77,9 @@ class ModelWork:
             if card.kind == "classification"
         }
         advice = ReaderAdvice(files, label_reader(readers, own))
-        self._look = Look(f"model '{model_id}'", "label", advice.read, allowed, workers.say, MEND, advice.lines)
+        self._look = Look(
+            f"model '{model_id}'", "label", advice.read, allowed, workers.say, MEND, advice.lines, n_missing
+        )
         self._ceiling = Ceiling()
 
     def batch_of(self, request: Request) -> str:
@@ -137,9 +140,11 @@ class _Inference:
     async def _ask(self, model_id: str) -> None:
         card = self.design.models[model_id]
         if card.engine != "batch":
-            landed = LandedAnswers(self.purse.warehouse, self.purse.audit_run_id)
+            run, warehouse = self.purse.audit_run_id, self.purse.warehouse
+            n_missing = missing_by_model(warehouse, run, self.design, self._variants)[model_id]
+            landed, requests = LandedAnswers(warehouse, run), self.missing(model_id)
             await self.workers.ask(
-                ModelWork(self.design, model_id, self._variants, self.missing(model_id), self.workers, landed)
+                ModelWork(self.design, model_id, self._variants, requests, self.workers, landed, n_missing)
             )
         elif self.workers.stopped_by is None and next(self.missing(model_id), None) is not None:
             with contextlib.suppress(PromptauditError):  # the workers know what stopped them

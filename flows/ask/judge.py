@@ -215,8 +215,9 @@ class _JudgeWork:
         }
         self._open: dict[str, tuple[_OpenRuling, Ruling, int]] = {}  # by the id of the verdict that is asked for
         self._look = Look(
-            f"judge '{judge_id}'", "verdict", self._read, self._card.max_unreadable_rate_at_first, purse.say, MEND
-        )
+            f"judge '{judge_id}'", "verdict", self._read, self._card.max_unreadable_rate_at_first, purse.say, MEND,
+            n_requests=len(wanted),
+        )  # fmt: skip
         self.requests = self._requests(wanted)
 
     def batch_of(self, request: Request) -> str:  # noqa: ARG002 - as of cells

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from promptaudit.flows.ask import first_answers
 from promptaudit.flows.ask.first_answers import Ceiling
 from promptaudit.models_registry.errors import MeasureError
 from tests.support.http_audit import ask, cells, write_cards
@@ -82,3 +83,18 @@ def test_prompts_that_all_count_the_same_are_flagged() -> None:
         "counts 128 tokens for each of 14 prompts of 600 to 1900 characters: the server may cut long prompts"
     )
     assert whole.note() is None
+
+
+def test_a_model_that_takes_hours_is_told_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_answers, "LONG_H", 0.0)
+    with running_server(latency_s=0.05) as server:
+        cards = write_cards(tmp_path / "cards", server.base_url, n_samples=100, variants=1)
+        said: list[str] = []
+        ask(tmp_path / "audit.duckdb", cards, said=said)
+    found = re.fullmatch(
+        r"model 'api' gives ([\d.e+]+) answers a minute: the other ([\d,]+) requests take about ([\d.e-]+) hours",
+        said[-1],
+    )
+    assert found is not None, said
+    assert int(found[2]) == cells(tmp_path / "audit.duckdb")[0] - 50
+    assert float(found[3]) == pytest.approx(int(found[2]) / float(found[1]) / 60, rel=0.1)

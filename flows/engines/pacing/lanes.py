@@ -107,6 +107,7 @@ class Lanes:
 async def in_time(turn: Turn) -> AsyncIterator[None]:
     """Raises TimeoutError from the block when the patience with its try is over, which answers to others prolong."""
     (pace, sent_at), loop = turn, asyncio.get_running_loop()
+    timer: asyncio.TimerHandle
 
     def look() -> None:
         nonlocal timer
