@@ -62,6 +62,7 @@ class Behaviour:
     first: dict[str, int] = field(default_factory=dict)
     retry_after: str = "0"  # of status_429
     refuses: tuple[str, ...] = ()  # parameters the model does not take, e.g. max_tokens, temperature, tools
+    ignores: tuple[str, ...] = ()  # parameters without any effect: tools, response_format
     refuses_as: str = "openai"  # or vllm, whose errors name no parameter
     requests_per_second: float | None = None  # a token bucket; over it: 429
     burst: int | None = None  # that the bucket holds; default: a second's worth
@@ -295,7 +296,7 @@ class Server:
         return answer
 
     def _completed(self, body: dict[str, Any]) -> dict[str, Any]:
-        wanted = schema_of(body)
+        wanted = schema_of({name: value for name, value in body.items() if name not in self.behaviour.ignores})
         ruled = verdict_of(last_user(body), self.behaviour.unreadable)
         if ruled is not None or wanted is None or self.behaviour.completion is not None:
             answer = self._answer(body) if ruled is None else ruled
@@ -497,7 +498,9 @@ def main() -> None:
     parser.add_argument("--child", action="store_true", help="end when stdin does")
     options = parser.parse_args()
     given = json.loads(options.behaviour)
-    given |= {name: tuple(given[name]) for name in ("labels", "models", "refuses", "rate_headers") if name in given}
+    given |= {
+        name: tuple(given[name]) for name in ("labels", "models", "refuses", "ignores", "rate_headers") if name in given
+    }
     import uvloop
 
     uvloop.run(_serve(options.port, Behaviour(**given), is_child=options.child))

@@ -20,7 +20,9 @@ import pytest
 from promptaudit.flows.engines import Answer
 from promptaudit.flows.engines.llama_cpp.command_line import gguf_of
 from promptaudit.flows.engines.llama_cpp.engine import LlamaServerEngine
+from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
 from promptaudit.flows.system.child_processes import MARK
+from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 from promptaudit.models_registry.registry import Entry
 from tests.support.engine_requests import LABELS, request_of
@@ -114,6 +116,29 @@ def test_a_schema_holds_and_the_prompt_shows_it(serving: Serving) -> None:
         assert json.loads(answer.completion or "")["label"] in LABELS
         assert json.loads(answer.sampling or "")["structured_output"] == "json_schema"
         assert (answer.prompt_tokens or 0) > (plain.prompt_tokens or 0) + len(LABELS)
+
+
+def test_asked_as_any_server_it_ignores_tools_and_is_sent_the_schema_in_the_next_way(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", serving.server.key)
+    made = ModelCard(
+        engine="openai_api",
+        model="smol",
+        base_url=serving.server.base_url,
+        sampling={"temperature": 0, "max_tokens": 24},
+    )
+    engine = OpenAIEngine(made)
+
+    async def ask() -> list[Answer]:
+        requests = [request_of(text, answer_schema=SCHEMA) for text in ("Who wrote it?", "How many moons has Mars?")]
+        return [await engine.answer(request) for request in requests]
+
+    answers = serving.do(ask())
+    serving.do(engine.close())
+    assert all(json.loads(answer.completion or "")["label"] in LABELS for answer in answers)
+    assert [len(answer.attempts) for answer in answers] == [1, 0]
+    assert engine.notes == ["its answers are no JSON where the schema is sent as function: it is sent as json_schema"]
 
 
 def test_what_prompts_begin_with_alike_is_computed_once(serving: Serving) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import time
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from promptaudit.flows.engines import Answer, Request
+from promptaudit.flows.engines.openai_api.body import Body
 from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
 from promptaudit.flows.engines.pacing import retry
 from promptaudit.models_registry.cards import ModelCard
@@ -176,6 +178,63 @@ def test_a_schema_is_sent_the_way_the_server_takes(refuses: tuple[str, ...]) -> 
     assert ("response_format" in last) == (refuses == ("tools",))
     way = ("function", "json_schema", "text")[len(refuses)]
     assert json.loads(answers[-1].sampling or "")["structured_output"] == way
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "last"), [({"ignores": ("tools",)}, "json_schema"), ({"completion": "A person, I think."}, "text")]
+)
+def test_a_schema_that_a_server_ignores_is_sent_in_the_next_way(behaviour: dict[str, Any], last: str) -> None:
+    async def run(server: RunningServer) -> tuple[list[Answer], list[str]]:
+        engine = OpenAIEngine(card(server.base_url, workers=4))
+        return await ask_all(engine, requests_of(12, answer_schema=SCHEMA)), list(engine.notes)
+
+    with running_server(**behaviour) as server:
+        answers, notes = asyncio.run(run(server))
+        sent = server.requests()
+    ways = ["function", "json_schema", "json_object", "text"]
+    ways = ways[: ways.index(last) + 1]
+    assert notes == [
+        f"its answers are no JSON where the schema is sent as {way}: it is sent as {following}"
+        for way, following in itertools.pairwise(ways)
+    ]
+    assert {json.loads(answer.sampling or "")["structured_output"] for answer in answers} == {last}
+    assert all((answer.completion or "").startswith("{") == (last != "text") for answer in answers)
+    # no more than were in flight are asked again, and each of them says why
+    assert len(sent) - 12 == sum(len(answer.attempts) for answer in answers) <= 4 * (len(ways) - 1)
+    texts = {attempt.error for answer in answers for attempt in answer.attempts}
+    assert texts == {"an answer that is no JSON object"}
+    # where the server need not show the schema to the model, the prompt does
+    shown = [SCHEMA in request["body"]["messages"][-1]["content"] for request in sent]
+    assert shown == ["tools" not in request["body"] for request in sent]
+
+
+def test_an_answer_in_prose_after_one_that_followed_the_schema_is_the_models_own() -> None:
+    body = Body(card("http://127.0.0.1:1/v1"))
+    sent = body.of(request_of(answer_schema=SCHEMA))
+    assert not body.is_ignored(sent, Answer(is_refused=True, completion="I cannot say."))
+    assert not body.is_ignored(sent, Answer(completion='{"label": "per', finish_reason="length"))
+    assert not body.is_ignored(sent, Answer(completion="It is a person."))
+    assert body.learnt == []
+
+
+def test_a_way_that_the_card_names_stays() -> None:
+    body = Body(card("http://127.0.0.1:1/v1").model_copy(update={"structured_output": "function"}))
+    assert not body.is_ignored(body.of(request_of(answer_schema=SCHEMA)), Answer(completion="It is a person."))
+
+
+@pytest.mark.parametrize(
+    ("base_url", "is_shown"),
+    [
+        ("https://api.openai.com/v1", False),
+        ("https://mine.openai.azure.com/openai/v1", False),
+        ("https://openai.com.example.org/v1", True),
+        ("http://127.0.0.1:1/v1", True),
+    ],
+)
+def test_the_prompt_shows_a_schema_that_a_host_may_keep_to_itself(base_url: str, *, is_shown: bool) -> None:
+    body = Body(card(base_url).model_copy(update={"structured_output": "json_schema"}))
+    content = body.of(request_of(answer_schema=SCHEMA))["messages"][-1]["content"]
+    assert (SCHEMA in content) == is_shown
 
 
 def test_log_probabilities_land_where_they_were_asked_for() -> None:
