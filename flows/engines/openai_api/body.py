@@ -153,9 +153,11 @@ class Body:
         elif way == "json_object":
             body["response_format"] = {"type": "json_object"}
         if way != "function" and not (way == "json_schema" and self._is_shown):
-            last = body["messages"][-1]
-            text = f"{last['content']}\n\nReply with a JSON object that follows this JSON schema, and nothing else:\n{schema}"
-            body["messages"][-1] = {**last, "content": text}
+            # before the sample's text, so that all prompts of a wording begin alike, for caches
+            place = next((at for at, message in enumerate(body["messages"]) if message["role"] == "user"), 0)
+            asked = body["messages"][place]
+            shown = f"Reply with a JSON object that follows this JSON schema, and nothing else:\n{schema}"
+            body["messages"][place] = {**asked, "content": f"{shown}\n\n{asked['content']}"}
 
 
 def _ways_of(card: ModelCard) -> tuple[StructuredOutput, ...]:
