@@ -9,4 +9,4 @@ COMPARISON_IDS = "PROMPTAUDIT_COMPARISON_IDS"
 
 TRUSTED_READERS = "PROMPTAUDIT_TRUSTED_READERS"
 """The environment variable with the readers of the user's own code that a build may call, as a JSON list of
-`promptaudit.udfs.own_code.TrustedReader`. Without it: none."""
+`promptaudit.udfs.readers.own_code.TrustedReader`. Without it: none."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from promptaudit.flows.engines import Answer, Request
 from promptaudit.flows.trust.readers import trusted_readers
 from promptaudit.models_registry.errors import MeasureError
-from promptaudit.udfs.reading import OwnReaders, read_answer
+from promptaudit.udfs.readers.reading import OwnReaders, read_answer
 
 Read = Callable[[Request, Answer], tuple[str | None, bool]]
 """What an answer says, for people, and whether it could be read."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from promptaudit.flows.ask.first_answers import FIRST, Read
 from promptaudit.flows.engines import Answer, Request
-from promptaudit.udfs.better_reader import SeenAnswer, better_reader, in_yaml
-from promptaudit.udfs.reading import MAX_READ_CHARACTERS
+from promptaudit.udfs.readers.better_reader import SeenAnswer, better_reader, in_yaml
+from promptaudit.udfs.readers.reading import MAX_READ_CHARACTERS
 
 
 class ReaderAdvice:

@@ -24,7 +24,11 @@ CONTINUED = {"run", "nightly", "serve", "import", "rebuild", "try", "compare", "
 _OPTION = re.compile(r"--[\w-]+(=|\Z)")
 SHARED_VALUES = ("--warehouse", "--registry")  # accepted before or after the command
 SHARED_FLAGS = ("--json", "--quiet", "--debug")
-NEED_PANDAS = {"great_expectations", "datasets", "promptaudit.udfs.own_code"}  # the last: code of the user's own may
+NEED_PANDAS = {
+    "great_expectations",
+    "datasets",
+    "promptaudit.udfs.readers.own_code",
+}  # the last: code of the user's own may
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -24,7 +24,7 @@ def sql(
     """Run a query on the published copy, without files or network and with limited memory and time."""
     from promptaudit.flows.query.analyses import analyses
     from promptaudit.flows.query.analyses import analysis as shipped
-    from promptaudit.flows.query.ask import FORMATS, ask
+    from promptaudit.flows.query.sql import FORMATS, ask
 
     if sum((query is not None, analysis is not None, list_)) != 1:
         msg = "give one of a query, --analysis and --list"

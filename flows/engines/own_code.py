@@ -11,7 +11,7 @@ from promptaudit.flows.system.helper_processes import is_hidden
 from promptaudit.flows.system.scrub import one_line
 from promptaudit.models_registry.errors import CardError, EngineError
 from promptaudit.models_registry.own_code import Code
-from promptaudit.udfs.own_code import OwnCodeError, TrustedReader, load_function
+from promptaudit.udfs.readers.own_code import OwnCodeError, TrustedReader, load_function
 
 FEW_CHARACTERS = 6  # of a key: MAX_TOKENS=16 is none
 MANY_CHARACTERS = 16  # a shorter value may be an ordinary word of an answer

@@ -21,7 +21,7 @@ from promptaudit.udfs import COMPARISON_IDS, RUN_IDS, TRUSTED_READERS
 if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
 
-    from promptaudit.udfs.own_code import TrustedReader
+    from promptaudit.udfs.readers.own_code import TrustedReader
 
 QUIET = ("--no-use-colors", "--log-level", "none", "--log-level-file", "none", "--no-write-json")
 PARSED = "partial_parse.msgpack"

@@ -10,7 +10,7 @@ from typing import Literal
 
 from promptaudit.flows.display.figures import cut, shown
 from promptaudit.flows.warehouse import Row
-from promptaudit.udfs.better_reader import SeenAnswer, better_reader, in_yaml
+from promptaudit.udfs.readers.better_reader import SeenAnswer, better_reader, in_yaml
 
 Origin = Literal["run", "import"]
 

@@ -18,7 +18,7 @@ from promptaudit.models_registry.errors import CardError, ChangedCode, Untrusted
 from promptaudit.models_registry.own_code import Code, installed_sha256
 
 if TYPE_CHECKING:  # at run time it would say that code is at work
-    from promptaudit.udfs.own_code import TrustedReader
+    from promptaudit.udfs.readers.own_code import TrustedReader
 
 
 def trusted_readers(readers: Mapping[str, str]) -> list[TrustedReader]:

@@ -14,7 +14,7 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import WarehouseError
 
 if TYPE_CHECKING:
-    from promptaudit.udfs.own_code import TrustedReader
+    from promptaudit.udfs.readers.own_code import TrustedReader
 
 
 def dbt(

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from promptaudit.udfs.reading import read_answer
-from promptaudit.udfs.scoring.option_letter import read_option, read_options
+from promptaudit.udfs.readers.option_letter import read_option, read_options
+from promptaudit.udfs.readers.reading import read_answer
 from promptaudit.udfs.scoring.option_loglikelihood import first_token, from_loglikelihoods, from_top_logprobs
 from promptaudit.udfs.scoring.token_f1 import token_f1
 from promptaudit.udfs.scoring.verdict import read_verdict

@@ -17,9 +17,9 @@ from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.placeholders import placeholders, substitute
 from promptaudit.models_registry.registry import Registry, load_registry
 from promptaudit.models_registry.samples import Sample, load_samples
+from promptaudit.udfs.readers.option_letter import read_option
 from promptaudit.udfs.scoring.math.equal import MathEqual
 from promptaudit.udfs.scoring.math.final_answer import boxed_answer
-from promptaudit.udfs.scoring.option_letter import read_option
 
 REGISTRY = load_registry()
 QUESTIONS = {"general_knowledge": 60, "reading": 40, "arithmetic": 48, "short_facts": 48}

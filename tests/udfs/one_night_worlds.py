@@ -15,8 +15,8 @@ from promptaudit.udfs.measures.answer_families import answer_families
 from promptaudit.udfs.measures.consistency import consistency
 from promptaudit.udfs.measures.consistency_wordings import consistency_wordings
 from promptaudit.udfs.measures.disagreement import disagreement_shares
-from promptaudit.udfs.measures.families import shares_of_families
 from promptaudit.udfs.measures.sensitivity import SensitivityInterval, sensitivity_interval
+from promptaudit.udfs.measures.wording_families import shares_of_families
 from tests.udfs.comparison_worlds import MODEL, Codes, Design, Effects, Floats, Model, asked, shares_of
 
 N_LABELS = 5

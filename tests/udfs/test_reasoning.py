@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.udfs.reading import read_answer
+from promptaudit.udfs.readers.reading import read_answer
 from promptaudit.udfs.reasoning import parted
 from promptaudit.udfs.scoring.verdict import read_verdict
 

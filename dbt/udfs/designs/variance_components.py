@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.udfs.codes import dense_codes
-from promptaudit.udfs.designs.families import one_wording_a_family
+from promptaudit.udfs.designs.without_near_duplicates import one_wording_a_family
 from promptaudit.udfs.measures.sensitivity import pseudo_values
 from promptaudit.udfs.resampling import generator, weights
 from promptaudit.udfs.two_way_fit import TwoWayFit, two_way_fit

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.udfs.codes import dense_codes
-from promptaudit.udfs.measures.families import shares_of_families
+from promptaudit.udfs.measures.wording_families import shares_of_families
 from promptaudit.udfs.resampling import logit_interval, moved_on_the_logit
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Codes, Floats, Labels

@@ -3,10 +3,11 @@
 Every score carries the version of its method. Scores of different versions are not compared; a rebuild makes the old ones anew.
 """
 
-from promptaudit.udfs.scoring import option_letter, option_loglikelihood, token_f1, verdict
+from promptaudit.udfs.readers import option_letter
+from promptaudit.udfs.scoring import option_loglikelihood, token_f1, verdict
 
 VERSIONS: dict[str, int] = {
-    "label_match": 1,  # equal to the gold label after the task's reader, `promptaudit.udfs.reading`
+    "label_match": 1,  # equal to the gold label after the task's reader, `promptaudit.udfs.readers.reading`
     "option_letter": option_letter.VERSION,
     "option_loglikelihood": option_loglikelihood.VERSION,
     "option_loglikelihood_per_token": option_loglikelihood.VERSION,

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from promptaudit.udfs.scoring.option_letter import OptionReading
+from promptaudit.udfs.readers.option_letter import OptionReading
 from promptaudit.udfs.sql_function import sql_function
 
 VERSION: int = 1

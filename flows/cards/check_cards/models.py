@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from promptaudit.flows.cards.check_cards.cards import AuditCards, Errors
 from promptaudit.flows.cards.prices import price_of
-from promptaudit.flows.engines.llama_cpp.command_line import launch_of
 from promptaudit.flows.engines.openai_api.addresses import key_of, refuse_addresses
-from promptaudit.flows.engines.vllm.command_line import interpreter
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import PromptauditError, UsageError
 from promptaudit.models_registry.registry import Entry, Registry
@@ -50,8 +48,12 @@ def lacking_engines(models: Mapping[str, Entry]) -> Errors:
             continue
         try:
             if card.engine == "llama_cpp" and card.starts_server:
+                from promptaudit.flows.engines.llama_cpp.command_line import launch_of
+
                 launch_of(card, entry.root)
             elif card.is_by_vllm and (card.engine == "batch" or not card.base_url):
+                from promptaudit.flows.engines.vllm.command_line import interpreter
+
                 interpreter()
             else:
                 refuse_addresses(card, key_of(card))

@@ -25,7 +25,7 @@ from promptaudit.flows.engines.embedded.draws import uniform
 from promptaudit.flows.engines.embedded.tokens import Token, cleaned, tokens_of
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
-from promptaudit.udfs.scoring.option_letter import TWO_CHOICES, read_option
+from promptaudit.udfs.readers.option_letter import TWO_CHOICES, read_option
 
 REACH = 12
 """Words before an answer that can take it back: "it is not Paris"."""

@@ -7,18 +7,24 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from promptaudit.flows.engines import Say
-from promptaudit.flows.engines.local_server.launch import Launch
-from promptaudit.flows.engines.local_server.process import ServerProcess
 from promptaudit.models_registry.errors import EngineError
 
-Start = Callable[[Launch, Say], Awaitable[ServerProcess]]
+if TYPE_CHECKING:
+    from promptaudit.flows.engines import Say
+    from promptaudit.flows.engines.local_server.launch import Launch
+    from promptaudit.flows.engines.local_server.process import ServerProcess
+
+Start = Callable[["Launch", "Say"], Awaitable["ServerProcess"]]
 """Starts a server; where that fails or is cancelled, it leaves none."""
 
 
 async def started(launch: Launch, say: Say) -> ServerProcess:
     """Returns a server that answers; raises EngineError in one line where none comes up."""
+    # every run can keep servers, and few start one
+    from promptaudit.flows.engines.local_server.process import ServerProcess
+
     began = time.monotonic()
     process = ServerProcess(launch)
     who = f"model '{launch.model}'"

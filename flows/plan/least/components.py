@@ -20,7 +20,6 @@ from promptaudit.models_registry.errors import DataError, UsageError, nearest
 from promptaudit.models_registry.registry import Registry
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.designs.bias import sensitivity_bias
-from promptaudit.udfs.designs.families import one_wording_a_family
 from promptaudit.udfs.designs.search import FEWEST_WORDINGS
 from promptaudit.udfs.designs.variance_components import (
     N_DRAWS,
@@ -29,6 +28,7 @@ from promptaudit.udfs.designs.variance_components import (
     sensitivity_components,
 )
 from promptaudit.udfs.designs.widths import Kind
+from promptaudit.udfs.designs.without_near_duplicates import one_wording_a_family
 from promptaudit.udfs.measures.answer_families import answer_families
 from promptaudit.udfs.measures.breaking_wordings import breaking_wordings
 from promptaudit.udfs.resampling import n_effective

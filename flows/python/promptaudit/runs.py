@@ -105,7 +105,7 @@ class Audits:
         import polars as pl
 
         asked = subprocess.run(  # noqa: S603 - this interpreter, and a path
-            [sys.executable, "-P", "-m", "promptaudit.flows.query.ask", str(self.warehouse)],
+            [sys.executable, "-P", "-m", "promptaudit.flows.query.sql", str(self.warehouse)],
             input=query.encode(errors="backslashreplace"), capture_output=True, start_new_session=True, check=False,
         )  # fmt: skip
         if asked.returncode:

@@ -27,8 +27,8 @@ from promptaudit.flows.system.keys import prompt_variant_id
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 from promptaudit.models_registry.registry import load_registry
+from promptaudit.udfs.readers.option_letter import read_option
 from promptaudit.udfs.scoring.math.equal import MathEqual
-from promptaudit.udfs.scoring.option_letter import read_option
 from promptaudit.udfs.scoring.token_f1 import token_f1
 from tests.support.engine_requests import request_of
 from tests.support.shell import outputs_by_hash_seed

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.udfs.scoring import VERSIONS, option_letter, option_loglikelihood, token_f1, verdict
+from promptaudit.udfs.readers import option_letter
+from promptaudit.udfs.scoring import VERSIONS, option_loglikelihood, token_f1, verdict
 from promptaudit.udfs.scoring.loose_object import MAX_CHARACTERS
 from promptaudit.udfs.scoring.math import equal
 from promptaudit.udfs.scoring.verdict import MAX_READ_CHARACTERS, SCHEMA, Verdict, read_verdict

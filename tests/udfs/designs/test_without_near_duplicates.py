@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from promptaudit.udfs.designs.families import MOST_TURNS, one_wording_a_family
 from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
 from promptaudit.udfs.designs.widths import Design, half_width
+from promptaudit.udfs.designs.without_near_duplicates import MOST_TURNS, one_wording_a_family
 from promptaudit.udfs.two_way import two_way_interval
 from tests.udfs.designs.worlds import World
 

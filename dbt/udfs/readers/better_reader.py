@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from promptaudit.udfs.reading import read_answer
+from promptaudit.udfs.readers.reading import read_answer
 from promptaudit.udfs.reasoning import parted
 
 BUILT_IN = ("label", "label_in_text", "first_integer")

@@ -9,8 +9,8 @@ import yaml
 
 from promptaudit.flows.system.keys import as_json
 from promptaudit.models_registry.task_cards import TaskCard
-from promptaudit.udfs.better_reader import SeenAnswer, better_reader, in_yaml
-from promptaudit.udfs.reading import read_answer
+from promptaudit.udfs.readers.better_reader import SeenAnswer, better_reader, in_yaml
+from promptaudit.udfs.readers.reading import read_answer
 
 JSON = ('{"verdict": "positive", "other": "negative"}', '{"verdict": "negative", "not": "positive"}')
 WORDS, MARKS = ("positive", "negative"), ("0", "1")

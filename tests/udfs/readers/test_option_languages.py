@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from promptaudit.udfs.scoring.option_languages import LANGUAGES, in_english
-from promptaudit.udfs.scoring.option_letter import NO_CHOICE, TWO_CHOICES, read_option
+from promptaudit.udfs.readers.option_languages import LANGUAGES, in_english
+from promptaudit.udfs.readers.option_letter import NO_CHOICE, TWO_CHOICES, read_option
 
 UPPER = ("A", "B", "C", "D")
 NUMBERS = ("1", "2", "3", "4")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.udfs.scoring.option_letter import (
+from promptaudit.udfs.readers.option_letter import (
     HEAD_CHARACTERS,
     MAX_SIGNS,
     NO_CHOICE,

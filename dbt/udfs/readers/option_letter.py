@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, islice, repeat
 from typing import NamedTuple
 
-from promptaudit.udfs.scoring import option_rules as rules
+from promptaudit.udfs.readers import option_rules as rules
 
 VERSION: int = 1
 
@@ -118,7 +118,7 @@ def read_options(completions: Iterable[str], enumerators: Sequence[str]) -> list
 
 def _batches(completions: Iterable[str], enumerators: Sequence[str]) -> Iterator[list[str]]:
     """Bounded texts in English, as many together as are quickest to classify and no more than fit in a little memory."""
-    from promptaudit.udfs.scoring.option_languages import (
+    from promptaudit.udfs.readers.option_languages import (
         in_english,  # words of many languages, for what reads answers alone
     )
 

@@ -1,6 +1,6 @@
 """Reads a completion: the label it gives, whether it is blank, and whether it refuses.
 
-A reader is the task card's: `exact`, `label`, `label_in_text` and `first_integer` (`udfs.label_readers`), `{"regex": pattern}`
+A reader is the task card's: `exact`, `label`, `label_in_text` and `first_integer` (`udfs.readers.labels`), `{"regex": pattern}`
 (RE2: its first group, else the whole match), `{"json_field": "a.b"}` (a field of the JSON object the completion is).
 `{"python": {"function": "module:function", "sha256": …}}` is the user's own function of (completion, labels). It is called where
 whoever reads hands it over as trusted, else refused: a reader stands in the warehouse, which may be somebody else's.
@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import re2
 
 from promptaudit.udfs import TRUSTED_READERS
-from promptaudit.udfs.label_readers import LABEL_READERS, named
+from promptaudit.udfs.readers.labels import LABEL_READERS, named
+from promptaudit.udfs.readers.option_letter import OptionReading, read_options
 from promptaudit.udfs.reasoning import parted
-from promptaudit.udfs.scoring.option_letter import OptionReading, read_options
 from promptaudit.udfs.sql_function import sql_function
 
 MAX_READ_CHARACTERS = 1_000_000  # a label is never looked for beyond these
@@ -74,7 +74,7 @@ def read_answers_of_build(
     """Returns `read_answers` of columns, by the user's own code where this build may call it."""
     own: OwnReaders = {}
     if os.environ.get(TRUSTED_READERS):
-        from promptaudit.udfs.own_code import readers_of_build
+        from promptaudit.udfs.readers.own_code import readers_of_build
 
         own = readers_of_build()
     return read_answers(list(zip(completion, reader, labels, refusal_pattern, strict=True)), own)

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from promptaudit.udfs.measures.consistency_rate import consistency_rate
-from promptaudit.udfs.measures.families import shares_of_families, wording_families
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval
+from promptaudit.udfs.measures.wording_families import shares_of_families, wording_families
 from promptaudit.udfs.two_way import two_way_interval
 
 TEXT = "You have to guess whether the author of the following message is a Republican or a Democrat before the election"

@@ -13,8 +13,8 @@ import duckdb
 import pytest
 
 from promptaudit.udfs import TRUSTED_READERS, plugin
-from promptaudit.udfs.own_code import OwnCodeError, load_function, load_readers
-from promptaudit.udfs.reading import Reading, read_answer
+from promptaudit.udfs.readers.own_code import OwnCodeError, load_function, load_readers
+from promptaudit.udfs.readers.reading import Reading, read_answer
 
 
 def written(path: Path, text: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.udfs.reading import read_answer
+from promptaudit.udfs.readers.reading import read_answer
 from promptaudit.udfs.reasoning import parted
 
 LABELS = ("left", "far left", "right", "N/A", "3", "010")

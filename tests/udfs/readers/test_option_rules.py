@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from promptaudit.udfs.scoring import option_letter, option_rules
-from promptaudit.udfs.scoring.option_letter import read_option
-from promptaudit.udfs.scoring.option_rules import (
+from promptaudit.udfs.readers import option_letter, option_rules
+from promptaudit.udfs.readers.option_letter import read_option
+from promptaudit.udfs.readers.option_rules import (
     BEFORE_A_CLAUSE_ENDS,
     BEFORE_A_SENTENCE_ENDS,
     WHATEVER_FOLLOWS,
