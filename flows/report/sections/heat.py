@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from promptaudit.flows.display.figures import cut, number
+from promptaudit.flows.display.figures import cut, number, percent
 from promptaudit.flows.history.nights import differs
 from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced, parts
 from promptaudit.flows.report.blocks.heat import Heat, HeatCell, HeatLine
@@ -19,6 +19,7 @@ from promptaudit.models_registry.mart_columns import mart_columns
 MOST_CELLS = 800
 MOST_MODELS = 40
 MOST_NAMED, NAME = 4, 60
+MOSTLY = 0.5  # of the answers
 MANY_TASKS = 6  # are not all in sight at once
 NO_FIGURE = "No task was asked under two prompt variants, so nothing tells how far answers depend on them."
 SHADES = {
@@ -90,6 +91,8 @@ def _drawn(
         task = task_id
     word = word_for(data.variants)
     notes = [MEANS[column].format(word=word)]
+    if any(row.get("invalid_rate", 0) > MOSTLY for row in rows):
+        notes[0] += " Invalid answers count as one label, so that where most are invalid the figure is of them."
     cells_of_both = by_key.keys() & before.keys()
     has_before = any((model, *line) in cells_of_both for line in kept for model in models)
     if has_before:
@@ -137,6 +140,8 @@ def _cell(row: Row | None, before: Row | None, mart: str, column: str, steps: Se
         return None
     of, defined = Traced(mart, row), mart_columns(mart)[column]
     below: list[Printed] = [_bounds(of, column)]
+    if row.get("invalid_rate", 0) > MOSTLY:
+        below.append((of.cell("invalid_rate", percent(row["invalid_rate"])), " invalid"))
     if before is not None:
         below.append(("was ", _printed(Traced(mart, before), column, defined.clipped(before[column]))))
     return HeatCell(

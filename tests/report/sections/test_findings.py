@@ -161,3 +161,13 @@ def test_a_picture_of_one_cell_and_of_none() -> None:
     (line,) = heat(data(scorecard=[row("m", "a", 0.3)])).lines
     assert len(line.cells) == 1
     assert heat(data(scorecard=[])).absent == "Nothing of this run has been measured yet."
+
+
+def test_a_figure_of_answers_that_are_mostly_invalid_says_so() -> None:
+    drawn = heat(data(scorecard=[row("m", "a", 0.1, invalid_rate=0.899), row("m", "b", 0.2, invalid_rate=0.5)]))
+    cells = [line.cells[0] for line in drawn.lines]
+    assert [None if cell is None else [plain(below) for below in cell.below] for cell in cells] == [
+        ["[0.100, 0.100]", "89.9 % invalid"],
+        ["[0.200, 0.200]"],
+    ]
+    assert "where most are invalid the figure is of them" in drawn.notes[0]
