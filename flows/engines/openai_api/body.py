@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from promptaudit.flows.engines import Answer, Request
 from promptaudit.flows.engines.openai_api.addresses import base_urls
+from promptaudit.flows.engines.schema_in_prompt import IN_PROMPT, with_schema
 from promptaudit.models_registry.cards import ModelCard, StructuredOutput
 
 ANSWER = "answer"  # the name of the schema, and of the function that is called with it
@@ -74,10 +75,13 @@ class Body:
 
     def of(self, request: Request) -> dict[str, Any]:
         """Returns the whole body of a chat completion."""
-        messages = [{"role": role, "content": content} for role, content in request.messages]
+        shown, schema = request.messages, request.answer_schema
+        if schema is not None and self._is_in_prompt():
+            shown = with_schema(shown, schema)
+        messages = [{"role": role, "content": content} for role, content in shown]
         body = {"model": self._card.model, "messages": messages, **self.sampling(request), **self._card.extra_body}
-        if request.answer_schema is not None:
-            self._hold_to(body, request.answer_schema)
+        if schema is not None:
+            self._hold_to(body, schema)
         return body
 
     def sent_as(self, request: Request) -> str:
@@ -85,6 +89,8 @@ class Body:
         sent = {name: value for name, value in self.of(request).items() if name not in _NO_PARAMETERS}
         if request.answer_schema is not None:
             sent["structured_output"] = self._ways[0]
+            if self._is_in_prompt():
+                sent[IN_PROMPT] = True
         return json.dumps(sent, sort_keys=True, ensure_ascii=False)
 
     def learn(self, status: int, error: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
@@ -152,12 +158,11 @@ class Body:
             body["response_format"] = {"type": "json_schema", "json_schema": wanted}
         elif way == "json_object":
             body["response_format"] = {"type": "json_object"}
-        if way != "function" and not (way == "json_schema" and self._is_shown):
-            # before the sample's text, so that all prompts of a wording begin alike, for caches
-            place = next((at for at, message in enumerate(body["messages"]) if message["role"] == "user"), 0)
-            asked = body["messages"][place]
-            shown = f"Reply with a JSON object that follows this JSON schema, and nothing else:\n{schema}"
-            body["messages"][place] = {**asked, "content": f"{shown}\n\n{asked['content']}"}
+
+    def _is_in_prompt(self) -> bool:
+        """Returns whether the prompt shows the schema, which a server may keep from the model that it holds to it."""
+        way = self._ways[0]
+        return way != "function" and not (way == "json_schema" and self._is_shown)
 
 
 def _ways_of(card: ModelCard) -> tuple[StructuredOutput, ...]:
