@@ -52,6 +52,9 @@ class Settings(BaseModel):
     vllm_python: Path | None = Field(
         None, description="the Python of vLLM's environment; default: infra/vllm/.venv/bin/python of the checkout"
     )
+    llama_server: Path | None = Field(
+        None, description="a llama-server that serves GGUF files; default: llama.cpp as xllamacpp installs it"
+    )
     spool: str | None = Field(
         None,
         description="the folder, or s3://bucket/prefix, that askers on other machines reach too; default: beside the warehouse",

@@ -98,7 +98,7 @@ def _refuse_link(path: Path, top: Path) -> NoReturn:
 
 
 def _data(top: Path) -> set[Path]:
-    """Returns the files that cards of tasks and of recorded models read."""
+    """Returns the files that cards of tasks and of models read."""
     found = set()
     for path in chain.from_iterable(top.glob(f"{kind}/**/*.y*ml") for kind in ("models", "tasks")):
         for named in _named_in(path):
@@ -114,7 +114,7 @@ def _named_in(path: Path) -> Iterator[str]:
     for card in cards.values():
         fields = card if isinstance(card, dict) else {}
         data = fields.get("data")
-        for named in (fields.get("path"), data.get("path") if isinstance(data, dict) else None):
+        for named in (fields.get("path"), fields.get("gguf"), data.get("path") if isinstance(data, dict) else None):
             if isinstance(named, str) and "\0" not in named:
                 yield named
 

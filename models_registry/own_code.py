@@ -106,13 +106,11 @@ class CodeFinder:
         return code
 
     def _found(self, card: Card, use: Use, name: str) -> Code:
-        if use == "command":
-            command = _command_of(card)
-            folder = self._folder(_files_of(command, self._root)[0])
-            environment = card.environment if isinstance(card, RephraserCard) else ()
+        if isinstance(card, RephraserCard) and card.command is not None:
+            folder = self._folder(_files_of(card.command, self._root)[0])
             return Code(
                 use=use, name=name, place=str(self._root.resolve()), folder_sha256=folder,
-                sha256=command_sha256(command, self._root, folder), environment=tuple(sorted(set(environment))),
+                sha256=command_sha256(card.command, self._root, folder), environment=tuple(sorted(set(card.environment))),
             )  # fmt: skip
         file = _own_file(name, self._root)
         if file is None:
@@ -195,14 +193,9 @@ def _named(card: Card) -> tuple[Use, str, str | None] | None:
         return "reader", card.reader.python, card.reader.code_sha256
     if isinstance(card, RephraserCard) and card.function is not None:
         return "rephraser", card.function, card.code_sha256
-    if isinstance(card, (ModelCard, RephraserCard)) and (command := _command_of(card)):
-        return "command", shlex.join(command), card.code_sha256
+    if isinstance(card, RephraserCard) and card.command is not None:
+        return "command", shlex.join(card.command), card.code_sha256
     return None
-
-
-def _command_of(card: Card) -> tuple[str, ...]:
-    """Returns the command that a card names; nothing where it names none."""
-    return (card.command or ()) if isinstance(card, (ModelCard, RephraserCard)) else ()
 
 
 def _own_file(name: str, root: Path) -> Path | None:

@@ -39,7 +39,7 @@ class Look:
         n_requests: int = 0,
     ) -> None:
         self._advice, self._n_requests = advice, n_requests
-        self._began_at: float | None = None
+        self._half_at = 0.0
         self._name, self._noun, self._read, self._say, self._mend = name, noun, read, say, mend
         self._max_invalid = max_invalid_rate * FIRST
         self._n_sent = self._n_back = self._n_answers = self._n_invalid = 0
@@ -48,7 +48,6 @@ class Look:
     async def admit(self) -> None:
         """Lets the first 50 requests pass, the others when those are back."""
         self._n_sent += 1
-        self._began_at = self._began_at or time.monotonic()
         if self._n_sent > FIRST and not self._is_over.is_set():
             await self._is_over.wait()
 
@@ -78,8 +77,11 @@ class Look:
             error = MeasureError(f"{what} is {quoted}; {'; '.join([*self._advice(), self._mend])}")
             error.quotes = (" ".join(quoted.split()),)
             raise error
+        if self._n_back == FIRST // 2:
+            self._half_at = time.monotonic()
         if self._n_back >= FIRST:
             self.end()
+            self._say_how_long(time.monotonic() - self._half_at, FIRST - FIRST // 2)
 
     def end(self) -> None:
         """Lets whoever waits go on, and says what would read more of the answers."""
@@ -87,15 +89,15 @@ class Look:
             self._is_over.set()
             for line in self._advice():
                 self._say(line)
-            if self._began_at is not None and self._n_back:
-                self._say_how_long(time.monotonic() - self._began_at)
 
-    def _say_how_long(self, passed_s: float) -> None:
-        hours = (self._n_requests - self._n_back) * passed_s / self._n_back / 3600
+    def _say_how_long(self, passed_s: float, n_answers: int) -> None:
+        n_left = self._n_requests - self._n_back
+        hours = n_left * passed_s / n_answers / 3600
         if hours >= LONG_H:
-            a_minute, n_left = 60 * self._n_back / max(passed_s, 1e-9), self._n_requests - self._n_back
-            rate = f"{self._name} gives {a_minute:.3g} answers a minute"
-            self._say(f"{rate}: the other {n_left:,} requests take about {hours:.2g} hours")
+            a_minute = 60 * n_answers / max(passed_s, 1e-9)
+            self._say(
+                f"{self._name} gives {a_minute:.3g} answers a minute: the other {n_left:,} take {hours:.2g} hours at most"
+            )
 
 
 def own_readers_of(readers: Mapping[str, str]) -> OwnReaders:

@@ -53,14 +53,15 @@ def usd_of(price: Price, tokens_in: float, tokens_out: float) -> float:
 
 
 def cost_of(answer: Answer, price: Price | None) -> float | None:
-    """Returns the US dollars of an answer; None where the price or the tokens are unknown."""
+    """Returns the US dollars of an answer, with those discarded before it; None where the price or the tokens are unknown."""
     if price is None:
         return None
     if price.input_usd_per_mtok == 0 and price.output_usd_per_mtok == 0:
         return 0.0
     if answer.prompt_tokens is None or answer.completion_tokens is None:
         return None
-    return usd_of(price, answer.prompt_tokens, answer.completion_tokens)
+    tokens_in, tokens_out = answer.discarded_tokens
+    return usd_of(price, answer.prompt_tokens + tokens_in, answer.completion_tokens + tokens_out)
 
 
 def paid_for(answer: Answer, price: Price | None) -> float | None:

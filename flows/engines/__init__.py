@@ -81,6 +81,7 @@ class Answer:
     option_loglikelihoods: str | None = None  # JSON: of the request's `replies`, in their order
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    discarded_tokens: tuple[int, int] = (0, 0)  # of prompt and completion, of answers before it that ignored the schema
     latency_ms: float | None = None
     sampling: str | None = None  # JSON: sampling parameters as they were sent
     served_model: str | None = None

@@ -11,11 +11,12 @@ Messages = tuple[tuple[str, str], ...]
 
 
 def with_schema(messages: Sequence[tuple[str, str]], schema: str) -> Messages:
-    """Returns the messages, as (role, content), with the schema at the beginning of the first one of the user.
+    """Returns the messages, as (role, content), with the schema at the beginning of the last one of the user.
 
-    It stands before the sample's text, so that all prompts of a wording begin alike, for caches.
+    It stands before the sample's text, so that all prompts of a wording begin alike, for caches; and after examples, which
+    are answered without it.
     """
-    place = next((at for at, (role, _) in enumerate(messages) if role == "user"), 0)
+    place = max((at for at, (role, _) in enumerate(messages) if role == "user"), default=len(messages) - 1)
     role, content = messages[place]
     shown = f"Reply with a JSON object that follows this JSON schema, and nothing else:\n{schema}\n\n{content}"
     return (*messages[:place], (role, shown), *messages[place + 1 :])

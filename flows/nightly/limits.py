@@ -35,7 +35,7 @@ def limits_of(registry: Registry, audit_id: str) -> list[str]:
     for card in cards:
         if card.is_by_vllm or card.starts_server:
             names.add("gpu-0")
-        elif card.engine in ("openai_api", "batch"):
+        elif card.engine in ("openai_api", "batch", "llama_cpp"):
             names |= {f"provider-{key_of(_provider(urlsplit(url).hostname or ''))}" for url in base_urls(card)}
     return sorted(names)
 

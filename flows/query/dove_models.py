@@ -26,7 +26,9 @@ def model_section(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "model_info": {"name": row["model"]},
         "configuration": {
-            "context_window": int(vllm.get("max_model_len") or row["context_tokens"] or 1),
+            "context_window": int(
+                vllm.get("max_model_len") or (card.get("llama_cpp") or {}).get("context") or row["context_tokens"] or 1
+            ),
             "hf_path": name if is_of_vllm and _HUB_PATH.fullmatch(name) else None,
             "revision": vllm.get("revision"),
         },

@@ -69,11 +69,12 @@ def refusal_of(body: Mapping[str, Any], refuses: Sequence[str], shape: str) -> w
 
 
 def schema_of(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """(way, JSON schema) that the answer is held to: as a function, by response_format, or in the last message's last line."""
+    """(way, JSON schema) that the answer is held to: as a function, by response_format, or in a line of the last message."""
     if body.get("tools"):
         return "function", body["tools"][0]["function"]["parameters"]
     wanted = body.get("response_format") or {}
     if wanted.get("type") == "json_schema":
         return "content", wanted["json_schema"]["schema"]
-    last = str(body["messages"][-1].get("content")).rpartition("\n")[2]
-    return ("content", json.loads(last)) if '"properties"' in last else None
+    lines = str(body["messages"][-1].get("content")).splitlines()
+    shown = next((line for line in lines if '"properties"' in line), None)
+    return None if shown is None else ("content", json.loads(shown))

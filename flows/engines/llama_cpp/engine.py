@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -11,13 +12,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from promptaudit.flows.engines import MayTry, Request, Say, ServedModel, always, silent
-from promptaudit.flows.engines.llama_cpp.command_line import gguf_of, launch_of
+from promptaudit.flows.engines.llama_cpp.command_line import gguf_of, launch_of, llama_server
 from promptaudit.flows.engines.llama_cpp.loglikelihoods import loglikelihoods
 from promptaudit.flows.engines.local_server.asking import Asking, NoReply, joined, text_of
 from promptaudit.flows.engines.local_server.engine import LocalServerEngine
 from promptaudit.flows.engines.local_server.launch import Launch
 from promptaudit.flows.engines.loglikelihood import Loglikelihood
 from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import nearest
 from promptaudit.models_registry.model_cards import LlamaServer
 from promptaudit.models_registry.registry import Entry
 
@@ -36,7 +38,6 @@ class LlamaServerEngine(LocalServerEngine):
             card = card.model_copy(update={"limits": limits})
         super().__init__(card, may_try, say)
         self._root = entry.root
-        self._is_by_binary = settings.binary is not None
 
     def _launched(self) -> Launch:
         return launch_of(self._card, self._root)
@@ -45,16 +46,15 @@ class LlamaServerEngine(LocalServerEngine):
         """Returns what the servers say they serve, with the sha256 of the file where it was started here."""
         told = [await _read_one(server) for server in servers]
         is_ours = self._server is not None
+        is_own = is_ours and llama_server() is None  # what xllamacpp has knows no version of its own
         file = gguf_of(self._card, self._root) if is_ours else None
         contexts = [each.context_length for each in told if each.context_length is not None]
         return ServedModel(
             ", ".join(each.endpoint for each in told),
-            engine_version=_version()
-            if is_ours and not self._is_by_binary
-            else joined([each.engine_version for each in told]),
+            engine_version=_version() if is_own else joined([each.engine_version for each in told]),
             served_model=joined([each.served_model for each in told]) if file is None else file.name,
             context_length=min(contexts, default=None),
-            weights_sha256=None if file is None else await asyncio.to_thread(_sha256, file),
+            weights_sha256=None if file is None else await asyncio.to_thread(_sha256_of, file),
             chat_template=joined([each.chat_template for each in told]),
         )
 
@@ -64,14 +64,17 @@ class LlamaServerEngine(LocalServerEngine):
 
 async def _read_one(server: Asking) -> ServedModel:
     """Returns what one server says it serves; raises EngineError for one that is not there or refuses the key."""
+    wanted = server.card.model
     try:
-        models = (await server.get(f"{server.v1}/models"))["data"]
-        name = text_of(models[0]["id"])
+        names = [text_of(model["id"]) for model in (await server.get(f"{server.v1}/models"))["data"]]
     except NoReply as error:
         raise server.refused(str(error)) from None
     except (LookupError, TypeError):
         msg = "no list of models as llama.cpp gives it"
         raise server.refused(msg) from None
+    if wanted not in names and len(names) != 1:  # a server of one model answers for it, whatever the name
+        msg = f"it serves no such model{nearest(wanted, filter(None, names))}"
+        raise server.refused(msg)
     properties, length = {}, None
     with contextlib.suppress(NoReply):  # a gateway before it may pass /v1 on alone
         properties = await server.get(f"{server.root}/props")
@@ -81,7 +84,7 @@ async def _read_one(server: Asking) -> ServedModel:
     return ServedModel(
         urlsplit(server.base_url).netloc,
         engine_version=text_of(properties.get("build_info")),
-        served_model=name,
+        served_model=wanted if wanted in names else names[0],
         context_length=length,
         chat_template=template if isinstance(template, str) else None,
     )
@@ -93,6 +96,14 @@ def _version() -> str | None:
     return None
 
 
-def _sha256(file: Path) -> str:
+def _sha256_of(file: Path) -> str:
+    found = file.stat()
+    return _sha256(file, found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+@functools.lru_cache(maxsize=64)
+def _sha256(file: Path, *stamp: int) -> str:
+    """Returns the sha256 of a file as it is by its stamp: several engines of a run open one model."""
+    del stamp
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

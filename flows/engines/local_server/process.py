@@ -98,15 +98,29 @@ class ServerProcess:
         """
         try:
             self._process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                await asyncio.to_thread(self._process.wait, GRACE_S)
+            await asyncio.to_thread(self._wait)
         finally:
-            # what it started outlives it where it was killed
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            self._reserved.close()
-            remove_folder(self._folder, keep_log=self._is_blamed)
+            self._kill()
+
+    def end(self) -> None:
+        """Does what `close` does, outside of any event loop."""
+        try:
+            self._process.terminate()
+            self._wait()
+        finally:
+            self._kill()
+
+    def _wait(self) -> None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE_S)
+
+    def _kill(self) -> None:
+        # what it started outlives it where it was killed
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._reserved.close()
+        remove_folder(self._folder, keep_log=self._is_blamed)
 
 
 def _reserved_port() -> socket.socket:

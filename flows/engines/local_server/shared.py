@@ -52,7 +52,7 @@ class Servers:
     """The servers that run. The first who borrows one has it started; it ends when the last has given it back.
 
     Inside `kept` they end with the block instead, so that the steps of a run, each in an event loop of its own, have one
-    server. For one event loop at a time.
+    server; or when another one starts, which may want the memory. For one event loop at a time.
     """
 
     def __init__(self, start: Start = started) -> None:
@@ -71,10 +71,10 @@ class Servers:
             yield
         finally:
             self._is_kept = False
-            idle = [key for key, slot in self._slots.items() if not slot.n_borrowers]
-            servers = [server for key in idle if (server := self._slots.pop(key).server) is not None]
-            if servers:
-                asyncio.run(_closed(servers))
+            for slot in self._slots.values():
+                if slot.server is not None:
+                    slot.server.end()
+            self._slots.clear()
 
     async def borrow(self, launch: Launch, say: Say) -> ServerProcess:
         """Returns the server of a launch; raises what starting it raised, to all who wait for it at once."""
@@ -93,6 +93,7 @@ class Servers:
         if slot.failed is not None:
             raise EngineError(slot.failed)
         if slot.server is None:
+            await self._end_idle()
             try:
                 slot.server = await self._start(launch, say)
             except EngineError as error:
@@ -102,8 +103,16 @@ class Servers:
             raise slot.server.blamed()
         return slot.server
 
+    async def _end_idle(self) -> None:
+        idle = [key for key, slot in self._slots.items() if not slot.n_borrowers]
+        for server in [self._slots.pop(key).server for key in idle]:
+            if server is not None:
+                await server.close()
+
     async def give_back(self, launch: Launch) -> None:
         """Ends the server where nobody else has borrowed it, and none is kept or it has ended by itself."""
+        if launch.settings not in self._slots:  # they have all been ended
+            return
         slot = self._slots[launch.settings]
         slot.n_borrowers -= 1
         if slot.n_borrowers or (self._is_kept and slot.server is not None and slot.server.ended() is None):
@@ -112,10 +121,6 @@ class Servers:
         del self._slots[launch.settings]
         if slot.server is not None:
             await slot.server.close()
-
-
-async def _closed(servers: list[ServerProcess]) -> None:
-    await asyncio.gather(*(server.close() for server in servers))
 
 
 SERVERS = Servers()

@@ -13,6 +13,7 @@ from promptaudit.flows.engines import Answer, Request
 from promptaudit.flows.engines.openai_api.addresses import base_urls
 from promptaudit.flows.engines.schema_in_prompt import IN_PROMPT, with_schema
 from promptaudit.models_registry.cards import ModelCard, StructuredOutput
+from promptaudit.udfs.reasoning import parted
 
 ANSWER = "answer"  # the name of the schema, and of the function that is called with it
 CAPS = ("max_tokens", "max_completion_tokens")
@@ -37,7 +38,9 @@ _REFUSING_WORDS = (
     "not available",
 )
 
-_AS_OBJECT = re.compile(r"\s*(?:```(?:json)?\s*)?\{")
+_IN_JSON = re.compile(r"\{\s*\"|^\s*\[")  # an object, whatever stands around it, or an array
+IGNORED = "its answers are no JSON where the schema is sent as"
+MOST_VAIN = 2  # requests that no way brings an object for, before the first way is left as it is
 _SHOWN_BY = re.compile(r"(?:[\w-]+\.)*(?:openai|azure)\.com")  # hosts that show the model the schema it is held to
 
 assert {*WAYS, *VLLM_WAYS} == set(get_args(StructuredOutput))  # noqa: S101 - a new way needs its place in the order
@@ -46,8 +49,8 @@ assert {*WAYS, *VLLM_WAYS} == set(get_args(StructuredOutput))  # noqa: S101 - a 
 class Body:
     """The body of a card's requests. What one refusal taught holds for every later request.
 
-    A schema is sent in the first of several ways that the server neither refuses nor ignores. It ignores one where the first
-    answers are no JSON object; once one was, the way stays, and other answers are the model's own.
+    A schema is sent in the first of several ways that the server neither refuses nor ignores. It ignores one where its first
+    answer is no JSON and a later way brings some; once one was, the way stays, and other answers are the model's own.
     """
 
     def __init__(self, card: ModelCard) -> None:
@@ -57,8 +60,12 @@ class Body:
         self._refused: set[str] = set()
         self._ways = [card.structured_output] if card.structured_output else list(_ways_of(card))
         self._is_followed = False  # whether an answer was an object since the schema is sent in this way
+        self._ignored: list[
+            StructuredOutput
+        ] = []  # ways that were left since the last one that was followed or refused
+        self._n_vain = 0
         hosts = [urlsplit(url).hostname or "" for url in base_urls(card)]
-        self._is_shown = card.engine == "openai_api" and all(_SHOWN_BY.fullmatch(host) for host in hosts)
+        self._is_shown = card.engine in ("openai_api", "batch") and all(_SHOWN_BY.fullmatch(host) for host in hosts)
         self.learnt: list[str] = []
 
     def sampling(self, request: Request) -> dict[str, Any]:
@@ -123,25 +130,39 @@ class Body:
     def is_ignored(self, body: Mapping[str, Any], answer: Answer) -> bool:
         """Returns whether the server ignored the schema in `body`, and the next way in which it is sent is to be tried.
 
-        True also where another request has learnt it meanwhile. False where no way is left, and of an answer that is refused.
+        True also where another request has learnt it meanwhile. False of an answer that says nothing about it: refused, blank,
+        cut off. Where no way brings an object the answer is the model's own, and the first way stands again.
         """
-        way, is_object = _way_of(body), _AS_OBJECT.match(answer.completion or "") is not None
-        if is_object or answer.completion is None or answer.is_refused:
-            self._is_followed |= is_object and way == self._ways[0]
+        way, text = _way_of(body), parted(answer.completion or "")[1]
+        if _IN_JSON.search(text) is not None:
+            self._is_followed |= way == self._ways[0]
+            return False
+        if not text.strip() or answer.is_refused or answer.finish_reason == "length":
             return False
         if way != self._ways[0]:
             return True
-        return not self._is_followed and self._leave_way("its answers are no JSON where the schema is sent as")
+        if self._is_followed or self._n_vain == MOST_VAIN:
+            return False
+        if len(self._ways) > 1:
+            self._ignored.append(self._ways.pop(0))
+            self._note(self._ignored[-1], IGNORED)
+            return True
+        del self.learnt[len(self.learnt) - len(self._ignored) :]
+        self._ways, self._ignored, self._n_vain = [*self._ignored, *self._ways], [], self._n_vain + 1
+        return False
 
     def _next_way(self, body: Mapping[str, Any]) -> bool:
-        return _way_of(body) != self._ways[0] or self._leave_way("takes no schema as")
-
-    def _leave_way(self, why: str) -> bool:
-        if len(self._ways) == 1:
-            return False
-        way, self._is_followed = self._ways.pop(0), False
-        self.learnt.append(f"{why} {way}: it is sent as {self._ways[0]}")
+        way = _way_of(body)
+        if way == self._ways[0]:
+            if len(self._ways) == 1:
+                return False
+            self._ways.pop(0)
+            self._is_followed = False
+            self._note(way, "takes no schema as")
         return True
+
+    def _note(self, way: StructuredOutput, why: str) -> None:
+        self.learnt.append(f"{why} {way}: it is sent as {self._ways[0]}")
 
     def _hold_to(self, body: dict[str, Any], schema: str) -> None:
         way, parsed = self._ways[0], json.loads(schema)

@@ -73,5 +73,5 @@ def _opened(card: ModelCard, url: str, key: str, http: BoundedClient) -> Endpoin
     sent = {name: value for name, value in sent.items() if isinstance(value, str)}
     # the client's own address ends without a slash where the card's has no path
     address = f"{str(client.base_url).rstrip('/')}/chat/completions"
-    wire = Wire(address, sent, card.limits.max_connections)
+    wire = Wire(address, sent, card.limits.max_connections, card.limits.timeout_s)
     return Endpoint(parts.netloc, client, wire)

@@ -31,9 +31,9 @@ class OpenAIEngine(Engine):
     """A model behind one or several OpenAI-compatible endpoints, each asked as fast as it bears; for one event loop.
 
     Raises EngineError where no request can succeed: from the constructor for a missing key or a malformed `base_url`,
-    from `answer` for a wrong key, no quota, an unknown model, a redirect, or a server that never took a connection. No
-    error, attempt or answer holds the key, which is that of the card's variable unless one is given. A parameter that the
-    model refuses is left out from then on, and noted.
+    from `answer` for a wrong key, no quota, an unknown model, a redirect, or a server that never took a connection or
+    answers nothing any more. No error, attempt or answer holds the key, which is that of the card's variable unless one is
+    given. A parameter that the model refuses is left out from then on, and noted.
     """
 
     def __init__(self, card: ModelCard, may_try: MayTry = always, key: str | None = None) -> None:
@@ -68,7 +68,7 @@ class OpenAIEngine(Engine):
             raise EngineError(self._stopped_by)
         failed: list[Attempt] = []
         n_tries = 0
-        failed_at = 0.0
+        failed_at, discarded = 0.0, (0, 0)
         avoid: Pace[Endpoint] | None = None
         while self._stopped_by is None:
             if self._spacing.is_set:
@@ -84,14 +84,16 @@ class OpenAIEngine(Engine):
             finally:
                 self._lanes.serve()
             if isinstance(outcome, Answer):
-                return outcome
+                return replace(outcome, discarded_tokens=discarded) if any(discarded) else outcome
+            discarded = discarded[0] + outcome.tokens[0], discarded[1] + outcome.tokens[1]
             text = one_line(outcome.text, self._secrets)
             if outcome.verdict == "never":
                 return Answer(error=text, attempts=tuple(failed))
             failed.append(Attempt(attempted_at, outcome.http_status, text, 0.0))
             failed_at = _lanes.clock()
             avoid = turn[0]
-            if outcome.verdict == "stop" or (outcome.is_unreachable and self._was_never_there()):
+            is_gone = outcome.is_unreachable and self._was_never_there()
+            if outcome.verdict == "stop" or is_gone or self._is_silent():
                 self._stop(turn[0], outcome, failed)
             n_tries += not outcome.is_learnt and not outcome.is_unreachable
             if n_tries == self._card.limits.max_attempts or not (outcome.is_unreachable or self._may_try()):
@@ -124,6 +126,10 @@ class OpenAIEngine(Engine):
         asked_for = failure.retry_after if len(self._lanes.paces) == 1 else None
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), wait_before(n_tries + 1, asked_for))
+
+    def _is_silent(self) -> bool:
+        now, most = _lanes.clock(), self._card.limits.max_attempts
+        return all(pace.is_silent(now, most) for pace in self._lanes.paces)
 
     def _was_never_there(self) -> bool:
         paces, most = self._lanes.paces, self._card.limits.max_attempts

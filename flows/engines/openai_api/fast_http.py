@@ -37,10 +37,10 @@ class Wire:
     A proxy of the environment is used unless the host is this machine or NO_PROXY names it.
     """
 
-    def __init__(self, url: str, headers: Mapping[str, str], max_connections: int) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str], max_connections: int, connect_s: float) -> None:
         self._url, self._headers = URL(url), dict(headers)
         self._max_connections = max_connections
-        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S)
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=min(CONNECT_S, connect_s))
         self._proxy = proxy_of(self._url)
         self._session: aiohttp.ClientSession | None = None
 

@@ -87,6 +87,10 @@ class Failure:
     retry_after: float | None = None
     is_unreachable: bool = False  # no connection was made
     is_learnt: bool = False  # over a parameter that the next try leaves out
+    tokens: tuple[int, int] = (
+        0,
+        0,
+    )  # of prompt and completion, of an answer that is not taken and is paid all the same
     refusal: tuple[int, Mapping[str, Any]] | None = None  # the status that is meant, and the error that the body tells
 
     @property

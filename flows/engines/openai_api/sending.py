@@ -49,7 +49,7 @@ class Sending:
         if reply.status in _REJECTED:
             pace.rejected(sent_at, now, reply.status, reply.headers, len(raw) // 4)
         else:
-            pace.accepted(sent_at, now, reply.headers, len(raw) // 4)
+            pace.accepted(sent_at, now, reply.headers, len(raw) // 4, status=reply.status)
         if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
             told = error_of(reply.body[:MAX_ERROR_BYTES].decode("utf-8", "replace"))
             return self._learnt(failure_of(reply.status, told, reply.headers), body)
@@ -65,7 +65,8 @@ class Sending:
         if isinstance(outcome, Failure):
             return self._learnt(outcome, body)
         if request.answer_schema is not None and self._body.is_ignored(body, outcome):
-            return Failure("again", "an answer that is no JSON object", reply.status, is_learnt=True)
+            tokens = outcome.prompt_tokens or 0, outcome.completion_tokens or 0
+            return Failure("again", "an answer that is no JSON object", reply.status, is_learnt=True, tokens=tokens)
         return outcome
 
     @staticmethod

@@ -33,10 +33,11 @@ class InFlight:
         self._before: tuple[int, float] | None = None  # the size before the last step, and its answers a second
         self._is_growing = True
         self._rest, self._resting = 1, 0
-        self._cut_at = -math.inf
+        self._cut_at, self._is_cut = -math.inf, False
 
     def answered(self, sent_at: float, now: float) -> None:
         """Takes in an answer."""
+        self._is_cut = False
         if self._began_at is None:
             self._began_at = sent_at
         self._n += 1
@@ -60,7 +61,8 @@ class InFlight:
 
     def timed_out(self, sent_at: float, now: float) -> None:
         """Takes in a try that had no answer in its time: half as many, once for those sent before."""
-        if sent_at >= self._cut_at:
+        if sent_at >= self._cut_at and not self._is_cut:
+            self._is_cut = True  # silence alone brings it no further down
             self._before, self.size, self._cut_at = None, max(1, self.size // 2), now
             self._begin(now)
 

@@ -17,6 +17,9 @@ from promptaudit.flows.engines.pacing.window import Window
 
 PROBE_ALONE_S = 5.0  # the longest between two looks at an endpoint that is down, where all are
 PROBE_BESIDE_S = 60.0  # where others answer
+SILENT_S = 300.0
+TOO_LATE = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT, 524)
+"""What a gateway says whose own patience is over: the server behind it has too much at once."""
 _ROOM = 1.25  # a learnt rate needs rate × latency requests in flight; a little more lets latencies differ
 _SMOOTHING = 0.1
 Endpoint = TypeVar("Endpoint")
@@ -40,6 +43,8 @@ class Pace(Generic[Endpoint]):
         self.is_reached = False
         self.down_since: float | None = None
         self.n_failed = 0  # looks in a row that found it down
+        self.n_silent = 0  # tries in a row that had no response in their time
+        self.responded_at: float | None = None  # when the last response came; the first try's sending, before any
         self.turn = 0  # of all requests, when it was last chosen
         self._quota = Quota(ceiling)
         self._paused_until = -math.inf
@@ -68,6 +73,8 @@ class Pace(Generic[Endpoint]):
     def take(self, now: float) -> float:
         """Counts a request as sent; returns when, which `accepted` and the others are told."""
         self.in_flight += 1
+        if self.responded_at is None:
+            self.responded_at = now
         if not self._is_calm:
             self.rate.sent(now)
             self._quota.sent()
@@ -75,11 +82,16 @@ class Pace(Generic[Endpoint]):
                 self._probe = now
         return now
 
-    def accepted(self, sent_at: float, now: float, headers: Mapping[str, str], tokens: int) -> None:
+    def accepted(
+        self, sent_at: float, now: float, headers: Mapping[str, str], tokens: int, *, status: int = HTTPStatus.OK
+    ) -> None:
         """Takes in a response that is no rejection, whatever else it says."""
-        self._reached(sent_at)
+        self._reached(sent_at, now)
         self.patience.answered(sent_at, now)
-        self.most.answered(sent_at, now)
+        if status in TOO_LATE:
+            self.most.timed_out(sent_at, now)
+        elif status < HTTPStatus.BAD_REQUEST:
+            self.most.answered(sent_at, now)
         latency_s = now - sent_at
         self._latency_s += (latency_s - self._latency_s) * (_SMOOTHING if self._latency_s else 1.0)
         if not self._is_calm:
@@ -93,7 +105,7 @@ class Pace(Generic[Endpoint]):
 
     def rejected(self, sent_at: float, now: float, status: int, headers: Mapping[str, str], tokens: int) -> None:
         """Takes in a 429 or 503: fewer in flight, of a 429 a rate as well, and nothing until the time it asks for."""
-        self._reached(sent_at)
+        self._reached(sent_at, now)
         self.patience.answered(sent_at, now)
         self._is_calm = False
         self.rejections[status] += 1
@@ -125,6 +137,7 @@ class Pace(Generic[Endpoint]):
     def timed_out(self, sent_at: float, now: float) -> None:
         """Takes in a request that had no response in its time: fewer in flight."""
         self.most.timed_out(sent_at, now)
+        self.n_silent += 1
         self.given_up(sent_at)
 
     def given_up(self, sent_at: float) -> None:
@@ -133,14 +146,18 @@ class Pace(Generic[Endpoint]):
         if self._probe == sent_at:
             self._probe = None
 
+    def is_silent(self, now: float, n_tries: int) -> bool:
+        """Returns whether so many tries in a row, and all in 5 minutes, had no response."""
+        return self.n_silent >= n_tries and self.responded_at is not None and now - self.responded_at > SILENT_S
+
     def held_back(self, now: float) -> tuple[int, float, float]:
         """Returns requests that may be in flight, requests/s that may be sent, and seconds until the next may be."""
         allowed = 0 if self.down_since is not None else int(self.window.size)
         return allowed, self.rate.per_second(now), max(self._paused_until - now, 0.0)
 
-    def _reached(self, sent_at: float) -> None:
+    def _reached(self, sent_at: float, now: float) -> None:
         self.in_flight -= 1
-        self.is_reached = True
+        self.is_reached, self.n_silent, self.responded_at = True, 0, now
         if self.down_since is not None:
             self.down_since, self.n_failed = None, 0
         if self._probe == sent_at:

@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 MOST_TIMES = 4.0  # as often the limit is waited where answers take longer than it, or none comes
 ROOM = 2.0  # times what an answer took
-FADING = 0.98  # of what is known of it, with each answer that took less: of several computed at once all but the first seem to
+FADING = 0.98  # kept with each answer that took less, as all but the first of several that are computed at once seem to
 
 
 class Patience:

@@ -62,8 +62,9 @@ def test_a_file_of_a_package_is_found_and_the_package_not_imported(root: Path, m
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"gguf": "weights/big.gguf"}, r"its file cannot be read: .*/weights/big\.gguf: No such file or directory"),
-        ({"gguf": "weights"}, r"its file cannot be read: .*/weights: Is a directory"),
+        ({"gguf": "weights/big.gguf"}, r"no file .*/weights/big\.gguf"),
+        ({"gguf": "weights"}, r"no file .*/weights"),
+        ({"gguf": "../x.gguf"}, r"its file '\.\./x\.gguf' lies outside the registry folder: name it by its whole path"),
         ({"gguf": "prose.gguf"}, r"its file .*/prose\.gguf is no GGUF file: it does not begin with the letters GGUF"),
         (
             {"gguf": None, "package": "no_such_package/x.gguf"},
@@ -71,9 +72,8 @@ def test_a_file_of_a_package_is_found_and_the_package_not_imported(root: Path, m
         ),
         (
             {"gguf": None, "package": "weights/x.gguf"},
-            r"its file of package 'weights' cannot be read: .*x\.gguf: No such",
+            r"no file .*/weights/x\.gguf of package 'weights'",
         ),
-        ({"llama_cpp": {"binary": "no-such-server"}}, "no program 'no-such-server' to serve it with"),
     ],
 )
 def test_what_is_not_there_is_one_line(
@@ -109,12 +109,31 @@ def test_by_default_it_is_served_by_a_program_that_is_told_the_settings(
     assert launch.settings != launch_of(card(), root).settings
 
 
-def test_a_llama_server_is_given_each_value_as_a_word_of_its_own(root: Path) -> None:
-    (root / "llama-server").write_text("#!/bin/sh\n", encoding="utf-8")
-    (root / "llama-server").chmod(0o700)
-    made = card(model="--verbose", llama_cpp={"binary": "./llama-server", "gpu_layers": 0})
+def test_a_llama_server_is_given_each_value_as_a_word_of_its_own(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = root / "llama-server"
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    monkeypatch.setenv("PROMPTAUDIT_LLAMA_SERVER", str(program))
+    with pytest.raises(EngineError, match=f"no program at {program}, as PROMPTAUDIT_LLAMA_SERVER says"):
+        launch_of(card(), root)
+    program.chmod(0o700)
+    made = card(model="--verbose", llama_cpp={"gpu_layers": 0})
     assert launch_of(made, root).words(8123) == [
         str(root / "llama-server"), "--host", "127.0.0.1", "--port", "8123", "--model", str(root / "weights/tiny.gguf"),
         "--alias", "--verbose", "--ctx-size", str(4 * 4096), "--parallel", "4", "--jinja", "--no-webui",
         "--n-gpu-layers", "0",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"package": "pkg/x.gguf"}, "llama_cpp needs the model's file: gguf or package, one of them"),
+        ({"gguf": None}, "llama_cpp needs the model's file: gguf or package, one of them"),
+        ({"gguf": None, "package": "pkg/../../x.gguf"}, "String should match pattern"),
+        ({"base_url": "http://127.0.0.1:1/v1"}, "gguf has no meaning for llama_cpp tiny"),
+        ({"api_key_env": "A_KEY"}, "api_key_env has no meaning for llama_cpp tiny"),
+    ],
+)
+def test_a_card_names_one_file_or_an_address(fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        card(**fields)

@@ -26,7 +26,7 @@ from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 from promptaudit.models_registry.registry import Entry
 from tests.support.engine_requests import LABELS, request_of
-from tests.support.llama import SMALL, by_llama, card, need_model
+from tests.support.llama import by_llama, card, need_model
 from tests.support.serving import Serving, asked
 
 pytestmark = pytest.mark.slow
@@ -208,12 +208,12 @@ def test_one_that_runs_is_asked_with_its_key_and_left_running(
     assert psutil.pid_exists(serving.pid)
 
 
-def test_a_llama_server_of_the_cards_own_is_started_and_ended(tmp_path: Path) -> None:
+def test_a_llama_server_of_the_users_own_is_started_and_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need_model()
     (tmp_path / "llama-server").write_text(SERVER, encoding="utf-8")
     (tmp_path / "llama-server").chmod(0o700)
-    made = card(llama_cpp={**SMALL, "binary": "./llama-server"})
-    engine = LlamaServerEngine(Entry(made, tmp_path, "models/mine.yml", {}), made)
+    monkeypatch.setenv("PROMPTAUDIT_LLAMA_SERVER", str(tmp_path / "llama-server"))
+    engine = by_llama(print, {})
     (answer,) = asyncio.run(asked(engine, request_of()))
     assert answer.completion
     assert engine.served is not None

@@ -246,6 +246,9 @@ class _Counted:
         await asyncio.sleep(0)
         self.n_ended += 1
 
+    def end(self) -> None:
+        self.n_ended += 1
+
 
 def test_engines_of_one_model_and_settings_share_a_server_until_the_last_is_done() -> None:
     counted = _Counted()
@@ -334,3 +337,22 @@ def test_a_run_keeps_its_server_from_step_to_step_and_ends_it() -> None:
         asyncio.run(step())
         assert counted.n_started == 2
     assert (counted.n_ended, servers._slots) == (2, {})
+
+
+def test_a_kept_server_makes_room_for_the_next_and_none_outlives_the_run() -> None:
+    counted = _Counted()
+    servers = Servers(counted.start)
+
+    async def steps() -> None:
+        await servers.borrow(launch("rephraser"), print)
+        await servers.give_back(launch("rephraser"))
+        assert (counted.n_started, counted.n_ended) == (1, 0)
+        await servers.borrow(launch("model"), print)
+        assert (counted.n_started, counted.n_ended) == (2, 1)
+        await servers.borrow(launch("another model beside it"), print)
+
+    with servers.kept():
+        asyncio.run(steps())
+    # whoever was cut short gives nothing back
+    assert (counted.n_started, counted.n_ended, servers._slots) == (3, 3, {})
+    asyncio.run(servers.give_back(launch("model")))

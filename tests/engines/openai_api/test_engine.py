@@ -14,7 +14,7 @@ import pytest
 
 from promptaudit.flows.engines import Answer, Engine, Request
 from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
-from promptaudit.flows.engines.pacing import lanes, retry
+from promptaudit.flows.engines.pacing import lanes, pace, retry
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 from tests.support.engine_requests import LABELS, request_of
@@ -199,6 +199,15 @@ def test_an_answer_that_does_not_come_whole_in_time_is_given_up(server: RunningS
     # nothing was ever answered: the second try waits four times as long
     texts = [attempt.error for attempt in answer.attempts]
     assert [text[:24] for text in texts] == ["no whole answer within 0", "no whole answer within 1"]
+
+
+def test_a_server_that_answers_nothing_any_more_stops_the_model(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "SILENT_S", 0.5)
+    with pytest.raises(EngineError, match=r"model 'm' at 127\.0\.0\.1:\d+: no whole answer within ") as raised:
+        ask_for(server, "hang", attempts=3, timeout_s=0.2)
+    assert len(raised.value.attempts) == 3
 
 
 def test_a_request_is_answered_after_its_faults() -> None:

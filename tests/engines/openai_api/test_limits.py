@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from promptaudit.flows.cards.prices import cost_of
 from promptaudit.flows.engines import Answer, Request
 from promptaudit.flows.engines.openai_api.body import Body
 from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
 from promptaudit.flows.engines.pacing import retry
 from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.model_cards import Price
 from tests.support.engine_requests import LABELS, request_of
 from tests.support.openai_server import RunningServer, running_server
 
@@ -180,32 +182,57 @@ def test_a_schema_is_sent_the_way_the_server_takes(refuses: tuple[str, ...]) -> 
     assert json.loads(answers[-1].sampling or "")["structured_output"] == way
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "last"), [({"ignores": ("tools",)}, "json_schema"), ({"completion": "A person, I think."}, "text")]
-)
-def test_a_schema_that_a_server_ignores_is_sent_in_the_next_way(behaviour: dict[str, Any], last: str) -> None:
+def test_a_schema_that_a_server_ignores_is_sent_in_the_next_way() -> None:
     async def run(server: RunningServer) -> tuple[list[Answer], list[str]]:
         engine = OpenAIEngine(card(server.base_url, workers=4))
         return await ask_all(engine, requests_of(12, answer_schema=SCHEMA)), list(engine.notes)
 
-    with running_server(**behaviour) as server:
+    with running_server(ignores=("tools",)) as server:
         answers, notes = asyncio.run(run(server))
         sent = server.requests()
-    ways = ["function", "json_schema", "json_object", "text"]
-    ways = ways[: ways.index(last) + 1]
-    assert notes == [
-        f"its answers are no JSON where the schema is sent as {way}: it is sent as {following}"
-        for way, following in itertools.pairwise(ways)
-    ]
-    assert {json.loads(answer.sampling or "")["structured_output"] for answer in answers} == {last}
-    assert all((answer.completion or "").startswith("{") == (last != "text") for answer in answers)
-    # no more than were in flight are asked again, and each of them says why
-    assert len(sent) - 12 == sum(len(answer.attempts) for answer in answers) <= 4 * (len(ways) - 1)
-    texts = {attempt.error for answer in answers for attempt in answer.attempts}
-    assert texts == {"an answer that is no JSON object"}
+    assert notes == ["its answers are no JSON where the schema is sent as function: it is sent as json_schema"]
+    assert {json.loads(answer.sampling or "")["structured_output"] for answer in answers} == {"json_schema"}
+    assert all(json.loads(answer.completion or "")["label"] in LABELS for answer in answers)
+    # no more than were in flight are asked again; each of them says why, and what it cost counts
+    again = [answer for answer in answers if answer.attempts]
+    assert len(sent) - 12 == sum(len(answer.attempts) for answer in again) <= 4
+    assert {attempt.error for answer in again for attempt in answer.attempts} == {"an answer that is no JSON object"}
+    assert all(min(answer.discarded_tokens) > 0 for answer in again)
+    price = Price(input_usd_per_mtok=1, output_usd_per_mtok=1)
+    alone = replace(again[0], discarded_tokens=(0, 0))
+    assert (cost_of(again[0], price) or 0) > (cost_of(alone, price) or 0) > 0
     # where the server need not show the schema to the model, the prompt does
     shown = [SCHEMA in request["body"]["messages"][-1]["content"] for request in sent]
     assert shown == ["tools" not in request["body"] for request in sent]
+
+
+def test_a_model_that_never_answers_in_json_keeps_the_first_way_and_its_answers() -> None:
+    with running_server(completion="A person, I think.") as server:
+        answers = drive(card(server.base_url, workers=2), requests_of(12, answer_schema=SCHEMA))
+        n_asked = server.counters()["requests"]
+    assert {answer.completion for answer in answers} == {"A person, I think."}
+    # two requests tried every way, and those in flight beside them
+    assert n_asked <= 12 + 2 * 2 * 4
+    assert [json.loads(answer.sampling or "")["structured_output"] for answer in answers][-6:] == ["function"] * 6
+
+
+@pytest.mark.parametrize(
+    ("completion", "finish_reason"),
+    [
+        ("", "length"),
+        (" \n", "stop"),
+        ("A person, because the quest", "length"),
+        ('<think>Who?</think>\n{"label": "person"}', "stop"),
+        ('Here you are:\n```JSON\n{ "label": "person" }\n```', "stop"),
+        ('["person"]', "stop"),
+        ('\ufeff{"label": "person"}', "stop"),
+    ],
+)
+def test_what_says_nothing_of_the_schema_changes_nothing(completion: str, finish_reason: str) -> None:
+    body = Body(card("http://127.0.0.1:1/v1"))
+    sent = body.of(request_of(answer_schema=SCHEMA))
+    assert not body.is_ignored(sent, Answer(completion=completion, finish_reason=finish_reason))
+    assert body.learnt == []
 
 
 def test_an_answer_in_prose_after_one_that_followed_the_schema_is_the_models_own() -> None:

@@ -178,3 +178,24 @@ def test_what_is_kept_of_the_past_is_bounded(n_kept: int) -> None:
         patience.answered(float(sent_at), sent_at + 0.5)
     assert len(patience._sent) <= 2 * n_kept
     assert patience.expires_at(999.2) == 999.5 + LIMIT_S
+
+
+def test_silence_halves_what_is_in_flight_once_and_ends_in_the_end() -> None:
+    pace = pace_of(CEILING)
+    for now in range(16):
+        pace.take(now * 1e-3)
+    for now in range(16):
+        pace.timed_out(now * 1e-3, 60.0 + now)
+    assert (pace.most.size, pace.is_silent(76.0, 6)) == (8, False)
+    for now in (310.0, 311.0):
+        pace.timed_out(pace.take(80.0), now)
+    assert (pace.most.size, pace.is_silent(311.0, 6)) == (8, True)
+    pace.accepted(pace.take(312.0), 313.0, {}, 10)
+    assert not pace.is_silent(700.0, 6)
+
+
+@pytest.mark.parametrize(("status", "size"), [(200, 17), (404, 16), (500, 16), (504, 8), (524, 8)])
+def test_a_gateway_whose_patience_is_over_is_congestion_and_an_error_is_no_answer(status: int, size: int) -> None:
+    pace = pace_of(CEILING)
+    pace.accepted(pace.take(0.0), 0.5, {}, 10, status=status)
+    assert pace.most.size == size

@@ -35,14 +35,28 @@ served as (
     group by all
 ),
 
+-- what serves a model elsewhere is its provider's, what a run started is ours
+served_by as (
+    select
+        opened_engines.*,
+        concat_ws(' ', opened_engines.engine, opened_engines.engine_version) as program,
+        coalesce(
+            opened_engines.engine in ('vllm_server', 'llama_cpp') and (model_cards.card ->> '$.base_url') is null, false
+        ) as is_here
+    from opened_engines
+    left join model_cards
+        on opened_engines.audit_run_id = model_cards.audit_run_id and opened_engines.model_id = model_cards.model_id
+),
+
 engines as (
     select
         audit_run_id,
         model_id,
-        list_sort(list(distinct concat_ws(' ', engine, engine_version))) as engines,
+        list_sort(list(distinct program) filter (not is_here)) as engines,
+        list_sort(list(distinct program) filter (is_here)) as servers,
         list_sort(list(distinct weights_sha256) filter (weights_sha256 is not null)) as weights,
-        list_sort(list(distinct chat_template) filter (chat_template is not null)) as chat_templates
-    from opened_engines
+        list_sort(list(distinct chat_template) filter (is_here and chat_template is not null)) as chat_templates
+    from served_by
     group by all
 ),
 
@@ -188,6 +202,7 @@ versions as (
     ('served', 'model_id', 'served_models', 'served_model'),
     ('served', 'model_id', 'system_fingerprints', 'system_fingerprint'),
     ('engines', 'model_id', 'engines', 'engine'),
+    ('engines', 'model_id', 'servers', 'server'),
     ('engines', 'model_id', 'weights', 'weights'),
     ('engines', 'model_id', 'chat_templates', 'chat_template'),
     ('models', 'model_id', 'card', 'model_card'),

@@ -74,7 +74,7 @@ changed as (
         -- who leaves a name out one night has not changed it
         and not (
             what in (
-                'served_model', 'system_fingerprint', 'engine', 'weights', 'chat_template', 'judge_served_model',
+                'served_model', 'system_fingerprint', 'engine', 'server', 'weights', 'chat_template', 'judge_served_model',
                 'judge_system_fingerprint'
             )
             and (base is null or candidate is null)
@@ -93,7 +93,7 @@ attributed as (
         case
             when changed.what in ('samples', 'labels') then 'we_changed_the_data'
             when changed.what in ('instruction', 'output_format', 'prompts') then 'we_changed_the_prompt'
-            when changed.what in ('model_card', 'weights', 'chat_template') then 'we_changed_the_model'
+            when changed.what in ('model_card', 'server', 'weights', 'chat_template') then 'we_changed_the_model'
             when changed.what in ('served_model', 'system_fingerprint', 'engine') then 'provider_changed_the_model'
             when changed.judge_id is not null then 'provider_changed_the_judge'
             when changed.what in ('reader', 'scoring_version', 'judge_card') then 'we_changed_the_scoring'

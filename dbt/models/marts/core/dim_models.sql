@@ -7,11 +7,7 @@ served as (
     select
         audit_run_id,
         model_id,
-        max_by(engine_version, opened_at) as engine_version,
-        max_by(served_model, opened_at) as served_model,
-        max_by(context_length, opened_at) as context_length,
-        max_by(weights_sha256, opened_at) as weights_sha256,
-        max_by(chat_template, opened_at) as chat_template
+        max_by(struct_pack(engine_version, served_model, context_length, weights_sha256, chat_template), opened_at) as by
     from engines
     group by all
 ),
@@ -19,11 +15,11 @@ served as (
 final as (
     select
         models.*,
-        served.engine_version,
-        served.served_model,
-        served.context_length,
-        served.weights_sha256,
-        served.chat_template,
+        served.by.engine_version,
+        served.by.served_model,
+        served.by.context_length,
+        served.by.weights_sha256,
+        served.by.chat_template,
         {{ measure_version() }}
     from models
     left join served using (audit_run_id, model_id)
