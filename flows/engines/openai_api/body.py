@@ -39,7 +39,6 @@ _REFUSING_WORDS = (
 )
 
 _IN_JSON = re.compile(r"\{\s*\"|^\s*\[")  # an object, whatever stands around it, or an array
-IGNORED = "its answers are no JSON where the schema is sent as"
 MOST_VAIN = 2  # requests that no way brings an object for, before the first way is left as it is
 _SHOWN_BY = re.compile(r"(?:[\w-]+\.)*(?:openai|azure)\.com")  # hosts that show the model the schema it is held to
 
@@ -60,13 +59,16 @@ class Body:
         self._refused: set[str] = set()
         self._ways = [card.structured_output] if card.structured_output else list(_ways_of(card))
         self._is_followed = False  # whether an answer was an object since the schema is sent in this way
-        self._ignored: list[
-            StructuredOutput
-        ] = []  # ways that were left since the last one that was followed or refused
+        self._ignored: list[tuple[StructuredOutput, str]] = []  # ways that were left, and what was noted of each
         self._n_vain = 0
         hosts = [urlsplit(url).hostname or "" for url in base_urls(card)]
         self._is_shown = card.engine in ("openai_api", "batch") and all(_SHOWN_BY.fullmatch(host) for host in hosts)
         self.learnt: list[str] = []
+
+    @property
+    def way(self) -> StructuredOutput:
+        """Returns the way in which a schema is sent now."""
+        return self._ways[0]
 
     def sampling(self, request: Request) -> dict[str, Any]:
         """Returns the sampling parameters of a request: those the card writes and the server takes.
@@ -131,24 +133,25 @@ class Body:
         """Returns whether the server ignored the schema in `body`, and the next way in which it is sent is to be tried.
 
         True also where another request has learnt it meanwhile. False of an answer that says nothing about it: refused, blank,
-        cut off. Where no way brings an object the answer is the model's own, and the first way stands again.
+        cut off in its JSON. Where no way brings any the answer is the model's own, and the first way stands again.
         """
-        way, text = _way_of(body), parted(answer.completion or "")[1]
+        way, text = _way_of(body), parted(answer.completion or "").answer.strip().removeprefix("\ufeff")
         if _IN_JSON.search(text) is not None:
             self._is_followed |= way == self._ways[0]
             return False
-        if not text.strip() or answer.is_refused or answer.finish_reason == "length":
+        if not text or text[0] in "{`" or answer.is_refused:
             return False
         if way != self._ways[0]:
             return True
         if self._is_followed or self._n_vain == MOST_VAIN:
             return False
         if len(self._ways) > 1:
-            self._ignored.append(self._ways.pop(0))
-            self._note(self._ignored[-1], IGNORED)
+            self._ignored.append((way, self._leave("its answers are no JSON where the schema is sent as")))
             return True
-        del self.learnt[len(self.learnt) - len(self._ignored) :]
-        self._ways, self._ignored, self._n_vain = [*self._ignored, *self._ways], [], self._n_vain + 1
+        for _, note in self._ignored:
+            self.learnt.remove(note)
+        self._ways = [*(left for left, _ in self._ignored), *self._ways]
+        self._ignored, self._n_vain = [], self._n_vain + 1
         return False
 
     def _next_way(self, body: Mapping[str, Any]) -> bool:
@@ -156,13 +159,14 @@ class Body:
         if way == self._ways[0]:
             if len(self._ways) == 1:
                 return False
-            self._ways.pop(0)
-            self._is_followed = False
-            self._note(way, "takes no schema as")
+            self._leave("takes no schema as")
         return True
 
-    def _note(self, way: StructuredOutput, why: str) -> None:
+    def _leave(self, why: str) -> str:
+        """Leaves the first way, and returns what is noted of that."""
+        way, self._is_followed = self._ways.pop(0), False
         self.learnt.append(f"{why} {way}: it is sent as {self._ways[0]}")
+        return self.learnt[-1]
 
     def _hold_to(self, body: dict[str, Any], schema: str) -> None:
         way, parsed = self._ways[0], json.loads(schema)

@@ -17,6 +17,7 @@ from promptaudit.flows.engines.openai_api.completions import read_completion
 from promptaudit.flows.engines.openai_api.error_bodies import error_of
 from promptaudit.flows.engines.openai_api.faults import Failure, failure_of
 from promptaudit.flows.engines.pacing.lanes import Turn, clock, in_time
+from promptaudit.models_registry.cards import StructuredOutput
 
 MAX_KNOWN = 4096
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
@@ -28,7 +29,7 @@ class Sending:
 
     def __init__(self, body: Body, secrets: Sequence[str]) -> None:
         self._body, self._secrets = body, secrets
-        self._known: dict[tuple[int, bool, int], str] = {}
+        self._known: dict[tuple[int, StructuredOutput | None, int], str] = {}
 
     async def send(self, turn: Turn, request: Request, failed: Sequence[Attempt]) -> Answer | Failure:
         """Returns the answer, with `failed` as its attempts, or why there is none."""
@@ -95,7 +96,8 @@ class Sending:
 
     def _sampling(self, request: Request) -> str:
         # it differs by repetition, by schema and by what was learnt, and costs 6 µs
-        key = (request.repetition, request.answer_schema is None, len(self._body.learnt))
+        way = None if request.answer_schema is None else self._body.way
+        key = (request.repetition, way, len(self._body.learnt))
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= MAX_KNOWN:

@@ -221,7 +221,10 @@ def test_a_model_that_never_answers_in_json_keeps_the_first_way_and_its_answers(
     [
         ("", "length"),
         (" \n", "stop"),
-        ("A person, because the quest", "length"),
+        ('{ "label": "per', "length"),
+        ("{\n", "length"),
+        ("```json\n", "length"),
+        ("<think>Who asks", "length"),
         ('<think>Who?</think>\n{"label": "person"}', "stop"),
         ('Here you are:\n```JSON\n{ "label": "person" }\n```', "stop"),
         ('["person"]', "stop"),
@@ -242,6 +245,20 @@ def test_an_answer_in_prose_after_one_that_followed_the_schema_is_the_models_own
     assert not body.is_ignored(sent, Answer(completion='{"label": "per', finish_reason="length"))
     assert not body.is_ignored(sent, Answer(completion="It is a person."))
     assert body.learnt == []
+
+
+def test_what_is_learnt_while_ways_are_tried_stays_when_none_helps() -> None:
+    body = Body(card("http://127.0.0.1:1/v1", sampling={"max_tokens": 9}))
+    request, prose = (
+        request_of(answer_schema=SCHEMA),
+        Answer(completion="A person, because the", finish_reason="length"),
+    )
+    assert body.is_ignored(body.of(request), prose)
+    assert body.learn(400, {"code": "unsupported_parameter", "param": "max_tokens"}, body.of(request))
+    assert body.is_ignored(body.of(request), prose)
+    assert body.is_ignored(body.of(request), prose)
+    assert not body.is_ignored(body.of(request), prose)
+    assert (body.way, body.learnt) == ("function", ["takes no max_tokens: max_completion_tokens is sent instead"])
 
 
 def test_a_way_that_the_card_names_stays() -> None:
