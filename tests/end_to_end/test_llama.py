@@ -27,7 +27,7 @@ N_CELLS = 2 * len(QUESTIONS) * 2 * 2  # models, samples, wordings, each twice
 def write_registry(folder: Path) -> None:
     for kind in ("models", "tasks", "audits", "datasets"):
         (folder / kind).mkdir(parents=True)
-    served = f"  engine: llama_cpp\n  model: smol\n  package: {PACKAGE}\n  llama_cpp: {{context: 1024, slots: 2, threads: 2}}\n"
+    served = f"  engine: llama_cpp\n  model: smol\n  package: {PACKAGE}\n  llama_cpp: {{context: 1024, slots: 2, threads: 1}}\n"
     (folder / "models/smol.yml").write_text(
         f"{COLD}:\n{served}  sampling: {{temperature: 0, max_tokens: 20}}\n"
         f"{WARM}:\n{served}  sampling: {{temperature: 1, seed: 7, max_tokens: 20}}\n"
