@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import signal
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from tests.support.llama import PACKAGE, need_model
 from tests.support.nights_cut_short import kept
+from tests.support.questions import write_questions
 from tests.support.shell import promptaudit, promptaudit_process, sql, start
 from tests.support.vllm import until
 
@@ -25,27 +25,17 @@ N_CELLS = 2 * len(QUESTIONS) * 2 * 2  # models, samples, wordings, each twice
 
 
 def write_registry(folder: Path) -> None:
-    for kind in ("models", "tasks", "audits", "datasets"):
-        (folder / kind).mkdir(parents=True)
+    write_questions(folder, list(QUESTIONS.items()), "label_in_text")
     served = f"  engine: llama_cpp\n  model: smol\n  package: {PACKAGE}\n  llama_cpp: {{context: 1024, slots: 2, threads: 1}}\n"
     (folder / "models/smol.yml").write_text(
         f"{COLD}:\n{served}  sampling: {{temperature: 0, max_tokens: 20}}\n"
         f"{WARM}:\n{served}  sampling: {{temperature: 1, seed: 7, max_tokens: 20}}\n"
-    )
-    (folder / "tasks/questions.yml").write_text(
-        "questions:\n  labels: [number, person]\n  instruction: Classify the question by the type of its answer.\n"
-        "  output_format: Reply with the label alone.\n  reader: label_in_text\n"
-        "  data: {path: datasets/questions.csv, id: id, input: question, gold_label: type}\n"
     )
     (folder / "audits/real.yml").write_text(
         f"real:\n  tasks: [questions]\n  models: [{COLD}, {WARM}]\n  strategies: [structured]\n"
         "  rephrasing: {rephraser: rules, variants: 2}\n  repetitions: {original: 2, variants: 2}\n"
         "  format: {policy: warn, max_invalid_rate_at_first: 1}\n"
     )
-    with (folder / "datasets/questions.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "question", "type"])
-        writer.writerows([f"q{number}", *row] for number, row in enumerate(QUESTIONS.items()))
 
 
 def servers(folder: Path) -> list[int]:

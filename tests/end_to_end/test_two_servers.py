@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import pytest
 
 from tests.support.llama import PACKAGE, need_model
+from tests.support.questions import numbered, write_questions
 from tests.support.shell import promptaudit, promptaudit_process, sql
 from tests.support.vllm import QUICK, ROOT, need_vllm
 
 pytestmark = pytest.mark.slow
 WEIGHTS = ROOT / "infra/vllm/.venv/smollm2"
-LABELS = ("number", "person")
 N_SAMPLES = 8
 
 
@@ -26,8 +25,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"no model at {WEIGHTS}; make vllm writes it")
     folder = tmp_path_factory.mktemp("two")
     registry = folder / "registry"
-    for kind in ("models", "tasks", "audits", "datasets"):
-        (registry / kind).mkdir(parents=True)
+    write_questions(registry, numbered(N_SAMPLES), "label_in_text")
     sampling = "  sampling: {temperature: 0, max_tokens: 16, logprobs: true}\n  limits: {timeout_s: 120}\n"
     (registry / "models/both.yml").write_text(
         f"by_llama:\n  engine: llama_cpp\n  model: smol\n  package: {PACKAGE}\n"
@@ -35,20 +33,11 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"by_vllm:\n  engine: vllm_server\n  model: {WEIGHTS}\n"
         "  vllm: {dtype: float32, max_model_len: 1024, max_num_seqs: 4, gpu_memory_utilization: 0.1}\n" + sampling
     )
-    (registry / "tasks/questions.yml").write_text(
-        f"questions:\n  labels: [{', '.join(LABELS)}]\n  instruction: Classify the question by the type of its answer.\n"
-        "  output_format: Reply with the label alone.\n  reader: label_in_text\n"
-        "  data: {path: datasets/questions.csv, id: id, input: question, gold_label: type}\n"
-    )
     (registry / "audits/both.yml").write_text(
         "both:\n  tasks: [questions]\n  models: [by_llama, by_vllm]\n  strategies: [simple, structured]\n"
         "  rephrasing: {rephraser: rules, variants: 3}\n  repetitions: {original: 1, variants: 1}\n"
         "  format: {policy: warn, max_invalid_rate_at_first: 1}\n"
     )
-    with (registry / "datasets/questions.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "question", "type"])
-        writer.writerows([f"q{n}", f"What is number {n}?", LABELS[n % 2]] for n in range(N_SAMPLES))
     ended = promptaudit_process(folder, "run", "both", **QUICK)
     assert ended.code == 0, ended.err
     return folder
@@ -82,7 +71,6 @@ def test_rounding_alone_lies_between_their_answers(audited: Path) -> None:
 def test_compare_says_which_answers_differ(audited: Path) -> None:
     ended = promptaudit(audited, "compare", "by_llama", "by_vllm", "--all")
     assert ended.code == 0, ended.err
-    assert "label_churn" in ended.out or "answers" in ended.out
     flips = sql(audited, "select count(*) n from fct_flips")
     labels = sql(
         audited,

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import signal
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from tests.support.questions import numbered, write_questions
 from tests.support.shell import promptaudit_process, sql, start
 from tests.support.vllm import QUICK, make_tiny, servers, until
 
 pytestmark = pytest.mark.slow
-LABELS = ("number", "person")
 
 
 @pytest.fixture(scope="module")
@@ -22,17 +21,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write_registry(folder: Path, model: Path) -> None:
-    for kind in ("models", "tasks", "audits", "datasets"):
-        (folder / kind).mkdir(parents=True, exist_ok=True)
+    write_questions(folder, numbered(6))
     (folder / "models/tiny.yml").write_text(
         f"tiny:\n  engine: vllm_server\n  model: {model}\n"
         "  vllm: {dtype: float32, max_model_len: 1024, max_num_seqs: 8, gpu_memory_utilization: 0.1}\n"
-        "  sampling: {temperature: 1, seed: 1, max_tokens: 16}\n  price: free\n"
-    )
-    (folder / "tasks/questions.yml").write_text(
-        f"questions:\n  labels: [{', '.join(LABELS)}]\n  instruction: Classify the question by the type of its answer.\n"
-        "  output_format: Reply with the label alone.\n"
-        "  data: {path: datasets/questions.csv, id: id, input: question, gold_label: type}\n"
+        "  sampling: {temperature: 1, seed: 1, max_tokens: 32}\n  price: free\n"
     )
     (folder / "audits/served.yml").write_text(
         "served:\n  tasks: [questions]\n  models: [tiny]\n  strategies: [simple, structured]\n"
@@ -40,11 +33,6 @@ def write_registry(folder: Path, model: Path) -> None:
         # random weights answer nothing that can be read
         "  format: {policy: warn, max_invalid_rate_at_first: 1}\n"
     )
-    with (folder / "datasets/questions.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "question", "type"])
-        for number in range(6):
-            writer.writerow([f"q{number}", f"What is number {number}?", LABELS[number % 2]])
 
 
 def log_of(err: str) -> Path:
