@@ -208,7 +208,9 @@ def pin(
 
 @app.command()
 def history(
-    measure: Annotated[str, typer.Argument(help="A column of the scorecard, or accuracy:<scoring method>.")],
+    measure: Annotated[
+        str, typer.Argument(help="A column of the scorecard, accuracy:<scoring method>, or a measure of nights.")
+    ],
     model: ModelOption = None,
     task: TaskOption = None,
     strategy: StrategyOption = None,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from promptaudit.flows.warehouse import Ask
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import UsageError, nearest
+from promptaudit.models_registry.gate_columns import OF_ANSWERS
 
 METHODS = "select distinct scoring_method as name from marts.fct_scoring_sensitivity order by all"
 SCORING = "marts.fct_scoring_sensitivity"
@@ -28,7 +29,7 @@ class Source(NamedTuple):
 
 
 def source_of(ask: Ask, measure: str) -> Source:
-    """Returns the source of a measure, `judge_agreement` among them; raises UsageError with the nearest name.
+    """Returns the source of a measure, of judges and of answers too; raises UsageError with the nearest name.
 
     Column names come from the tables alone.
     """
@@ -45,8 +46,10 @@ def source_of(ask: Ask, measure: str) -> Source:
         )
         return Source(_figures(own, SCORING), method)
     numeric = [column for column, is_numeric in columns.items() if is_numeric]
+    if measure in OF_ANSWERS:
+        return Source(sql("history", "sample_values"), measure)
     if measure not in numeric:
-        names = [*numeric, OF_JUDGES, *(f"{kind}:{method}" for kind in BY_METHOD for method in methods)]
+        names = [*numeric, OF_JUDGES, *OF_ANSWERS, *(f"{kind}:{method}" for kind in BY_METHOD for method in methods)]
         msg = f"no measure '{measure[:80]}'{nearest(measure, names)}"
         raise UsageError(msg)
     low, high = (f"figures.{end}" if (end := f"{measure}_{side}") in columns else "null" for side in ("low", "high"))

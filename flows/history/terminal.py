@@ -85,7 +85,9 @@ def _is_share(measure: str) -> bool:
     """Returns whether a measure is drawn from 0 to 1, so that two nights of .01 and .02 do not look like nothing and all."""
     name = measure.partition(":")[0]
     declared = mart_columns("rpt_audit").get(name)
-    return name == "accuracy" or (declared is not None and declared.unit in ("share", "rate"))
+    return name in ("accuracy", "token_limit_rate", "refusal_rate") or (
+        declared is not None and declared.unit in ("share", "rate")
+    )
 
 
 def sparkline(figures: Sequence[float | None], *, is_share: bool) -> tuple[str, tuple[float, float]]:

@@ -205,3 +205,20 @@ def test_history_and_the_page_show_the_week(week: Week) -> None:
     assert "1 alarm in all nights: 1 new plan; 0 % of those that ended were false" in ended.out
     page = week.folder / "warehouse/published/reports" / f"{week.nights[3].told['audit_run_id']}.html"
     assert "normal nights" in page.read_text()
+
+
+def test_history_follows_what_is_beside_the_label(week: Week) -> None:
+    one = ("--model", "api", "--task", "questions", "--json")
+    lengths = promptaudit(week.folder, "history", "answer_length", *one).json()["nights"]
+    expected = sql(
+        week.folder,
+        "with cells as (select audit_run_id, sample_id, prompt_variant_id, avg(ln(1 + length(completion))) as log_length "
+        "from raw.predictions group by all), samples as (select audit_run_id, sample_id, avg(log_length) as log_length "
+        "from cells group by all) select exp(avg(log_length)) - 1 as figure from samples "
+        "inner join marts.dim_audit_runs using (audit_run_id) group by audit_run_id, started_at order by started_at",
+    )
+    assert [night["figure"] for night in lengths] == pytest.approx([row["figure"] for row in expected])
+    assert {night["verdict"] for night in lengths[1:7]} == {"within_noise"}
+    assert {night["n_samples"] for night in lengths} == {SAMPLES}
+    refusals = promptaudit(week.folder, "history", "refusal_rate", *one).json()["nights"]
+    assert {night["figure"] for night in refusals} == {0}
