@@ -20,7 +20,12 @@ _PLACES = {cause: place for place, cause in enumerate(PHRASES, 1)}
 
 @sql_function()
 def cause_phrase(cause: str | None) -> str | None:
-    """Returns a cause in words; None for one that is not known."""
+    """Returns a cause in words; None for one that is not known.
+
+    Example:
+        >>> cause_phrase("provider_changed_the_model")
+        'the provider changed the model'
+    """
     return PHRASES.get(cause or "")
 
 

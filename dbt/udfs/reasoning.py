@@ -54,7 +54,12 @@ class Parted(NamedTuple):
 
 @sql_function()
 def shown_reasoning(completion: str | None) -> str | None:
-    """Returns the reasoning block at the head of a completion; None where there is none."""
+    """Returns the reasoning block at the head of a completion; None where there is none.
+
+    Example:
+        >>> shown_reasoning("<think>Who wrote it?</think>person")
+        'Who wrote it?'
+    """
     return None if completion is None else parted(completion).reasoning
 
 

@@ -117,6 +117,15 @@ def two_way_interval(
     Of rates of .002, .01 and .05 at 100 x 12, 40 x 8 and 300 x 12 the upper bound lies under the truth in 0 to .03 of cases
     and .065 at 300 x 12 and .05 where errors go with wordings alone, the lower one above it in .01 to
     .04; mean -+ t standard errors end under the truth in .06 to .20 of them.
+
+    Example:
+        Two samples under three wordings, with few of either a wide interval:
+
+        >>> found = two_way_interval(
+        ...     np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2] * 2), np.array([1.0, 1.0, 0.0, 1.0, 0.0, 0.0])
+        ... )
+        >>> round(found.mean, 3), round(found.low, 3), round(found.high, 3)
+        (0.5, 0.002, 0.998)
     """
     if len(value) == 0:
         return TwoWayMean(np.nan, np.nan, np.nan, np.nan)

@@ -56,7 +56,12 @@ def detectable_differences(
 def detectable_difference_of(
     standard_error: float, degrees_of_freedom: float, n_comparisons: int, min_effect: float, tail: float
 ) -> float:
-    """Returns `detectable_difference`; of a single one where none was counted, NaN without a standard error."""
+    """Returns `detectable_difference`; of a single one where none was counted, NaN without a standard error.
+
+    Example:
+        >>> round(detectable_difference_of(0.01, 1e9, 1, 0.0, 0.05), 4)
+        0.0293
+    """
     return detectable_difference(standard_error, degrees_of_freedom, max(1, n_comparisons), min_effect, tail=tail)
 
 

@@ -281,6 +281,13 @@ def mean_consistency(gold: Codes, sample: Codes, label: Labels, p: Floats) -> Me
 
     Returns:
         The codes of the samples, class by class, and for each its figure in [0, 1]; NaN for one alone in its class.
+
+    Example:
+        Three samples of one class, of which two are answered alike:
+
+        >>> found = mean_consistency(np.zeros(3, int), np.arange(3), np.array([0, 0, 1]), np.ones(3))
+        >>> found.mean_consistency.tolist()
+        [0.5, 0.5, 0.0]
     """
     if len(p) == 0:
         return MeanConsistency(np.empty(0, np.int64), np.empty(0))

@@ -55,6 +55,13 @@ def consistency_rate(
 
     Source:
         The pairwise agreement of Elazar et al. 2021 ("consistency"), as an unbiased estimate for repeated answers.
+
+    Example:
+        One sample under three wordings: of their three pairs one agrees.
+
+        >>> found = consistency_rate(np.zeros(3, int), np.arange(3), np.arange(3), np.array([0, 0, 1]), np.ones(3))
+        >>> round(found.rate, 3)
+        0.333
     """
     rate = _two_way(sample, variant, label, p).rate
     sample, variant, label, p = shares_of_families(sample, variant, family, label, p)

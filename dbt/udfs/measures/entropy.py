@@ -33,6 +33,12 @@ def normalised_entropy(p: Floats, offsets: Offsets, n_classes: NDArray[np.int64]
 
     Source:
         Errica et al. 2025, sensitivity.
+
+    Example:
+        Answers split evenly between two labels, then answers that are all alike, of two classes:
+
+        >>> normalised_entropy(np.array([0.5, 0.5, 1.0]), np.array([0, 2, 3]), np.array([2, 2])).tolist()
+        [1.0, 0.0]
     """
     lengths = np.diff(offsets)
     row = np.repeat(np.arange(len(lengths)), lengths)

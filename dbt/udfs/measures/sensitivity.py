@@ -194,6 +194,14 @@ def corrected_sensitivity(
 
     Source:
         Errica et al. 2025 for S; Schucany, Gray and Owen 1971 for the second order of the jackknife.
+
+    Example:
+        One sample of two classes under three wordings, of which two agree; the entropy of so few is .918:
+
+        >>> corrected_sensitivity(
+        ...     np.zeros(3, int), np.arange(3), np.array([0, 0, 1]), np.ones(3), np.array([2])
+        ... ).round(3).tolist()
+        [1.466]
     """
     corrected = np.full(len(n_classes), np.nan)
     if len(p) == 0:

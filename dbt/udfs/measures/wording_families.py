@@ -38,6 +38,10 @@ def wording_families(texts: Sequence[str | None]) -> NDArray[np.int64]:
 
     Source:
         Dice 1945; Broder 1997 for near-duplicates by the sequences of words that texts have in common.
+
+    Example:
+        >>> wording_families(["Sort the mail.", "Sort the mail!", "Which team should read this?"]).tolist()
+        [0, 0, 1]
     """
     shingles = [_shingles(text) for text in texts]
     lengths = np.array([len(own) for own in shingles], np.int64)

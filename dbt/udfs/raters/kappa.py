@@ -101,6 +101,13 @@ def agreement(item: Codes, rater: Codes, rating: Codes) -> Agreement:
         the share of pairs of raters that agree; `perfect_agreement_rate`: share of items on which all agree; `n_rated`:
         items that every rater rated, others drop out. Kappas are NaN where all ratings are one category, the rates
         stand. All but `n_rated` are NaN below two raters or without such items.
+
+    Example:
+        Two people on three answers, who agree on two:
+
+        >>> found = agreement(np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1] * 3), np.array([1, 1, 0, 0, 1, 0]))
+        >>> round(found.cohen_kappa, 3), round(found.agreement_rate, 3)
+        (0.4, 0.667)
     """
     if len(item) == 0:
         return Agreement(np.nan, np.nan, np.nan, np.nan, 0)

@@ -38,6 +38,12 @@ def verdict_groups(
         judge_right: shape (n,), whether any judge passes it.
         judge_wrong: shape (n,), whether any does not.
         is_unscored: shape (n,), whether a rule could not score it, or there is none.
+
+    Example:
+        The rule calls an answer wrong, the judge right:
+
+        >>> verdict_groups(*(np.array([each]) for each in (False, True, True, False, False)))
+        ['judge says right, rule does not']
     """
     is_judged, is_ruled = judge_right | judge_wrong, rule_right | rule_wrong
     is_unread = ~is_ruled & (is_unscored | ~is_judged)

@@ -46,7 +46,14 @@ class _Bag(NamedTuple):
 
 @sql_function("token_f1")
 def token_f1_of_answer(completion: str, references: Sequence[str]) -> float:
-    """Returns `token_f1` of a completion less a reasoning block before its answer."""
+    """Returns `token_f1` of a completion less a reasoning block before its answer.
+
+    Example:
+        One of two words is the reference's, and all of the reference is there:
+
+        >>> round(token_f1_of_answer("The river Nile", ["Nile"]), 3)
+        0.667
+    """
     return token_f1(parted(completion).answer, references)
 
 

@@ -55,6 +55,15 @@ def ranking_consistency(variant: Codes, model: Codes, accuracy: Floats) -> Ranki
 
     Source:
         Hua et al. 2025, rank correlations of models over templates.
+
+    Example:
+        Two templates that rank three models alike:
+
+        >>> found = ranking_consistency(
+        ...     np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2] * 2), np.array([0.9, 0.5, 0.1, 0.8, 0.6, 0.3])
+        ... )
+        >>> round(found.mean_spearman, 6)
+        1.0
     """
     n_models = int(model.max()) + 1 if len(model) else 0
     table = np.full((int(variant.max()) + 1 if len(variant) else 0, n_models), np.nan)
