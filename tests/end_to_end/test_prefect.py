@@ -433,6 +433,28 @@ def test_a_new_night_that_is_killed_and_taken_again_asks_nothing_twice(stage: St
     assert cells(stage.warehouse) == (2 * N_CELLS, N_CELLS)
 
 
+@pytest.mark.soak
+def test_a_suspended_night_that_is_resumed_goes_on_with_its_run_and_asks_nothing_twice(stage: Stage) -> None:
+    asked, server = stage.provider.counters, stage.server
+    before, n_nights = asked()["requests"], len(query(stage.warehouse, NIGHTS))
+    with stage.worker():
+        begun = stage.run(new=True)
+        stage.asked(before + 20)
+        details = {"pause_timeout": "2099-01-01T00:00:00Z", "pause_reschedule": True}
+        state = {"type": "PAUSED", "name": "Suspended", "state_details": details}
+        told = server.ask(f"/flow_runs/{begun}/set_state", {"state": state, "force": False})
+        assert told["status"] == "ACCEPT", told
+        stage.asked(before + N_CELLS - 1)  # a step that has begun is ended; the flow waits for the next one
+        wait_for(lambda: not stage.flows(), "the suspended flow to end", stage.said)
+        assert server.run_of(begun)["state_name"] == "Suspended"
+        assert server.ask(f"/flow_runs/{begun}/resume", {})["status"] == "ACCEPT"
+        assert server.until(begun, *OVER)["state_name"] == "Gate failed"
+    assert before + N_CELLS == asked()["requests"]
+    nights = query(stage.warehouse, NIGHTS)
+    assert len(nights) == n_nights + 1
+    assert {(n_rows, n_cells) for *_, n_rows, n_cells in nights} == {(N_CELLS, N_CELLS)}
+
+
 @pytest.mark.soak  # it waits for a cancelled night's end
 def test_a_cancelled_night_ends_and_the_next_start_asks_the_rest(stage: Stage) -> None:
     asked, server = stage.provider.counters, stage.server
