@@ -38,6 +38,10 @@ def dense_codes(
         seen[shifted] = True
         if seen.all():  # dense but for where they begin: at ten million codes each array counts
             return shifted, np.arange(low, high + 1)
-        return (np.cumsum(seen) - 1)[shifted], np.flatnonzero(seen) + low
+        number = np.cumsum(
+            seen, dtype=np.int32 if high - low < 2**31 - 1 else np.int64
+        )  # the table is the largest of all
+        number -= 1
+        return number[shifted].astype(np.int64), np.flatnonzero(seen) + low
     distinct, dense = np.unique(codes, return_inverse=True)
     return dense.astype(np.int64, copy=False), distinct
