@@ -290,7 +290,7 @@ def doubles(array: Column) -> NDArray[np.float64]:
 
 def _filled(array: Column, null: float) -> NDArray[Any]:
     """Returns a column as an array, which shares its memory where it has no NULL."""
-    return (pc.fill_null(array, null) if array.null_count else array).to_numpy(zero_copy_only=False)
+    return np.asarray((pc.fill_null(array, null) if array.null_count else array).to_numpy(zero_copy_only=False))
 
 
 def present(array: Column) -> NDArray[np.bool_]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,7 +40,7 @@ def dense_codes(
         seen[shifted] = True
         if seen.all():  # dense but for where they begin: at ten million codes each array counts
             return shifted, np.arange(low, high + 1)
-        number = np.cumsum(
+        number: NDArray[Any] = np.cumsum(
             seen, dtype=np.int32 if high - low < 2**31 - 1 else np.int64
         )  # the table is the largest of all
         number -= 1

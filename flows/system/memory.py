@@ -9,20 +9,16 @@ from pathlib import Path
 
 from promptaudit.flows.settings import Settings
 
-GIB = 2**30
 PROC, CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
 def duckdb_memory() -> str:
     """Returns the memory limit of the DuckDB that derives marts: PROMPTAUDIT_MEMORY, else a part of the machine's memory.
 
-    That part is a sixteenth, but 1 GiB where that is no more than a quarter: measures hold arrays of their own beside it.
+    That part is a quarter. Lists of all answers of a run have to fit into it; the rest may wait on the disk. Measures hold
+    arrays of their own beside it.
     """
-    return Settings().memory or f"{_part(machine_memory()) // 2**20}MiB"
-
-
-def _part(memory: int) -> int:
-    return max(memory // 16, min(memory // 4, GIB))
+    return Settings().memory or f"{machine_memory() // 4 // 2**20}MiB"
 
 
 @functools.cache

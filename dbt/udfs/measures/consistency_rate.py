@@ -88,12 +88,12 @@ class _Agreement(NamedTuple):
             return cls(sample, variant, p)
         n_variants = int(variant.max()) + 1
         cell, _ = dense_codes(sample * (int(label.max()) + 1) + label)
-        with_others = np.bincount(cell, weights=p)[cell]
+        with_others: NDArray[np.float64] = np.bincount(cell, weights=p).astype(np.float64)[cell]
         with_others -= p
         with_others *= p
         del cell
         asked, keys = dense_codes(sample * n_variants + variant)
-        return cls(*np.divmod(keys, n_variants), np.bincount(asked, weights=with_others))
+        return cls(*np.divmod(keys, n_variants), np.bincount(asked, weights=with_others).astype(np.float64))
 
     def and_one_more(self, other: _Agreement) -> _Agreement:
         """Returns the same with one more sample."""
