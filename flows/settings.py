@@ -69,6 +69,12 @@ class Settings(BaseModel):
         description="where a lake's data are written and read: a folder, or s3://bucket/prefix; default: beside the catalog",
     )
     lock_wait_s: float = Field(60, ge=0, description="how long a locked warehouse is waited for")
+    memory: str | None = Field(
+        None,
+        pattern=r"(?i)^\s*\d+(\.\d+)?\s*[kmgt]i?b\s*$",
+        description="memory of DuckDB while marts are derived, as 2GiB; what does not fit waits beside the warehouse; "
+        "default: a quarter of the machine's",
+    )
     sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")
     sql_seconds: float = Field(60, gt=0, description="time of one `promptaudit sql` query")
 

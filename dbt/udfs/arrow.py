@@ -118,14 +118,21 @@ class _Entries:
             if not first:
                 first, offsets = name, own
             lists[name] = whole(pc.list_flatten(array))  # leaves out what lies outside a slice or under a NULL
-        given = [present(array) for name, array in lists.items() if kinds[name].null is Null.LEAVES_OUT_ITS_ENTRY]
-        is_kept = np.logical_and.reduce(given) if given else np.ones(int(offsets[-1]), np.bool_)
-        return cls(lists, kinds, offsets, np.asarray(is_kept, np.bool_))
+        is_kept = np.ones(int(offsets[-1]), np.bool_)
+        for name, array in lists.items():
+            if kinds[name].null is Null.LEAVES_OUT_ITS_ENTRY and array.null_count:
+                is_kept &= present(array)
+        return cls(lists, kinds, offsets, is_kept)
 
     def groups(self) -> Iterator[tuple[dict[str, Any], dict[str, NDArray[np.int64]]]]:
         """Yields the lists of each group, and the codes that SQL has for the dense ones of each."""
         arrays = {name: self._array(name) for name in self.lists}
-        is_present = {name: present(self.lists[name]) for name, kind in self.kinds.items() if kind.is_coded}
+        is_present = {
+            name: present(self.lists[name])
+            for name, kind in self.kinds.items()
+            if kind.is_coded and self.lists[name].null_count
+        }
+        is_whole = bool(self.is_kept.all())
         for start, stop in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
             kept = self.is_kept[start:stop]
             lists: dict[str, Any] = {}
@@ -135,9 +142,10 @@ class _Entries:
                 if isinstance(array, Words):
                     lists[name] = _words_of(array, start, stop, kept)
                     continue
-                own = array[start:stop][kept]
+                own = array[start:stop] if is_whole else array[start:stop][kept]
                 if kind.is_coded:
-                    own, codes[name] = dense_codes(own, is_present[name][start:stop][kept])
+                    valid = is_present[name][start:stop][kept] if name in is_present else None
+                    own, codes[name] = dense_codes(own, valid)
                 lists[name] = own
             yield lists, codes
 
@@ -272,12 +280,17 @@ def whole(column: Column) -> Column:
 
 def integers(array: Column) -> NDArray[np.int64]:
     """Returns integers of a column; NULL is 0."""
-    return np.asarray(pc.fill_null(array, 0).to_numpy(zero_copy_only=False), np.int64)
+    return np.asarray(_filled(array, 0), np.int64)
 
 
 def doubles(array: Column) -> NDArray[np.float64]:
     """Returns floats of a column; NULL is NaN."""
-    return np.asarray(pc.fill_null(array, np.nan).to_numpy(zero_copy_only=False), np.float64)
+    return np.asarray(_filled(array, np.nan), np.float64)
+
+
+def _filled(array: Column, null: float) -> NDArray[Any]:
+    """Returns a column as an array, which shares its memory where it has no NULL."""
+    return np.asarray((pc.fill_null(array, null) if array.null_count else array).to_numpy(zero_copy_only=False))
 
 
 def present(array: Column) -> NDArray[np.bool_]:

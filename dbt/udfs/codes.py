@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,9 +35,15 @@ def dense_codes(
         return np.empty(0, np.int64), np.empty(0, np.int64)
     low, high = int(codes.min()), int(codes.max())
     if high - low < max(_SMALLEST_TABLE, _TABLE_CELLS_PER_CODE * len(codes)):
-        shifted = codes - low
+        shifted = codes - low if low else codes
         seen = np.zeros(high - low + 1, np.bool_)
         seen[shifted] = True
-        return (np.cumsum(seen) - 1)[shifted], np.flatnonzero(seen) + low
+        if seen.all():  # dense but for where they begin: at ten million codes each array counts
+            return shifted, np.arange(low, high + 1)
+        number: NDArray[Any] = np.cumsum(
+            seen, dtype=np.int32 if high - low < 2**31 - 1 else np.int64
+        )  # the table is the largest of all
+        number -= 1
+        return number[shifted].astype(np.int64), np.flatnonzero(seen) + low
     distinct, dense = np.unique(codes, return_inverse=True)
     return dense.astype(np.int64, copy=False), distinct

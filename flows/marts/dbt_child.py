@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 QUIET = ("--no-use-colors", "--log-level", "none", "--log-level-file", "none", "--no-write-json")
 PARSED = "partial_parse.msgpack"
+SPILL = "PROMPTAUDIT_DBT_SPILL"
+"""The variable that tells the profile where DuckDB puts what does not fit into memory."""
 RESULTS, MANIFEST = "run_results.json", "manifest.json"
 FAILED = ("error", "fail")
 _described: dict[str, bytes] = {}
@@ -68,6 +70,7 @@ def build(
     manifest: Manifest,
     warehouse: str,
     target: str,
+    memory: str,
     arguments: list[str],
     runs: list[str],
     comparisons: list[str],
@@ -75,16 +78,17 @@ def build(
 ) -> str | None:
     """Runs one dbt command on a warehouse, about these runs and comparisons; returns what failed, in one line, or None.
 
-    Of readers that are the user's own code it calls `readers` alone. `run_results.json` and `manifest.json` are left in `target`.
+    DuckDB takes this much memory at most; what does not fit waits in the folder `spill` beside `target`. Of readers that are the
+    user's own code it calls `readers` alone. `run_results.json` and `manifest.json` are left in `target`.
     """
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
     from dbt.cli.main import dbtRunner
 
-    os.environ |= {
-        "PROMPTAUDIT_WAREHOUSE": warehouse, RUN_IDS: ",".join(runs), COMPARISON_IDS: ",".join(comparisons),
-        TRUSTED_READERS: json.dumps(readers),
-    }  # fmt: skip
     folder = Path(target)
+    os.environ |= {
+        "PROMPTAUDIT_WAREHOUSE": warehouse, "PROMPTAUDIT_MEMORY": memory, SPILL: str(folder.with_name("spill")),
+        RUN_IDS: ",".join(runs), COMPARISON_IDS: ",".join(comparisons), TRUSTED_READERS: json.dumps(readers),
+    }  # fmt: skip
     try:
         done = dbtRunner(manifest=manifest).invoke([*QUIET, *arguments, *_places(folder)])
     finally:

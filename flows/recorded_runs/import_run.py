@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -45,6 +47,8 @@ from promptaudit.models_registry.cards import FormatLimits, ReaderName, TaskCard
 from promptaudit.models_registry.errors import DataError, UsageError, nearest
 from promptaudit.models_registry.registry import Registry
 from promptaudit.models_registry.tables import ESCAPED
+
+_ROWS_A_BATCH = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,8 +153,9 @@ def import_predictions(
     missing = frame.filter(pl.col("completion").is_null()).height
     frame = frame.filter(pl.col("completion").is_not_null())
     option_orders, own_orders = option_orders_of(audit_run_id, frame, variants[0])
-    predictions = _predictions(audit_run_id, frame, variants, own_orders)
-    verdicts = verdicts_of(audit_run_id, frame.with_columns(predictions["prediction_id"]), source["files"])
+    ids = variants[0].select(*VARIANT, "prompt_variant_id", pl.col("instruction").alias("own_instruction"))
+    frame = frame.with_columns(own_orders)
+    reordered = frame.filter(pl.col("option_order").is_not_null())
     models = frame_of(
         "models",
         [
@@ -169,26 +174,25 @@ def import_predictions(
         seed=options.seed, n_resamples=options.resamples, source=source,
         manifest={"data": {"files": source["files"]}, **made_by()},
     )  # fmt: skip
-    warehouse.land(
+    warehouse.land(itertools.chain(
         [
             ("audit_runs", run),
             ("models", models),
             ("tasks", _tasks(audit_run_id, cards)),
             ("task_labels", _labels(audit_run_id, cards)),
             ("samples", samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id"))),
-            ("prompt_variants", _variant_rows(audit_run_id, variants, predictions, option_orders)),
+            ("prompt_variants", _variant_rows(audit_run_id, variants, _with_ids(reordered, ids), option_orders)),
             ("option_orders", option_orders),
-            ("predictions", predictions),
-            ("verdicts", verdicts),
         ],
-    )
+        _answers(audit_run_id, frame, ids, source["files"]),
+    ))  # fmt: skip
     return ImportResult(
         audit_run_id=audit_run_id,
         audit_id=audit_id,
         is_new=True,
         n_rows=frame.height + missing + n_duplicates,
-        n_landed=predictions.height,
-        n_missing=n_planned - predictions.height,
+        n_landed=frame.height,
+        n_missing=n_planned - frame.height,
         n_duplicates=n_duplicates,
         notes=tuple(notes),
     )
@@ -247,11 +251,24 @@ def _shown(value: object) -> str:
     return (",".join(value) if isinstance(value, list) else str(value))[:80]
 
 
-def _predictions(
-    audit_run_id: str, frame: pl.DataFrame, variants: tuple[pl.DataFrame, list[str]], own_orders: pl.Series
-) -> pl.DataFrame:
-    ids = variants[0].select(*VARIANT, "prompt_variant_id", pl.col("instruction").alias("own_instruction"))
-    frame = frame.join(ids, on=list(VARIANT), how="left", nulls_equal=True, maintain_order="left")
+def _answers(
+    audit_run_id: str, frame: pl.DataFrame, ids: pl.DataFrame, files: Sequence[Mapping[str, str]]
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yields the rows of raw.predictions and raw.verdicts, some at a time: their ids take several times the answers' memory."""
+    landed_at = now()
+    for batch in frame.iter_slices(_ROWS_A_BATCH):
+        rows = _with_ids(batch, ids)
+        predictions = _predictions(audit_run_id, rows, landed_at)
+        yield "predictions", predictions
+        yield "verdicts", verdicts_of(audit_run_id, rows.with_columns(predictions["prediction_id"]), files)
+
+
+def _with_ids(frame: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with the id and the instruction of their prompt variant."""
+    return frame.join(ids, on=list(VARIANT), how="left", nulls_equal=True, maintain_order="left")
+
+
+def _predictions(audit_run_id: str, frame: pl.DataFrame, landed_at: datetime) -> pl.DataFrame:
     hashes: dict[tuple[str | None, ...], str] = {}
     prediction_ids, requests = [], []
     wanted = ("model", "prompt_variant_id", "sample_id", "repetition", "own_instruction", "input", "choices")
@@ -273,20 +290,20 @@ def _predictions(
         pl.col(ESCAPED).alias("is_completion_escaped"),
         "finish_reason",
         "option_loglikelihoods",
-        own_orders,
+        "option_order",
         *MEASURED,
         pl.col("is_refused").str.to_lowercase().is_in(["true", "1"]).fill_null(False).alias("is_refused"),  # noqa: FBT003
         pl.lit(1, dtype=pl.Int32).alias("n_attempts"),
         pl.Series("request_sha256", requests, dtype=pl.String),
-        pl.lit(now()).cast(pl.Datetime("us")).alias("landed_at"),
+        pl.lit(landed_at).cast(pl.Datetime("us")).alias("landed_at"),
     )
 
 
 def _variant_rows(
-    audit_run_id: str, variants: tuple[pl.DataFrame, list[str]], predictions: pl.DataFrame, option_orders: pl.DataFrame
+    audit_run_id: str, variants: tuple[pl.DataFrame, list[str]], reordered: pl.DataFrame, option_orders: pl.DataFrame
 ) -> pl.DataFrame:
-    orders = pl.concat([each.select("prompt_variant_id", "option_order") for each in (predictions, option_orders)])
-    orders = orders.drop_nulls("option_order").with_columns(pl.col("option_order").list.len())
+    orders = pl.concat([each.select("prompt_variant_id", "option_order") for each in (reordered, option_orders)])
+    orders = orders.with_columns(pl.col("option_order").list.len())
     n_options = dict(orders.group_by("prompt_variant_id").max().iter_rows())
     rows = [
         {"audit_run_id": audit_run_id, "task_id": row["task"], "is_edited": False,

@@ -55,6 +55,10 @@ def option_orders_of(audit_run_id: str, frame: pl.DataFrame, variants: pl.DataFr
     That of a variant and sample is the order of the first answer, where it is not the data's. Raises DataError naming file and
     row of an order that is no permutation of the options' places.
     """
+    if frame["option_order"].null_count() == frame.height:
+        return frame_of("option_orders", []), pl.Series("option_order", [None], dtype=pl.List(pl.Int32)).new_from_index(
+            0, frame.height
+        )
     ids = variants.select(*VARIANT, "prompt_variant_id")
     frame = frame.join(ids, on=list(VARIANT), how="left", nulls_equal=True, maintain_order="left")
     read: dict[tuple[str, str | None], list[int]] = {}

@@ -7,7 +7,7 @@ and are never blocked.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -105,8 +105,8 @@ class Warehouse:
         with self.write() as con:
             return con.execute(query, values).pl()
 
-    def land(self, tables: Sequence[tuple[str, pl.DataFrame]]) -> int:
-        """Lands the rows of several tables of schema raw in one transaction; returns how many rows were new."""
+    def land(self, tables: Iterable[tuple[str, pl.DataFrame]]) -> int:
+        """Lands rows of tables of schema raw, each before the next are made, in one transaction; returns how many were new."""
         from promptaudit.flows.warehouse.insert import insert_new
 
         with self.write() as con:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptaudit.flows.system.files import private_folder
 from promptaudit.flows.system.helper_processes import DBT, ChildEnded, start
+from promptaudit.flows.system.memory import duckdb_memory
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import WarehouseError
 
@@ -33,8 +35,11 @@ def dbt(
     target = warehouse.places.dbt / "target"
     private_folder(target)
     (target / "run_results.json").unlink(missing_ok=True)
+    spill = warehouse.places.dbt / "spill"
+    shutil.rmtree(spill, ignore_errors=True)  # of a build that was killed
     request = {
-        "warehouse": str(warehouse), "target": str(target), "arguments": [command, *arguments],
+        "warehouse": str(warehouse), "target": str(target), "memory": duckdb_memory(),
+        "arguments": [command, *arguments],
         "runs": list(audit_run_ids), "comparisons": list(comparison_ids), "readers": list(readers),
     }  # fmt: skip
     if not warehouse.let_go():
@@ -44,6 +49,8 @@ def dbt(
         failure = start(DBT, warehouse.path.name).ask(request)
     except ChildEnded as error:
         failure = f"transform: the process that runs dbt ended: {error}"
+    finally:
+        shutil.rmtree(spill, ignore_errors=True)
     if failure is not None:
         raise WarehouseError(failure)
 

@@ -13,6 +13,7 @@ import pytest
 from promptaudit.flows.audit.runs import close_run
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.marts.transform import transform
+from promptaudit.flows.recorded_runs import import_run
 from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.registry import load_registry
@@ -250,3 +251,31 @@ class TestShapes:
         assert [(row["label"], row["is_correct"]) for row in rows] == [
             ("no", True), ("010", True), ("1e3", True), (None, False),
         ]  # fmt: skip
+
+
+def test_answers_land_in_batches_and_all_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"model": "m", "sample_id": str(sample), "variant_index": variant, "completion": "yes", "gold_label": "yes"}
+        for sample in range(5)
+        for variant in range(2)
+    ]
+    file = write_jsonl(tmp_path / "answers.jsonl", rows)
+    landed = {}
+    for size in (100, 3):
+        monkeypatch.setattr(import_run, "_ROWS_A_BATCH", size)
+        warehouse = Warehouse(tmp_path / f"{size}.duckdb")
+        warehouse.apply_schema()
+        taken = import_predictions(warehouse, [file], load_registry([]), ImportOptions(labels=("yes", "no")))
+        assert taken.n_landed == 10
+        landed[size] = warehouse.read("select * exclude (landed_at) from raw.predictions order by prediction_id")
+    assert landed[3] == landed[100]
+
+    def ends(*_: object) -> pl.DataFrame:
+        raise KeyboardInterrupt
+
+    warehouse = Warehouse(tmp_path / "none.duckdb")
+    warehouse.apply_schema()
+    monkeypatch.setattr(import_run, "verdicts_of", ends)
+    with pytest.raises(KeyboardInterrupt):
+        import_predictions(warehouse, [file], load_registry([]), ImportOptions(labels=("yes", "no")))
+    assert warehouse.read("select * from raw.audit_runs") == []

@@ -63,19 +63,15 @@ def consistency_rate(
         >>> round(found.rate, 3)
         0.333
     """
-    rate = _two_way(sample, variant, label, p).rate
+    rate = _Agreement.of(sample, variant, label, p).interval().rate
     sample, variant, label, p = shares_of_families(sample, variant, family, label, p)
-    plain = _two_way(sample, variant, label, p)
+    own = _Agreement.of(sample, variant, label, p)
+    plain = own.interval()
     if np.isnan(plain.low):
         return ConsistencyRate(rate, np.nan, np.nan)
     variants = np.arange(int(variant.max()) + 1)
     split, unanimous = (
-        _two_way(
-            np.append(sample, np.full(len(variants), sample.max() + 1)),
-            np.append(variant, variants),
-            np.append(label, labels),
-            np.append(p, np.ones(len(variants))),
-        )
+        own.and_one_more(_Agreement.of(np.zeros_like(variants), variants, labels, np.ones(len(variants)))).interval()
         for labels in (variants % 2, np.zeros_like(variants))
     )
     bounds = min(plain.low, split.low), max(plain.high, unanimous.high)
@@ -83,34 +79,58 @@ def consistency_rate(
     return ConsistencyRate(rate, min(rate, low), max(rate, high))
 
 
-def _two_way(
-    sample: NDArray[np.int64], variant: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
-) -> ConsistencyRate:
-    """Returns the rate with its interval, as the data have it."""
-    if len(p) == 0:
-        return ConsistencyRate(np.nan, np.nan, np.nan)
-    asked, asked_keys = dense_codes(sample * (int(variant.max()) + 1) + variant)
-    asked_sample, asked_variant = np.divmod(asked_keys, int(variant.max()) + 1)
-    cell, _ = dense_codes(sample * (int(label.max()) + 1) + label)
-    q = np.bincount(asked_sample, minlength=int(sample.max()) + 1).astype(np.float64)
-    total = np.bincount(cell, weights=p)
-    own = np.bincount(asked, weights=p * p)  # per (sample, variant), over labels
-    with_all = np.bincount(asked, weights=p * total[cell])
-    # sums over ordered pairs of two variants of a sample, and of those without one of its variants
-    pairs = np.bincount(asked_sample, weights=with_all - own, minlength=len(q))
-    without = pairs[asked_sample] - 2 * (with_all - own)
-    is_defined = q >= 2
-    if not is_defined.any():
-        return ConsistencyRate(np.nan, np.nan, np.nan)
-    by_sample = pairs / np.maximum(q * (q - 1), 1)
-    rate, n_samples, most = float(by_sample[is_defined].mean()), int(is_defined.sum()), int(q.max())
-    if n_samples < 2 or most < 3:
-        return ConsistencyRate(rate, np.nan, np.nan)
-    kept = q[asked_sample] >= 3
-    left = q[asked_sample]
-    pseudo = left * by_sample[asked_sample] - without / np.maximum(left - 2, 1)
-    rows, _ = dense_codes(asked_sample[kept])
-    columns, _ = dense_codes(asked_variant[kept])
-    v_samples = float(by_sample[is_defined].var(ddof=1)) / n_samples
-    variance = two_way_variance(rows, columns, pseudo[kept]).total(v_samples)
-    return ConsistencyRate(rate, *logit_interval(rate, variance, most - 1))
+class _Agreement(NamedTuple):
+    """How a variant's answers to a sample agree with those of the others, an entry a (sample, variant), samples in order."""
+
+    sample: NDArray[np.int64]
+    variant: NDArray[np.int64]
+    with_others: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, sample: NDArray[np.int64], variant: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
+    ) -> _Agreement:
+        """Returns the agreement of answers by sample, variant and label."""
+        if len(p) == 0:
+            return cls(sample, variant, p)
+        n_variants = int(variant.max()) + 1
+        cell, _ = dense_codes(sample * (int(label.max()) + 1) + label)
+        with_others: NDArray[np.float64] = np.bincount(cell, weights=p).astype(np.float64)[cell]
+        with_others -= p
+        with_others *= p
+        del cell
+        asked, keys = dense_codes(sample * n_variants + variant)
+        return cls(*np.divmod(keys, n_variants), np.bincount(asked, weights=with_others).astype(np.float64))
+
+    def and_one_more(self, other: _Agreement) -> _Agreement:
+        """Returns the same with one more sample."""
+        return _Agreement(
+            np.append(self.sample, other.sample + self.sample[-1] + 1),
+            np.append(self.variant, other.variant),
+            np.append(self.with_others, other.with_others),
+        )
+
+    def interval(self) -> ConsistencyRate:
+        """Returns the rate with its interval, as the data have it."""
+        q = np.bincount(self.sample).astype(np.float64)
+        is_defined = q >= 2
+        if not is_defined.any():
+            return ConsistencyRate(np.nan, np.nan, np.nan)
+        # sums over ordered pairs of two variants of a sample
+        pairs = np.bincount(self.sample, weights=self.with_others, minlength=len(q))
+        by_sample = pairs / np.maximum(q * (q - 1), 1)
+        rate, n_samples, most = float(by_sample[is_defined].mean()), int(is_defined.sum()), int(q.max())
+        if n_samples < 2 or most < 3:
+            return ConsistencyRate(rate, np.nan, np.nan)
+        is_kept = q >= 3
+        kept = slice(None) if is_kept.all() else is_kept[self.sample]
+        sample = self.sample[kept]
+        # of pseudo-values Q A - (Q - 1) A^(-v), A^(-v) being of the pairs without one of the variants
+        left = np.maximum(q - 2, 1)
+        pseudo = (q * by_sample - pairs / left)[sample]
+        pseudo += 2 * self.with_others[kept] / left[sample]
+        rows, _ = dense_codes(sample)
+        columns, _ = dense_codes(self.variant[kept])
+        v_samples = float(by_sample[is_defined].var(ddof=1)) / n_samples
+        variance = two_way_variance(rows, columns, pseudo).total(v_samples)
+        return ConsistencyRate(rate, *logit_interval(rate, variance, most - 1))

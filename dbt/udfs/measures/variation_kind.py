@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from promptaudit.udfs.codes import dense_codes
-from promptaudit.udfs.measures.answers_by_variant import AnswersByVariant
+from promptaudit.udfs.measures.answers_by_variant import AnswersByVariant, Block
 from promptaudit.udfs.measures.variation_spread import (
     Spread,
     bounds_of,
@@ -75,35 +76,47 @@ class Kind:
     @classmethod
     def of(cls, table: AnswersByVariant, variation: Variation) -> Kind:
         """Returns the kind of a table's answers."""
-        pairs = (variation.line[:, None] == variation.line) & (variation.value[:, None] != variation.value)
-        members, n_samples = variation.variant, len(table.is_asked)
-        asked = table.is_asked[:, members].astype(np.float64)
-        noise, own_noise = _noise(table, members, asked * (asked @ pairs))
+        members, n_samples = variation.variant, table.n_samples
         unit, units_named = dense_codes(variation.unit[variation.unit >= 0])
         n_units = len(units_named)
-        in_unit = np.zeros((len(members), n_units + 1))  # the first is what the original has
-        in_unit[variation.unit < 0, 0] = 1
-        in_unit[np.flatnonzero(variation.unit >= 0), 1 + unit] = 1
+        unit_of = np.zeros(len(members), np.int64)  # 0 is what the original has
+        unit_of[variation.unit >= 0] = 1 + unit
+        in_unit = csr_array((np.ones(len(members)), (np.arange(len(members)), unit_of)), (len(members), n_units + 1))
+
+        def by_unit(figures: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(figures @ in_unit)
+
+        paired = _Pairs.of(variation.line, variation.value)
+        within_units = _Pairs.of(variation.line, variation.value, unit_of)
+        noise = _noise(table, members, paired)
 
         own_pairs = np.triu_indices(n_units, 1) if n_units <= MOST_PAIRED else (np.empty(0, np.int64),) * 2
         disagreements, effects, from_original, apart = (np.full(n_samples, np.nan) for _ in range(4))
         less, near = (np.full((n_samples, n_units), np.nan) for _ in range(2))
         far = np.full((n_samples, len(own_pairs[0])), np.nan)
-        for chunk, of_all in table.disagreements(members):
-            both = pairs * asked[chunk][:, :, None] * asked[chunk][:, None, :]
-            half = own_noise[chunk] / 2
-            beyond = of_all * pairs - both * (half[:, :, None] + half[:, None, :])
-            found, counted = (in_unit.T @ each @ in_unit for each in (beyond, both))  # by pair of units
-            with np.errstate(divide="ignore", invalid="ignore"):
-                disagreements[chunk] = (of_all * pairs).sum(axis=(1, 2)) / both.sum(axis=(1, 2))
-                effects[chunk] = found.sum(axis=(1, 2)) / counted.sum(axis=(1, 2))
-                less[chunk] = _without_each(found) / _without_each(counted)
-                near[chunk] = (found / counted)[:, 0, 1:]
-                far[chunk] = (found / counted)[:, 1 + own_pairs[0], 1 + own_pairs[1]]
-                from_original[chunk], apart[chunk] = (
-                    part(found) / part(counted) for part in (_of_original, _of_others)
-                )
-        has = (asked @ in_unit[:, 1:]) > 0
+        has = np.zeros((n_samples, n_units), np.bool_)
+        for block in table.blocks(members):
+            chunk = block.samples
+            half = _noise_of_cells(block, noise, paired) / 2
+            has[chunk] = by_unit(block.is_asked)[:, 1:] > 0
+            of_unit = _Sums(*map(by_unit, paired.sums(block, half)))
+            within = _Sums(*map(by_unit, within_units.sums(block, half)))
+            total = _Sums(*(each.sum(axis=1, keepdims=True) for each in of_unit))
+            disagreements[chunk] = _ratio(total.disagreeing, total.n_pairs)[:, 0]
+            effects[chunk] = total.effect()[:, 0]
+            # twice a unit's pairs with all, of which those within it were counted once too many
+            without = _Sums(*(a - 2 * u + w for a, u, w in zip(total, of_unit, within, strict=True)))
+            less[chunk] = without.effect()[:, 1:]
+            of_original = _Sums(*map(by_unit, paired.sums(block, half, unit_of == 0)))
+            near[chunk] = of_original.effect()[:, 1:]
+            from_original[chunk] = _Sums(*(each[:, 1:].sum(axis=1) for each in of_original)).effect()
+            apart[chunk] = _Sums(
+                *(o[:, 0] - w[:, 1:].sum(axis=1) for o, w in zip(without, within, strict=True))
+            ).effect()
+            for each in np.unique(own_pairs[0]):
+                of_each = _Sums(*map(by_unit, paired.sums(block, half, unit_of == 1 + each)))
+                is_its = own_pairs[0] == each
+                far[chunk, is_its] = of_each.effect()[:, 1 + own_pairs[1][is_its]]
         n_has = has.sum(axis=1).astype(np.float64)[:, None]
         values = n_has * effects[:, None] - (n_has - 1) * less
         at, units = np.nonzero(has & np.isfinite(values))
@@ -192,31 +205,85 @@ def mean(values: NDArray[np.float64]) -> float:
     return float(present.mean()) if len(present) else np.nan
 
 
-def _noise(
-    table: AnswersByVariant, members: NDArray[np.int64], in_pairs: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
-    """Returns the noise of a kind's pairs, and of each cell; `in_pairs`: how many pairs each cell is in."""
+class _Sums(NamedTuple):
+    """Sums over pairs of variants that were both asked: their number, their disagreement, and what noise gives of it."""
+
+    n_pairs: NDArray[np.float64]
+    disagreeing: NDArray[np.float64]
+    noise: NDArray[np.float64]
+
+    def effect(self) -> NDArray[np.float64]:
+        """Returns the mean disagreement beyond noise; NaN without pairs."""
+        return _ratio(self.disagreeing - self.noise, self.n_pairs)
+
+
+def _ratio(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(counts > 0, sums / np.where(counts > 0, counts, 1.0), np.nan)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The pairs of a kind: variants of one line and different values, as those of one line less those of one value of it.
+
+    So sums over all pairs take sums over lines and values, and no table of variants by variants.
+    """
+
+    line: NDArray[np.int64]
+    value: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, *codes: NDArray[np.int64]) -> _Pairs:
+        """Returns the pairs of these lines, values and, where there is a third, of one unit alone."""
+        line, value, *unit = (dense_codes(each)[0] for each in codes)
+        if unit:
+            line = dense_codes(line * (unit[0].max(initial=0) + 1) + unit[0])[0]
+        return cls(line, dense_codes(line * (value.max(initial=0) + 1) + value)[0])
+
+    def of_each(self, figures: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Returns for each variant the sum of a figure over those that it is a pair with; shape (n, V, ...), as of `figures`."""
+        return _over_equal(figures, self.line) - _over_equal(figures, self.value)
+
+    def sums(self, block: Block, half: NDArray[np.float64], is_other: NDArray[np.bool_] | None = None) -> _Sums:
+        """Returns the sums over each variant's pairs, or over those with some others; shape (n, V) each."""
+        asked, shares, halved = block.is_asked, block.shares, block.is_asked * half
+        if is_other is None:
+            others = asked, shares, halved
+        else:
+            others = asked * is_other, shares * is_other[:, None], halved * is_other
+        n_pairs = asked * self.of_each(others[0])
+        alike = np.einsum("nvc,nvc->nv", shares, self.of_each(others[1]))
+        return _Sums(n_pairs, n_pairs - alike, half * n_pairs + asked * self.of_each(others[2]))
+
+
+def _over_equal(figures: NDArray[np.float64], code: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Returns for each variant the sum over those of its code, along the second axis."""
+    order = np.argsort(code, kind="stable")
+    starts = np.searchsorted(code[order], np.arange(int(code.max(initial=-1)) + 1))
+    return np.asarray(np.add.reduceat(figures[:, order], starts, axis=1)[:, code])
+
+
+def _noise(table: AnswersByVariant, members: NDArray[np.int64], paired: _Pairs) -> float:
+    """Returns the noise of a kind's pairs; NaN where no sample has two variants that were asked twice."""
+    disagreeing = parts = 0.0
+    is_measured = False
+    for block in table.blocks(members):
+        part, is_repeated = _parts(block, paired)
+        is_measured |= bool((is_repeated.sum(axis=1) >= 2).any())
+        disagreeing += float(np.where(is_repeated, part * block.repeat, 0.0).sum())
+        parts += float(part.sum())
+    return disagreeing / parts if is_measured else np.nan
+
+
+def _noise_of_cells(block: Block, noise: float, paired: _Pairs) -> NDArray[np.float64]:
+    """Returns the noise of each cell: that of all where it is not asked again, and those that are stand for them."""
+    _, is_repeated = _parts(block, paired)
+    return noise + np.where(is_repeated, block.stands_for * (block.repeat - noise), 0.0)
+
+
+def _parts(block: Block, paired: _Pairs) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Returns the part of each cell in its sample's pairs, and whether it was asked again and is in any."""
+    in_pairs = block.is_asked * paired.of_each(block.is_asked)
     n_pairs = in_pairs.sum(axis=1)
-    repeat, weight = table.repeat[:, members], table.stands_for[:, members]
-    is_repeated = ~np.isnan(repeat) & (in_pairs > 0)
-    part = in_pairs / np.where(n_pairs > 0, n_pairs, 1)[:, None] * np.where(is_repeated, weight, 0.0)
-    is_measured = bool((is_repeated.sum(axis=1) >= 2).any())
-    noise = float(np.where(is_repeated, part * repeat, 0.0).sum() / part.sum()) if is_measured else np.nan
-    # cells that are not asked again have the noise of all, and those that are stand for them
-    return noise, noise + np.where(is_repeated, weight * (repeat - noise), 0.0)
-
-
-def _of_original(by_unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(by_unit[:, 0, 1:].sum(axis=1))
-
-
-def _of_others(by_unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    own = by_unit[:, 1:, 1:]
-    return np.asarray(own.sum(axis=(1, 2)) - np.trace(own, axis1=1, axis2=2))
-
-
-def _without_each(by_unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the sums over ordered pairs that have no part in each unit, shape (n_samples, n_units)."""
-    within = np.diagonal(by_unit, axis1=1, axis2=2)
-    left = by_unit.sum(axis=(1, 2))[:, None] - 2 * by_unit.sum(axis=2) + within
-    return np.asarray(left[:, 1:])
+    is_repeated = ~np.isnan(block.repeat) & (in_pairs > 0)
+    weight = np.where(is_repeated, block.stands_for, 0.0)
+    return in_pairs / np.where(n_pairs > 0, n_pairs, 1)[:, None] * weight, is_repeated

@@ -81,11 +81,11 @@ def shares_of_families(
         return sample, family, label, p
     n_families, n_variants, n_labels = (int(codes.max()) + 1 for codes in (family, variant, label))
     unit, units = dense_codes(sample * n_families + family)
-    _, asked = dense_codes(unit * n_variants + variant)
+    n_asked = np.bincount(dense_codes(unit * n_variants + variant)[1] // n_variants)
     cell, cells = dense_codes(unit * n_labels + label)
     of_unit, labels = np.divmod(cells, n_labels)
     samples, families = np.divmod(units[of_unit], n_families)
-    return samples, families, labels, np.bincount(cell, weights=p) / np.bincount(asked // n_variants)[of_unit]
+    return samples, families, labels, np.bincount(cell, weights=p) / n_asked[of_unit]
 
 
 def _shingles(text: str | None) -> list[tuple[str, str, int]]:

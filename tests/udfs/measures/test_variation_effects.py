@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from collections.abc import Sequence
 
 import numpy as np
@@ -230,3 +231,17 @@ def test_noise_between_prompts_is_the_least_disagreement() -> None:
     unmoved = kind((0, 0, 0), (5, 0, 1), code=2)
     of_three = effects({**cells, **{(sample, 5): [0, 0] for sample in range(4)}}, wording, form, unmoved)
     assert {row.noise_from for row in of_three} == {"repetitions"}
+
+
+def test_thousands_of_wordings_take_no_table_of_pairs() -> None:
+    # of 5 samples under 3,000 wordings a table of pairs is 72 MB, of which there were twenty at once
+    n, q = 5, 3000
+    sample, variant = (np.repeat(np.arange(n), q), np.tile(np.arange(q), n))
+    wordings = np.arange(q)
+    of_wordings = Variation(0, wordings, np.zeros(q, np.int64), wordings, np.where(wordings == 0, -1, wordings))
+    tracemalloc.start()
+    (row,) = variation_effects(sample, variant, variant % 2, np.ones(n * q), np.ones(n * q), [of_wordings])
+    assert tracemalloc.get_traced_memory()[1] < 72e6 / 8
+    tracemalloc.stop()
+    # of the ordered pairs of 3,000 halves disagree with the other half
+    assert row.disagreement == pytest.approx(1500 / 2999)

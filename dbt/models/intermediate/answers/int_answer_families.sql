@@ -46,27 +46,36 @@ families as (
     group by all
 ),
 
+-- joined first: families and variants have only run and model in common, and all pairs of them would be made
+asked as materialized (
+    select
+        wordings.audit_run_id,
+        variants.model_id,
+        wordings.task_id,
+        wordings.strategy,
+        wordings.prompt_variant_id,
+        wordings.wording_index
+    from wordings
+    inner join variants using (audit_run_id, prompt_variant_id)
+),
+
 final as (
     select
         families.audit_run_id,
         families.model_id,
         families.task_id,
         families.strategy,
-        wordings.prompt_variant_id,
+        asked.prompt_variant_id,
         families.wording.family as family_index,
         round(families.wording.n_effective, 9) as n_wordings_effective
     from families
-    inner join wordings
+    inner join asked
         on
-            families.audit_run_id = wordings.audit_run_id
-            and families.task_id = wordings.task_id
-            and families.strategy = wordings.strategy
-            and families.wording.variant = wordings.wording_index
-    inner join variants
-        on
-            families.audit_run_id = variants.audit_run_id
-            and families.model_id = variants.model_id
-            and wordings.prompt_variant_id = variants.prompt_variant_id
+            families.audit_run_id = asked.audit_run_id
+            and families.model_id = asked.model_id
+            and families.task_id = asked.task_id
+            and families.strategy = asked.strategy
+            and families.wording.variant = asked.wording_index
 )
 
 select * from final

@@ -17,14 +17,15 @@ asked_again as (
     group by all
 ),
 
+numbered as {{ variants_numbered('counted') }},
+
 variants as (
     select
         counted.*,
         asked_again.n_stands_for,
-        dense_rank() over (
-            partition by counted.audit_run_id, counted.task_id, counted.strategy order by counted.prompt_variant_id
-        ) as variant
+        numbered.variant
     from counted
+    inner join numbered using (audit_run_id, task_id, strategy, prompt_variant_id)
     inner join asked_again using (audit_run_id, model_id, prompt_variant_id)
     anti join incomplete
         on

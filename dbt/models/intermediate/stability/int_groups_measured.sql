@@ -111,28 +111,25 @@ sensitivities_unbroken as (
 ),
 
 -- equal wordings are counted, never merged: 1 - D_variant of int_disagreements
-variants as (
-    select
-        labels_counted.*,
-        dense_rank() over (
-            partition by labels_counted.audit_run_id, labels_counted.task_id, labels_counted.strategy
-            order by labels_counted.prompt_variant_id
-        ) as variant
-    from labels_counted
-    inner join grids using (audit_run_id, task_id, strategy)
-    where not grids.is_incomplete
-),
+variants as {{ variants_numbered('labels_counted') }},
 
 consistency_rates as (
     select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
+        labels_counted.audit_run_id,
+        labels_counted.model_id,
+        labels_counted.task_id,
+        labels_counted.strategy,
         consistency_rate(
-            list(sample_index), list(variant), list(family_index), list(label_index), list(p_variant)
+            list(labels_counted.sample_index),
+            list(variants.variant),
+            list(labels_counted.family_index),
+            list(labels_counted.label_index),
+            list(labels_counted.p_variant)
         ) as consistency_rate
-    from variants
+    from labels_counted
+    inner join variants using (audit_run_id, task_id, strategy, prompt_variant_id)
+    inner join grids using (audit_run_id, task_id, strategy)
+    where not grids.is_incomplete
     group by all
 ),
 
@@ -186,17 +183,21 @@ consistencies_over_wordings as (
     group by all
 ),
 
--- numbered among the cells that have a figure
-cells_with_gold as (
+variants_asked as {{ variants_numbered('averaged') }},
+
+cells as (
     select
         averaged.*,
         grids.is_incomplete,
-        dense_rank() over (
-            partition by averaged.audit_run_id, averaged.task_id, averaged.strategy order by averaged.prompt_variant_id
-        ) as variant
+        variants_asked.variant
     from averaged
+    inner join variants_asked using (audit_run_id, task_id, strategy, prompt_variant_id)
     inner join grids using (audit_run_id, task_id, strategy)
-    where averaged.accuracy is not null
+),
+
+cells_with_gold as (
+    select * from cells
+    where accuracy is not null
 ),
 
 accuracies as (
@@ -250,17 +251,6 @@ shares_right as (
         count(is_right_under_any) as n_under_any
     from samples_right
     group by all
-),
-
-cells as (
-    select
-        averaged.*,
-        grids.is_incomplete,
-        dense_rank() over (
-            partition by averaged.audit_run_id, averaged.task_id, averaged.strategy order by averaged.prompt_variant_id
-        ) as variant
-    from averaged
-    inner join grids using (audit_run_id, task_id, strategy)
 ),
 
 invalids as (

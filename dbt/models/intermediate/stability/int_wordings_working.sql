@@ -49,6 +49,19 @@ differing as (
     group by all
 ),
 
+numbered as {{ variants_numbered('cells') }},
+
+groups as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        bool_or(accuracy is not null) as has_gold
+    from cells
+    group by all
+),
+
 worked as (
     select
         cells.audit_run_id,
@@ -57,17 +70,11 @@ worked as (
         cells.strategy,
         cells.prompt_variant_id,
         cells.sample_index,
-        dense_rank() over (
-            partition by cells.audit_run_id, cells.task_id, cells.strategy order by cells.prompt_variant_id
-        ) as variant,
-        if(
-            bool_or(cells.accuracy is not null) over (
-                partition by cells.audit_run_id, cells.model_id, cells.task_id, cells.strategy
-            ),
-            cells.accuracy,
-            1 - compared.disagreement
-        ) as value
+        numbered.variant,
+        if(groups.has_gold, cells.accuracy, 1 - compared.disagreement) as value
     from cells
+    inner join numbered using (audit_run_id, task_id, strategy, prompt_variant_id)
+    inner join groups using (audit_run_id, model_id, task_id, strategy)
     left join compared using (audit_run_id, model_id, task_id, strategy, prompt_variant_id, sample_index)
 ),
 

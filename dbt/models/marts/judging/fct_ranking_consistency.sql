@@ -34,19 +34,28 @@ measured as (
     group by all
 ),
 
+variants as {{ variants_numbered('averaged', within='audit_run_id, task_id') }},
+
+models as (
+    select
+        *,
+        dense_rank() over (partition by audit_run_id order by model_id) as model
+    from sets
+),
+
 by_question as (
     select
         averaged.audit_run_id,
         averaged.task_id,
         averaged.scoring_method,
-        sets.model_set,
+        models.model_set,
         averaged.sample_index,
-        dense_rank() over (partition by averaged.audit_run_id, averaged.task_id order by averaged.prompt_variant_id)
-            as variant,
-        dense_rank() over (partition by averaged.audit_run_id order by averaged.model_id) as model,
+        variants.variant,
+        models.model,
         averaged.accuracy
     from averaged
-    inner join sets using (audit_run_id, model_id)
+    inner join variants using (audit_run_id, task_id, prompt_variant_id)
+    inner join models using (audit_run_id, model_id)
 ),
 
 without_luck as (

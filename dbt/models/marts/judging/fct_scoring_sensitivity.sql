@@ -9,13 +9,15 @@ runs as {{ of_this_build('stg_audit_runs') }},
 
 grids as {{ of_this_build('int_grids') }},
 
+variants as {{ variants_numbered('averaged', within='audit_run_id, task_id') }},
+
 cells as (
     select
         averaged.*,
         grids.is_incomplete,
-        dense_rank() over (partition by averaged.audit_run_id, averaged.task_id order by averaged.prompt_variant_id)
-            as variant
+        variants.variant
     from averaged
+    inner join variants using (audit_run_id, task_id, prompt_variant_id)
     inner join grids using (audit_run_id, task_id, strategy)
 ),
 

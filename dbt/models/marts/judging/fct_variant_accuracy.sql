@@ -29,12 +29,15 @@ rectified as (
     group by all
 ),
 
+variants as {{ variants_numbered('averaged') }},
+
 cells as (
     select
-        *,
-        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+        averaged.*,
+        variants.variant
     from averaged
-    where accuracy is not null
+    inner join variants using (audit_run_id, task_id, strategy, prompt_variant_id)
+    where averaged.accuracy is not null
 ),
 
 fitted as (
@@ -47,16 +50,6 @@ fitted as (
         unnest(wording_accuracies(list(sample_index), list(variant), list(accuracy))) as own
     from cells
     group by all
-),
-
-variants as (
-    select distinct
-        audit_run_id,
-        task_id,
-        strategy,
-        prompt_variant_id,
-        variant
-    from cells
 ),
 
 by_variant as (

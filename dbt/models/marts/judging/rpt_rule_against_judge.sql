@@ -11,12 +11,15 @@ controls as {{ of_this_build('fct_judge_controls') }},
 
 spreads as {{ of_this_build('fct_scoring_sensitivity') }},
 
+variants as {{ variants_numbered('averaged', within='audit_run_id, task_id') }},
+
 cells as (
     select
-        *,
-        starts_with(scoring_method, 'judge:') as is_judge,
-        dense_rank() over (partition by audit_run_id, task_id order by prompt_variant_id) as variant
+        averaged.*,
+        starts_with(averaged.scoring_method, 'judge:') as is_judge,
+        variants.variant
     from averaged
+    inner join variants using (audit_run_id, task_id, prompt_variant_id)
 ),
 
 measured as (

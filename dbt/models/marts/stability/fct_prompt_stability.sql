@@ -1,40 +1,42 @@
 -- One row per run, model, task, strategy, scope, series, annotation filter, paraphrase temperature and number of annotators.
-with lists as {{ of_this_build('int_annotations_listed') }},
-
-annotators as {{ of_this_build('int_annotators') }},
+{%- set filters = [
+    ('verbatim', 'completions', "'nominal'", false),
+    ('valid', 'annotations', 'tasks.level', false),
+    ('valid_balanced', 'annotations', 'tasks.level', true),
+] %}
+with annotators as {{ of_this_build('int_annotators') }},
 
 tasks as {{ of_this_build('stg_tasks') }},
 
 runs as {{ of_this_build('stg_audit_runs') }},
 
-filters (annotation_filter, is_balanced) as (
-    values ('verbatim', false), ('valid', false), ('valid_balanced', true)
-),
-
+-- a filter at a time: the lists are as long as a run has answers, and side by side they would lie in memory three times
 listed as (
-    select
-        lists.audit_run_id,
-        lists.scope,
-        lists.model_id,
-        lists.task_id,
-        lists.strategy,
-        lists.paraphrase_temperature,
-        filters.annotation_filter,
-        prompt_stability(
-            lists.samples,
-            lists.annotators,
-            lists.families,
-            lists.replicates,
-            if(filters.annotation_filter = 'verbatim', lists.completions, lists.annotations),
-            if(filters.annotation_filter = 'verbatim', 'nominal', tasks.level),
-            filters.is_balanced,
-            runs.seed,
-            runs.n_resamples
-        ) as points
-    from lists
-    inner join tasks using (audit_run_id, task_id)
-    inner join runs using (audit_run_id)
-    cross join filters
+    {%- for filter, labels, level, is_balanced in filters %}
+        select
+            lists.audit_run_id,
+            lists.scope,
+            lists.model_id,
+            lists.task_id,
+            lists.strategy,
+            lists.paraphrase_temperature,
+            '{{ filter }}' as annotation_filter,
+            prompt_stability(
+                lists.samples,
+                lists.annotators,
+                lists.families,
+                lists.replicates,
+                lists.{{ labels }},
+                {{ level }},
+                {{ is_balanced }},
+                runs.seed,
+                runs.n_resamples
+            ) as points
+        from {{ of_this_build('int_annotations_listed') }} as lists
+        inner join tasks using (audit_run_id, task_id)
+        inner join runs using (audit_run_id)
+        {{ 'union all' if not loop.last }}
+    {%- endfor %}
 ),
 
 measured as (

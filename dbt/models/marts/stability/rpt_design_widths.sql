@@ -27,11 +27,14 @@ classes as (
     group by all
 ),
 
+numbered as {{ variants_numbered('cells') }},
+
 variants as (
     select
-        *,
-        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+        cells.*,
+        numbered.variant
     from cells
+    inner join numbered using (audit_run_id, task_id, strategy, prompt_variant_id)
 ),
 
 asked as (

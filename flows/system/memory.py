@@ -1,0 +1,46 @@
+"""How much memory DuckDB may take of the machine's; what does not fit waits on the disk."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from pathlib import Path
+
+from promptaudit.flows.settings import Settings
+
+PROC, CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+
+
+def duckdb_memory() -> str:
+    """Returns the memory limit of the DuckDB that derives marts: PROMPTAUDIT_MEMORY, else a part of the machine's memory.
+
+    That part is a quarter. Lists of all answers of a run have to fit into it; the rest may wait on the disk. Measures hold
+    arrays of their own beside it.
+    """
+    return Settings().memory or f"{machine_memory() // 4 // 2**20}MiB"
+
+
+@functools.cache
+def machine_memory() -> int:
+    """Returns the bytes of memory of this machine, or what the cgroups that this process is in leave it of them."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    with contextlib.suppress(OSError):
+        for line in PROC.read_text(encoding="utf-8").splitlines():
+            limits += _limits(*line.split(":")[1:3])
+    return min(limits)
+
+
+def _limits(controllers: str, path: str) -> list[int]:
+    """Returns the memory limits of a cgroup and those above it, as far as they can be seen, of either version of cgroups."""
+    if controllers and "memory" not in controllers.split(","):
+        return []
+    root, name = (CGROUPS / "memory", "memory.limit_in_bytes") if controllers else (CGROUPS, "memory.max")
+    own = root / path.lstrip("/")
+    limits = []
+    for folder in (own, *own.parents):
+        with contextlib.suppress(OSError, ValueError):  # the host's path in a container; the word max
+            limits.append(int((folder / name).read_text(encoding="utf-8")))
+        if folder == root:
+            break
+    return limits
