@@ -155,6 +155,8 @@ def plain(hint: Any) -> Any:  # noqa: ANN401 - an annotation
     if get_origin(hint) in (Union, types.UnionType):
         (hint,) = (each for each in get_args(hint) if each is not type(None))
         return plain(hint)
+    if hasattr(alias := get_origin(hint), "__value__"):  # numpy's NDArray, from 2.5 on Python 3.12
+        return plain(alias.__value__[get_args(hint)])
     return hint
 
 
