@@ -73,7 +73,7 @@ class Settings(BaseModel):
         None,
         pattern=r"(?i)^\s*\d+(\.\d+)?\s*[kmgt]i?b\s*$",
         description="memory of DuckDB while marts are derived, as 2GiB; what does not fit waits beside the warehouse; "
-        "default: a quarter of the machine's",
+        "default: a quarter of the machine's, of little up to half",
     )
     sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")
     sql_seconds: float = Field(60, gt=0, description="time of one `promptaudit sql` query")

@@ -115,17 +115,6 @@ def declared_models(path: Path) -> list[dict[str, Any]]:
 
 
 @functools.cache
-def descriptions() -> Mapping[str, str]:
-    """Returns the description of each mart, and of each column as `mart.column`, on one line; a mart's begins with its grain."""
-    found = {}
-    for path in (dbt_project() / "models" / "marts").rglob("*.yml"):
-        for model in declared_models(path):
-            found[model["name"]] = model["description"]
-            found |= {f"{model['name']}.{column['name']}": column["description"] for column in model["columns"]}
-    return {name: " ".join(text.split()) for name, text in found.items()}
-
-
-@functools.cache
 def mart_columns(mart: str) -> Mapping[str, MartColumn]:
     """Returns a mart's columns by name, in the order of its contract.
 

@@ -5,16 +5,23 @@ Its argument is the file name of the warehouses it will build. It lets go of Duc
 
 from __future__ import annotations
 
-import contextlib
+import glob
 import json
 import os
+import pickle
 import sys
 from collections.abc import Callable
+from dataclasses import fields
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mashumaro.config import BaseConfig
+
+from promptaudit.flows.marts.manifest import project_sha256
 from promptaudit.flows.system import user_cache
 from promptaudit.flows.system.helper_processes import serve
+from promptaudit.flows.system.keys import sha256_of
 from promptaudit.models_registry.mart_columns import dbt_project
 from promptaudit.udfs import COMPARISON_IDS, RUN_IDS, TRUSTED_READERS
 
@@ -24,50 +31,52 @@ if TYPE_CHECKING:
     from promptaudit.udfs.readers.own_code import TrustedReader
 
 QUIET = ("--no-use-colors", "--log-level", "none", "--log-level-file", "none", "--no-write-json")
-PARSED = "partial_parse.msgpack"
 SPILL = "PROMPTAUDIT_DBT_SPILL"
 """The variable that tells the profile where DuckDB puts what does not fit into memory."""
 RESULTS, MANIFEST = "run_results.json", "manifest.json"
 FAILED = ("error", "fail")
-_described: dict[str, bytes] = {}
-"""The project as `manifest.json`, by the file name of its warehouses: dbt takes half a second to write it."""
 
 
 def ready(name: str) -> Callable[[dict[str, Any]], str | None]:
     """Returns what builds warehouses of this file name, once dbt has read the project."""
-    manifest = read_project(name)
-    return lambda request: build(manifest, **request)
+    # a class of dbt's makes the code that reads and writes it when that is needed, not for each of hundreds at their import
+    BaseConfig.lazy_compilation = True
+    manifest, described = read_project(name)
+    return lambda request: build(manifest, described, **request)
 
 
-def read_project(name: str) -> Manifest:
-    """Returns the project as dbt reads it for warehouses of this file name.
+def read_project(name: str) -> tuple[Manifest, bytes]:
+    """Returns the project as dbt reads it for warehouses of this file name, and its text as `manifest.json`.
 
-    What dbt keeps of an earlier reading comes from the user's cache and goes back there. It never comes from the warehouse's
-    folder, which may be somebody else's, since a kept reading holds SQL and macros.
+    Both stay in the user's cache while the project, dbt and Python are the same. They never come from the warehouse's folder,
+    which may be somebody else's, since they hold SQL and macros.
     """
     from dbt.cli.main import dbtRunner
+    from dbt.contracts.graph.manifest import Manifest
 
     os.environ["PROMPTAUDIT_WAREHOUSE"] = f"./{name}"
-    here, kept = Path.cwd(), f"{name}.msgpack"
-    known = user_cache.read(kept)
-    if known is not None:
-        (here / PARSED).write_bytes(known)
+    versions = (version("dbt-core"), version("dbt-duckdb"), sys.version)
+    place = f"{name}.{sha256_of(project_sha256(), *versions)[:16]}"
+    known, described = (user_cache.read(f"{place}.{part}") for part in ("pickle", MANIFEST))
+    if known is not None and described is not None:
+        return Manifest(**pickle.loads(known)), described  # noqa: S301 - nobody else writes to the user's cache
+    here = Path.cwd()
     done = dbtRunner().invoke([*QUIET, "parse", *_places(here)])
     if done.exception is not None or done.result is None:
         raise SystemExit(_line(done.exception))
-    with contextlib.suppress(OSError):
-        parsed = (here / PARSED).read_bytes()
-        (here / PARSED).unlink()
-        if parsed != known:
-            user_cache.keep(kept, parsed)
-        elif (described := user_cache.read(f"{name}.{MANIFEST}")) is not None:
-            _described[name] = described
     manifest: Manifest = done.result  # type: ignore[assignment]
-    return manifest
+    manifest.write(str(here / MANIFEST))  # type: ignore[no-untyped-call]
+    described = (here / MANIFEST).read_bytes()
+    # by its parts: as a whole dbt 1.11 gives it back with some of them in the places of others
+    parts = {part.name: getattr(manifest, part.name) for part in fields(manifest) if not part.name.startswith("_")}
+    user_cache.keep(f"{place}.pickle", pickle.dumps(parts), instead_of=f"{glob.escape(name)}.*.pickle")
+    user_cache.keep(f"{place}.{MANIFEST}", described, instead_of=f"{glob.escape(name)}.*.{MANIFEST}")
+    return manifest, described
 
 
 def build(
     manifest: Manifest,
+    described: bytes,
     warehouse: str,
     target: str,
     memory: str,
@@ -96,23 +105,13 @@ def build(
     result: Any = done.result
     if hasattr(result, "write"):
         result.write(str(folder / RESULTS))
-    describe(manifest, Path(warehouse).name, folder / MANIFEST)
+    (folder / MANIFEST).write_bytes(described)
     if done.success:
         return None
     for node in getattr(result, "results", ()):
         if str(node.status) in FAILED:
             return f"transform: {node.node.name} failed: {_line(node.message)}"
     return f"transform: dbt ended with an error: {_line(done.exception)}"
-
-
-def describe(manifest: Manifest, name: str, path: Path) -> None:
-    """Writes the project's `manifest.json`, which is the same for every warehouse of one file name, unless it is there."""
-    if name not in _described:
-        manifest.write(str(path))  # type: ignore[no-untyped-call]
-        _described[name] = path.read_bytes()
-        user_cache.keep(f"{name}.{MANIFEST}", _described[name])
-    elif not path.is_file() or path.read_bytes() != _described[name]:
-        path.write_bytes(_described[name])
 
 
 def _places(target: Path) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from promptaudit.flows.warehouse.duckdb_file import Connection
-from promptaudit.models_registry.mart_columns import descriptions
+from promptaudit.flows.warehouse.figure_names import descriptions
 
 _COMMENTS = """
     select 'column' as kind, table_name as mart, column_name as name, comment from duckdb_columns()

@@ -15,11 +15,13 @@ from graphlib import TopologicalSorter
 from importlib.metadata import version
 from pathlib import Path
 
+from promptaudit.flows.lineage.columns.project import are_known
 from promptaudit.flows.marts.manifest import made_by
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.system import user_cache
 from promptaudit.flows.system.keys import as_json
 from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.dbt_project import results_of_build
 from promptaudit.flows.warehouse.duckdb_file import Connection
 from promptaudit.models_registry.errors import WarehouseError
 from promptaudit.models_registry.mart_columns import dbt_project
@@ -35,12 +37,14 @@ _RELATIONS = """
 """
 _empty: set[Path] = set()
 """Warehouses in which this process found nothing of the project, and the tables of schema raw as they are here."""
+_laid_out: dict[Path, dict[str, str]] = {}
+"""What this process laid out in a warehouse and dbt has not built since: its SQL by name."""
 
 
 def stand(warehouse: Warehouse) -> bool:
     """Returns whether tables and views are as this very code makes them; where there are none it lays them out, empty.
 
-    Where lineage is told it lays out none: the first build of a warehouse tells of each.
+    Where lineage is told it lays them out once their columns are known: the first build of a warehouse tells of each.
     """
     made = user_cache.read(_made())
     with warehouse.write() as con:
@@ -50,14 +54,25 @@ def stand(warehouse: Warehouse) -> bool:
     if found:
         there = as_json(found).encode()
         return there == made or there == user_cache.read(_shape(warehouse))
-    if made is None or warehouse.path not in _empty or Settings().lineage:
+    if made is None or warehouse.path not in _empty or (Settings().lineage and not are_known()):
         return False
+    laid_out = json.loads(made)
     try:
         with warehouse.write() as con:
-            _lay_out(con, json.loads(made))
+            _lay_out(con, laid_out)
     except WarehouseError:  # dbt makes them, or says what is wrong with the file
         return False
+    _laid_out[warehouse.path] = {name.partition(".")[2]: sql for name, sql in laid_out.items()}
     return True
+
+
+def laid_out_alone(warehouse: Warehouse) -> dict[str, str]:
+    """Returns the SQL of what this process laid out here, by name, but for what dbt's commands have built since."""
+    laid_out = _laid_out.get(warehouse.path, {})
+    if laid_out:
+        for built in results_of_build(warehouse.places.dbt / "target"):
+            laid_out.pop(built.rpartition(".")[2], None)
+    return laid_out
 
 
 def keep(warehouse: Warehouse) -> None:

@@ -49,7 +49,8 @@ def transform(
             relations.keep(warehouse)
     finally:
         if command == "build":
-            built(warehouse, audit_run_ids, comparison_ids)
+            laid_out = relations.laid_out_alone(warehouse)
+            built(warehouse, audit_run_ids, comparison_ids, laid_out if part == "after_formats" else {})
 
 
 def judge_nights(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str]:

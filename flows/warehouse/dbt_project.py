@@ -63,7 +63,9 @@ def compiled() -> dict[str, Any]:
 
 
 def results_of_build(target: Path) -> list[str]:
-    """Returns the ids of what dbt's last command in a folder built."""
+    """Returns the ids of what dbt's last command in a folder built; none where it never came to building."""
+    if not (target / "run_results.json").exists():
+        return []
     results = json.loads((target / "run_results.json").read_text(encoding="utf-8"))["results"]
     return [result["unique_id"] for result in results if result["status"] == "success"]
 

@@ -44,12 +44,13 @@ class Version:
     def run(self, *arguments: str) -> tuple[float, float]:
         """Runs a command from the shell; returns its seconds by the clock, and of processors with all it starts."""
         environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join([str(self.checkout), str(self.checkout / "dbt")]),
+            "PYTHONPATH": os.pathsep.join(str(self.checkout / part) for part in ("flows/python", "", "dbt")),
             "PROMPTAUDIT_CACHE": str(self.folder / "cache"),
             "COLUMNS": "120",
         }
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        line = [sys.executable, "-P", "-m", "promptaudit.flows.cli", *arguments]
+        is_one_package = (self.checkout / "flows" / "python").is_dir()  # else this environment's would run again
+        line = [sys.executable, "-P", "-m", f"{'promptaudit.' * is_one_package}flows.cli", *arguments]
         ran = subprocess.run(line, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
         taken, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
         assert ran.returncode in (0, 1), ran.stderr

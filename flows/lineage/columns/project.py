@@ -37,12 +37,16 @@ class Model:
 
 def models() -> dict[str, Model]:
     """Returns every model of the project by name; has dbt compile the project where no build has shown its SQL yet, some 10 s."""
-    known = _kept()
-    if not set(_names()) <= set(known):
-        from promptaudit.flows.warehouse.dbt_project import compiled
+    if are_known():
+        return _kept()
+    from promptaudit.flows.warehouse.dbt_project import compiled
 
-        known = learn(compiled())
-    return known
+    return learn(compiled())
+
+
+def are_known() -> bool:
+    """Returns whether builds have shown the SQL of every model."""
+    return set(_names()) <= set(_kept())
 
 
 def learn(manifest: Mapping[str, Any]) -> dict[str, Model]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from openlineage.client.event_v2 import InputDataset, OutputDataset, RunEvent, RunState
 from openlineage.client.uuid import generate_new_uuid
 
-from promptaudit.flows.lineage.columns.project import learn
+from promptaudit.flows.lineage.columns.project import PREFIX, learn
 from promptaudit.flows.lineage.openlineage.build_events import Build
 from promptaudit.flows.lineage.openlineage.events import (
     Types,
@@ -88,13 +88,18 @@ def later(run: FollowedRun) -> list[RunEvent]:
     return events
 
 
-def built(run: FollowedRun, results: Path) -> list[RunEvent]:
-    """Returns the events of the models of dbt's last build."""
+def built(run: FollowedRun, results: Path, laid_out: Mapping[str, str]) -> list[RunEvent]:
+    """Returns the events of the models of dbt's last build, and as if it had built them those that were laid out by this SQL."""
     from promptaudit.flows.warehouse.dbt_project import manifest_of_build
 
     manifest = manifest_of_build(results.parent)
     done = json.loads(results.read_text(encoding="utf-8"))
     known = learn(manifest)
+    began = done["metadata"]["invocation_started_at"]
+    timing = [{"name": "execute", "started_at": began, "completed_at": began}]
+    for name, made in laid_out.items():
+        manifest["nodes"][f"{PREFIX}{name}"]["compiled_code"] = made
+        done["results"].append({"unique_id": f"{PREFIX}{name}", "status": "success", "timing": timing})
     return Build(run.warehouse, manifest, done, types_of(run.warehouse), known, run.parent).run_events()
 
 

@@ -7,7 +7,7 @@ PROMPTAUDIT_LINEAGE=off turns it off. OpenLineage is imported at the first event
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from promptaudit.flows.settings import Settings
@@ -55,8 +55,13 @@ def landed(warehouse: Warehouse, audit_run_id: str) -> None:
             _try(_warn, lambda: run.sender.send(run_events.later(run) if run.landed else run_events.landing(run)))
 
 
-def built(warehouse: Warehouse, audit_run_ids: Sequence[str], comparison_ids: Sequence[str] = ()) -> None:
-    """Sends every model that dbt's last build made, or failed to make."""
+def built(
+    warehouse: Warehouse,
+    audit_run_ids: Sequence[str],
+    comparison_ids: Sequence[str] = (),
+    laid_out: Mapping[str, str] | None = None,
+) -> None:
+    """Sends every model that dbt's last build made, or failed to make, and those that were laid out empty, by this SQL."""
     results = warehouse.places.dbt / "target" / "run_results.json"
     if not results.exists():  # it never came to building
         return
@@ -64,7 +69,7 @@ def built(warehouse: Warehouse, audit_run_ids: Sequence[str], comparison_ids: Se
         if run is not None:
             from promptaudit.flows.lineage.openlineage import run_events
 
-            _try(_warn, lambda: run.sender.send(run_events.built(run, results)))
+            _try(_warn, lambda: run.sender.send(run_events.built(run, results, laid_out or {})))
 
 
 def published(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:

@@ -4,11 +4,9 @@
 {{ config(materialized='view') }}
 with anchors as {{ of_this_build('fct_judge_anchors') }},
 
-verdicts as (
-    select * from {{ ref('int_verdicts_counted') }}
-    where
-        starts_with(rater, 'judge:') and prediction_id is not null and is_match is not null and {{ in_this_build() }}
-),
+verdicts as {{ of_this_build(
+    'int_verdicts_counted', where="starts_with(rater, 'judge:') and prediction_id is not null and is_match is not null"
+) }},
 
 samples as {{ of_this_build('stg_samples') }},
 
