@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mashumaro.config import BaseConfig
 
@@ -41,15 +41,22 @@ def ready(name: str) -> Callable[[dict[str, Any]], str | None]:
     """Returns what builds warehouses of this file name, once dbt has read the project."""
     # a class of dbt's makes the code that reads and writes it when that is needed, not for each of hundreds at their import
     BaseConfig.lazy_compilation = True
-    manifest, described = read_project(name)
-    return lambda request: build(manifest, described, **request)
+    project = read_project(name)
+    return lambda request: build(project, **request)
 
 
-def read_project(name: str) -> tuple[Manifest, bytes]:
-    """Returns the project as dbt reads it for warehouses of this file name, and its text as `manifest.json`.
+class Project(NamedTuple):
+    """The project as dbt has read it, and the same as the bytes of `manifest.json`."""
 
-    Both stay in the user's cache while the project, dbt and Python are the same. They never come from the warehouse's folder,
-    which may be somebody else's, since they hold SQL and macros.
+    manifest: Manifest
+    described: bytes
+
+
+def read_project(name: str) -> Project:
+    """Returns the project as dbt reads it for warehouses of this file name.
+
+    Both forms stay in the user's cache while the project, dbt and Python are the same. They never come from the warehouse's
+    folder, which may be somebody else's, since they hold SQL and macros.
     """
     from dbt.cli.main import dbtRunner
     from dbt.contracts.graph.manifest import Manifest
@@ -59,7 +66,7 @@ def read_project(name: str) -> tuple[Manifest, bytes]:
     place = f"{name}.{sha256_of(project_sha256(), *versions)[:16]}"
     known, described = (user_cache.read(f"{place}.{part}") for part in ("pickle", MANIFEST))
     if known is not None and described is not None:
-        return Manifest(**pickle.loads(known)), described  # noqa: S301 - nobody else writes to the user's cache
+        return Project(Manifest(**pickle.loads(known)), described)  # noqa: S301 - nobody else writes to the user's cache
     here = Path.cwd()
     done = dbtRunner().invoke([*QUIET, "parse", *_places(here)])
     if done.exception is not None or done.result is None:
@@ -71,12 +78,11 @@ def read_project(name: str) -> tuple[Manifest, bytes]:
     parts = {part.name: getattr(manifest, part.name) for part in fields(manifest) if not part.name.startswith("_")}
     user_cache.keep(f"{place}.pickle", pickle.dumps(parts), instead_of=f"{glob.escape(name)}.*.pickle")
     user_cache.keep(f"{place}.{MANIFEST}", described, instead_of=f"{glob.escape(name)}.*.{MANIFEST}")
-    return manifest, described
+    return Project(manifest, described)
 
 
 def build(
-    manifest: Manifest,
-    described: bytes,
+    project: Project,
     warehouse: str,
     target: str,
     memory: str,
@@ -99,13 +105,13 @@ def build(
         RUN_IDS: ",".join(runs), COMPARISON_IDS: ",".join(comparisons), TRUSTED_READERS: json.dumps(readers),
     }  # fmt: skip
     try:
-        done = dbtRunner(manifest=manifest).invoke([*QUIET, *arguments, *_places(folder)])
+        done = dbtRunner(manifest=project.manifest).invoke([*QUIET, *arguments, *_places(folder)])
     finally:
         DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
     result: Any = done.result
     if hasattr(result, "write"):
         result.write(str(folder / RESULTS))
-    (folder / MANIFEST).write_bytes(described)
+    (folder / MANIFEST).write_bytes(project.described)
     if done.success:
         return None
     for node in getattr(result, "results", ()):
