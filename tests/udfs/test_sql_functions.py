@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
+from typing_extensions import TypeAliasType
 
 from promptaudit.udfs.arrow import call, encoded, null_for_nan
 from promptaudit.udfs.register import functions, register
+from promptaudit.udfs.sql_types import element, is_array, sql_type
 
 
 @pytest.fixture
@@ -302,3 +306,13 @@ class Ends(NamedTuple):
 def test_no_figure_is_a_negative_zero() -> None:
     assert str(null_for_nan([-0.0, 0.0, float("nan")]).to_pylist()) == "[0.0, 0.0, None]"
     assert str(encoded([[Ends(-0.0, float("nan"))]], list[Ends]).to_pylist()) == "[[{'low': 0.0, 'high': None}]]"
+
+
+def test_an_array_is_one_by_an_alias_too() -> None:
+    """From numpy 2.5 on Python 3.12 and later `NDArray` is such an alias."""
+    scalar = TypeVar("scalar", bound=np.generic)
+    alias = TypeAliasType("alias", np.ndarray[Any, np.dtype[scalar]], type_params=(scalar,))
+    assert is_array(alias[np.float64])
+    assert is_array(alias[np.float64] | None)
+    assert element(alias[np.int64]) is np.int64
+    assert sql_type(Annotated[alias[np.bool_], None]) == sql_type(NDArray[np.bool_]) == "BOOLEAN[]"
