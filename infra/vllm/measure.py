@@ -58,7 +58,10 @@ class Measurement:
         self._until = time.monotonic() + 60 * options.minutes
         self._model = options.model.resolve()
         self._has_weights = any(self._model.glob("*.safetensors"))
-        self._settings = {"max_num_seqs": options.connections} | dict(_setting(each) for each in options.set)
+        # as many wait at the server as it computes: a place that an answer leaves is taken at once
+        self._settings = {"max_num_seqs": max(1, options.connections // 2)} | dict(
+            _setting(each) for each in options.set
+        )
         self._found: dict[str, Any] = {
             "model": self._model.name,
             "weights": "real" if self._has_weights else "random",
@@ -228,7 +231,9 @@ def main() -> None:
     parser.add_argument("--to", type=Path, required=True, help="the JSON file to write")
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--wordings", type=int, default=12)
-    parser.add_argument("--connections", type=int, default=512, help="requests in flight, and computed at once")
+    parser.add_argument(
+        "--connections", type=int, default=1024, help="requests in flight; half as many are computed at once"
+    )
     parser.add_argument("--max-tokens", type=int, default=16, help="of each answer")
     parser.add_argument("--minutes", type=float, default=8, help="after which no part goes on")
     parser.add_argument(
