@@ -86,7 +86,7 @@ def test_sensitivity_has_families_for_units_too() -> None:
     of_six = sensitivity_components(sample, wording, labels[sample, wording], np.ones(180), 4)
     sample, wording = np.nonzero(np.ones(doubled.shape))
     of_twelve = sensitivity_components(sample, wording, doubled[sample, wording], np.ones(360), 4, wording // 2)
-    assert of_twelve == of_six
+    assert str(of_twelve) == str(of_six)  # which has a NaN
 
 
 def test_too_few_families_have_no_components() -> None:
