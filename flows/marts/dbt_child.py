@@ -5,6 +5,7 @@ Its argument is the file name of the warehouses it will build. It lets go of Duc
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import json
 import os
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
 QUIET = ("--no-use-colors", "--log-level", "none", "--log-level-file", "none", "--no-write-json")
 SPILL = "PROMPTAUDIT_DBT_SPILL"
 """The variable that tells the profile where DuckDB puts what does not fit into memory."""
+DBT = (
+    "dbt-core",
+    "dbt-adapters",
+    "dbt-common",
+    "dbt-duckdb",
+)  # whose macros and classes the project as it was read holds
 RESULTS, MANIFEST = "run_results.json", "manifest.json"
 FAILED = ("error", "fail")
 
@@ -62,11 +69,11 @@ def read_project(name: str) -> Project:
     from dbt.contracts.graph.manifest import Manifest
 
     os.environ["PROMPTAUDIT_WAREHOUSE"] = f"./{name}"
-    versions = (version("dbt-core"), version("dbt-duckdb"), sys.version)
-    place = f"{name}.{sha256_of(project_sha256(), *versions)[:16]}"
+    place = f"{name}.{sha256_of(project_sha256(), *map(version, DBT), sys.version)[:16]}"
     known, described = (user_cache.read(f"{place}.{part}") for part in ("pickle", MANIFEST))
     if known is not None and described is not None:
-        return Project(Manifest(**pickle.loads(known)), described)  # noqa: S301 - nobody else writes to the user's cache
+        with contextlib.suppress(Exception):  # classes of another version of what dbt itself needs
+            return Project(Manifest(**pickle.loads(known)), described)  # noqa: S301 - nobody else writes to the user's cache
     here = Path.cwd()
     done = dbtRunner().invoke([*QUIET, "parse", *_places(here)])
     if done.exception is not None or done.result is None:
