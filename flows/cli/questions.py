@@ -16,29 +16,39 @@ from promptaudit.models_registry.errors import UsageError, nearest
 def sql(
     query: Annotated[str | None, typer.Argument(help="One SQL query over the published copy.")] = None,
     analysis: Annotated[str | None, typer.Option(help="Ask a query that ships, by its name.")] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the queries that ship.")] = False,
+    print_: Annotated[
+        bool,
+        typer.Option(
+            "--print", help="Show the SQL of --analysis and ask nothing: a beginning for a query of one's own."
+        ),
+    ] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the queries that ship, by what they are about.")] = False,
     format_: Annotated[
         str, typer.Option("--format", envvar="PROMPTAUDIT_FORMAT", help="table, csv or json.")
     ] = "table",
 ) -> None:
     """Run a query on the published copy, without files or network and with limited memory and time."""
-    from promptaudit.flows.query.analyses import analyses
+    from promptaudit.flows.query.analyses import analyses, listing
     from promptaudit.flows.query.analyses import analysis as shipped
     from promptaudit.flows.query.sql import FORMATS, ask
 
     if sum((query is not None, analysis is not None, list_)) != 1:
         msg = "give one of a query, --analysis and --list"
         raise UsageError(msg)
+    if print_ and analysis is None:
+        msg = "--print shows the SQL of --analysis NAME"
+        raise UsageError(msg)
     if format_ not in FORMATS:
         msg = f"--format {format_}{nearest(format_, FORMATS)}"
         raise UsageError(msg)
     if list_:
-        known = analyses()
-        width = max(map(len, known))
-        show(known, "\n".join(f"{name:<{width}}  {about}" for name, about in known.items()))
+        show(analyses(), listing())
+        return
+    text = query or "" if analysis is None else shipped(analysis)
+    if print_:
+        show({"sql": text}, text.rstrip())
         return
     settings = state.settings()
-    text = query or "" if analysis is None else shipped(analysis)
     ask(settings, text, "json" if state.as_json else format_, sys.stdout)
 
 

@@ -27,7 +27,7 @@ from tests.support.slow_measures import Answer
 
 pytestmark = pytest.mark.slow  # `make docs` compiles them as well
 
-NAMES = sorted(path.stem for path in (dbt_project() / "analyses").glob("*.sql"))
+NAMES = sorted(path.stem for path in (dbt_project() / "analyses").glob("*/*.sql"))
 VARIANTS = [
     Variant(0, (1, 2, 3), None, "Classify."),
     *(Variant(i, (1, 2), 0.1, f"Please classify, {i}.") for i in range(1, 4)),
@@ -46,7 +46,7 @@ class Published:
 
     def sql(self, name: str) -> str:
         """The compiled query."""
-        (path,) = self.compiled.rglob(f"analyses/{name}.sql")
+        (path,) = self.compiled.rglob(f"analyses/*/{name}.sql")
         return path.read_text()
 
     def ask(self, name: str) -> list[Row]:

@@ -102,11 +102,24 @@ def test_a_wrong_option_is_no_query(folder: Path) -> None:
 
 
 def test_the_queries_that_ship_are_listed_with_what_they_say(folder: Path) -> None:
-    listed = promptaudit(folder, "sql", "--list").out.splitlines()
-    names = sorted(path.stem for path in (dbt_project() / "analyses").glob("*.sql"))
-    assert [line.split()[0] for line in listed] == names
-    assert all(line.endswith(".") for line in listed)
+    groups = [group.splitlines() for group in promptaudit(folder, "sql", "--list").out.split("\n\n")]
+    names = {path.stem for path in (dbt_project() / "analyses").glob("*/*.sql")}
+    assert [heading for heading, *_ in groups] == [
+        "judges",
+        "models and tasks",
+        "nights and costs",
+        "samples",
+        "wordings",
+    ]
+    assert {line.split()[0] for _, *lines in groups for line in lines} == names
+    assert all(line.endswith(".") for _, *lines in groups for line in lines)
     assert promptaudit(folder, "sql", "--list", "--json").json().keys() == set(names)
+
+
+def test_a_query_that_ships_is_shown_as_it_can_be_asked(folder: Path) -> None:
+    shown = promptaudit(folder, "sql", "--analysis", "cost_per_audit", "--print")
+    assert shown.out.rstrip() == analysis("cost_per_audit").rstrip()
+    assert "from marts.fct_predictions" in shown.out
 
 
 def test_a_query_that_ships_asks_the_marts(tmp_path: Path) -> None:
@@ -133,6 +146,7 @@ def test_no_query_that_ships_is_left_with_a_template(name: str) -> None:
             "UsageError: no analysis is called 'label_confused'; nearest: labels_confused; ",
         ),
         (("--analysis", "labels_confused", "select 1"), "UsageError: give one of a query, --analysis and --list"),
+        (("select 1", "--print"), "UsageError: --print shows the SQL of --analysis NAME"),
         ((), "UsageError: give one of a query, --analysis and --list"),
     ],
 )
