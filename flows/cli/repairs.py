@@ -57,7 +57,7 @@ def try_(
             envvar="PROMPTAUDIT_ON",
             help="The samples: worst:N, least_consistent:N, group:K as diagnose numbers them, or ID,ID.",
         ),
-    ] = "worst:50",
+    ] = "worst:20",
     add: Annotated[
         str | None,
         typer.Option(envvar="PROMPTAUDIT_ADD", help="A text added to the end of every variant's instruction."),
