@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ByteSize,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from promptaudit.models_registry.errors import UsageError
 
@@ -69,11 +78,11 @@ class Settings(BaseModel):
         description="where a lake's data are written and read: a folder, or s3://bucket/prefix; default: beside the catalog",
     )
     lock_wait_s: float = Field(60, ge=0, description="how long a locked warehouse is waited for")
-    memory: str | None = Field(
+    memory: ByteSize | None = Field(
         None,
-        pattern=r"(?i)^\s*\d+(\.\d+)?\s*[kmgt]i?b\s*$",
+        ge=2**27,
         description="memory of DuckDB while marts are derived, as 2GiB; what does not fit waits beside the warehouse; "
-        "default: a quarter of the machine's, of little up to half",
+        "default: a quarter of the machine's, on a machine of less than 8 GiB up to half of it and 2 GiB",
     )
     sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")
     sql_seconds: float = Field(60, gt=0, description="time of one `promptaudit sql` query")

@@ -24,7 +24,7 @@ def dense_codes(
 
     Returns:
         The number of each entry, shape (n,), and the distinct codes in order, shape (n_distinct,). Where NULL occurs
-        its number is n_distinct, and the distinct codes do not list it.
+        its number is n_distinct, and the distinct codes do not list it. The numbers may be `codes` itself: nobody writes to them.
     """
     if valid is not None and not valid.all():
         dense = np.empty(len(codes), np.int64)

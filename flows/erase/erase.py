@@ -29,6 +29,7 @@ from promptaudit.flows.evidence.verify import verify
 from promptaudit.flows.marts.publish import bring_lake_up, publish
 from promptaudit.flows.system.keys import as_json, content_id
 from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.dbt_project import sweep_spills
 from promptaudit.flows.warehouse.duckdb_file import Connection
 from promptaudit.flows.warehouse.insert import insert_new
 from promptaudit.flows.warehouse.raw_tables import TABLES
@@ -105,6 +106,7 @@ def erase(
         pages = pages_of(warehouse, runs, compared)
         delete(warehouse, pages, newest)
         con.execute("commit")
+    sweep_spills(warehouse)
     runs |= {row["audit_run_id"] for row in warehouse.read(sql("erase", "interrupted"))}
     if runs:
         warehouse.rewrite()

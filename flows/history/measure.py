@@ -98,8 +98,9 @@ def history(
     measure: a numeric column of marts.rpt_audit, `accuracy:<scoring method>` (mean over templates),
     `accuracy_rectified:<judge>` (the same as people would say), `accuracy_std:<scoring method>` (their corrected spread),
     `judge_agreement`, of judges in the place of models, or what nights compare beside the label: `answer_length` (characters)
-    and `completion_tokens`, geometric means of samples, `token_limit_rate`, `refusal_rate`. audit: default that of the newest
-    complete run. model, task, strategy: one of each; default all. A night without a figure stands with None.
+    and `completion_tokens`, geometric means over samples of 1 + the count, less 1, `token_limit_rate`, `refusal_rate`.
+    audit: default that of the newest complete run. model, task, strategy: one of each; default all. A night without a figure
+    stands with None.
 
     Raises:
         UsageError: a name that is not there, with the nearest one.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from promptaudit.flows.display.figures import ABSENT, LONG, NAME, count, counted_of, cut, interval, number, share, usd
 from promptaudit.flows.history.nights import DATED, night_names
-from promptaudit.models_registry.mart_columns import mart_columns
+from promptaudit.models_registry.mart_columns import compared_unit, mart_columns
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -85,9 +85,8 @@ def _is_share(measure: str) -> bool:
     """Returns whether a measure is drawn from 0 to 1, so that two nights of .01 and .02 do not look like nothing and all."""
     name = measure.partition(":")[0]
     declared = mart_columns("rpt_audit").get(name)
-    return name in ("accuracy", "token_limit_rate", "refusal_rate") or (
-        declared is not None and declared.unit in ("share", "rate")
-    )
+    unit = compared_unit(name) if declared is None else declared.unit
+    return name == "accuracy" or unit in ("share", "rate")
 
 
 def sparkline(figures: Sequence[float | None], *, is_share: bool) -> tuple[str, tuple[float, float]]:

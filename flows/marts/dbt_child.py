@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from promptaudit.udfs.readers.own_code import TrustedReader
 
 QUIET = ("--no-use-colors", "--log-level", "none", "--log-level-file", "none", "--no-write-json")
-SPILL = "PROMPTAUDIT_DBT_SPILL"
-"""The variable that tells the profile where DuckDB puts what does not fit into memory."""
 DBT = (
     "dbt-core",
     "dbt-adapters",
@@ -92,7 +90,7 @@ def build(
     project: Project,
     warehouse: str,
     target: str,
-    memory: str,
+    duckdb: dict[str, str],
     arguments: list[str],
     runs: list[str],
     comparisons: list[str],
@@ -100,16 +98,16 @@ def build(
 ) -> str | None:
     """Runs one dbt command on a warehouse, about these runs and comparisons; returns what failed, in one line, or None.
 
-    DuckDB takes this much memory at most; what does not fit waits in the folder `spill` beside `target`. Of readers that are the
-    user's own code it calls `readers` alone. `run_results.json` and `manifest.json` are left in `target`.
+    `duckdb` has the variables by which the profile limits DuckDB's memory. Of readers that are the user's own code it calls
+    `readers` alone. `run_results.json` and `manifest.json` are left in `target`.
     """
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
     from dbt.cli.main import dbtRunner
 
     folder = Path(target)
     os.environ |= {
-        "PROMPTAUDIT_WAREHOUSE": warehouse, "PROMPTAUDIT_MEMORY": memory, SPILL: str(folder.with_name("spill")),
-        RUN_IDS: ",".join(runs), COMPARISON_IDS: ",".join(comparisons), TRUSTED_READERS: json.dumps(readers),
+        **duckdb, "PROMPTAUDIT_WAREHOUSE": warehouse, RUN_IDS: ",".join(runs), COMPARISON_IDS: ",".join(comparisons),
+        TRUSTED_READERS: json.dumps(readers),
     }  # fmt: skip
     try:
         done = dbtRunner(manifest=project.manifest).invoke([*QUIET, *arguments, *_places(folder)])

@@ -66,13 +66,19 @@ def stand(warehouse: Warehouse) -> bool:
     return True
 
 
-def laid_out_alone(warehouse: Warehouse) -> dict[str, str]:
-    """Returns the SQL of what this process laid out here, by name, but for what dbt's commands have built since."""
-    laid_out = _laid_out.get(warehouse.path, {})
+def left_empty(warehouse: Warehouse, *, is_last: bool) -> dict[str, str]:
+    """Returns the SQL of what this process laid out here and dbt did not build in a run's parts, by name, after the last one.
+
+    Nothing before it, and nothing a second time.
+    """
+    laid_out = _laid_out.pop(warehouse.path, {})
     if laid_out:
         for built in results_of_build(warehouse.places.dbt / "target"):
             laid_out.pop(built.rpartition(".")[2], None)
-    return laid_out
+    if is_last:
+        return laid_out
+    _laid_out[warehouse.path] = laid_out
+    return {}
 
 
 def keep(warehouse: Warehouse) -> None:

@@ -49,8 +49,8 @@ def transform(
             relations.keep(warehouse)
     finally:
         if command == "build":
-            laid_out = relations.laid_out_alone(warehouse)
-            built(warehouse, audit_run_ids, comparison_ids, laid_out if part == "after_formats" else {})
+            laid_out = relations.left_empty(warehouse, is_last=part == "after_formats")
+            built(warehouse, audit_run_ids, comparison_ids, laid_out)
 
 
 def judge_nights(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str]:

@@ -260,7 +260,7 @@ def _answers(
         rows = _with_ids(batch, ids)
         predictions = _predictions(audit_run_id, rows, landed_at)
         yield "predictions", predictions
-        yield "verdicts", verdicts_of(audit_run_id, rows.with_columns(predictions["prediction_id"]), files)
+        yield "verdicts", verdicts_of(audit_run_id, rows.with_columns(predictions["prediction_id"]), files, landed_at)
 
 
 def _with_ids(frame: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:

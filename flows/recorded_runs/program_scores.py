@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 import polars as pl
 
 from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE
 from promptaudit.flows.system.keys import as_json, content_id
-from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.sql import sql
 
 
-def verdicts_of(audit_run_id: str, rows: pl.DataFrame, files: Sequence[Mapping[str, str]]) -> pl.DataFrame:
+def verdicts_of(
+    audit_run_id: str, rows: pl.DataFrame, files: Sequence[Mapping[str, str]], landed_at: datetime
+) -> pl.DataFrame:
     """Returns the rows of raw.verdicts for scores of 0 and 1; one between them is no verdict."""
-    landed_at, source = now(), as_json(list(files))
+    source = as_json(list(files))
     scored = rows.filter(pl.col("program").is_not_null() & pl.col(PROGRAM_SCORE).is_in([0.0, 1.0]))
     wanted = ("prediction_id", "program", PROGRAM_SCORE)
     verdicts = [

@@ -16,11 +16,11 @@ PROC, CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 def duckdb_memory() -> str:
     """Returns the memory limit of the DuckDB that derives marts: PROMPTAUDIT_MEMORY, else a part of the machine's memory.
 
-    That part is a quarter, of a small machine up to half, so that it is 2 GiB where half is as much. Lists of all answers of
+    That part is a quarter; on a machine of less than 8 GiB it is 2 GiB or half, whichever is less. Lists of all answers of
     a run have to fit into it; the rest may wait on the disk. Measures hold arrays of their own beside it.
     """
     whole = machine_memory()
-    return Settings().memory or f"{max(whole // 4, min(whole // 2, ENOUGH)) // 2**20}MiB"
+    return f"{(Settings().memory or max(whole // 4, min(whole // 2, ENOUGH))) // 2**20}MiB"
 
 
 @functools.cache

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import psutil
 
 from promptaudit.flows.system.files import private_folder
 from promptaudit.flows.system.helper_processes import DBT, ChildEnded, start
@@ -17,6 +20,10 @@ from promptaudit.models_registry.errors import WarehouseError
 
 if TYPE_CHECKING:
     from promptaudit.udfs.readers.own_code import TrustedReader
+
+MEMORY, SPILL_FOLDER = "PROMPTAUDIT_MEMORY", "PROMPTAUDIT_DBT_SPILL"  # as the profile reads them
+SPILL = "spill-"
+OUT_OF_MEMORY = ("Out of Memory Error", "could not allocate block", "failed to allocate")
 
 
 def dbt(
@@ -35,16 +42,16 @@ def dbt(
     target = warehouse.places.dbt / "target"
     private_folder(target)
     (target / "run_results.json").unlink(missing_ok=True)
-    spill = warehouse.places.dbt / "spill"
-    shutil.rmtree(spill, ignore_errors=True)  # of a build that was killed
-    request = {
-        "warehouse": str(warehouse), "target": str(target), "memory": duckdb_memory(),
-        "arguments": [command, *arguments],
-        "runs": list(audit_run_ids), "comparisons": list(comparison_ids), "readers": list(readers),
-    }  # fmt: skip
     if not warehouse.let_go():
         msg = f"transform: {warehouse} is open in this process, and dbt runs in another"
         raise WarehouseError(msg)
+    sweep_spills(warehouse)
+    memory, spill = duckdb_memory(), tempfile.mkdtemp(prefix=f"{SPILL}{os.getpid()}-", dir=warehouse.places.dbt)
+    request = {
+        "warehouse": str(warehouse), "target": str(target), "duckdb": {MEMORY: memory, SPILL_FOLDER: spill},
+        "arguments": [command, *arguments],
+        "runs": list(audit_run_ids), "comparisons": list(comparison_ids), "readers": list(readers),
+    }  # fmt: skip
     try:
         failure = start(DBT, warehouse.path.name).ask(request)
     except ChildEnded as error:
@@ -52,7 +59,22 @@ def dbt(
     finally:
         shutil.rmtree(spill, ignore_errors=True)
     if failure is not None:
+        if any(words in failure for words in OUT_OF_MEMORY):
+            what = ": ".join(failure.split(": ")[:2])
+            failure = f"{what}: DuckDB's {memory} of memory are too little; {MEMORY} gives it more"
         raise WarehouseError(failure)
+
+
+def sweep_spills(warehouse: Warehouse) -> None:
+    """Removes what DuckDB put beside this warehouse for want of memory, in builds that were killed: it holds answers."""
+    for path in warehouse.places.dbt.glob(f"{SPILL}*"):
+        owner = path.name.removeprefix(SPILL).partition("-")[0]
+        if owner.isdecimal() and psutil.pid_exists(int(owner)):
+            continue
+        if path.is_symlink():
+            path.unlink()
+        else:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def compiled() -> dict[str, Any]:

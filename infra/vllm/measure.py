@@ -41,7 +41,7 @@ GENERATE = Path(__file__).with_name("generate.py")
 KEY = "MEASURED_SERVER_API_KEY"
 ANSWERS = """
     select
-        count(*) as answers,
+        count(completion) as answers,
         count(*) filter (completion is null) as unanswered,
         sum(prompt_tokens)::bigint as prompt_tokens,
         sum(completion_tokens)::bigint as completion_tokens,
@@ -94,8 +94,9 @@ class Measurement:
 
     def _audited(self, part: str, **settings: object) -> list[Any]:
         """Runs the audit against a server that is started for it; returns the prompts as they were sent."""
-        folder = self._folder / part
-        card = ModelCard(engine="vllm_server", model=str(self._model), vllm={**self._settings, **settings})
+        folder, left = self._folder / part, max(1.0, self._until - time.monotonic())
+        settings = {**self._settings, "start_timeout_s": left, **settings}
+        card = ModelCard(engine="vllm_server", model=str(self._model), vllm=settings)
         launch = launch_of(card)
         dummy = [] if self._has_weights else ["--load-format=dummy"]
         server = ServerProcess(replace(launch, words=lambda port: [*launch.words(port), *dummy]))

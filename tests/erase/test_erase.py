@@ -64,6 +64,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Gated:
     publish(Warehouse(gated.warehouse))
     older = gated.warehouse.with_name(f"{gated.warehouse.name}.v4.backup")
     older.write_bytes(gated.warehouse.read_bytes())
+    spilled = gated.warehouse.parent / "dbt/spill-999999999-killed"  # of a process that no machine has
+    spilled.mkdir(parents=True)
+    (spilled / "duckdb_temp_storage_DEFAULT-0.tmp").write_text(SAID)
     return gated
 
 
@@ -116,7 +119,8 @@ def holding(folder: Path, text: str) -> set[str]:
 
 def test_the_texts_are_in_no_file_any_more(made: Gated, gone: tuple[Gated, Erasure]) -> None:
     folder = made.warehouse.parent
-    assert {"audit.duckdb", "data.parquet", "audit.duckdb.v4.backup"} <= holding(folder, INPUT) | holding(folder, SAID)
+    holders = {"audit.duckdb", "data.parquet", "audit.duckdb.v4.backup", "duckdb_temp_storage_DEFAULT-0.tmp"}
+    assert holders <= holding(folder, INPUT) | holding(folder, SAID)
     gated, done = gone
     folder = gated.warehouse.parent
     assert holding(folder, INPUT) == holding(folder, SAID) == set()

@@ -258,6 +258,27 @@ def _kill_at_work(child: psutil.Process, warehouse: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_build_has_the_memory_that_it_is_given_and_leaves_nothing_beside_the_warehouse(
+    built: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse, run = built
+    folder = warehouse.parent / "dbt"
+    of_a_killed_one, link = folder / "spill-999999999-killed", folder / "spill-999999998-linked"
+    of_a_killed_one.mkdir()
+    (tmp_path / "kept").write_text("kept")
+    link.symlink_to(tmp_path)
+    monkeypatch.setattr("promptaudit.flows.warehouse.dbt_project.duckdb_memory", lambda: "24MiB")
+    with pytest.raises(WarehouseError) as error:
+        derive(warehouse, run)
+    too_little = r"transform: \w+ failed: DuckDB's 24MiB of memory are too little; PROMPTAUDIT_MEMORY gives it more"
+    assert re.search(too_little, str(error.value))
+    assert list(folder.glob("spill-*")) == []
+    assert (tmp_path / "kept").read_text() == "kept"
+    monkeypatch.undo()
+    derive(warehouse, run)
+
+
+@pytest.mark.slow
 def test_the_child_ends_with_whoever_started_it_in_the_middle_of_a_build(built: tuple[Path, str]) -> None:
     warehouse, run = built
     script = (
@@ -326,9 +347,10 @@ def test_what_is_left_out_of_a_build_is_read_by_what_is_built_as_a_mart_or_of_it
     models = {name: node for name, node in manifest["nodes"].items() if node["resource_type"] == "model"}
 
     def readers(name: str) -> set[str]:
-        of_runs = rf"of_this_build\(\s*'{name.rpartition('.')[2]}'"
+        stem = name.rpartition(".")[2]
         direct = {other for other, node in models.items() if name in node["depends_on"]["nodes"]}
-        direct = {other for other in direct if not re.search(of_runs, models[other]["raw_code"])}
+        # whoever takes the rows of the build's runs alone may be built without it
+        direct = {other for other in direct if f"ref('{stem}')" in models[other]["raw_code"]}
         views = {other for other in direct if models[other]["config"]["materialized"] == "view"}
         return (direct - views).union(*map(readers, views))
 

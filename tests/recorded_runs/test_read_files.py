@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from promptaudit.flows.recorded_runs import import_run
 from promptaudit.flows.recorded_runs.check_rows import typed
 from promptaudit.flows.recorded_runs.formats import format_of, source
 from promptaudit.flows.recorded_runs.formats.answers import Answer, PromptVariant, RecordedAnswers, letter_of
@@ -729,7 +730,10 @@ def asserted(path: Path, *tests: list[dict[str, Any]], **changes: Any) -> Path:
 
 
 @pytest.mark.parametrize("tests", [[[REGEX], [RUBRIC]], [[EQUALS], [REGEX], [EQUALS, RUBRIC], [RUBRIC]]])
-def test_tests_of_promptfoo_that_assert_something_else_have_its_verdict(tmp_path: Path, tests: list[Any]) -> None:
+def test_tests_of_promptfoo_that_assert_something_else_have_its_verdict(
+    tmp_path: Path, tests: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_run, "_ROWS_A_BATCH", 1)
     path = asserted(tmp_path / "a.json", *tests)
     frame = read_recordings([path]).frame
     assert frame["gold_label"].drop_nulls().to_list() == []  # the values of some are not the labels of all
@@ -739,7 +743,11 @@ def test_tests_of_promptfoo_that_assert_something_else_have_its_verdict(tmp_path
     result = import_predictions(warehouse, [path], load_registry(), ImportOptions())
     assert warehouse.read("select kind from raw.tasks") == [{"kind": "open_ended"}]
     assert any("is read as open ended" in note for note in result.notes)
-    assert len(warehouse.read("select verdict_id from raw.verdicts")) == len(tests)
+    verdicts = warehouse.read(
+        "select verdicts.is_match, sample_id = 'q0' as is_first, verdicts.landed_at = predictions.landed_at as is_at_once "
+        "from raw.verdicts inner join raw.predictions using (audit_run_id, prediction_id) order by sample_id"
+    )
+    assert verdicts == [{"is_match": n == 0, "is_first": n == 0, "is_at_once": True} for n in range(len(tests))]
 
 
 def test_a_test_without_assertions_and_one_that_could_not_be_graded_have_no_verdict(tmp_path: Path) -> None:

@@ -48,4 +48,4 @@ def test_without_cgroups_the_machine_is_the_limit_of_which_a_part_is_taken(monke
     assert machine_memory() == 64 * GIB
     assert duckdb_memory() == "16384MiB"
     monkeypatch.setenv("PROMPTAUDIT_MEMORY", "3GiB")
-    assert duckdb_memory() == "3GiB"
+    assert duckdb_memory() == "3072MiB"

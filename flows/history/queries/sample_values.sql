@@ -5,10 +5,9 @@ select
     figures.model_id,
     figures.strategy,
     figures.measure as scoring_method,
-    if(
-        figures.measure in ('answer_length', 'completion_tokens'),
-        exp(avg(figures.figure)) - 1,
-        avg(figures.figure)
+    -- to as many digits as do not depend on the order of rows
+    round(
+        if(figures.measure in ('answer_length', 'completion_tokens'), exp(avg(figures.figure)) - 1, avg(figures.figure)), 9
     ) as figure,
     null as low,
     null as high,

@@ -14,7 +14,6 @@ from markupsafe import Markup
 from promptaudit.flows.display.figures import NAME, count, cut, interval, number, percent, shown, usd, when
 from promptaudit.flows.report.blocks.blocks import Table
 from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced, cells_of, exact, parts, rows_of
-from promptaudit.flows.system import user_cache
 from promptaudit.flows.warehouse import Row
 from promptaudit.flows.warehouse.figure_names import row_id
 
@@ -29,7 +28,6 @@ def environment(folder: Path) -> Environment:
 
     templates = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, loader=jinja2.FileSystemLoader(folder),
-        bytecode_cache=jinja2.FileSystemBytecodeCache(str(user_cache.folder("templates"))),
         trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip

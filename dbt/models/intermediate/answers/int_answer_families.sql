@@ -46,7 +46,7 @@ families as (
     group by all
 ),
 
--- joined first: families and variants have only run and model in common, and all pairs of them would be made
+-- joined first: families and variants have only run and model in common, so that joining them directly makes every pair
 asked as materialized (
     select
         wordings.audit_run_id,

@@ -16,7 +16,7 @@ final as (
         list(measured.family_index) as families,
         list(annotators.replicate) as replicates,
         list(measured.annotation) as annotations,
-        -- which are compared alone: texts of up to 12 signs take a third of the memory
+        -- they are only compared with each other: texts of up to 12 signs take a third of the memory
         list(
             if(measured.completion_md5 is null, null, to_base((hash(measured.completion_md5) >> 2)::bigint, 36))
         ) as completions

@@ -29,8 +29,8 @@ comparisons as (
         strategy,
         'of answers' as measure,
         -- what is scored may have causes of its own
-        arg_min(cause, starts_with(measure, 'accuracy')) as cause,
-        arg_min(reason, starts_with(measure, 'accuracy')) as reason
+        arg_min(cause, (starts_with(measure, 'accuracy'), measure)) as cause,
+        arg_min(reason, (starts_with(measure, 'accuracy'), measure)) as reason
     from {{ ref('rpt_run_comparisons') }}
     where
         base_model_id = model_id
