@@ -744,8 +744,9 @@ def test_tests_of_promptfoo_that_assert_something_else_have_its_verdict(
     assert warehouse.read("select kind from raw.tasks") == [{"kind": "open_ended"}]
     assert any("is read as open ended" in note for note in result.notes)
     verdicts = warehouse.read(
-        "select verdicts.is_match, sample_id = 'q0' as is_first, verdicts.landed_at = predictions.landed_at as is_at_once "
-        "from raw.verdicts inner join raw.predictions using (audit_run_id, prediction_id) order by sample_id"
+        "select is_match, sample_index = 0 as is_first, verdicts.landed_at = predictions.landed_at as is_at_once "
+        "from raw.verdicts inner join raw.predictions using (audit_run_id, prediction_id) "
+        "inner join raw.samples using (audit_run_id, task_id, sample_id) order by sample_index"
     )
     assert verdicts == [{"is_match": n == 0, "is_first": n == 0, "is_at_once": True} for n in range(len(tests))]
 

@@ -45,7 +45,7 @@ def prompt_stability_of_labels(
     """
     if not len(sample):
         return []
-    table = _Table(sample, annotator, replicate, *_numbered(label, level), level)
+    table = _Table(sample, annotator, replicate, *_numbered(label, level), level).numbered_as_they_come()
     is_cut = is_balanced and table.is_uneven()
     key = table.key(family, is_cut, seed, n_resamples)
     if key not in _kept:
@@ -93,18 +93,30 @@ class _Table(NamedTuple):
         counts = np.bincount(cells[self.label != MISSING], minlength=int(cells.max(initial=-1)) + 1)
         return bool(len(np.unique(counts)) > 1)
 
+    def numbered_as_they_come(self) -> _Table:
+        """Returns the table with nominal labels numbered by where each stands first: no draw hangs on what they are called.
+
+        Equal tables of two filters have equal figures then, though one lists completions and the other what they were read as.
+        """
+        given = self.label[self._order()]
+        codes, first = np.unique(given[given != MISSING], return_index=True)
+        if self.level != "nominal" or not len(codes):
+            return self
+        place = np.argsort(np.argsort(first))
+        known = place[np.searchsorted(codes, self.label).clip(max=len(codes) - 1)]
+        return self._replace(label=np.where(self.label == MISSING, MISSING, known), numbers=np.zeros(len(codes)))
+
     def key(self, family: NDArray[np.int64], is_cut: bool, seed: int, n_resamples: int) -> bytes:  # noqa: FBT001 - the parts of a key
-        """Returns a key that is equal for tables of equal rows, in whatever order and whatever nominal labels are called."""
-        order = np.lexsort((self.replicate, self.annotator, self.sample))
-        label = self.label[order]
-        if self.level == "nominal":
-            _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
-            label = np.where(label == MISSING, MISSING, np.argsort(np.argsort(first))[inverse])
+        """Returns a key that is equal for tables of equal rows, in whatever order."""
+        order = self._order()
         digest = hashlib.blake2b(repr((self.level, is_cut, seed, n_resamples)).encode())
-        units = (self.sample[order], self.annotator[order], family[order], self.replicate[order])
-        for part in (*units, label, self.numbers):
+        units = (self.sample, self.annotator, family, self.replicate, self.label)
+        for part in (*(unit[order] for unit in units), self.numbers):
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.digest()
+
+    def _order(self) -> NDArray[np.int64]:
+        return np.lexsort((self.replicate, self.annotator, self.sample))
 
 
 def _numbered(label: Words, level: Level) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

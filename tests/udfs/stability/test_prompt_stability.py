@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.stats import t
 
 from promptaudit.udfs.resampling import generator, weights
-from promptaudit.udfs.stability import nominal_series, resamples
+from promptaudit.udfs.sql_types import Words
+from promptaudit.udfs.stability import nominal_series, of_labels, resamples
 from promptaudit.udfs.stability.krippendorff import LEVELS, Level
 from promptaudit.udfs.stability.prompt_stability import StabilityRow, normal_interval, prompt_stability
 from promptaudit.udfs.stability.ratings import MISSING, Ratings, cumulative_and_adjacent
@@ -387,3 +388,20 @@ def test_copies_of_an_annotator_say_no_more_where_they_are_a_family(level: Level
     se_samples = np.log((1 - plain.pss_low) / (1 - plain.pss)) * (1 - plain.pss) / t.ppf(0.975, 39)
     half = t.ppf(0.975, 7) * np.sqrt(se_samples**2 + spread) / (1 - plain.pss)
     assert together.pss_wordings_low == pytest.approx(1 - (1 - plain.pss) * np.exp(half), abs=0.01)
+
+
+def test_no_figure_hangs_on_what_labels_are_called_or_on_what_was_measured_before() -> None:
+    rng = np.random.default_rng(5)
+    sample, annotator = (each.ravel() for each in np.indices((12, 4)))
+    label = np.where(rng.random(48) < 0.7, sample % 4, rng.integers(-1, 4, 48))
+    found = []
+    for names in (["a", "b", "c", "d"], ["d", "c", "b", "a"]):
+        code = np.append(np.argsort(np.argsort(names)), -1)[label]
+        of_labels._kept.clear()
+        words = Words(code, sorted(names))
+        found.append(
+            of_labels.prompt_stability_of_labels(
+                sample, annotator, annotator, np.zeros(48, np.int64), words, "nominal", False, 7, 200
+            )
+        )
+    assert str(found[0]) == str(found[1])
