@@ -32,12 +32,8 @@ if TYPE_CHECKING:
     from promptaudit.udfs.readers.own_code import TrustedReader
 
 QUIET = ("--no-use-colors", "--log-level", "none", "--log-level-file", "none", "--no-write-json")
-DBT = (
-    "dbt-core",
-    "dbt-adapters",
-    "dbt-common",
-    "dbt-duckdb",
-)  # whose macros and classes the project as it was read holds
+DBT = ("dbt-core", "dbt-adapters", "dbt-common", "dbt-duckdb")
+"""The packages whose macros and classes the project holds as it was read."""
 RESULTS, MANIFEST = "run_results.json", "manifest.json"
 FAILED = ("error", "fail")
 
