@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 from promptaudit.flows.display.encode import encoded_property
 from promptaudit.flows.warehouse import Row, Warehouse
-from promptaudit.flows.warehouse.sql import sql
 
 VERDICTS = (
     "regressed", "changed", "improved", "unconfirmed", "suspect", "not_comparable", "not_judged", "within_noise",
 )  # fmt: skip
 """Of nights and of comparisons, the gravest first."""
 NEWS = ("regressed", "changed", "improved")
+_CONFUSION = (
+    "model_id", "task_id", "strategy", "moved_gold_label", "moved_label", "n_moved", "n_moved_before", "n_moved_samples",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +43,19 @@ def run_comparison(warehouse: Warehouse, comparison_id: str) -> RunComparison:
     changes = _of(warehouse, "rpt_run_changes", comparison_id, "model_id, task_id, what")
     flips = _of(warehouse, "fct_flips", comparison_id, "flip, task_id, strategy, model_id, sample_id")
     runs = warehouse.published.read("select audit_run_id, audit_id, started_at from marts.dim_audit_runs")
-    moved = warehouse.published.read(sql("comparison", "answers_moved"), comparison=comparison_id)
     known = {run["audit_run_id"]: run for run in runs}
     sides = [known[measures[0][side]] for side in ("base_run_id", "candidate_run_id")] if measures else []
     return RunComparison(
-        comparison_id=comparison_id, runs=sides, measures=measures, changes=changes, flips=flips, moved=moved
+        comparison_id=comparison_id, runs=sides, measures=measures, changes=changes, flips=flips, moved=_moved(measures)
+    )
+
+
+def _moved(measures: Sequence[Row]) -> list[Row]:
+    """Returns of each group that regressed or changed the confusion that grew most, the largest first."""
+    told = [row for row in measures if row["verdict"] in ("regressed", "changed") and row["n_moved"] is not None]
+    by_group = {(row["model_id"], row["task_id"], row["strategy"]): {name: row[name] for name in _CONFUSION} for row in told}
+    return sorted(
+        (by_group[group] for group in sorted(by_group)), key=lambda row: row["n_moved_before"] - row["n_moved"]
     )
 
 

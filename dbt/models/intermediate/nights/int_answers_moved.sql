@@ -6,136 +6,23 @@ with nights as (
     select * from {{ ref('int_newest_normal_nights') }}
 ),
 
-kept as (
-    select
-        audit_run_id,
-        other_run_id as normal_run_id,
-        task_id,
-        sample_id
-    from {{ ref('int_samples_kept') }}
-),
-
-p_tau as (
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        sample_id,
-        any_value(gold_label) as gold_label,
-        -- of equally common ones the first of the card; no valid answer is the last
-        arg_max_null(label, (p_tau, label_index >= 0, -label_index)) as label
-    from {{ ref('fct_p_tau') }}
-    group by all
-),
-
 figures as (
     select * from {{ ref('int_values_in_use') }}
     where measure != 'label_churn' and measure not in {{ answer_measures() }}
 ),
 
-paired as (
+pairs as (
     select
-        nights.audit_run_id,
-        nights.model_id,
-        nights.task_id,
-        nights.strategy,
-        tonight.gold_label,
-        tonight.label,
-        before.label as label_before
+        audit_run_id,
+        normal_run_id as base_run_id,
+        model_id,
+        model_id as base_model_id,
+        task_id,
+        strategy
     from nights
-    inner join kept using (audit_run_id, normal_run_id, task_id)
-    inner join p_tau as tonight using (audit_run_id, model_id, task_id, strategy, sample_id)
-    inner join p_tau as before
-        on
-            nights.normal_run_id = before.audit_run_id
-            and nights.model_id = before.model_id
-            and nights.task_id = before.task_id
-            and nights.strategy = before.strategy
-            and kept.sample_id = before.sample_id
 ),
 
-golds as (
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        gold_label,
-        count(*) as n_samples
-    from paired
-    where gold_label is not null
-    group by all
-),
-
-said as (
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        gold_label,
-        label,
-        true as is_tonight
-    from paired
-    where gold_label is not null
-    union all
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        gold_label,
-        label_before as label,
-        false as is_tonight
-    from paired
-    where gold_label is not null
-),
-
-counted as (
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        gold_label,
-        label,
-        count(*) filter (is_tonight) as n_tonight,
-        count(*) filter (not is_tonight) as n_before
-    from said
-    where label is distinct from gold_label
-    group by all
-),
-
-confused as (
-    select
-        counted.*,
-        golds.n_samples
-    from counted
-    inner join golds using (audit_run_id, model_id, task_id, strategy, gold_label)
-    where counted.n_tonight > counted.n_before
-    qualify
-        row_number() over (
-            partition by counted.audit_run_id, counted.model_id, counted.task_id, counted.strategy
-            order by
-                counted.n_tonight - counted.n_before desc,
-                counted.gold_label asc,
-                counted.label asc nulls last
-        ) = 1
-),
-
-others as (
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        'label_churn' as measure,
-        count(*) filter (label is distinct from label_before) as n_tonight,
-        count(*) as n_samples
-    from paired
-    group by all
-),
+paired as {{ confusions_moved('pairs') }},
 
 known_in_both as (
     select
@@ -175,24 +62,24 @@ final as (
         valued.task_id,
         valued.strategy,
         valued.measure,
-        confused.gold_label as moved_gold_label,
-        confused.label as moved_label,
-        if(confused.gold_label is null, valued.n_tonight, confused.n_tonight) as n_moved,
-        if(confused.gold_label is null, valued.n_before, confused.n_before) as n_moved_before,
-        if(confused.gold_label is null, valued.n_samples, confused.n_samples) as n_moved_samples
+        paired.moved_gold_label,
+        paired.moved_label,
+        if(paired.moved_gold_label is null, valued.n_tonight, paired.n_moved) as n_moved,
+        if(paired.moved_gold_label is null, valued.n_before, paired.n_moved_before) as n_moved_before,
+        if(paired.moved_gold_label is null, valued.n_samples, paired.n_moved_samples) as n_moved_samples
     from valued
-    left join confused using (audit_run_id, model_id, task_id, strategy)
-    where confused.gold_label is not null or valued.measure = 'micro_f1' or starts_with(valued.measure, 'accuracy:')
+    left join paired using (audit_run_id, model_id, task_id, strategy)
+    where paired.moved_gold_label is not null or valued.measure = 'micro_f1' or starts_with(valued.measure, 'accuracy:')
     union all by name
     select
         audit_run_id,
         model_id,
         task_id,
         strategy,
-        measure,
-        n_tonight as n_moved,
+        'label_churn' as measure,
+        n_called_otherwise as n_moved,
         n_samples as n_moved_samples
-    from others
+    from paired
 )
 
 select * from final

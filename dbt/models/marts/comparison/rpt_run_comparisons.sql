@@ -86,9 +86,27 @@ judged_otherwise as (
     where accuracies.model_id = accuracies.base_model_id
 ),
 
+pairs as (
+    select distinct
+        candidate_run_id as audit_run_id,
+        base_run_id,
+        model_id,
+        base_model_id,
+        task_id,
+        strategy
+    from measures
+),
+
+moved as {{ confusions_moved('pairs') }},
+
 attributed as (
     select
         measures.* exclude (verdict),
+        moved.moved_gold_label,
+        moved.moved_label,
+        moved.n_moved,
+        moved.n_moved_before,
+        moved.n_moved_samples,
         if(
             judged_otherwise.is_of_judge and measures.verdict in ('regressed', 'improved'),
             'not_comparable',
@@ -125,6 +143,18 @@ attributed as (
     left join changes using (comparison_id, model_id, task_id, strategy)
     left join nights using (comparison_id, model_id, task_id, strategy)
     left join judged_otherwise using (comparison_id, model_id, task_id, strategy, measure)
+    left join moved
+        on
+            measures.candidate_run_id = moved.audit_run_id
+            and measures.base_run_id = moved.base_run_id
+            and measures.model_id = moved.model_id
+            and measures.base_model_id = moved.base_model_id
+            and measures.task_id = moved.task_id
+            and measures.strategy = moved.strategy
+            and (
+                measures.measure in ('micro_f1', 'label_churn', 'sensitivity', 'sensitivity_corrected', 'consistency')
+                or starts_with(measures.measure, 'accuracy:')
+            )
 ),
 
 final as (
@@ -187,6 +217,11 @@ final as (
         n_samples,
         n_variants,
         n_repetitions,
+        moved_gold_label,
+        moved_label,
+        n_moved,
+        n_moved_before,
+        n_moved_samples,
         {{ measure_version() }}
     from attributed
 )
