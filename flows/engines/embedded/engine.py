@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 
 from promptaudit.flows.engines import Answer, Engine, LandedAnswers, LandedWithoutAnswer, Request
@@ -20,12 +21,12 @@ class EmbeddedEngine(Engine):
         self._served_model = f"promptaudit/{card.model}"
 
     async def answer(self, request: Request) -> Answer:
-        """Returns the annotator's completion, its time measured, without tokens."""
+        """Returns the annotator's completion, its time measured, without tokens; a label as JSON where the task reads a field."""
         # lets writers, bars and signals have their turn: nothing else here ever waits
         await asyncio.sleep(0)
         started = time.perf_counter()
         try:
-            completion = self._annotate(request)
+            completion = _in_its_field(self._annotate(request), request)
         except LandedWithoutAnswer:
             return Answer(error="the model that is perturbed has no answer here")
         if completion is None:
@@ -34,6 +35,17 @@ class EmbeddedEngine(Engine):
         return Answer(
             completion=completion, finish_reason="stop", latency_ms=latency_ms, served_model=self._served_model
         )
+
+
+def _in_its_field(completion: str | None, request: Request) -> str | None:
+    """Returns a label inside of the JSON object that its task reads; anything else as it is."""
+    field = None if request.question is None else request.question.json_field
+    if field is None or completion not in request.labels:
+        return completion
+    value: object = completion
+    for name in reversed(field.split(".")):
+        value = {name: value}
+    return json.dumps(value, ensure_ascii=False)
 
 
 def open_annotator(card: ModelCard, landed: LandedAnswers | None = None) -> EmbeddedEngine:
