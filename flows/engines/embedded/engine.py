@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 
 from promptaudit.flows.engines import Answer, Engine, LandedAnswers, LandedWithoutAnswer, Request
-from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
+from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts, in_its_field
 from promptaudit.flows.engines.embedded.draws import choice
 from promptaudit.models_registry.cards import ModelCard
 
@@ -26,7 +25,7 @@ class EmbeddedEngine(Engine):
         await asyncio.sleep(0)
         started = time.perf_counter()
         try:
-            completion = _in_its_field(self._annotate(request), request)
+            completion = in_its_field(self._annotate(request), request)
         except LandedWithoutAnswer:
             return Answer(error="the model that is perturbed has no answer here")
         if completion is None:
@@ -35,17 +34,6 @@ class EmbeddedEngine(Engine):
         return Answer(
             completion=completion, finish_reason="stop", latency_ms=latency_ms, served_model=self._served_model
         )
-
-
-def _in_its_field(completion: str | None, request: Request) -> str | None:
-    """Returns a label inside of the JSON object that its task reads; anything else as it is."""
-    field = None if request.question is None else request.question.json_field
-    if field is None or completion not in request.labels:
-        return completion
-    value: object = completion
-    for name in reversed(field.split(".")):
-        value = {name: value}
-    return json.dumps(value, ensure_ascii=False)
 
 
 def open_annotator(card: ModelCard, landed: LandedAnswers | None = None) -> EmbeddedEngine:
