@@ -49,7 +49,7 @@ def test_a_prompt_that_does_not_is_none(text: str) -> None:
 
 def test_the_sentence_that_says_it_is_shown() -> None:
     assert how_to_answer("Classify it.\n\nReply with the\nlabel.", LABELS) == '"Reply with the"'
-    assert how_to_answer("Ist es positive oder negative?", LABELS) == "it names every label"
+    assert how_to_answer("positive, negative (?)", LABELS) == "it names every label"
     assert how_to_answer(f"Reply with {'x' * 200}", LABELS) == f'"Reply with {"x" * 69}..."'
 
 

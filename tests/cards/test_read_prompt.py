@@ -56,12 +56,12 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "a call": (user(tool_calls=[{"id": "1"}]), "prompt.json: messages.1: tool_calls: tools are not taken"),
     "a tool's turn": (user(role="tool"), "prompt.json: messages.1.role: 'tool': tools are not taken"),
     "an image": (user(content=IMAGE), "prompt.json: messages.1.content.1: a part of type 'image_url'; images, sound"),
-    "a role": (user(role="asistant"), "prompt.json: messages.1.role: 'asistant' is no role; nearest: assistant"),
-    "a field": (user(contnet="x"), "prompt.json: messages.1: unknown field 'contnet' of a message; nearest: content"),
+    "a role": (user(role="asst"), "prompt.json: messages.1.role: 'asst' is no role; nearest: assistant"),
+    "a field": (user(contents="x"), "prompt.json: messages.1: unknown field 'contents' of a message; nearest: content"),
     "no text": (user(content=None), "prompt.json: messages.1.content: it is no text, nor a list of text parts"),
     "half a character": (user(content="\ud83d"), "prompt.json: messages.1.content: it holds half of a character"),
     "a text alone": (["x"], "prompt.json: messages.0: a message is an object with role and content"),
-    "no messages": ({"mesages": TURNS}, "prompt.json: messages: a prompt is a list of messages, each with role and content;"),
+    "no messages": ({"message": TURNS}, "prompt.json: messages: a prompt is a list of messages, each with role and content;"),
     "an empty list": ([], "prompt.json: messages: a prompt is a list of messages, each with role and content"),
 }  # fmt: skip
 

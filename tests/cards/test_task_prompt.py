@@ -120,8 +120,8 @@ def test_a_person_chooses_a_part_or_names_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("messages", "named", "message"),
     [
-        ([JUDGE, ("user", "{reveiw}")], None,
-         "prompt.json: no placeholder in it is the column of the text; found {reveiw}; nearest: review"),
+        ([JUDGE, ("user", "{reviews}")], None,
+         "prompt.json: no placeholder in it is the column of the text; found {reviews}; nearest: review"),
         ([JUDGE, ("user", "a text")], None, "prompt.json: no placeholder in it is the column of the text; known: Store name, id"),
         ([JUDGE, ("user", "{review} {instruction}")], None, "prompt.json: {instruction} is filled in by cards"),
         ([("user", "{review}")], None, "prompt.json: no sentence of the system text or last user turn can be reworded"),
