@@ -6,12 +6,14 @@ yes or no") or for JSON ("Respond in JSON"), or where the prompt names every lab
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from promptaudit.flows.prompts.answer_schema import FIELDS
 
-MOST_SHOWN = 80
+MOST_SHOWN, MOST_OBJECTS = 80, 100
 _ASK = r"(?:answer|reply|respond|return|output|print|give|say|write)"
 _GAP = r"[^.!?\n]{0,80}"
 _NOTHING_ELSE = re.compile(
@@ -45,7 +47,9 @@ def asks_for_a_form(sentence: str, labels: Sequence[str]) -> bool:
         return True
     names = "|".join(re.escape(label) for label in (*labels, "yes", "no"))
     return (
-        re.search(rf"(?<!\bthe )(?<!\ban )\b{_ASK}{_SMALL_WORDS}\W+(?:{names})(?!\w)", sentence, re.IGNORECASE)
+        re.search(
+            rf"(?<!\bthe )(?<!\bthis )(?<!\ban )\b{_ASK}{_SMALL_WORDS}\W+(?:{names})(?!\w)", sentence, re.IGNORECASE
+        )
         is not None
     )
 
@@ -70,12 +74,36 @@ def how_to_answer(text: str, labels: Sequence[str]) -> str | None:
 def json_field(text: str, labels: Sequence[str]) -> str | None:
     """Returns the field of the JSON that a prompt asks for in which the label stands; None where it asks for none or shows none.
 
-    It is the field whose value names a label in an example of the prompt, else the only one, else one of a usual name.
+    It is the field whose value names a label in an example of the prompt, else the only one, else one of a usual name; a.b for b
+    inside of a.
     """
     if not _JSON.search(text):
         return None
-    found = [pair for example in _OBJECT.findall(text) for pair in _FIELD.findall(example)]
+    found = _fields_shown(text)
     names = list(dict.fromkeys(name for name, _ in found))
     of_labels = [name for name, value in found if any(names_labels(value, [label]) for label in labels)]
     usual = [name for name in FIELDS if name in names]
     return next(iter([*of_labels, *(names if len(names) == 1 else usual)]), None)
+
+
+def _fields_shown(text: str) -> list[tuple[str, str]]:
+    """Returns the fields of the objects in a text, each with its value; of what is no JSON, as {"label": <label>}, too."""
+    found: list[tuple[str, str]] = []
+    end = 0
+    for start in [match.start() for match in re.finditer(r"\{", text)][:MOST_OBJECTS]:
+        if start >= end:
+            try:
+                value, end = json.JSONDecoder().raw_decode(text, start)
+                found += _leaves(value)
+            except (ValueError, RecursionError):
+                continue
+    return found or [pair for example in _OBJECT.findall(text) for pair in _FIELD.findall(example)]
+
+
+def _leaves(fields: dict[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    """Yields the path and the text of each value inside of an object."""
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", str(value)

@@ -68,7 +68,8 @@ def columns_of(path: Path, labels: Sequence[str] = (), put_in: Collection[str] =
     text = usual[0] if usual else max(texts, key=lambda name: frame[name].str.len_chars().mean() or 0)
     found = tuple(labels) or (() if gold is None else tuple(_values(frame, gold)))
     if len(found) < 2:  # noqa: PLR2004 - one label is no question
-        msg = f"{path}: no column holds a few labels, of {_listed(frame)}; name them: --labels yes,no"
+        beside = " but those that the prompt puts in" if put else ""
+        msg = f"{path}: no column{beside} holds a few labels, of {_listed(frame)}; name them: --labels yes,no"
         raise UsageError(msg)
     return DataColumns(
         input=text, gold_label=gold, id=key, labels=found, n_rows=frame.height, names=tuple(frame.columns)

@@ -32,6 +32,7 @@ SAYS_NOTHING = (
     "Does this JSON object describe a person?",
     "Give the category of the question.",
     "Decide whether the answer is right.",
+    "Is this answer positive?",
     "You are given a review and the reply of the store.",
     "Sort the nonnegative and the positively minded reviews.",
 )
@@ -65,6 +66,8 @@ def test_short_labels_are_named_as_they_are_written() -> None:
         ('Respond in JSON. {"why": "it is kind", "mood": "positive"}', "mood"),
         ('Respond in JSON: {"mood": "positive|negative", "label": "x"}', "mood"),
         ('Respond in JSON: {"why": "...", "answer": "..."}', "answer"),
+        ('Respond in JSON: {"result": {"why": "...", "mood": "negative"}}', "result.mood"),
+        ('Respond in JSON: {"mood": <positive or negative>}', "mood"),
         ("Respond in JSON.", None),
         ('Respond in JSON: {"why": "...", "mood": "..."}', None),
         ('Does {"label": "positive"} hold?', None),
@@ -76,7 +79,14 @@ def test_the_field_of_the_label_is_read_from_the_prompts_example(text: str, fiel
 
 def test_a_hostile_text_takes_no_time() -> None:
     started = time.monotonic()
-    for text in ("reply " * 20_000, "reply" + " " * 100_000, "{" * 100_000, '"a"' * 50_000, "answer, the " * 10_000):
+    for text in (
+        "reply " * 20_000,
+        "reply" + " " * 100_000,
+        "{" * 100_000,
+        '"a"' * 50_000,
+        "answer, the " * 10_000,
+        '{"a":' * 20_000,
+    ):
         how_to_answer(text, LABELS)
         json_field(f"Respond in JSON. {text}", LABELS)
     assert time.monotonic() - started < 10
