@@ -23,7 +23,10 @@ _NOTHING_ELSE = re.compile(
     rf"|\b(?:answer|response|reply|output) format\b|\bformat (?:your|the) (?:answer|response|reply|output)\b",
     re.IGNORECASE,
 )
-_JSON = re.compile(rf"\b(?:{_ASK}|format|produce|formatted)\b{_GAP}\bjson\b", re.IGNORECASE)
+_JSON = re.compile(
+    rf"\b(?:{_ASK}|format|produce|formatted)\b{_GAP}\bjson\b|\b(?:{_ASK}|format)\b[^.!?{{}}]{{0,80}}\{{\s*\"",
+    re.IGNORECASE,
+)
 _SMALL_WORDS = r"(?:\W+(?:with|by|in|as|either|only|just|one|of|the|these|following|words?|labels?|a|an|single))*"
 _LIST = re.compile(r"\b(?:labels|classes|categories|options|choices|answers)\b[^:\n]{0,40}:", re.IGNORECASE)
 _OBJECT = re.compile(r"\{[^{}]*\}")
@@ -71,15 +74,16 @@ def how_to_answer(text: str, labels: Sequence[str]) -> str | None:
     return "it names every label" if names_labels(text, labels) else None
 
 
-def json_field(text: str, labels: Sequence[str]) -> str | None:
+def json_field(text: str, labels: Sequence[str], answers: Iterable[str] = ()) -> str | None:
     """Returns the field of the JSON that a prompt asks for in which the label stands; None where it asks for none or shows none.
 
-    It is the field whose value names a label in an example of the prompt, else the only one, else one of a usual name; a.b for b
-    inside of a.
+    `answers` are those that it shows as examples: where one is an object, JSON is asked for too. The field is the one whose value
+    names a label in an example of the prompt, else the only one, else one of a usual name; a.b for b inside of a.
     """
-    if not _JSON.search(text):
+    answers = tuple(answers)
+    if not _JSON.search(text) and not any(answer.lstrip().startswith("{") for answer in answers):
         return None
-    found = _fields_shown(text)
+    found = _fields_shown("\n".join((text, *answers)))
     names = list(dict.fromkeys(name for name, _ in found))
     of_labels = [name for name, value in found if any(names_labels(value, [label]) for label in labels)]
     usual = [name for name in FIELDS if name in names]

@@ -75,12 +75,12 @@ def prompt_of_chat(
     if not any(f"{{{INPUT}}}" in text for _, text in shown):
         msg = f"--instruction: the text of a sample stands in it; what is reworded has no {{{columns.input}}}"
         raise UsageError(msg)
-    whole = "\n".join(text for _, text in messages)
-    how = how_to_answer(whole, columns.labels)
+    asked = "\n".join(text for role, text in messages if role != "assistant")
+    how = how_to_answer(asked, columns.labels)
     return TaskPrompt(
         instruction=part.of(messages),
         is_complete=True,
-        json_field=json_field(whole, columns.labels),
+        json_field=json_field(asked, columns.labels, [text for role, text in messages if role == "assistant"]),
         messages=shown,
         columns=names.columns,
         lines=(

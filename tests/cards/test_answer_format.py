@@ -68,6 +68,7 @@ def test_short_labels_are_named_as_they_are_written() -> None:
         ('Respond in JSON: {"why": "...", "answer": "..."}', "answer"),
         ('Respond in JSON: {"result": {"why": "...", "mood": "negative"}}', "result.mood"),
         ('Respond in JSON: {"mood": <positive or negative>}', "mood"),
+        ('Output format:\n{"mood": "..."}', "mood"),
         ("Respond in JSON.", None),
         ('Respond in JSON: {"why": "...", "mood": "..."}', None),
         ('Does {"label": "positive"} hold?', None),
@@ -75,6 +76,11 @@ def test_short_labels_are_named_as_they_are_written() -> None:
 )
 def test_the_field_of_the_label_is_read_from_the_prompts_example(text: str, field: str | None) -> None:
     assert json_field(text, LABELS) == field
+
+
+def test_examples_of_answers_show_the_field_too() -> None:
+    assert json_field("Judge it.", LABELS, ["positive"]) is None
+    assert json_field("Judge it.", LABELS, ['{"why": "kind", "mood": "positive"}']) == "mood"
 
 
 def test_a_hostile_text_takes_no_time() -> None:
