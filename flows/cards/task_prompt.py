@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from promptaudit.models_registry.errors import UsageError, nearest
 
 INSTRUCTION = "Decide which label fits the text."
 OUTPUT_FORMAT = "Reply with the label alone."
-MOST_SHOWN = 160
+MOST_SHOWN, MOST_NAMES = 160, 5
 CARD = "tasks/mine.yml"
 Choose = Callable[[Sequence[str]], str]
 """Is given the texts that may be reworded, the likeliest first; returns the one to reword, or another text of the prompt."""
@@ -114,13 +114,24 @@ def _part(
 def _lines_of(prompt: ChatPrompt, names: PlaceholderNames, unknown: Sequence[str], columns: DataColumns) -> list[str]:
     """Returns what there is to say of braces and of fields beside the messages."""
     further = [column for column in names.of_cards if column not in (columns.input, INPUT)]
-    lines = [f"put in beside the text: columns {', '.join(map(repr, further))}"] if further else []
+    lines = [f"put in beside the text: columns {_listed(map(repr, further))}"] if further else []
     if names.is_escaped:
         lines.append("doubled braces are sent as single ones, since every other brace of the prompt is a placeholder's")
-    lines += [f"{{{name}}} is the name of no column and stays text{nearest(name, columns.names)}" for name in unknown]
+    lines += [
+        f"{{{name[:MOST_SHOWN]}}} is the name of no column and stays text{nearest(name, columns.names)}"
+        for name in unknown[:MOST_NAMES]
+    ]
     if prompt.left_out:
-        lines.append(f"left out: {', '.join(prompt.left_out)}; how a model samples stands in its card")
+        lines.append(f"left out: {_listed(prompt.left_out)}; how a model samples stands in its card")
     return lines
+
+
+def _listed(names: Iterable[str]) -> str:
+    return _cut(", ".join(names))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
 def _said(what: str, how: str | None) -> str:
@@ -132,5 +143,4 @@ def _added() -> str:
 
 
 def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return repr(flat if len(flat) <= MOST_SHOWN else f"{flat[:MOST_SHOWN]}...")
+    return repr(_cut(" ".join(text.split())))

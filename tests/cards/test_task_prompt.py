@@ -78,6 +78,13 @@ def test_doubled_braces_are_pythons_where_every_other_brace_is_a_columns(tmp_pat
         assert told not in plain.lines
 
 
+def test_what_is_said_of_a_long_prompt_stays_short(tmp_path: Path) -> None:
+    names = " ".join(f"{{name_{n}}}" for n in range(1000))
+    prompt = made(tmp_path, ("system", f"Judge {'it ' * 1000}. Like {names}"), ("user", "{review}"))
+    assert len(prompt.lines) < 10
+    assert all(len(line) < 400 for line in prompt.lines)
+
+
 def test_input_is_the_text_where_no_column_is_called_so(tmp_path: Path) -> None:
     assert sent(tmp_path, made(tmp_path, JUDGE, ("user", "{input}, {Store name}, {review}"))) == [
         "Judge the review.",
