@@ -12,6 +12,7 @@ import yaml
 
 from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.mart_columns import yaml_loader
+from promptaudit.models_registry.read_json import json_of
 
 MAX_CARD_BYTES = 1_000_000
 MAX_DEPTH = 30
@@ -29,25 +30,7 @@ def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], Lines, dict[str, C
     A fault is of one id, whose card is left out: it stands twice, a key in it does, or a key is no text. Raises CardError in
     one line for a file that is over 1 MB, no regular file, not UTF-8, malformed, no mapping, with aliases or several documents.
     """
-    raw = _read(path, file)
-    if len(raw) > MAX_CARD_BYTES:
-        msg = f"{file}: too large: a card file holds at most {MAX_CARD_BYTES} bytes"
-        raise CardError(msg)
-    try:
-        text = raw.decode("utf-8")
-        _refuse_tricks(text, file)
-        node = yaml.compose(text, Loader=LOADER)
-    except UnicodeDecodeError as error:
-        msg = f"{file}: not UTF-8 text at byte {error.start}"
-        raise CardError(msg) from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = "" if mark is None else f" line {mark.line + 1}"
-        msg = f"{file}{line}: not YAML: {getattr(error, 'problem', None) or error}"
-        raise CardError(msg) from None
-    except RecursionError:
-        msg = f"{file}: nested too deep"
-        raise CardError(msg) from None
+    node = _node_of(path, file)
     if node is None:
         return {}, {}, {}
     if not isinstance(node, yaml.MappingNode):
@@ -65,6 +48,46 @@ def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], Lines, dict[str, C
         except CardError as error:
             faults.setdefault(name, error)
     return {name: card for name, card in cards.items() if name not in faults}, lines, faults
+
+
+def read_value(path: Path, file: str) -> Any:
+    """Returns what a YAML file holds, or JSON where its name ends so, with every scalar of YAML and number of JSON as its text.
+
+    Raises CardError or DataError in one line for a file that cannot be read, as `read_yaml` and `json_of` do.
+    """
+    if path.suffix.lower() == ".json":
+        return json_of(_bounded(path, file), file, as_written=True)
+    node = _node_of(path, file)
+    return None if node is None else _built(node, (), {}, file)
+
+
+def _node_of(path: Path, file: str) -> yaml.Node | None:
+    """Returns the one document of a YAML file; None where it is empty."""
+    raw = _bounded(path, file)
+    try:
+        text = raw.decode("utf-8")
+        _refuse_tricks(text, file)
+        return yaml.compose(text, Loader=LOADER)
+    except UnicodeDecodeError as error:
+        msg = f"{file}: not UTF-8 text at byte {error.start}"
+        raise CardError(msg) from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = "" if mark is None else f" line {mark.line + 1}"
+        msg = f"{file}{line}: not YAML: {getattr(error, 'problem', None) or error}"
+        raise CardError(msg) from None
+    except RecursionError:
+        msg = f"{file}: nested too deep"
+        raise CardError(msg) from None
+
+
+def _bounded(path: Path, file: str) -> bytes:
+    """Returns a file's bytes; raises CardError for more than a card file has."""
+    raw = _read(path, file)
+    if len(raw) > MAX_CARD_BYTES:
+        msg = f"{file}: too large: a card file holds at most {MAX_CARD_BYTES} bytes"
+        raise CardError(msg)
+    return raw
 
 
 def _read(path: Path, file: str) -> bytes:

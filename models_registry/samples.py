@@ -18,7 +18,7 @@ from promptaudit.models_registry.tables import escape, read_text_table
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A text with its gold label or its reference answers where there are some, and the data's other columns."""
+    """A text with its gold label or its reference answers where there are some, and the data's columns, empty without a value."""
 
     sample_id: str
     text: str
@@ -209,7 +209,7 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
             msg = f"{shown} row {number}: gold label {gold[:80]!r} is not one of the labels{nearest(gold, labels.values())}"
             raise DataError(msg)
         gold = None if gold is None else labels[composed(gold)]
-        fields = {name: value for name, value in row.items() if isinstance(value, str)}
+        fields = {name: value or "" for name, value in row.items() if value is None or isinstance(value, str)}
         options = _listed(data.options, row)
         _refuse_odd_options(task, row, options, gold, f"{shown} row {number}")
         references = _listed(data.references, row)

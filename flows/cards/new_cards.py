@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 import yaml
 
 from promptaudit.flows.cards.task_of_data import DataColumns
+from promptaudit.flows.cards.task_prompt import TaskPrompt
 from promptaudit.models_registry.card_schemas import file_schema
 from promptaudit.models_registry.errors import PromptauditError, UsageError
 from promptaudit.models_registry.registry import KINDS, SHIPPED, load_registry
 
 STARTER = SHIPPED / "starter"
-INSTRUCTION = "Decide which label fits the text."
 TASK, MODEL = "my_task", "my_model"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -51,16 +51,17 @@ def _host_of(url: str) -> str:
 
 
 def scaffold_for(
-    folder: Path, data: Path, columns: DataColumns, instruction: str | None, endpoint: Endpoint | None
+    folder: Path, data: Path, columns: DataColumns, prompt: TaskPrompt, endpoint: Endpoint | None
 ) -> list[Path]:
     """Writes the starter's cards with a user's data, a copy of it, as the task and an endpoint as the model.
 
-    Without an endpoint the offline models are audited. Returns what was written.
+    Without an endpoint the offline models are audited; a prompt that is complete is asked under the strategy that adds nothing.
+    Returns what was written.
     """
     model = None if endpoint is None else endpoint.card()
     written = scaffold(folder)
     try:
-        copied = _put_in(folder, data, columns, instruction, model)
+        copied = _put_in(folder, data, columns, prompt, model)
         load_registry([folder])
     except (PromptauditError, OSError):
         shutil.rmtree(folder)  # it was not there or empty, and half of it is of no use
@@ -68,42 +69,48 @@ def scaffold_for(
     return [*written, *(() if copied in written else (copied,))]
 
 
-def _put_in(
-    folder: Path, data: Path, columns: DataColumns, instruction: str | None, model: dict[str, Any] | None
-) -> Path:
+def _put_in(folder: Path, data: Path, columns: DataColumns, prompt: TaskPrompt, model: dict[str, Any] | None) -> Path:
     """Puts data and model into the starter's cards; returns where the data stands."""
     copied = folder / "datasets" / f"mine{data.suffix.lower()}"
     shutil.copyfile(data, copied)
-    fields = {"path": f"datasets/{copied.name}", "input": columns.input}
+    fields: dict[str, Any] = {"path": f"datasets/{copied.name}", "input": columns.input}
     fields |= {name: getattr(columns, name) for name in ("id", "gold_label") if getattr(columns, name) is not None}
-    task = {
-        "kind": "classification",
-        "labels": list(columns.labels),
-        "instruction": instruction or INSTRUCTION,
-        "output_format": "Reply with the label alone.",
-        "reader": "label",
-        "data": fields,
-    }
+    fields |= {"columns": dict(prompt.columns)} if prompt.columns else {}
+    task = {"kind": "classification", "labels": list(columns.labels), **prompt.fields, "data": fields}
     _rewrite(folder / "tasks/mine.yml", {TASK: task})
     if model is not None:
         _rewrite(folder / "models/mine.yml", {MODEL: model})
         rephrasers = {"my_rephraser": {"kind": "rules"}, "my_model_rephraser": {"kind": "model", "model": MODEL}}
         _rewrite(folder / "rephrasers/mine.yml", rephrasers)
-        audit = folder / "audits/mine.yml"
-        _rewrite(audit, {"mine": _audit_of(audit)})
+    changes: dict[str, Any] = {} if model is None else {"models": [MODEL]}
+    if prompt.is_complete or model is not None:
+        changes["strategies"] = ["simple"]
+    if changes:
+        _rewrite_audit(folder / "audits/mine.yml", changes)
     return copied
 
 
-def _audit_of(path: Path) -> dict[str, Any]:
-    """Returns the starter's audit with the user's model in place of the offline ones, under one strategy."""
+def _rewrite_audit(path: Path, changes: dict[str, Any]) -> None:
+    """Puts other fields into the starter's audit."""
     card: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["mine"]
-    return {**card, "models": [MODEL], "strategies": ["simple"]}
+    _rewrite(path, {"mine": {**card, **changes}})
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes a text of several lines as such."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)
 
 
 def _rewrite(path: Path, cards: dict[str, Any]) -> None:
     """Puts other cards into a starter's file, under its first line, which names the schema."""
     first = path.read_text(encoding="utf-8").splitlines()[0]
-    text = yaml.safe_dump(cards, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
+    text = yaml.dump(cards, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
     path.write_text(f"{first}\n{text}", encoding="utf-8")
 
 

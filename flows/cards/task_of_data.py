@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,13 +22,14 @@ MOST_SHOWN = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataColumns:
-    """The columns of a file by what they are for, and the labels of its gold column in their order."""
+    """The columns of a file by what they are for, the labels of its gold column in their order, and the names of all columns."""
 
     input: str
     gold_label: str | None
     id: str | None
     labels: tuple[str, ...]
     n_rows: int
+    names: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
@@ -40,11 +41,12 @@ class DataColumns:
         )
 
 
-def columns_of(path: Path, labels: Sequence[str] = ()) -> DataColumns:
+def columns_of(path: Path, labels: Sequence[str] = (), put_in: Collection[str] = ()) -> DataColumns:
     """Returns the columns of a CSV, JSONL or Parquet file: by their names where they are usual ones, else by what they hold.
 
     The gold label is a column of few distinct values, the text the longest on average, the id a column without a repeated
-    value. `labels` are the label set; without them it is what the gold column holds.
+    value. `labels` are the label set; without them it is what the gold column holds. Of columns among `put_in`, which a prompt
+    puts in, one is the text and none is the gold label.
 
     Raises:
         DataError: the file cannot be read.
@@ -56,8 +58,9 @@ def columns_of(path: Path, labels: Sequence[str] = ()) -> DataColumns:
         msg = f"{path}: no rows"
         raise UsageError(msg)
     key = next((each for each in _named(frame, ID_NAMES) if frame[each].n_unique() == frame.height), None)
-    gold = _gold(frame, labels, key)
-    texts = [column for column in frame.columns if column not in (key, gold)]
+    put = [column for column in frame.columns if column in put_in]
+    gold = _gold(frame.drop(put), labels, key)
+    texts = [column for column in put or frame.columns if column not in (key, gold)]
     if not texts:
         msg = f"{path}: no column is left for the text, only {_listed(frame)}"
         raise UsageError(msg)
@@ -65,9 +68,12 @@ def columns_of(path: Path, labels: Sequence[str] = ()) -> DataColumns:
     text = usual[0] if usual else max(texts, key=lambda name: frame[name].str.len_chars().mean() or 0)
     found = tuple(labels) or (() if gold is None else tuple(_values(frame, gold)))
     if len(found) < 2:  # noqa: PLR2004 - one label is no question
-        msg = f"{path}: no column holds a few labels, of {_listed(frame)}; name them: --labels yes,no"
+        beside = " but those that the prompt puts in" if put else ""
+        msg = f"{path}: no column{beside} holds a few labels, of {_listed(frame)}; name them: --labels yes,no"
         raise UsageError(msg)
-    return DataColumns(input=text, gold_label=gold, id=key, labels=found, n_rows=frame.height)
+    return DataColumns(
+        input=text, gold_label=gold, id=key, labels=found, n_rows=frame.height, names=tuple(frame.columns)
+    )
 
 
 def split_labels(text: str | None) -> tuple[str, ...]:

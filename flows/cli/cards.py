@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from promptaudit.flows.cli.app import app, show, state
 from promptaudit.models_registry.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from promptaudit.flows.cards.task_of_data import DataColumns
+    from promptaudit.flows.cards.task_prompt import TaskPrompt
 
 
 @app.command()
@@ -34,31 +38,53 @@ def init(
         str | None, typer.Option(help="Its labels: a,b,c or a JSON list; default: what its gold column holds.")
     ] = None,
     instruction: Annotated[
-        str | None, typer.Option(help="The instruction of your prompt: the part that is rephrased.")
+        str | None,
+        typer.Option(help="The instruction of your prompt: the part that is rephrased. Of --messages, a part of it."),
+    ] = None,
+    messages: Annotated[
+        Path | None,
+        typer.Option(help="Your chat prompt, JSON or YAML in OpenAI's form, with {column} for columns of --data."),
     ] = None,
     url: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint: http://127.0.0.1:8000/v1.")] = None,
     model: Annotated[str | None, typer.Option(help="The name of the model there.")] = None,
 ) -> None:
     """Scaffold a folder of your own cards: a model, a task with data, a rephraser and an audit."""
     from promptaudit.flows.cards.new_cards import Endpoint, scaffold, scaffold_for
-    from promptaudit.flows.cards.task_of_data import columns_of, split_labels
 
     if (url is None) != (model is None):
         msg = "--url and --model go together: the endpoint, and the model's name there"
         raise UsageError(msg)
-    if data is None and not (labels is None and instruction is None and url is None):
-        msg = "--labels, --instruction, --url and --model go with --data, a file of yours"
+    if data is None and not (labels is None and instruction is None and messages is None and url is None):
+        msg = "--labels, --instruction, --messages, --url and --model go with --data, a file of yours"
         raise UsageError(msg)
-    lines = []
+    lines: tuple[str, ...] = ()
     if data is None:
         written = scaffold(folder)
     else:
-        columns = columns_of(data, split_labels(labels))
+        columns, prompt = _task_of(data, labels, instruction, messages)
         endpoint = None if url is None or model is None else Endpoint(url=url, model=model)
-        written = scaffold_for(folder, data, columns, instruction, endpoint)
-        lines = [f"{data.name}: {columns.sentence}"]
-    lines = [*(str(path) for path in written), *lines, _next_step(folder)]
-    show({"written": [str(path) for path in written]}, "\n".join(lines))
+        written = scaffold_for(folder, data, columns, prompt, endpoint)
+        lines = (f"{data.name}: {columns.sentence}", *prompt.lines)
+    paths = [str(path) for path in written]
+    show({"written": paths, "notes": lines}, "\n".join([*paths, *lines, _next_step(folder)]))
+
+
+def _task_of(
+    data: Path, labels: str | None, instruction: str | None, messages: Path | None
+) -> tuple[DataColumns, TaskPrompt]:
+    """Returns what a file of data holds, and the prompt that asks about it."""
+    from promptaudit.flows.cards.placeholder_names import names_in_braces
+    from promptaudit.flows.cards.read_prompt import read_prompt
+    from promptaudit.flows.cards.task_of_data import columns_of, split_labels
+    from promptaudit.flows.cards.task_prompt import prompt_of_chat, prompt_of_instruction
+
+    if messages is None:
+        columns = columns_of(data, split_labels(labels))
+        return columns, prompt_of_instruction(instruction, columns.labels)
+    chat = read_prompt(messages)
+    columns = columns_of(data, split_labels(labels), names_in_braces(chat))
+    progress = state.progress()
+    return columns, prompt_of_chat(chat, columns, instruction, progress.choose_text if progress.can_ask else None)
 
 
 def _next_step(folder: Path) -> str:

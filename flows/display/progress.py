@@ -38,6 +38,18 @@ class Meter(Protocol):
         """Returns the bar as text."""
 
 
+def _answer(question: str) -> str:
+    """Asks a question in a line of its own; returns the answer without the white space around it."""
+    sys.stderr.write(visible(question))
+    sys.stderr.flush()
+    if os.name == "posix":  # once polars is imported, a read goes on after Ctrl-C; this wait ends
+        select.select([sys.stdin], [], [])
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):  # the terminal was closed: what comes next is a line of its own
+        sys.stderr.write("\n")
+    return answer.strip()
+
+
 class Progress:
     """Where a command says what it does; quiet says nothing but warnings."""
 
@@ -54,14 +66,14 @@ class Progress:
 
     def confirm(self, question: str) -> bool:
         """Asks a question; everything but y or yes is a no."""
-        sys.stderr.write(f"{visible(question)} [y/N] ")
-        sys.stderr.flush()
-        if os.name == "posix":  # once polars is imported, a read goes on after Ctrl-C; this wait ends
-            select.select([sys.stdin], [], [])
-        answer = sys.stdin.readline()
-        if not answer.endswith("\n"):  # the terminal was closed: what comes next is a line of its own
-            sys.stderr.write("\n")
-        return answer.strip().casefold() in ("y", "yes")
+        return _answer(f"{question} [y/N] ").casefold() in ("y", "yes")
+
+    def choose_text(self, texts: Sequence[str]) -> str:
+        """Asks which text of a prompt is reworded; returns the one of the number given, the first for none, else the answer."""
+        for number, text in enumerate(texts, start=1):
+            self.say(f"{number}  {' '.join(text.split())}")
+        answer = _answer("which text is reworded, its number or another text of the prompt [1] ")
+        return texts[int(answer or 1) - 1] if answer in ("", *map(str, range(1, len(texts) + 1))) else answer
 
     def say(self, text: str) -> None:
         """Says one line of what goes on."""

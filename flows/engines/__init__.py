@@ -29,6 +29,7 @@ class Question:
     option_order: tuple[
         int, ...
     ] = ()  # for each place as shown the option's place in the data; nothing: as in the data
+    json_field: str | None = None  # of the JSON object that the task's reader reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from promptaudit.flows.system.keys import as_json
 from promptaudit.models_registry.cards import TaskCard, Template
 from promptaudit.models_registry.placeholders import placeholders, substitute
 from promptaudit.models_registry.samples import Sample
+from promptaudit.models_registry.task_cards import JsonFieldReader
 from promptaudit.models_registry.template_cards import OF_OPTIONS
 
 OWN = frozenset({"question", "options", "examples"})
@@ -67,7 +68,10 @@ def question_of(
     """Returns what a request is about, for engines that look at no prompt; the sample is as the prompt shows it."""
     gold = None if sample.gold_label is None else task.label_names.index(sample.gold_label)
     signs = () if template is None else template.signs[: len(sample.options)]
-    return Question(sample.text, sample.options, signs, gold, sample.references, option_order=option_order)
+    field = task.reader.json_field if isinstance(task.reader, JsonFieldReader) else None
+    return Question(
+        sample.text, sample.options, signs, gold, sample.references, option_order=option_order, json_field=field
+    )
 
 
 def weighs_options(task: TaskCard) -> bool:

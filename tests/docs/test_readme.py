@@ -20,7 +20,7 @@ PAGES = (
     README,
     *(
         ROOT / f"infra/guide/{name}.md"
-        for name in ("recorded_answers", "nights", "evidence", "cards", "designs", "scoring")
+        for name in ("recorded_answers", "nights", "evidence", "cards", "designs", "scoring", "prompts")
     ),
 )
 """README, then the pages of the guide that go on in the folder that it leaves."""

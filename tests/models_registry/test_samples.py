@@ -189,3 +189,14 @@ def test_numbers_and_surrogates_of_json_stay_text(tmp_path: Path) -> None:
     first, second = load_samples("t", task(path="d.jsonl"), tmp_path)
     assert (first.sample_id, first.text) == ("1.5", "half \\ud800")
     assert (second.sample_id, second.text, second.gold_label) == ("10", "", None)
+
+
+def test_a_column_without_a_value_is_empty_in_a_prompt(tmp_path: Path) -> None:
+    lines = [
+        {"id": "1", "text": "x", "store": "Hill"},
+        {"id": "2", "text": "y", "store": None},
+        {"id": "3", "text": "z"},
+    ]
+    (tmp_path / "d.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+    samples = load_samples("t", task(path="d.jsonl", gold_label=None), tmp_path)
+    assert [sample.fields["store"] for sample in samples] == ["Hill", "", ""]

@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from promptaudit.flows.engines import Answer, Engine, LandedAnswers, LandedWithoutAnswer, Request
-from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
+from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts, in_its_field
 from promptaudit.flows.engines.embedded.draws import choice
 from promptaudit.models_registry.cards import ModelCard
 
@@ -20,12 +20,12 @@ class EmbeddedEngine(Engine):
         self._served_model = f"promptaudit/{card.model}"
 
     async def answer(self, request: Request) -> Answer:
-        """Returns the annotator's completion, its time measured, without tokens."""
+        """Returns the annotator's completion, its time measured, without tokens; a label as JSON where the task reads a field."""
         # lets writers, bars and signals have their turn: nothing else here ever waits
         await asyncio.sleep(0)
         started = time.perf_counter()
         try:
-            completion = self._annotate(request)
+            completion = in_its_field(self._annotate(request), request)
         except LandedWithoutAnswer:
             return Answer(error="the model that is perturbed has no answer here")
         if completion is None:

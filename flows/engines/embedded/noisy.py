@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from promptaudit.flows.engines import LandedAnswers, Request
-from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
+from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts, in_its_field
 from promptaudit.flows.engines.embedded.draws import choice, uniform
 from promptaudit.models_registry.cards import ModelCard
 
@@ -23,7 +23,7 @@ def noisy_annotator(card: ModelCard, landed: LandedAnswers | None) -> Annotate:
         completion = landed(base, request)
         if completion is None or uniform(*cell_parts("noisy", card.seed, request)) >= rate:
             return completion
-        others = [label for label in request.labels if label != completion.strip()]
+        others = [label for label in request.labels if in_its_field(label, request) != completion.strip()]
         return choice(others, *cell_parts("noisy label", card.seed, request))
 
     return annotate

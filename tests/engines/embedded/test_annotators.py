@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import time
@@ -13,12 +14,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from promptaudit.flows.engines import Answer, Engine, Request, open_engine
+from promptaudit.flows.engines import Answer, Engine, Question, Request, open_engine
 from promptaudit.flows.engines.embedded.engine import open_annotator
 from promptaudit.flows.engines.embedded.lexical import without_input
 from promptaudit.flows.engines.embedded.simulated import INVALID, distribution_of
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.registry import Entry
+from promptaudit.udfs.readers.reading import read_answer
 from tests.support.engine_requests import LABELS, PROMPT, request_of
 from tests.support.shell import outputs_by_hash_seed
 
@@ -165,6 +167,21 @@ def test_answers_do_not_depend_on_the_process() -> None:
     outputs = outputs_by_hash_seed(code)
     assert "number" in outputs[0]
     assert outputs[0] == outputs[1]
+
+
+def test_a_label_is_put_into_the_json_that_its_task_reads() -> None:
+    question = Question("x", json_field="verdict.größe")
+    (answer,) = completions(open_annotator(card("lexical")), [request_of(question=question)])
+    assert json.loads(answer) in [{"verdict": {"größe": label}} for label in LABELS]
+    assert read_answer(answer, json.dumps({"json_field": "verdict.größe"}), LABELS).label in LABELS
+    (outside,) = completions(open_annotator(card("random", invalid=True)), [request_of(question=question, labels=())])
+    assert outside == ""
+
+
+def test_noise_replaces_a_label_in_json_by_another_one() -> None:
+    asked = [request_of(question=Question("x", json_field="f"), sample_id=f"s{n}") for n in range(40)]
+    noisy = open_annotator(card("noisy", of="m", rate=1), lambda *_: '{"f": "number"}')
+    assert {json.loads(answer)["f"] for answer in completions(noisy, asked)} == set(LABELS) - {"number"}
 
 
 def test_random_is_uniform_and_its_seed_matters() -> None:

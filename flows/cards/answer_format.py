@@ -1,0 +1,113 @@
+"""Tells by a few plain rules whether a prompt says how to answer. They know English, and labels in any language.
+
+A prompt says so where a sentence asks for nothing but the answer ("Reply with the label alone"), for one of the labels ("Answer
+yes or no") or for JSON ("Respond in JSON"), or where the prompt names every label.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from promptaudit.flows.prompts.answer_schema import FIELDS
+
+MOST_SHOWN, MOST_OBJECTS = 80, 100
+_ASK = r"(?:answer|reply|respond|return|output|print|give|say|write)"
+_GAP = r"[^.!?\n]{0,80}"
+_NOTHING_ELSE = re.compile(
+    rf"\b{_ASK}\b{_GAP}\b(?:alone|only|just|exactly|nothing else|nothing but)\b"
+    rf"|\b{_ASK}\b{_GAP}\b(?:one|a single) (?:word|label|letter|number|token)\b"
+    rf"|\b(?:only|just|simply) {_ASK}\b|\b(?:answer|reply|respond) with\b|\bno (?:explanation|other text|extra text|preamble)\b"
+    rf"|\b(?:answer|response|reply|output) format\b|\bformat (?:your|the) (?:answer|response|reply|output)\b",
+    re.IGNORECASE,
+)
+_JSON = re.compile(
+    rf"\b(?:{_ASK}|format|produce|formatted)\b{_GAP}\bjson\b|\b(?:{_ASK}|format)\b[^.!?{{}}]{{0,80}}\{{\s*\"",
+    re.IGNORECASE,
+)
+_SMALL_WORDS = r"(?:\W+(?:with|by|in|as|either|only|just|one|of|the|these|following|words?|labels?|a|an|single))*"
+_LIST = re.compile(r"\b(?:labels|classes|categories|options|choices|answers)\b[^:\n]{0,40}:", re.IGNORECASE)
+_OBJECT = re.compile(r"\{[^{}]*\}")
+_FIELD = re.compile(r'"([A-Za-z_]\w{0,39})"\s*:\s*("[^"\n]*"|[^\s",{}]*)')
+SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")  # noqa: RUF001 - of other scripts
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yields where each sentence or line of a text begins and ends."""
+    start = 0
+    for gap in SENTENCE_END.finditer(text):
+        yield start, gap.start()
+        start = gap.end()
+    yield start, len(text)
+
+
+def asks_for_a_form(sentence: str, labels: Sequence[str]) -> bool:
+    """Returns whether a sentence asks for nothing but the answer, for one of the labels, or for JSON, or is a list of labels."""
+    is_list = _LIST.search(sentence) is not None and names_labels(sentence, labels)
+    if is_list or _NOTHING_ELSE.search(sentence) or _JSON.search(sentence):
+        return True
+    names = "|".join(re.escape(label) for label in (*labels, "yes", "no"))
+    return (
+        re.search(
+            rf"(?<!\bthe )(?<!\bthis )(?<!\ban )\b{_ASK}{_SMALL_WORDS}\W+(?:{names})(?!\w)", sentence, re.IGNORECASE
+        )
+        is not None
+    )
+
+
+def names_labels(text: str, labels: Iterable[str]) -> bool:
+    """Returns whether a text names every label as a whole word; labels of one or two characters as they are written."""
+    return all(
+        re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text, re.IGNORECASE if len(label) > 2 else 0)  # noqa: PLR2004
+        for label in labels
+    )
+
+
+def how_to_answer(text: str, labels: Sequence[str]) -> str | None:
+    """Returns the words of a prompt that say how to answer, for the person whose prompt it is; None where none does."""
+    for start, end in sentences(text):
+        if asks_for_a_form(text[start:end], labels):
+            words = " ".join(text[start:end].split())
+            return f'"{words}"' if len(words) <= MOST_SHOWN else f'"{words[:MOST_SHOWN]}..."'
+    return "it names every label" if names_labels(text, labels) else None
+
+
+def json_field(text: str, labels: Sequence[str], answers: Iterable[str] = ()) -> str | None:
+    """Returns the field of the JSON that a prompt asks for in which the label stands; None where it asks for none or shows none.
+
+    `answers` are those that it shows as examples: where one is an object, JSON is asked for too. The field is the one whose value
+    names a label in an example of the prompt, else the only one, else one of a usual name; a.b for b inside of a.
+    """
+    answers = tuple(answers)
+    if not _JSON.search(text) and not any(answer.lstrip().startswith("{") for answer in answers):
+        return None
+    found = _fields_shown("\n".join((text, *answers)))
+    names = list(dict.fromkeys(name for name, _ in found))
+    of_labels = [name for name, value in found if any(names_labels(value, [label]) for label in labels)]
+    usual = [name for name in FIELDS if name in names]
+    return next(iter([*of_labels, *(names if len(names) == 1 else usual)]), None)
+
+
+def _fields_shown(text: str) -> list[tuple[str, str]]:
+    """Returns the fields of the objects in a text, each with its value; of what is no JSON, as {"label": <label>}, too."""
+    found: list[tuple[str, str]] = []
+    end = 0
+    for start in [match.start() for match in re.finditer(r"\{", text)][:MOST_OBJECTS]:
+        if start >= end:
+            try:
+                value, end = json.JSONDecoder().raw_decode(text, start)
+                found += _leaves(value)
+            except (ValueError, RecursionError):
+                continue
+    return found or [pair for example in _OBJECT.findall(text) for pair in _FIELD.findall(example)]
+
+
+def _leaves(fields: dict[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    """Yields the path and the text of each value inside of an object."""
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", str(value)

@@ -1,0 +1,146 @@
+"""Says how a user's prompt becomes the prompt of a task card: what is reworded, what is added to it, how answers are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from promptaudit.flows.cards.answer_format import how_to_answer, json_field
+from promptaudit.flows.cards.placeholder_names import INPUT, PlaceholderNames, names_of, unknown_names
+from promptaudit.flows.cards.read_prompt import ChatPrompt
+from promptaudit.flows.cards.reworded_part import Part, candidates, named_part, placed
+from promptaudit.flows.cards.task_of_data import DataColumns
+from promptaudit.flows.prompts.messages import Messages
+from promptaudit.models_registry.errors import UsageError, nearest
+
+INSTRUCTION = "Decide which label fits the text."
+OUTPUT_FORMAT = "Reply with the label alone."
+MOST_SHOWN, MOST_NAMES = 160, 5
+CARD = "tasks/mine.yml"
+Choose = Callable[[Sequence[str]], str]
+"""Is given the texts that may be reworded, the likeliest first; returns the one to reword, or another text of the prompt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPrompt:
+    """The prompt of a task card. `is_complete` says that nothing is added to it: no line of labels and no output format."""
+
+    instruction: str
+    is_complete: bool
+    json_field: str | None
+    messages: Messages = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+    """What there is to say of it."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Returns the fields of the card that say what is sent and how answers are read."""
+        added = {"labels_line": "none"} if self.is_complete else {"output_format": OUTPUT_FORMAT}
+        messages = [{"role": role, "content": content} for role, content in self.messages]
+        return {
+            "instruction": self.instruction,
+            **added,
+            **({"messages": messages} if messages else {}),
+            "reader": "label" if self.json_field is None else {"json_field": self.json_field},
+        }
+
+
+def prompt_of_instruction(instruction: str | None, labels: Sequence[str]) -> TaskPrompt:
+    """Returns the prompt of an instruction alone; what says how to answer is sent as it stands."""
+    text = instruction or INSTRUCTION
+    how = how_to_answer(text, labels)
+    return TaskPrompt(
+        instruction=text,
+        is_complete=how is not None,
+        json_field=json_field(text, labels),
+        lines=() if how is None else (f"{_said('the instruction', how)}; {_added()}",),
+    )
+
+
+def prompt_of_chat(
+    prompt: ChatPrompt, columns: DataColumns, instruction: str | None, choose: Choose | None = None
+) -> TaskPrompt:
+    """Returns the prompt of a chat, to which nothing is added: its messages, with {instruction} for what is reworded.
+
+    That is `instruction`, else what `choose` returns, else the first of the texts that may be reworded. Raises UsageError where
+    it does not stand in exactly one place, or no placeholder stands for the text of a sample.
+    """
+    names = names_of(prompt, columns)
+    messages = tuple((role, names.put(text)) for role, text in prompt.messages)
+    unknown = unknown_names(prompt, [text for _, text in messages], names)
+    part = _part(prompt, messages, columns.labels, names, instruction, choose)
+    shown = placed(messages, part, prompt.file)
+    if not any(f"{{{INPUT}}}" in text for _, text in shown):
+        msg = f"--instruction: the text of a sample stands in it; what is reworded has no {{{columns.input}}}"
+        raise UsageError(msg)
+    asked = "\n".join(text for role, text in messages if role != "assistant")
+    how = how_to_answer(asked, columns.labels)
+    return TaskPrompt(
+        instruction=part.of(messages),
+        is_complete=True,
+        json_field=json_field(asked, columns.labels, [text for role, text in messages if role == "assistant"]),
+        messages=shown,
+        columns=names.columns,
+        lines=(
+            f"reworded: {_short(part.of(messages))} of messages.{part.message}; --instruction TEXT names another part",
+            *_lines_of(prompt, names, unknown, columns),
+            f"{_said('the prompt', how)}; {_added()}",
+        ),
+    )
+
+
+def _part(
+    prompt: ChatPrompt,
+    messages: Messages,
+    labels: Sequence[str],
+    names: PlaceholderNames,
+    instruction: str | None,
+    choose: Choose | None,
+) -> Part:
+    """Returns the part of the messages that is reworded."""
+    if instruction is not None:
+        return named_part(messages, names.put(instruction.strip()), prompt.file)
+    found = candidates(messages, labels)
+    if not found:
+        msg = f"{prompt.file}: no sentence of the system text or last user turn can be reworded; name one: --instruction TEXT"
+        raise UsageError(msg)
+    texts = [part.of(messages) for part in found]
+    chosen = texts[0] if choose is None else choose(texts)
+    return found[texts.index(chosen)] if chosen in texts else named_part(messages, names.put(chosen), prompt.file)
+
+
+def _lines_of(prompt: ChatPrompt, names: PlaceholderNames, unknown: Sequence[str], columns: DataColumns) -> list[str]:
+    """Returns what there is to say of braces and of fields beside the messages."""
+    further = [column for column in names.of_cards if column not in (columns.input, INPUT)]
+    lines = [f"put in beside the text: columns {_listed(map(repr, further))}"] if further else []
+    if names.is_escaped:
+        lines.append("doubled braces are sent as single ones, since every other brace of the prompt is a placeholder's")
+    lines += [
+        f"{{{name[:MOST_SHOWN]}}} is the name of no column and stays text{nearest(name, columns.names)}"
+        for name in unknown[:MOST_NAMES]
+    ]
+    if prompt.left_out:
+        lines.append(f"left out: {_listed(prompt.left_out)}; how a model samples stands in its card")
+    return lines
+
+
+def _listed(names: Iterable[str]) -> str:
+    return _cut(", ".join(names))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+
+
+def _said(what: str, how: str | None) -> str:
+    return f"{what} does not say how to answer" if how is None else f"{what} says how to answer ({how})"
+
+
+def _added() -> str:
+    return f"nothing is added to it (`output_format` and `labels_line` in {CARD} would)"
+
+
+def _short(text: str) -> str:
+    return repr(_cut(" ".join(text.split())))
