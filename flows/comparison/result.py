@@ -53,7 +53,9 @@ def run_comparison(warehouse: Warehouse, comparison_id: str) -> RunComparison:
 def _moved(measures: Sequence[Row]) -> list[Row]:
     """Returns of each group that regressed or changed the confusion that grew most, the largest first."""
     told = [row for row in measures if row["verdict"] in ("regressed", "changed") and row["n_moved"] is not None]
-    by_group = {(row["model_id"], row["task_id"], row["strategy"]): {name: row[name] for name in _CONFUSION} for row in told}
+    by_group = {
+        (row["model_id"], row["task_id"], row["strategy"]): {name: row[name] for name in _CONFUSION} for row in told
+    }
     return sorted(
         (by_group[group] for group in sorted(by_group)), key=lambda row: row["n_moved_before"] - row["n_moved"]
     )
