@@ -205,12 +205,12 @@ def two_nights(stage: Stage, limits: Sequence[str]) -> None:
     wait_for(lambda: [run for run in server.runs() if run["state_name"] == "AwaitingConcurrencySlot"], "a third run")
     stage.waiting = next(run for run in server.runs() if run["state_name"] == "AwaitingConcurrencySlot")
     server.ask(f"/deployments/{stage.deployment_id}/pause_deployment", {})
+    for run in server.runs():
+        if run["state_type"] == "SCHEDULED":  # pausing leaves those that wait, which begin once a place is free
+            server.ask(f"/flow_runs/{run['id']}", method="DELETE")
     stage.refused = promptaudit_process(stage.folder, "nightly", AUDIT, AUDIT_KEY=KEY, PROMPTAUDIT_LOCK_WAIT_S="1")
     stage.ended = server.until(again["id"], *OVER)
     stage.n_asked = stage.provider.counters()["requests"]
-    for run in server.runs():
-        if run["state_type"] == "SCHEDULED":  # pausing leaves those that wait
-            server.ask(f"/flow_runs/{run['id']}", method="DELETE")
 
 
 def test_a_night_is_scheduled_and_named_so_that_a_person_knows_it(stage: Stage) -> None:
