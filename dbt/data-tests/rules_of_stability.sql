@@ -24,4 +24,5 @@
     'rpt_sample_similarities',
     'rpt_sample_spreads',
     'rpt_stability_by_share',
+    'rpt_wording_choices',
 ]) }}

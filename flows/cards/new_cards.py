@@ -17,6 +17,7 @@ from promptaudit.flows.cards.task_prompt import TaskPrompt
 from promptaudit.models_registry.card_schemas import file_schema
 from promptaudit.models_registry.errors import PromptauditError, UsageError
 from promptaudit.models_registry.registry import KINDS, SHIPPED, load_registry
+from promptaudit.models_registry.write_yaml import write_cards
 
 STARTER = SHIPPED / "starter"
 TASK, MODEL = "my_task", "my_model"
@@ -96,22 +97,10 @@ def _rewrite_audit(path: Path, changes: dict[str, Any]) -> None:
     _rewrite(path, {"mine": {**card, **changes}})
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes a text of several lines as such."""
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_Dumper.add_representer(str, _text)
-
-
 def _rewrite(path: Path, cards: dict[str, Any]) -> None:
     """Puts other cards into a starter's file, under its first line, which names the schema."""
     first = path.read_text(encoding="utf-8").splitlines()[0]
-    text = yaml.dump(cards, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
-    path.write_text(f"{first}\n{text}", encoding="utf-8")
+    write_cards(path, cards, first)
 
 
 def scaffold(folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Commands from figure to fix: diagnose, try."""
+"""Commands from figure to fix: diagnose, choose, try."""
 
 from __future__ import annotations
 
@@ -46,6 +46,32 @@ def diagnose(
     diagnosis = diagnosis_of(Warehouse(settings.warehouse), run, model=model, task=task, strategy=strategy, text=text)
     printed = replace(diagnosis, samples=diagnosis.samples[:top], confusions=diagnosis.confusions[:top])
     show(printed, "\n".join(lines_of_diagnosis(diagnosis, top)))
+
+
+@app.command()
+def choose(
+    run: RunName = "latest",
+    model: ModelOption = None,
+    task: TaskOption = None,
+    strategy: StrategyOption = None,
+    top: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_TOP", help="The most wordings of each group.")] = 5,
+    write: Annotated[
+        bool,
+        typer.Option("--write", envvar="PROMPTAUDIT_WRITE", help="Write the task's card with the better wording."),
+    ] = False,
+) -> None:
+    """Say which wording to ship: how right each is, and what the best gains on samples that did not choose it."""
+    from promptaudit.flows.choice.choose import choose as choices_of
+    from promptaudit.flows.choice.terminal import lines_of as lines_of_choices
+    from promptaudit.flows.choice.write_card import write_card
+
+    choices = choices_of(Warehouse(state.settings().warehouse), run, model=model, task=task, strategy=strategy)
+    lines = lines_of_choices(choices, top)
+    if write:
+        _, registry = state.load()
+        written = write_card(registry, choices.only)
+        lines += ["", "nothing is written: no wording is better" if written is None else f"written: {written}"]
+    show(choices, "\n".join(lines))
 
 
 @app.command("try")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.run_names import refuse_unknown
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import WORDED_ALONE
-from promptaudit.models_registry.errors import MeasureError, UsageError, nearest
+from promptaudit.models_registry.errors import MeasureError
 
 MOST_TESTED = 1000  # samples of a unit whose answers are looked at one by one: the most sensitive
 
@@ -107,14 +107,6 @@ def read_material(
         {name: Task(bool(tasks[name].get("is_sensitive")), inputs.get(name, {})) for name in sorted(names)},
         kinds["has_other_kinds"],
     )
-
-
-def refuse_unknown(option: str, value: str | None, names: Iterable[str], run: str) -> None:
-    """Raises UsageError with the nearest name where an option names nothing that the run has."""
-    known = list(names)
-    if value is not None and value not in known:
-        msg = f"--{option} {value[:80]}: run {run} has none of that name{nearest(value, known)}"
-        raise UsageError(msg)
 
 
 def _unit(warehouse: Warehouse, run: str, unit: Row, labels: list[str] | None) -> Unit | None:

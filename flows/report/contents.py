@@ -33,6 +33,7 @@ from promptaudit.flows.report.sections.stability_by_repetition import stability_
 from promptaudit.flows.report.sections.stability_by_wording import stability_by_wording
 from promptaudit.flows.report.sections.subsamples import subsamples
 from promptaudit.flows.report.sections.variations import variations
+from promptaudit.flows.report.sections.wording_choices import wording_choices
 
 OF_JUDGES = (scoring, scoring_across_tasks, rankings, agreement, disagreements)
 # on the first page alone
@@ -42,6 +43,6 @@ OF_TASKS = (
     measures_across_tasks, stability_across_tasks, variations, sensitivity, sensitivity_by_class, label_distributions,
     sensitivity_against_consistency, consistency, sample_consistency, sample_pairs, measures_by_wordings,
     stability_by_repetition, stability_by_wording, stability_by_model, subsamples, distinct_answers, answer_formats,
-    accuracy_by_variant, prompt_variants, costs, design_widths,
+    accuracy_by_variant, wording_choices, prompt_variants, costs, design_widths,
 )  # fmt: skip
 SECTIONS = (*OF_RUN, *OF_TASKS, format_gate)

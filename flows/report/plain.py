@@ -63,6 +63,8 @@ def opening(summary: Summary) -> list[str]:
     lines += [cause.sentence for cause in summary.causes]
     if summary.worst is not None:
         lines.append(f"Worst: {summary.worst.group}, {summary.worst.label} {summary.worst.printed}.")
+    if summary.better is not None:
+        lines.append(f"Better: {summary.better}.")
     return [*lines, f"Next: {summary.next_command}"]
 
 

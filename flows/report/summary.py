@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from promptaudit.flows.choice.choose import better_in_words
 from promptaudit.flows.display.figures import cut, shown
 from promptaudit.flows.display.policy import Policy, Texts
 from promptaudit.flows.report.ask_copy import Copy
@@ -25,6 +26,7 @@ OutcomeState = Literal["passed", "failed", "not measured", "no gate"]
 
 ID = 12  # as many characters of a run's id as tell it from any other
 MOST_RULES = 4  # named
+NAME = 60  # characters of a name in a sentence
 RULE = 160
 WORDS: Mapping[OutcomeState, str] = {
     "passed": "Passed", "failed": "Failed", "not measured": "Not measured", "no gate": "No gate",
@@ -56,6 +58,7 @@ class Summary:
     unread: tuple[UnreadAnswers, ...]
     worst: Worst | None
     example: Example | None
+    better: str | None  # a wording that is better than the original beyond chance, in a sentence
     next_command: str
 
     @property
@@ -106,8 +109,19 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
         example=None
         if worst is None
         else _flip(copy, worst, last) or example_of(copy, worst.model_id, worst.task_id, _strategies(worst, own)),
+        better=_better(copy, own),
         next_command=_next_command(copy.run, gate, worst, last),
     )
+
+
+def _better(copy: Copy, scorecard: Sequence[Row]) -> str | None:
+    """A wording that is better than the original, of what is audited and can be read; the surest."""
+    known = {(row["model_id"], row["task_id"], row["strategy"]) for row in scorecard}
+    for row in copy(query("better_wordings")):
+        group = (row["model_id"], row["task_id"], row["strategy"])
+        if group in known:
+            return f"{', '.join(cut(name, NAME) for name in group)}: {better_in_words(row)}"
+    return None
 
 
 def _flip(copy: Copy, worst: Worst, last: Sequence[Row]) -> Example | None:

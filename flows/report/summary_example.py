@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from promptaudit.flows.display.figures import cut, paragraph
 from promptaudit.flows.display.policy import LEFT_OUT
+from promptaudit.flows.display.variant_names import kind_of, named
 from promptaudit.flows.report.ask_copy import Copy
 from promptaudit.flows.report.queries import query
-from promptaudit.flows.report.variant_names import kind_of, named
 from promptaudit.flows.warehouse import Row
 
 INSTRUCTION = 200

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptaudit.flows.diagnosis.diagnose import diagnose
-from promptaudit.flows.diagnosis.material import refuse_unknown
 from promptaudit.flows.warehouse import Row, Warehouse
-from promptaudit.flows.warehouse.run_names import resolve
+from promptaudit.flows.warehouse.run_names import refuse_unknown, resolve
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import WORDED_ALONE, TaskCard
 from promptaudit.models_registry.errors import DataError, UsageError, nearest

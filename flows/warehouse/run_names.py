@@ -12,7 +12,7 @@ RUN[:MODEL], where RUN is one of
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -91,6 +91,14 @@ def resolve_id(warehouse: Warehouse, beginning: str | None) -> str:
     if beginning is None:
         return min(known, key=lambda run: run.is_trial).audit_run_id
     return one_run([run.audit_run_id for run in known], beginning, kind="published run")
+
+
+def refuse_unknown(option: str, value: str | None, names: Iterable[str], run: str) -> None:
+    """Raises UsageError with the nearest name where an option names nothing that the run has."""
+    known = list(names)
+    if value is not None and value not in known:
+        msg = f"--{option} {value[:80]}: run {run} has none of that name{nearest(value, known)}"
+        raise UsageError(msg)
 
 
 def one_run(

@@ -36,6 +36,7 @@ SECTIONS = {
     "scorecard", "answers", "sensitivity", "sensitivity_by_class", "label_distributions", "sensitivity_against_consistency",
     "consistency", "sample_consistency", "sample_pairs", "measures_by_wordings", "stability_by_repetition",
     "stability_by_wording", "stability_by_model", "subsamples", "distinct_answers", "answer_formats", "accuracy_by_variant",
+    "wording_choices",
     "prompt_variants", "costs", "design_widths", "samples", "format_gate", "identity", "guide",
 }  # fmt: skip
 

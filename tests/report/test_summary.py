@@ -217,7 +217,8 @@ def test_of_several_comparisons_the_newest_night_counts_and_a_baseline_only_with
 
 def test_a_summary_is_plain_data(ordinary: Reported) -> None:
     assert set(dataclasses.asdict(_of(ordinary))) == {
-        "audit_run_id", "audit_id", "outcome", "compared_with", "causes", "unread", "worst", "example", "next_command",
+        "audit_run_id", "audit_id", "outcome", "compared_with", "causes", "unread", "worst", "example", "better",
+        "next_command",
     }  # fmt: skip
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from promptaudit.flows.display.figures import NAME, cut
 from promptaudit.flows.display.policy import Texts
+from promptaudit.flows.display.variant_names import kind_of
 from promptaudit.flows.report.answers_grid.codes import Codes
 from promptaudit.flows.report.answers_grid.prompts import filled_with, messages_of, options_of, visible
 from promptaudit.flows.report.answers_grid.signs import signs_of
 from promptaudit.flows.report.gather_answers import GridAnswers
 from promptaudit.flows.report.gather_shown import changes_each_sample
-from promptaudit.flows.report.variant_names import kind_of
 from promptaudit.flows.warehouse import Row
 from promptaudit.flows.warehouse.figure_names import row_id
 

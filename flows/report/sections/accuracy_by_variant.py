@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from promptaudit.flows.display.figures import count, cut, number
+from promptaudit.flows.display.variant_names import word_for
 from promptaudit.flows.report.blocks.blocks import DrawnSection, by, by_pair, keyed
 from promptaudit.flows.report.blocks.cells import Traced
 from promptaudit.flows.report.charts import panels
@@ -25,7 +26,6 @@ from promptaudit.flows.report.sections.extremes import by_group, known_rows, who
 from promptaudit.flows.report.sections.reasons import NO_GOLD, why_no_answers
 from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
 from promptaudit.flows.report.sections.section import Section
-from promptaudit.flows.report.variant_names import word_for
 from promptaudit.flows.warehouse import Row
 
 MOST_VARIANTS = 200  # a panel

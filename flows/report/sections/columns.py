@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from promptaudit.flows.display.figures import ABSENT, count, cut
+from promptaudit.flows.display.variant_names import numbered
 from promptaudit.flows.report.blocks.blocks import MOST_ROWS, Table
 from promptaudit.flows.report.blocks.cells import Printed, Traced
 from promptaudit.flows.report.gather_judging import JudgingData
-from promptaudit.flows.report.variant_names import numbered
 from promptaudit.flows.warehouse import Row
 
 LONG_WORDING = 160

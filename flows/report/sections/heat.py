@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from promptaudit.flows.display.figures import cut, number, percent
+from promptaudit.flows.display.variant_names import word_for
 from promptaudit.flows.history.nights import differs
 from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced, parts
 from promptaudit.flows.report.blocks.heat import Heat, HeatCell, HeatLine
 from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.sections.reasons import why_in_part
 from promptaudit.flows.report.summary_causes import last_comparable
-from promptaudit.flows.report.variant_names import word_for
 from promptaudit.flows.warehouse import Row
 from promptaudit.models_registry.mart_columns import mart_columns
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from promptaudit.flows.display.figures import NAME, cut, number, span
+from promptaudit.flows.display.variant_names import word_for
 from promptaudit.flows.report.blocks.blocks import DrawnSection, by, keyed
 from promptaudit.flows.report.charts.curves import Axes, curves
 from promptaudit.flows.report.charts.panels import STABLE, Domain, domain_of
@@ -16,7 +17,6 @@ from promptaudit.flows.report.sections.extremes import group, known_rows, larges
 from promptaudit.flows.report.sections.reasons import why_in_part, why_no_answers, why_one_variant, why_open
 from promptaudit.flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
 from promptaudit.flows.report.sections.section import Section
-from promptaudit.flows.report.variant_names import word_for
 from promptaudit.flows.warehouse import Row
 
 MART, STABILITY = "rpt_measures_by_wordings", "fct_prompt_stability"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from promptaudit.flows.display.figures import cut, number
+from promptaudit.flows.display.variant_names import word_for
 from promptaudit.flows.report.blocks.blocks import DrawnSection, Table, by, keyed
 from promptaudit.flows.report.blocks.cells import Traced
 from promptaudit.flows.report.data import ReportData
@@ -24,7 +25,6 @@ from promptaudit.flows.report.sections.columns import (
 from promptaudit.flows.report.sections.extremes import by_group, known_rows, whose
 from promptaudit.flows.report.sections.room import Room
 from promptaudit.flows.report.sections.section import Section
-from promptaudit.flows.report.variant_names import word_for
 from promptaudit.flows.warehouse import Row
 
 MOST_MODELS = 6  # tables a task

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from promptaudit.flows.display.figures import count, number
+from promptaudit.flows.display.variant_names import word_for
 from promptaudit.flows.report.blocks.blocks import DrawnSection, Pair, by
 from promptaudit.flows.report.blocks.cells import Traced
 from promptaudit.flows.report.charts import panels
@@ -14,7 +15,6 @@ from promptaudit.flows.report.sections.extremes import known_rows, whose
 from promptaudit.flows.report.sections.reasons import why_in_part, why_one_variant, why_open
 from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
 from promptaudit.flows.report.sections.section import Section
-from promptaudit.flows.report.variant_names import word_for
 from promptaudit.flows.warehouse import Row
 
 _SENSITIVITY = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from promptaudit.flows.display.figures import NAME, cut, number
+from promptaudit.flows.display.variant_names import word_for
 from promptaudit.flows.report.blocks.blocks import DrawnSection, by
 from promptaudit.flows.report.charts import samples as charts
 from promptaudit.flows.report.charts.panels import MOST_BARS
@@ -14,7 +15,6 @@ from promptaudit.flows.report.sections.extremes import class_of, known_rows, lar
 from promptaudit.flows.report.sections.reasons import why_in_part, why_one_variant, why_open
 from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_models, colour
 from promptaudit.flows.report.sections.section import Section
-from promptaudit.flows.report.variant_names import word_for
 from promptaudit.flows.warehouse import Row
 from promptaudit.flows.warehouse.figure_names import figure_id
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from promptaudit.flows.display.figures import NAME, cut, span
+from promptaudit.flows.display.variant_names import word_for
 from promptaudit.flows.report.blocks.blocks import Block, DrawnSection, by
 from promptaudit.flows.report.charts import panels
 from promptaudit.flows.report.charts.curves import Axes, curves
@@ -17,7 +18,6 @@ from promptaudit.flows.report.sections.extremes import ends
 from promptaudit.flows.report.sections.pivots import n_tasks
 from promptaudit.flows.report.sections.room import Chart, Drawn, Room, is_limited, point
 from promptaudit.flows.report.sections.section import Section
-from promptaudit.flows.report.variant_names import word_for
 from promptaudit.flows.warehouse import Row
 
 MART, OF_PANELS = "rpt_audit", "fct_prompt_stability"

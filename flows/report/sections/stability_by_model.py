@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from promptaudit.flows.display.figures import NAME, cut, number, span
+from promptaudit.flows.display.variant_names import word_for
 from promptaudit.flows.report.blocks.blocks import DrawnSection
 from promptaudit.flows.report.blocks.cells import plain
 from promptaudit.flows.report.charts import panels
@@ -14,7 +15,6 @@ from promptaudit.flows.report.sections.extremes import known_rows, means_of
 from promptaudit.flows.report.sections.reasons import why_no_answers, why_open
 from promptaudit.flows.report.sections.room import Chart, Drawn, Room, colour
 from promptaudit.flows.report.sections.section import Section
-from promptaudit.flows.report.variant_names import word_for
 from promptaudit.flows.warehouse import Row
 
 _SCOPES = (("pss_intra", "PSS intra", "by repetition"), ("pss_inter", "PSS inter", "by wording"))

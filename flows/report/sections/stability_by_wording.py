@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from promptaudit.flows.display.figures import number
+from promptaudit.flows.display.variant_names import word_for
 from promptaudit.flows.report.blocks.blocks import Block, DrawnSection, by
 from promptaudit.flows.report.blocks.cells import Traced
 from promptaudit.flows.report.charts import panels
@@ -27,7 +28,6 @@ from promptaudit.flows.report.sections.stability_curves import (
     draw_series,
     starred_table,
 )
-from promptaudit.flows.report.variant_names import word_for
 from promptaudit.flows.warehouse import Row
 
 

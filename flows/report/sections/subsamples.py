@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from promptaudit.flows.display.figures import NAME, cut, number, percent, span
+from promptaudit.flows.display.variant_names import word_for
 from promptaudit.flows.report.blocks.blocks import DrawnSection, by
 from promptaudit.flows.report.blocks.cells import Traced
 from promptaudit.flows.report.charts.curves import Axes, curves
@@ -15,7 +16,6 @@ from promptaudit.flows.report.sections.extremes import group, known_rows
 from promptaudit.flows.report.sections.reasons import why_no_answers, why_open
 from promptaudit.flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
 from promptaudit.flows.report.sections.section import Section
-from promptaudit.flows.report.variant_names import word_for
 from promptaudit.flows.warehouse import Row
 
 MART = "rpt_stability_by_share"

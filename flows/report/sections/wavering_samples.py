@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptaudit.flows.display.figures import NAME, count, cut, number, paragraph
+from promptaudit.flows.display.variant_names import word_for
 from promptaudit.flows.report.blocks.blocks import keyed
 from promptaudit.flows.report.blocks.cells import Cell, Traced
 from promptaudit.flows.report.data import ReportData
-from promptaudit.flows.report.variant_names import word_for
 from promptaudit.flows.warehouse import Row
 
 MOST_GROUPS = 12  # model and strategy pairs a sample

@@ -36,6 +36,8 @@ def closing_lines(summary: Summary, width: int) -> list[str]:
         lines += _told("worst", _worst(summary.worst), width)
     if summary.example is not None:
         lines += _told("example", _example(summary.example), width)
+    if summary.better is not None:
+        lines += _told("better", summary.better, width)
     for each in summary.unread:
         lines += [] if each.groups else _told("unread", each.sentence, width)
     return [*lines, *_typed("next", summary.next_command, width)]

@@ -65,7 +65,7 @@ def replaced(data: ReportData, **rows: Any) -> ReportData:
 def empty_summary() -> Summary:
     return Summary(
         audit_run_id="run", audit_id="audit", outcome=Outcome(state="no gate", word="No gate", reason=""), compared_with=None,
-        causes=(), unread=(), worst=None, example=None, next_command="promptaudit run",
+        causes=(), unread=(), worst=None, example=None, better=None, next_command="promptaudit run",
     )  # fmt: skip
 
 

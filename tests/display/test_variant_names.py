@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptaudit.flows.report.variant_names import named, numbered, word_for
+from promptaudit.flows.display.variant_names import named, numbered, word_for
 
 
 @pytest.mark.parametrize(

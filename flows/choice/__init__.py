@@ -1,0 +1,1 @@
+"""Which wording to ship: what speaks for each, and the card of the chosen one."""

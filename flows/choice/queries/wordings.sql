@@ -1,0 +1,22 @@
+-- The wordings of a run and what speaks for shipping each, the chosen one of a group first; of several scoring methods by the
+-- label, else by a rule, else by a judge.
+select
+    choices.*,
+    variants.variant_index,
+    variants.paraphrase_temperature,
+    variants.variation,
+    variants.instruction,
+    tasks.is_sensitive
+from marts.rpt_wording_choices as choices
+inner join marts.dim_prompt_variants as variants using (audit_run_id, prompt_variant_id)
+inner join marts.dim_tasks as tasks
+    on choices.audit_run_id = tasks.audit_run_id and choices.task_id = tasks.task_id
+where
+    choices.audit_run_id = $run
+qualify
+    dense_rank() over (
+        partition by choices.model_id, choices.task_id, choices.strategy
+        order by
+            choices.scoring_method != 'label_match', starts_with(choices.scoring_method, 'judge:'), choices.scoring_method
+    ) = 1
+order by choices.task_id, choices.model_id, choices.strategy, choices.choice_rank

@@ -1,0 +1,72 @@
+"""The section on which wording to ship: what speaks for each, and what the best gains over the original."""
+
+from __future__ import annotations
+
+from promptaudit.flows.choice.choose import better_in_words
+from promptaudit.flows.report.blocks.blocks import DrawnSection, by
+from promptaudit.flows.report.data import ReportData
+from promptaudit.flows.report.sections.columns import (
+    MODEL,
+    STRATEGY,
+    bounds,
+    figure,
+    table,
+    variant_number,
+    wording,
+    words,
+)
+from promptaudit.flows.report.sections.extremes import whose
+from promptaudit.flows.report.sections.reasons import NO_GOLD, why_no_answers
+from promptaudit.flows.report.sections.room import Room
+from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
+
+MART = "rpt_wording_choices"
+TOO_FEW = "Fewer than 20 samples, or no wording beside the original."
+_COLUMNS = (
+    MODEL, STRATEGY, words("Right by", "scoring_method"), words("Wording", "worded"), figure("Accuracy", "accuracy"),
+    bounds("accuracy", "95 % interval of all at once"), figure("Chance to be best", "chance_best"),
+    figure("Expected loss", "expected_loss"), figure("In its worst variation", "accuracy_worst_variation"),
+    figure("Agrees with itself", "agreement"), figure("Prompt tokens", "mean_prompt_tokens"),
+    figure("Gain over the original", "gain"), bounds("gain", "95 % interval of the gain"),
+)  # fmt: skip
+
+
+def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
+    rows_of = by(data["wording_choices"], "task_id")
+    variants = {row["prompt_variant_id"]: row for row in data.variants}
+    for task_id, block, scored in section.of_tasks(data.scorecard):
+        if task_id not in rows_of:
+            has_gold = any(row["micro_f1"] is not None for row in scored)
+            block.absent.append(why_no_answers(scored) or (TOO_FEW if has_gold else NO_GOLD))
+            continue
+        rows = [{**row, "worded": _worded(row, variants.get(row["prompt_variant_id"]))} for row in rows_of[task_id]]
+        block.tables.append(table("What speaks for each wording", _COLUMNS, rows, MART, n_heads=4, most=room.n_rows))
+
+
+def _worded(row: Row, variant: Row | None) -> str:
+    number = "original" if row["is_original"] else variant_number(variant)
+    return f"{number}: {wording(variant)}"
+
+
+def _finding(data: ReportData) -> str:
+    better = [row for row in data["wording_choices"] if row["is_better"]]
+    if not better:
+        return "No wording is better than the original beyond chance" if data["wording_choices"] else ""
+    row = max(better, key=lambda each: each["gain_low"])
+    variants = {each["prompt_variant_id"]: each for each in data.variants}
+    return f"For {whose(row)} {better_in_words({**row, **variants[row['prompt_variant_id']]})}"
+
+
+wording_choices = Section(
+    name="wording_choices",
+    title="Which wording to ship",
+    intro=(
+        "What speaks for each wording: how often it is right, the chance that it is the best of all and what is lost if it is "
+        "not, and what the chosen one gains over the original on samples that did not choose it."
+    ),
+    fill=_fill,
+    finding=_finding,
+    queries=("wording_choices",),
+)
+"""Shows which wording to ship."""

@@ -1,0 +1,97 @@
+"""Which wording to ship: worlds whose truth is known, and a table by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from promptaudit.udfs.measures.wording_choices import WordingChoice, wording_choices
+
+Table = NDArray[np.float64]
+
+
+def choices(table: Table, original: int = 0) -> list[WordingChoice]:
+    sample, variant = np.nonzero(~np.isnan(table))
+    return wording_choices(sample, variant, table[sample, variant], (variant == original).astype(np.int64))
+
+
+def chosen(table: Table, original: int = 0) -> WordingChoice:
+    (found,) = (each for each in choices(table, original) if each.is_chosen)
+    return found
+
+
+def world(rng: np.random.Generator, n: int, q: int, spread: float) -> tuple[Table, Table]:
+    """Right answers of n samples under q wordings, and how often each wording is right on all samples."""
+    effects = rng.normal(0, spread, q)
+
+    def chances(size: int, of: np.random.Generator) -> Table:
+        return expit(of.normal(0.7, 1.5, (size, 1)) + effects + of.normal(0, 0.5, (size, q)))
+
+    truth = chances(10_000, np.random.default_rng(1)).mean(axis=0)
+    return (rng.random((n, q)) < chances(n, rng)).astype(np.float64), truth
+
+
+@pytest.mark.parametrize(("spread", "most_named"), [(0.0, 0.06), (0.6, 1.0)])
+def test_a_promised_gain_holds_and_nothing_is_named_of_nothing(spread: float, most_named: float) -> None:
+    rng, n_worlds = np.random.default_rng(4), 100
+    held = named = 0
+    errors = []
+    for _ in range(n_worlds):
+        table, truth = world(rng, 100, 6, spread)
+        best = chosen(table)
+        gain = truth[best.variant] - truth[0]
+        held += gain >= best.gain_low
+        named += best.gain_low > 0
+        errors.append(best.gain - gain)
+    assert held >= 0.95 * n_worlds
+    assert named <= most_named * n_worlds
+    if spread:
+        assert named >= 0.2 * n_worlds
+    assert abs(np.mean(errors)) <= 0.02  # the largest of six means of 100 is .05 too large where all are equal
+
+
+def test_the_gain_is_measured_on_samples_that_did_not_choose() -> None:
+    """On the first 40 of 80 samples wording 1 is right, on the others wording 2: whichever part chooses, the rest corrects."""
+    table = np.zeros((80, 3))
+    table[:40, 1], table[40:, 2] = 1, 1
+    best = chosen(table)
+    assert best.accuracy == 0.5
+    assert best.gain < 0.5
+    assert best.gain_low <= 0.5 <= best.gain_high
+
+
+def test_equal_wordings_leave_the_original() -> None:
+    rows = choices(np.tile(np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]), (15, 1)), original=2)
+    assert [row.is_chosen for row in rows] == [False, False, True]
+    assert [row.chance_best for row in rows] == [pytest.approx(1 / 3)] * 3
+    assert [row.expected_loss for row in rows] == [0, 0, 0]
+    assert rows[2].gain == 0
+    assert all(0 < row.low < 0.5 < row.high < 1 for row in rows)
+
+
+def test_cells_that_were_not_asked_do_not_make_a_wording_better() -> None:
+    """Wording 1 was asked of the easy half alone, where all are right."""
+    table = np.zeros((60, 3))
+    table[:30] = 1
+    table[30:, 1] = np.nan
+    rows = choices(table)
+    assert [row.accuracy for row in rows] == [0.5, pytest.approx(0.5), 0.5]
+    assert rows[0].is_chosen
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.ones((19, 3)),
+        np.ones((30, 1)),
+        np.where(np.arange(30)[:, None] < 15, [1.0, np.nan], [np.nan, 1.0]),  # no sample has both
+    ],
+)
+def test_too_little_to_choose_from(table: Table) -> None:
+    assert choices(table) == []
+
+
+def test_without_an_original_nothing_is_chosen() -> None:
+    assert choices(np.ones((30, 3)), original=7) == []
