@@ -59,6 +59,11 @@ def choose(
         bool,
         typer.Option("--write", envvar="PROMPTAUDIT_WRITE", help="Write the task's card with the better wording."),
     ] = False,
+    try_: Annotated[
+        int | None,
+        typer.Option("--try", min=1, envvar="PROMPTAUDIT_TRY", help="Ask it and the original on N fresh samples."),
+    ] = None,
+    max_usd: MaxUsd = None,
 ) -> None:
     """Say which wording to ship: how right each is, and what the best gains on samples that did not choose it."""
     from promptaudit.flows.choice.choose import choose as choices_of
@@ -66,6 +71,15 @@ def choose(
     from promptaudit.flows.choice.write_card import write_card
 
     choices = choices_of(Warehouse(state.settings().warehouse), run, model=model, task=task, strategy=strategy)
+    if try_ is not None:
+        from promptaudit.flows.trial.run import try_change
+        from promptaudit.flows.trial.terminal import lines_of as lines_of_trial
+        from promptaudit.flows.trial.wording import options_of
+
+        settings, registry = state.load()
+        trial = try_change(settings, registry, options_of(choices, try_), state.progress(), max_usd=max_usd)
+        show(trial, "\n".join(lines_of_trial(trial)))
+        return
     lines = lines_of_choices(choices, top)
     if write:
         _, registry = state.load()
@@ -81,7 +95,7 @@ def try_(
         str,
         typer.Option(
             envvar="PROMPTAUDIT_ON",
-            help="The samples: worst:N, least_consistent:N, group:K as diagnose numbers them, or ID,ID.",
+            help="The samples: worst:N, least_consistent:N, group:K of diagnose, fresh:N not asked yet, or ID,ID.",
         ),
     ] = "worst:20",
     add: Annotated[

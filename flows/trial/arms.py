@@ -34,9 +34,10 @@ Reworded = Callable[[], Sequence[Proposal]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """The change that is tried: a text added to every instruction, or the task's card as it is edited now."""
+    """The change that is tried: a text added to every instruction, another one, or the task's card as it is edited now."""
 
     added: str | None = None
+    instruction: str | None = None
     edited: TaskCard | None = None
 
     @property
@@ -70,12 +71,14 @@ def change_of(base: Base, now: TaskCard, added: str | None) -> Change:
     return Change(edited=now)
 
 
-def arms(design: Design, base: Base, change: Change, reworded: Reworded, filler: str | None) -> list[Row]:
+def arms(
+    design: Design, base: Base, change: Change, reworded: Reworded, filler: str | None, *, unchanged: bool
+) -> list[Row]:
     """Returns rows of raw.prompt_variants without their run: each of the base run's changed, under `<strategy>+tried`.
 
-    With a filler also as it was, and with that, under `<strategy>+filler`. All arms have equal variants, paired by paraphrase
-    temperature and index: one without a counterpart is in none. Raises DataError where the base run's prompts cannot be asked
-    again as they were.
+    Where the unchanged ones are asked again also as it was, and with a filler with that, under `<strategy>+filler`. All arms have
+    equal variants, paired by paraphrase temperature and index: one without a counterpart is in none. Raises DataError where the
+    base run's prompts cannot be asked again as they were.
     """
     wordings = _wordings(base, change, reworded)
     rows = []
@@ -89,8 +92,9 @@ def arms(design: Design, base: Base, change: Change, reworded: Reworded, filler:
                 f"{base.audit_run_id}, so its prompts cannot be asked again; run the audit first"
             )
             raise DataError(msg)
-        if filler is not None:
+        if unchanged:
             rows.append({**row, "rephrasing_key": None})
+        if filler is not None:
             rows.append(_arm(design, base, row, FILLED, _joined(row["instruction"], filler)))
         rows.append(_arm(design, base, row, TRIED, instruction))
     return rows
@@ -112,6 +116,8 @@ def asks(row: Row, model_id: str) -> bool:
 
 def _wordings(base: Base, change: Change, reworded: Reworded) -> dict[Place, str]:
     """Returns the changed instruction of each variant."""
+    if change.instruction is not None:
+        return {place_of(row): change.instruction for row in base.variants}
     if change.edited is None or change.edited.instruction == base.card.instruction:
         return {place_of(row): _joined(row["instruction"], change.added) for row in base.variants}
     return {

@@ -41,12 +41,16 @@ class Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleChoice:
-    """The samples a trial asks, and the models and strategies it is narrowed to; None: all."""
+    """The samples a trial asks, and the models and strategies it is narrowed to; None: all.
+
+    n_fresh: as many samples of the task's data as the run did not ask, in the place of `sample_ids`.
+    """
 
     task_id: str
     sample_ids: tuple[str, ...]
     model: str | None
     strategy: str | None
+    n_fresh: int = 0
 
 
 def base_run(warehouse: Warehouse, audit: str) -> tuple[str, str]:
@@ -69,7 +73,7 @@ def choose(
 ) -> SampleChoice:
     """Returns the samples that `--on` names.
 
-    `worst:N` (most sensitive), `least_consistent:N`, `group:K` of diagnose under the same options, or ids with commas.
+    `worst:N` (most sensitive), `least_consistent:N`, `group:K` of diagnose under the same options, `fresh:N`, or ids with commas.
     """
     kind, _, value = wanted.partition(":")
     if kind == "group" and value:
@@ -79,6 +83,9 @@ def choose(
     if kind in _RANKED and value:
         n, task_id = _number(wanted, value), _only(task, tasks)
         return _worst(warehouse, run, kind, n, task_id=task_id, model=model, strategy=strategy)
+    if kind == "fresh" and value:
+        n, task_id = _number(wanted, value), _only(task, tasks)
+        return SampleChoice(task_id=task_id, sample_ids=(), model=model, strategy=strategy, n_fresh=n)
     known = {
         row["sample_id"]
         for row in warehouse.published.read(_SAMPLES, run=run)
@@ -87,7 +94,7 @@ def choose(
     ids = [wanted] if wanted in known else [part.strip() for part in wanted.split(",") if part.strip()]
     for each in ids:
         if each not in known:
-            wanted = "worst:N, least_consistent:N, group:K or ids are wanted"
+            wanted = "worst:N, least_consistent:N, group:K, fresh:N or ids are wanted"
             msg = f"--on {each[:80]}: run {run} has no such sample; {wanted}{nearest(each, known)}"
             raise UsageError(msg)
     return SampleChoice(

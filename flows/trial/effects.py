@@ -69,13 +69,13 @@ class ModelEffects:
 def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[ModelEffects]:
     """Returns the effects of a published trial for each model and strategy, on the cells that every arm answered."""
     effects = []
-    before_run = audit_run_id if trial.has_control else trial.base.audit_run_id
+    before_run = audit_run_id if trial.asks_unchanged else trial.base.audit_run_id
     for model in trial.design.models:
         for strategy in trial.strategies:
             arms = [_read(warehouse, sql("trial", "answers"), before_run, trial, model, strategy)]
             arms += [
                 _read(warehouse, sql("trial", "answers"), audit_run_id, trial, model, strategy + ending)
-                for ending in ((FILLED, TRIED) if trial.has_control else (TRIED,))
+                for ending in ((FILLED, TRIED) if trial.filler is not None else (TRIED,))
             ]
             (chosen,) = _read(
                 warehouse, sql("trial", "chosen_sensitivity"), trial.base.audit_run_id, trial, model, strategy
@@ -116,10 +116,10 @@ def _effects(trial: Trial, model: str, strategy: str, table: NDArray[np.int64], 
         Effect(
             measure=name,
             before=figures[0][name],
-            filler=figures[1][name] if trial.has_control else None,
+            filler=figures[1][name] if trial.filler is not None else None,
             after=figures[last][name],
             difference=differences[0][name],
-            beyond_filler=differences[1][name] if trial.has_control else None,
+            beyond_filler=differences[1][name] if trial.filler is not None else None,
         )
         for name in MEASURES
         if all(name in each for each in (*figures, *differences))

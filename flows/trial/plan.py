@@ -20,7 +20,7 @@ from promptaudit.flows.wordings.variants import Proposal, earlier_proposals, rep
 from promptaudit.models_registry.cards import AuditCard, FormatLimits, GridDesign, ModelCard, TaskCard
 from promptaudit.models_registry.errors import UsageError, raise_all
 from promptaudit.models_registry.registry import Entry, Registry
-from promptaudit.models_registry.samples import ChosenSamples, choose_samples
+from promptaudit.models_registry.samples import ChosenSamples, Sample, choose_samples, limited, load_samples
 
 ORIGIN = "trial"
 
@@ -33,6 +33,7 @@ class TrialOptions:
     on: str
     added: str | None = None
     edited: bool = False
+    instruction: str | None = None  # tried in the place of the original, which alone is asked beside it
     task: str | None = None
     model: str | None = None
     strategy: str | None = None
@@ -49,11 +50,7 @@ class Trial:
     variants: tuple[Row, ...]
     filler: str | None
     notes: tuple[str, ...]
-
-    @property
-    def has_control(self) -> bool:
-        """Returns whether the unchanged prompts are asked again, and with a filler."""
-        return self.filler is not None
+    asks_unchanged: bool  # whether the prompts as they were are asked again
 
     @property
     def models(self) -> dict[str, Entry]:
@@ -82,26 +79,35 @@ class Trial:
 
 def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) -> Trial:
     """Returns the trial of a command's options; raises UsageError, CardError or DataError in one line."""
-    if (options.added is None) == (not options.edited):
+    if (options.added is not None) + options.edited + (options.instruction is not None) != 1:
         msg = "give one of --add TEXT and --edited: what is tried"
         raise UsageError(msg)
     warehouse = Warehouse(settings.warehouse)
     run, audit_id = base_run(warehouse, options.audit)
     chosen = choose(warehouse, run, options.on, task=options.task, model=options.model, strategy=options.strategy)
     base = read_base(warehouse, run, audit_id, chosen)
+    if chosen.n_fresh:
+        base = replace(base, samples=_fresh(warehouse, registry, base, chosen.n_fresh))
+    if options.instruction is not None:
+        originals = {row["strategy"]: row for row in reversed(base.variants) if row["is_original"]}
+        base = replace(base, variants=tuple(originals.values()))
     models = _models(registry, base, chosen.model)
-    if options.filler is None:
+    asks_unchanged = options.filler is not None or chosen.n_fresh > 0
+    if not asks_unchanged:
         _refuse_unasked(warehouse, base, models)
     # what other models reworded for themselves is asked of none of these
     base = replace(base, variants=tuple(row for row in base.variants if any(asks(row, name) for name in models)))
     now = registry.task(base.task_id) if options.edited else base.card
-    change = change_of(base, now, options.added)
+    change = (
+        change_of(base, now, options.added) if options.instruction is None else Change(instruction=options.instruction)
+    )
     filler = None if options.filler is None else options.filler.strip()
     if filler == "":
         msg = "--filler: a text is wanted, or --no-control"
         raise UsageError(msg)
-    design = _design(registry, base, change, models, control=filler is not None)
-    rows = arms(design, base, change, lambda: _reworded(settings, design, now), filler)
+    names = arm_names(base.strategies, unchanged=asks_unchanged, filler=filler is not None)
+    design = _design(registry, base, change, models, names)
+    rows = arms(design, base, change, lambda: _reworded(settings, design, now), filler, unchanged=asks_unchanged)
     notes = notes_on(base, design, rows, options)
     return Trial(
         base=base,
@@ -110,11 +116,29 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
         variants=tuple(rows),
         filler=filler,
         notes=notes,
+        asks_unchanged=asks_unchanged,
     )
 
 
+def _fresh(warehouse: Warehouse, registry: Registry, base: Base, n: int) -> dict[str, Sample]:
+    """Returns samples of the task's data that the base run did not ask, at most n, as the audit would choose them."""
+    query = "select sample_id from raw.samples where audit_run_id = $run and task_id = $task"
+    known = {row["sample_id"] for row in warehouse.published.read(query, run=base.audit_run_id, task=base.task_id)}
+    shown = set(_examples(registry, base, registry.audit(base.audit_id)).values())
+    rows = [
+        row
+        for row in load_samples(base.task_id, base.card, registry.data_root(base.task_id))
+        if row.sample_id not in known and row.text not in shown
+    ]
+    if not rows:
+        msg = f"task '{base.task_id}': run {base.audit_run_id} asked every sample of its data; none is fresh"
+        raise UsageError(msg)
+    chosen = registry.audit(base.audit_id).samples.of(base.task_id)
+    return {row.sample_id: row for row in limited(rows, chosen.model_copy(update={"limit": n, "each_night": None}))}
+
+
 def _design(
-    registry: Registry, base: Base, change: Change, models: Mapping[str, ModelCard], *, control: bool
+    registry: Registry, base: Base, change: Change, models: Mapping[str, ModelCard], strategies: tuple[str, ...]
 ) -> Design:
     """Returns the audit's design, narrowed to the trial."""
     audit = registry.audit(base.audit_id)
@@ -123,7 +147,7 @@ def _design(
     narrowed = {
         "tasks": (base.task_id,),
         "models": tuple(models),
-        "strategies": arm_names(base.strategies, control=control),
+        "strategies": strategies,
         "judges": {},
         "model_sets": {},
         "design": GridDesign(),  # few samples, under all wordings
@@ -146,13 +170,10 @@ def _design(
     )
 
 
-def arm_names(strategies: Sequence[str], *, control: bool) -> tuple[str, ...]:
+def arm_names(strategies: Sequence[str], *, unchanged: bool, filler: bool) -> tuple[str, ...]:
     """Returns the names of a trial's arms: each strategy as it was, with a filler, and tried."""
-    return tuple(
-        name
-        for strategy in strategies
-        for name in ((strategy, strategy + FILLED) if control else ()) + (strategy + TRIED,)
-    )
+    endings = (*([""] if unchanged else []), *([FILLED] if filler else []), TRIED)
+    return tuple(strategy + ending for strategy in strategies for ending in endings)
 
 
 def _models(registry: Registry, base: Base, only: str | None) -> dict[str, ModelCard]:
@@ -227,6 +248,7 @@ def _fingerprinted(design: Design, base: Base, change: Change, rows: Sequence[Ro
         "sample_ids": list(base.samples),
         "filler": filler,
         "added": change.added,
+        "instruction": change.instruction,
         "edited": change.edited_fields,
     }
     fingerprint = content_id(
@@ -253,7 +275,7 @@ def notes_on(base: Base, design: Design, rows: Sequence[Row], options: TrialOpti
     n_left_out = len(base.variants) - sum(row["strategy"].endswith(TRIED) for row in rows)
     if n_left_out:
         notes.append(f"{n_left_out} prompt variants have no counterpart in the edited card and are in no arm")
-    if options.filler is None:
+    if options.filler is None and not options.on.startswith("fresh:"):
         notes.append(
             "without a control the base run's answers stand in for the unchanged prompts: samples that were chosen because "
             "they were worst get better by being asked again, and that is counted as the change's"

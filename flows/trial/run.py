@@ -34,8 +34,10 @@ class TrialResult:
     task_id: str
     sample_ids: tuple[str, ...]
     added: str | None
+    instruction: str | None  # tried in the place of the original
     edited: Mapping[str, object] | None  # fields of the edited card
     filler: str | None  # None without a control
+    asks_unchanged: bool
     n_asked: int
     notes: tuple[str, ...]
     effects: tuple[ModelEffects, ...]
@@ -89,8 +91,10 @@ def try_change(
         task_id=trial.base.task_id,
         sample_ids=tuple(trial.base.samples),
         added=trial.change.added,
+        instruction=trial.change.instruction,
         edited=trial.change.edited_fields,
         filler=trial.filler,
+        asks_unchanged=trial.asks_unchanged,
         n_asked=n_asked,
         notes=trial.notes,
         effects=tuple(effects_of(warehouse, run, trial)),

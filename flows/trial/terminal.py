@@ -13,40 +13,43 @@ if TYPE_CHECKING:
     from promptaudit.flows.trial.figures import Level
     from promptaudit.flows.trial.run import TrialResult
 
+WITH_FILLER = "with filler"
 WIDTHS = (23, 24, 24, 24, 26)
 
 
 def lines_of(trial: TrialResult) -> list[str]:
     """Returns the lines that a terminal shows."""
-    beside = (
-        "no control" if trial.filler is None else f"beside them unchanged, and with a filler: {cut(trial.filler, 60)}"
-    )
+    unchanged = "beside them unchanged" if trial.asks_unchanged else "no control"
+    beside = unchanged if trial.filler is None else f"{unchanged}, and with a filler: {cut(trial.filler, 60)}"
     run = f"trial {trial.audit_run_id} of '{cut(trial.audit_id)}'"
     samples = f"task {cut(trial.task_id, 60)}, {count(len(trial.sample_ids))} samples"
     lines = [
         f"{run}, from run {trial.base_run_id}: {count(trial.n_asked)} cells asked",
-        f"{samples}, {trial.n_variants} prompt variants a side, {beside}",
-        f"tried: {cut(trial.added) if trial.added is not None else 'the task card as it is now'}",
+        f"{samples}, {trial.n_variants} prompt {'variant' if trial.n_variants == 1 else 'variants'} a side, {beside}",
+        f"tried: {cut(trial.added or trial.instruction or 'the task card as it is now')}",
         *(f"note: {cut(note)}" for note in trial.notes),
     ]
     for each in trial.effects:
-        lines += ["", *_table(each, has_control=trial.filler is not None)]
+        lines += ["", *_table(each, _headings(trial))]
     return lines
 
 
-def _table(each: ModelEffects, *, has_control: bool) -> Iterable[str]:
-    yield f"{cut(each.model_id, 60)}, {cut(each.strategy, 60)}: {each.n_samples} samples, {each.n_variants} variants"
-    headings = (
-        ("unchanged", "with filler", "tried", "tried - filler")
-        if has_control
-        else ("base run", "tried", "tried - base")
+def _headings(trial: TrialResult) -> tuple[str, ...]:
+    if trial.filler is not None:
+        return "unchanged", WITH_FILLER, "tried", "tried - filler"
+    return (
+        ("unchanged", "tried", "tried - unchanged") if trial.asks_unchanged else ("base run", "tried", "tried - base")
     )
+
+
+def _table(each: ModelEffects, headings: tuple[str, ...]) -> Iterable[str]:
+    yield f"{cut(each.model_id, 60)}, {cut(each.strategy, 60)}: {each.n_samples} samples, {each.n_variants} variants"
     yield _row("", *headings, "")
     for effect in each.measures:
-        arms = (effect.before, effect.filler, effect.after) if has_control else (effect.before, effect.after)
-        cells = (_cell(level) for level in (*arms, effect.counts) if level is not None)
+        levels = (effect.before, effect.filler, effect.after, effect.counts)
+        cells = (_cell(level) for level in levels if level is not None)
         yield _row(mart_columns("rpt_audit")[effect.measure].label, *cells, effect.verdict)
-    if each.when_chosen is not None and has_control:
+    if each.when_chosen is not None and WITH_FILLER in headings:
         yield (
             f"  when they were chosen their sensitivity was {number(each.when_chosen)}: what of it is gone with the filler "
             "is what choosing the worst does"

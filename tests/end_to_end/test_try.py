@@ -219,7 +219,7 @@ def test_an_edited_card_is_tried_against_the_run_s(audited: Path) -> None:
         (("--add", "x", "--on", "group:9"), "finds 1 groups"),
         (
             ("--add", "x", "--on", "s0"),
-            "no such sample; worst:N, least_consistent:N, group:K or ids are wanted; nearest: s",
+            "no such sample; worst:N, least_consistent:N, group:K, fresh:N or ids are wanted; nearest: s",
         ),
         (("--add", "x", "--model", "weka"), "nearest: weak"),
         (("--add", "x", "--task", "topic"), "nearest: topics"),
@@ -231,3 +231,27 @@ def test_wrong_options_are_one_line(audited: Path, arguments: tuple[str, ...], t
     ended = promptaudit(audited, "try", "topics", *arguments)
     assert ended.code == 2
     assert told in ended.one_line()
+
+
+def test_a_wording_that_nothing_speaks_for_is_not_tried(audited: Path) -> None:
+    ended = promptaudit(audited, "choose", "topics", "--model", "sound", "--try", "15")
+    assert ended.code == 2
+    assert "nothing to try" in ended.one_line()
+
+
+def test_a_chosen_wording_is_asked_beside_the_original_on_samples_that_did_not_choose_it(audited: Path) -> None:
+    card = (audited / "registry/audits/topics.yml").read_text().replace("topics:\n", "some:\n", 1)
+    (audited / "registry/audits/some.yml").write_text(card + "  samples: {limit: 40, balanced: true, seed: 2}\n")
+    assert promptaudit(audited, "run", "some", "--quiet").code == 0
+    narrowed = ("some", "--model", "weak", "--json", "--quiet")
+    (choice,) = promptaudit(audited, "choose", *narrowed).json()["choices"]
+    assert not choice["wordings"][0]["is_original"]
+    found = promptaudit(audited, "choose", *narrowed, "--try", "15").json()
+    assert found["instruction"] == choice["wordings"][0]["instruction"]
+    asked = {row["sample_id"] for row in sql(audited, f"from raw.samples where audit_run_id = '{found['base_run_id']}'")}
+    assert len(found["sample_ids"]) == 15
+    assert asked.isdisjoint(found["sample_ids"])
+    assert found["n_asked"] == 2 * 2 * 15
+    assert [each["n_variants"] for each in found["effects"]] == [1]
+    assert measure(found, "micro_f1")["difference"]["low"] is not None
+    assert promptaudit(audited, "choose", *narrowed, "--try", "15").json()["n_asked"] == 0

@@ -45,10 +45,11 @@ def edited(**fields: object) -> TaskCard:
 
 
 def test_names_of_arms() -> None:
-    assert arm_names(("simple", "detail"), control=True) == (
+    assert arm_names(("simple", "detail"), unchanged=True, filler=True) == (
         "simple", "simple+filler", "simple+tried", "detail", "detail+filler", "detail+tried",
     )  # fmt: skip
-    assert arm_names(("simple",), control=False) == ("simple+tried",)
+    assert arm_names(("simple",), unchanged=False, filler=False) == ("simple+tried",)
+    assert arm_names(("simple",), unchanged=True, filler=False) == ("simple", "simple+tried")
     assert {dressing(f"one_shot{ending}") for ending in ("", FILLED, TRIED)} == {"one_shot"}
 
 
