@@ -231,7 +231,9 @@ class TaskCard(Card):
         description="gold labels, at most two, whose samples are shown pair by pair; default: those that are treated least and "
         "most alike",
     )
-    refusal_pattern: Pattern | None = Field(None, description="RE2: an unread completion it matches is refused")
+    refusal_pattern: Pattern | None = Field(
+        None, description="RE2: an unread completion it matches is refused; default: the usual words of a refusal"
+    )
     examples: dict[str, str] | None = Field(
         None, description="one_shot: an example input a label; default: rows of the data kept out of the samples"
     )

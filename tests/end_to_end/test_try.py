@@ -248,7 +248,9 @@ def test_a_chosen_wording_is_asked_beside_the_original_on_samples_that_did_not_c
     assert not choice["wordings"][0]["is_original"]
     found = promptaudit(audited, "choose", *narrowed, "--try", "15").json()
     assert found["instruction"] == choice["wordings"][0]["instruction"]
-    asked = {row["sample_id"] for row in sql(audited, f"from raw.samples where audit_run_id = '{found['base_run_id']}'")}
+    asked = {
+        row["sample_id"] for row in sql(audited, f"from raw.samples where audit_run_id = '{found['base_run_id']}'")
+    }
     assert len(found["sample_ids"]) == 15
     assert asked.isdisjoint(found["sample_ids"])
     assert found["n_asked"] == 2 * 2 * 15

@@ -21,6 +21,7 @@ import re2
 from promptaudit.udfs import TRUSTED_READERS
 from promptaudit.udfs.readers.labels import LABEL_READERS, named
 from promptaudit.udfs.readers.option_letter import OptionReading, read_options
+from promptaudit.udfs.readers.refusals import USUAL_REFUSAL
 from promptaudit.udfs.reasoning import parted
 from promptaudit.udfs.sql_function import sql_function
 
@@ -109,7 +110,8 @@ def _reading(
         label, reason = _label_by(own, reader, text[:MAX_READ_CHARACTERS], labels)
     else:
         label = None if how[0] == "open" else _label(text[:MAX_READ_CHARACTERS], how, tuple(labels))
-    is_refusal = label is None and refusal_pattern is not None and _refuses(text, refusal_pattern)
+    usual = None if how[0] == "open" else USUAL_REFUSAL
+    is_refusal = label is None and _refuses(text, refusal_pattern or usual)
     is_read = label is not None or (how[0] == "open" and not is_refusal)
     return Reading(label, is_blank=False, is_refusal=is_refusal, is_read=is_read, reason=reason)
 
@@ -127,8 +129,8 @@ def _label_by(own: OwnReaders, reader: str, text: str, labels: Sequence[str]) ->
     return (label, None) if label in labels else (None, None)
 
 
-def _refuses(text: str, pattern: str) -> bool:
-    return bool(_compiled(pattern).search(text[:MAX_READ_CHARACTERS]))
+def _refuses(text: str, pattern: str | None) -> bool:
+    return pattern is not None and bool(_compiled(pattern).search(text[:MAX_READ_CHARACTERS]))
 
 
 @functools.lru_cache(maxsize=64)
