@@ -304,7 +304,7 @@ OF_TABLE = {
     "rpt_audit": {"audit_id", "audit_run_id", "measure_version"},
     "rpt_run_comparisons": {
         "audit_id", "base_model_id", "base_run_id", "candidate_run_id", "comparison_id", "measure", "reason", "verdict",
-        "measure_version",
+        "moved_gold_label", "moved_label", "measure_version",
     },
     "fct_scoring_sensitivity": {"audit_run_id", "judge_state", "measure_version"},
 }  # fmt: skip
