@@ -45,7 +45,7 @@ class Choice:
             return f"no wording is better than yours: of {len(self.wordings)} it is right most often"
         if chosen["is_better"]:
             return better_in_words(chosen)
-        return f"no wording is better than yours beyond chance: the most accurate one, {name_of(chosen)}, gains {_gain(chosen)}"
+        return f"no wording is better than yours beyond chance; the most accurate one is {name_of(chosen)}: {_gain(chosen)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +108,11 @@ def choose(
 
 def better_in_words(row: Row) -> str:
     """Returns that a better wording is so and by how much; `row` is of rpt_wording_choices, with its prompt variant's columns."""
-    return f"{name_of(row)} is better than yours: {_gain(row)} on samples that did not choose it"
+    return f"{name_of(row)} is better than yours: {_gain(row)}"
 
 
 def _gain(row: Row) -> str:
-    return f"{moved(row['gain'], row['gain_low'], row['gain_high'])} of accuracy"
+    return f"{moved(row['gain'], row['gain_low'], row['gain_high'])} of accuracy on samples that did not choose it"
 
 
 def _choice(rows: Sequence[Row]) -> Choice:
