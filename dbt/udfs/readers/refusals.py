@@ -20,5 +20,6 @@ _ELSEWHERE = (
     "je ne peux pas|lo siento|no puedo|mi dispiace|non posso|desculpe|não posso|抱歉|对不起|對不起|我无法|我不能|申し訳|죄송"
 )
 _IS_SORRY = rf"{_I_AM}\s+(?:very |really |so )?sorry\b"
-USUAL_REFUSAL = rf"(?is)^\W*(?:(?:(?:{_SORRY})\W+(?:but\W+|that\W+)?)?(?:{_CANNOT}|{_DECLINE}|{_AS_A_MODEL}|{_ELSEWHERE})|{_IS_SORRY})"
+_OPENING = rf"(?:(?:{_SORRY})\W+(?:but\W+|that\W+)?)?"
+USUAL_REFUSAL = rf"(?is)^\W*(?:{_OPENING}(?:{_CANNOT}|{_DECLINE}|{_AS_A_MODEL}|{_ELSEWHERE})|{_IS_SORRY})"
 """RE2: how a text begins that refuses."""
