@@ -22,6 +22,7 @@ from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.warehouse import Row
 
 MART = "rpt_wording_choices"
+SHORT = 60  # characters of a wording
 TOO_FEW = "Fewer than 20 samples, or no wording beside the original."
 _COLUMNS = (
     MODEL, STRATEGY, words("Right by", "scoring_method"), words("Wording", "worded"), figure("Accuracy", "accuracy"),
@@ -46,7 +47,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
 
 def _worded(row: Row, variant: Row | None) -> str:
     number = "original" if row["is_original"] else variant_number(variant)
-    return f"{number}: {wording(variant)}"
+    return f"{number}: {wording(variant, SHORT)}"
 
 
 def _finding(data: ReportData) -> str:
