@@ -41,7 +41,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         "" if worst is None else f"{number(row['accuracy_worst_variation'])} {worst.replace('_', ' ')}",
         "" if row["agreement"] is None else percent(row["agreement"]),
         "" if None in tokens else number(sum(tokens), 0),
-        "" if row["is_sensitive"] else cut(row["instruction"] or "", WIDTHS[-1]),
+        cut(row["instruction"] or "", WIDTHS[-1]),
     )
 
 

@@ -5,14 +5,10 @@ select
     variants.variant_index,
     variants.paraphrase_temperature,
     variants.variation,
-    variants.instruction,
-    tasks.is_sensitive
+    variants.instruction
 from marts.rpt_wording_choices as choices
 inner join marts.dim_prompt_variants as variants using (audit_run_id, prompt_variant_id)
-inner join marts.dim_tasks as tasks
-    on choices.audit_run_id = tasks.audit_run_id and choices.task_id = tasks.task_id
-where
-    choices.audit_run_id = $run
+where choices.audit_run_id = $run
 qualify
     dense_rank() over (
         partition by choices.model_id, choices.task_id, choices.strategy
