@@ -29,7 +29,8 @@ _METHODS = {
     "math_boxed": ("math_boxed", "Compares the value in the response's last box with that of the reference."),
 }
 _BY_LIKELIHOOD = "Compares the option that the model finds likeliest with the right one."
-_CLASSES = {"multiple_choice": "MultipleChoice", "classification": "MultipleChoice", "open_ended": "OpenEnded"}
+_CLASSES = {"multiple_choice": "MultipleChoice", "classification": "MultipleChoice", "open_ended": "OpenEnded",
+            "extraction": "OpenEnded"}  # fmt: skip
 SCHEMA: dict[str, pl.DataType] = {
     "evaluation_id": _TEXT,
     "model": pl.Struct({

@@ -11,13 +11,11 @@ import re
 from promptaudit.flows.engines import Question, Request
 from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
 from promptaudit.flows.engines.embedded.draws import uniform
+from promptaudit.flows.engines.embedded.field_answers import NAMES, field_answer
 from promptaudit.flows.engines.embedded.matching_judge import matches
 from promptaudit.flows.engines.embedded.tokens import ONES, TENS
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
-
-NAMES = ("Velmora", "Tarrin Holt", "Osmere", "Brinwick", "Calder Vane", "Ondreth", "Quillon", "Merrow Dell")
-"""Wrong answers of open questions that have no number; made up."""
 
 CHOSEN = (
     "From everything taught about this at school, it would have to be {said}, going by what people remember.",
@@ -69,7 +67,7 @@ def examinee_annotator(card: ModelCard) -> Annotate:
     own share of prose is drawn evenly from 0 to `prose`. Said plainly an answer is the sign of an option ("B", "(b)",
     "B. Paris", "The answer is B."), or the reference, in \boxed{} now and then where the prompt speaks of it; in prose it
     is the option's text or the reference, numbers in words, inside sentences. Without a key an answer is drawn, and a
-    classification is answered with its labels.
+    classification is answered with its labels. Fields are answered as JSON, each right or wrong by a draw of its own.
 
     Raises ValueError for a card without `examinee`; when asked, EngineError for a request without a question.
     """
@@ -85,10 +83,18 @@ def examinee_annotator(card: ModelCard) -> Annotate:
             raise EngineError(msg)
         sample = (card.seed, request.model_id, request.task_id, request.sample_id)
         template = (card.seed, request.model_id, request.prompt_variant_id)
-        draw = uniform("knows", *sample)
-        if uniform(*cell_parts("noise", card.seed, request)) < wanted.noise:
-            draw = uniform(*cell_parts("knows anew", card.seed, request))
+        is_drawn_anew = uniform(*cell_parts("noise", card.seed, request)) < wanted.noise
+
+        def draw_of(*field: str) -> float:
+            return uniform(
+                *(cell_parts("knows anew", card.seed, request) if is_drawn_anew else ("knows", *sample)), *field
+            )
+
         known = wanted.accuracy + (2 * uniform("effect", *template) - 1) * wanted.template_effect
+        if question.fields:
+            form = uniform("form", *sample, request.prompt_variant_id) if request.answer_schema is None else 0.0
+            return field_answer(question, lambda name: draw_of(name) < known, sample, form)
+        draw = draw_of()
         meant = _meant(question, request.labels, draw, uniform("wrong", *sample), is_right=draw < known)
         in_prose = uniform("prose", *sample, request.prompt_variant_id) < wanted.prose * uniform(
             "prose share", *template

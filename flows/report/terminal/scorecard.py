@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptaudit.flows.display.figures import ABSENT, NAME, counted_of, cut, in_unit, interval
@@ -54,16 +54,16 @@ def scorecard(warehouse: Warehouse, audit_run_id: str, width: int) -> Renderable
     from rich.console import Group
 
     tasks = rows(warehouse, query("tasks"), audit_run_id)
-    open_tasks = frozenset(row["task_id"] for row in tasks if row["kind"] == "open_ended")
+    kinds = {row["task_id"]: row["kind"] for row in tasks}
     scores, compared = scorecard_rows(warehouse, audit_run_id), comparison_rows(warehouse, audit_run_id)
-    return Group(*drawn(scores, compared, width, open_tasks, judge_wording_rows(warehouse, audit_run_id)))
+    return Group(*drawn(scores, compared, width, kinds, judge_wording_rows(warehouse, audit_run_id)))
 
 
 def drawn(
     scores: list[Row],
     compared: list[Row],
     width: int,
-    open_tasks: frozenset[str] = frozenset(),
+    kinds: Mapping[str, str] | None = None,
     rubrics: Sequence[Row] = (),
 ) -> Iterator[RenderableType]:
     """Yields the parts of the scorecard; each dash has a number that a sentence below tells the reason of.
@@ -78,7 +78,7 @@ def drawn(
     notes = Footnotes()
     columns = [(SIZE, [size(row) for row in scores])]
     for measure in compact_measures():
-        column = [_cell(row, measure, notes, is_open=row["task_id"] in open_tasks) for row in scores]
+        column = [_cell(row, measure, notes, (kinds or {}).get(row["task_id"], "")) for row in scores]
         columns.append((_heading(measure), column))
     same = {
         title: column[0]
@@ -119,10 +119,10 @@ def size(row: Row) -> str:
     return f"{samples} × {counted_of(row.get('wordings_per_sample') or row['n_variants'], row['n_variants'])}"
 
 
-def _cell(row: Row, measure: MartColumn, notes: Footnotes, *, is_open: bool) -> str:
+def _cell(row: Row, measure: MartColumn, notes: Footnotes, kind: str) -> str:
     figure = in_unit(measure.clipped(row[measure.name]), measure.unit)
     if figure == ABSENT:
-        return f"{figure}{notes.mark(why_no_figure(row, measure.name, is_open=is_open))}"
+        return f"{figure}{notes.mark(why_no_figure(row, measure.name, kind))}"
     if measure.compact == "figure":
         return figure
     column = mart_columns("rpt_audit")[measure.estimate]

@@ -1,5 +1,5 @@
 -- One row per prediction and rule that looks at its text or at log-likelihoods: token_f1, math_equal, math_boxed,
--- option_loglikelihood.
+-- option_loglikelihood, and of extraction each field and all of them.
 with tasks as (
     select * from {{ ref('stg_tasks') }}
     where list_has_any(scoring_methods, {{ text_rules() }}) and {{ in_this_build() }}
@@ -17,6 +17,8 @@ variants as {{ of_this_build('stg_prompt_variants') }},
 samples as {{ of_this_build('stg_samples') }},
 
 labels as {{ of_this_build('stg_task_labels') }},
+
+field_values as {{ of_this_build('fct_field_values') }},
 
 predictions as (
     select
@@ -145,8 +147,42 @@ by_likelihood as (
             = labels.label_index
 ),
 
+by_field as (
+    select
+        audit_run_id,
+        prediction_id,
+        'field:' || field as scoring_method,
+        score,
+        is_correct,
+        case
+            when answer_status != 'valid' then answer_status
+            when gold_value is null then 'no reference'
+            when value is null then 'unread value'
+        end as reason
+    from field_values
+),
+
+by_all_fields as (
+    select
+        audit_run_id,
+        prediction_id,
+        'all_fields' as scoring_method,
+        bool_and(is_correct)::integer::double as score,
+        bool_and(is_correct) as is_correct,
+        case
+            when any_value(answer_status) != 'valid' then any_value(answer_status)
+            when bool_or(gold_value is null) then 'no reference'
+        end as reason
+    from field_values
+    group by audit_run_id, prediction_id
+),
+
 final as (
     select * from by_text
+    union all by name
+    select * from by_field
+    union all by name
+    select * from by_all_fields
     union all by name
     select * from by_likelihood
 )

@@ -1,0 +1,42 @@
+"""The answers of a model that knows the key to questions about fields: a JSON object, each field right or wrong on its own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from promptaudit.flows.engines import Question
+from promptaudit.flows.engines.embedded.draws import uniform
+
+NAMES = ("Velmora", "Tarrin Holt", "Osmere", "Brinwick", "Calder Vane", "Ondreth", "Quillon", "Merrow Dell")
+"""Wrong values that have no number; made up."""
+BARE = 0.7
+"""Of the answers the share that are an object and nothing else; the others have a fence or a sentence around it."""
+_DIGITS = re.compile(r"\d{1,15}")
+
+
+def field_answer(question: Question, knows: Callable[[str], bool], sample: tuple[str | int, ...], form: float) -> str:
+    """Returns the object of a question's fields: the gold value where `knows` the field, else another, the same for a sample.
+
+    Where there is no key every value is made up. `form` in [0, 1) says what stands around the object.
+    """
+    gold = json.loads(question.references[0]) if question.references else {}
+    values = {
+        name: gold.get(name) if name in gold and knows(name) else _wrong(gold.get(name), listed, (*sample, name))
+        for name, listed in question.fields.items()
+    }
+    said = json.dumps(values, ensure_ascii=False)
+    if form < BARE:
+        return said
+    return f"```json\n{said}\n```" if form < (1 + BARE) / 2 else f"Here is what the text says:\n{said}"
+
+
+def _wrong(gold: str | None, listed: tuple[str, ...], draw: tuple[str | int, ...]) -> str:
+    """Returns a value that is not the gold one: another that is listed, another number, or a made-up name."""
+    others = [value for value in listed if value.casefold() != (gold or "").strip().casefold()]
+    if not others and gold is not None and _DIGITS.search(gold):
+        raised = 1 + int(uniform("raised", *draw) * 8)
+        return _DIGITS.sub(lambda digits: str(int(digits[0]) + raised), gold, count=1)
+    others = others or [name for name in NAMES if name != gold]
+    return others[int(uniform("wrong", *draw) * len(others))]
