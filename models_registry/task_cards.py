@@ -216,8 +216,8 @@ class TaskCard(Card):
     )
     fields: Fields = Field(
         default_factory=dict,
-        description="extraction: the fields that are read of the first JSON object in an answer that has any of them; field to its "
-        "rule, or to a mapping with `rule`",
+        description="extraction: the fields that are read of the first JSON object in an answer that has any of them; field to "
+        "its rule, or to a mapping with `rule`",
     )
     instruction: str = Field("", description="classification, extraction: the part of the prompt that is rephrased")
     output_format: str = Field("", description="classification, extraction: how to answer; never rephrased")

@@ -10,6 +10,7 @@ from promptaudit.flows.report.ask_copy import rows
 from promptaudit.flows.report.gather_judging import comparisons, judge_wordings
 from promptaudit.flows.report.queries import query
 from promptaudit.flows.report.sections.reasons import why_no_figure
+from promptaudit.flows.report.terminal.field_stability import fields_of_tasks
 from promptaudit.flows.report.terminal.footnotes import Footnotes
 from promptaudit.flows.report.terminal.judge_wordings import lines_of_rubrics
 from promptaudit.flows.report.terminal.missing_answers import missing_of_rows
@@ -45,6 +46,11 @@ def judge_wording_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str
     return judge_wordings(_asker(warehouse, audit_run_id))
 
 
+def field_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
+    """Returns the rows of marts.fct_field_stability of one run at full precision, by task, strategy, model and field."""
+    return rows(warehouse, query("fields"), audit_run_id)
+
+
 def _asker(warehouse: Warehouse, audit_run_id: str) -> Ask:
     return lambda text, /, **values: rows(warehouse, text, audit_run_id, **values)
 
@@ -56,7 +62,8 @@ def scorecard(warehouse: Warehouse, audit_run_id: str, width: int) -> Renderable
     tasks = rows(warehouse, query("tasks"), audit_run_id)
     kinds = {row["task_id"]: row["kind"] for row in tasks}
     scores, compared = scorecard_rows(warehouse, audit_run_id), comparison_rows(warehouse, audit_run_id)
-    return Group(*drawn(scores, compared, width, kinds, judge_wording_rows(warehouse, audit_run_id)))
+    parts = drawn(scores, compared, width, kinds, judge_wording_rows(warehouse, audit_run_id))
+    return Group(*parts, *fields_of_tasks(field_rows(warehouse, audit_run_id), width))
 
 
 def drawn(
