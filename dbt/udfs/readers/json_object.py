@@ -8,8 +8,10 @@ from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
 MAX_JSON_DEPTH = 32
-MAX_OPEN_BRACES = 100
+MAX_OPEN_BRACES = 5
 """Braces of prose that nothing closes, after which a text is not looked at further: each costs a pass over the rest."""
+MAX_DEPTH_PASSED = 1_000
+"""A text with more open braces and brackets is not looked at further."""
 
 _PART = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]|"', re.DOTALL)
 _OBJECT_STARTS = re.compile(r'\{\s*"')
@@ -42,6 +44,8 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         for part in _PART.finditer(text, start):
             depth += (part[0] in "{[") - (part[0] in "}]") if len(part[0]) == 1 else 0
             deepest = max(deepest, depth)
+            if deepest > MAX_DEPTH_PASSED:
+                return
             if depth == 0:
                 end = part.end()
                 break

@@ -19,8 +19,8 @@ _WEEKDAY = re.compile(r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(
 _TIME = r"(?:[T\s]\s*\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?)?"
 _YEAR_FIRST = re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){_TIME}", re.IGNORECASE)
 _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")
-_DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?[\s.-]*(?:of\s+)?([A-Za-z]{3,9})\.?[\s,-]*(\d{4})")
-_MONTH_FIRST = re.compile(r"([A-Za-z]{3,9})\.?[\s-]*(\d{1,2})(?:st|nd|rd|th)?[\s,-]+(\d{4})")
+_DAY_FIRST = re.compile(r"(\d{1,2})(?:st|[nr]d|th)?[\s.-]*(?:of\s+)?([A-Za-z]{3,9})\.?[\s,-]*(\d{4})")
+_MONTH_FIRST = re.compile(r"([A-Za-z]{3,9})\.?[\s-]*(\d{1,2})(?:st|[nr]d|th)?[\s,-]+(\d{4})")
 _NUMBERS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})")
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from promptaudit.flows.cards.rewording import owners_of
 from promptaudit.flows.prompts.messages import ONE_SHOT, STRUCTURED
 from promptaudit.models_registry.cards import (
+    ALL_FIELDS,
     WITHOUT_LABELS,
     AuditCard,
     JudgeCard,
@@ -209,6 +210,7 @@ def check_gate(cards: AuditCards) -> Errors:
         "scoring_method": methods | {f"judge:{name}" for name in cards.judges} | {"people"},
         "judge": {f"judge:{name}" for name in cards.judges},
         "model_set": {"all", *audit.model_sets},
+        "field": {ALL_FIELDS, *(field for task in tasks for field in task.fields)},
     }
     for index, text in enumerate(audit.gate):
         rule = parse_rule(text)

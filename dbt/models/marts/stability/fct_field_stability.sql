@@ -154,6 +154,15 @@ values_of_asks as (
     group by all
 ),
 
+shares as (
+    select
+        * exclude (value),
+        sum(n_wordings) over (
+            partition by audit_run_id, model_id, task_id, strategy, field, group_temperature, replicate, sample_index
+        ) as n_asked
+    from values_of_asks
+),
+
 asks as (
     select
         audit_run_id,
@@ -163,15 +172,7 @@ asks as (
         field,
         sample_index,
         normalised_entropy(list(n_wordings / n_asked), any_value(n_asked)::integer) as sensitivity
-    from (
-        select
-            *,
-            sum(n_wordings) over (
-                partition by
-                    audit_run_id, model_id, task_id, strategy, field, group_temperature, replicate, sample_index
-            ) as n_asked
-        from values_of_asks
-    )
+    from shares
     group by audit_run_id, model_id, task_id, strategy, field, group_temperature, replicate, sample_index
 ),
 
@@ -222,12 +223,12 @@ alphas as (
         task_id,
         strategy,
         field,
-        {%- for scope in ['intra', 'inter'] %}
-            {%- for end in ['', '_low', '_high'] %}
-                avg(point.pss{{ end }}) filter (scope = '{{ scope }}') as pss_{{ scope }}{{ end }}
-                {{- ',' if not (loop.last and scope == 'inter') }}
-            {%- endfor %}
-        {%- endfor %}
+        avg(point.pss) filter (scope = 'intra') as pss_intra,
+        avg(point.pss_low) filter (scope = 'intra') as pss_intra_low,
+        avg(point.pss_high) filter (scope = 'intra') as pss_intra_high,
+        avg(point.pss) filter (scope = 'inter') as pss_inter,
+        avg(point.pss_low) filter (scope = 'inter') as pss_inter_low,
+        avg(point.pss_high) filter (scope = 'inter') as pss_inter_high
     from alphas_of_groups
     group by all
 ),
