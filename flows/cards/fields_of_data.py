@@ -79,9 +79,11 @@ def rule_of(column: pl.Series) -> Mapping[str, Any]:
         return {"rule": "number"}
     if _are_all(values, "date"):
         return {"rule": "date"}
-    distinct = {value.casefold(): value for value in reversed(values)}
+    distinct: dict[str, str] = {}
+    for value in values:
+        distinct.setdefault(value.casefold(), value)
     if len(distinct) <= min(MOST_VALUES, len(values) // 3):
-        return {"rule": "one_of", "values": list(reversed(distinct.values()))}
+        return {"rule": "one_of", "values": list(distinct.values())}
     is_long = sum(len(value.split()) for value in values) >= LONG_WORDS * len(values)
     return {"rule": "token_f1"} if is_long else {"rule": "exact"}
 

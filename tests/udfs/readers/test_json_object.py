@@ -27,7 +27,6 @@ VALUES = st.recursive(
         ('```json\n{"total": "5"}\n```', "5"),
         ('Sure! Here it is:\n\n{"total": "5", "other": [1, {"x": 2}]}\nAnything else?', "5"),
         ('The fields {total} and {date} are: {"total": "5"}', "5"),
-        ('{ "a }" is a brace, {"total": "5"}', "5"),
         ('{"note": "none"} {"total": "5"}', "5"),
         ('{"total": "5"} {"total": "6"}', "5"),
         ('{"invoice": {"total": "5"}, "sum": {"total": "6"}}', "5"),
@@ -102,7 +101,7 @@ def test_no_text_breaks_it(text: str) -> None:
 def test_a_hostile_text_takes_no_time(text: str) -> None:
     started = time.perf_counter()
     assert object_with(text, NAMES) is None
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 3
 
 
 def test_an_answer_is_valid_where_it_has_any_field() -> None:
