@@ -11,7 +11,7 @@ import re
 from promptaudit.flows.engines import Question, Request
 from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
 from promptaudit.flows.engines.embedded.draws import uniform
-from promptaudit.flows.engines.embedded.field_answers import NAMES, field_answer
+from promptaudit.flows.engines.embedded.field_answers import NAMES, as_object, field_values
 from promptaudit.flows.engines.embedded.matching_judge import matches
 from promptaudit.flows.engines.embedded.tokens import ONES, TENS
 from promptaudit.models_registry.cards import ModelCard
@@ -91,15 +91,16 @@ def examinee_annotator(card: ModelCard) -> Annotate:
             )
 
         known = wanted.accuracy + (2 * uniform("effect", *template) - 1) * wanted.template_effect
-        if question.fields:
-            form = uniform("form", *sample, request.prompt_variant_id) if request.answer_schema is None else 0.0
-            return field_answer(question, lambda name: draw_of(name) < known, sample, form)
-        draw = draw_of()
-        meant = _meant(question, request.labels, draw, uniform("wrong", *sample), is_right=draw < known)
         in_prose = uniform("prose", *sample, request.prompt_variant_id) < wanted.prose * uniform(
             "prose share", *template
         )
-        return _worded(question, request, meant, uniform("form", *sample, request.prompt_variant_id), in_prose=in_prose)
+        form = uniform("form", *sample, request.prompt_variant_id)
+        if question.fields:
+            values = field_values(question, lambda name: draw_of(name) < known, sample)
+            return _given(", ".join(filter(None, values.values())), form) if in_prose else as_object(values, form)
+        draw = draw_of()
+        meant = _meant(question, request.labels, draw, uniform("wrong", *sample), is_right=draw < known)
+        return _worded(question, request, meant, form, in_prose=in_prose)
 
     return annotate
 
@@ -136,7 +137,7 @@ def _worded(question: Question, request: Request, meant: int | str, form: float,
     prompt = "\n".join(content for _, content in request.messages)
     if isinstance(meant, str):
         if in_prose:
-            return GIVEN[int(form * len(GIVEN))].format(said=in_words(meant))
+            return _given(in_words(meant), form)
         return f"\\boxed{{{meant.strip('$')}}}" if form >= BARE and "\\boxed" in prompt else meant
     words = (question.options or request.labels)[meant]
     # an option that reads as a sign ("3") has no words beside it
@@ -150,6 +151,10 @@ def _worded(question: Question, request: Request, meant: int | str, form: float,
     if form < BARE:
         return shown
     return f"{sign}. {words}" if form < (1 + BARE) / 2 else f"The answer is {shown}."
+
+
+def _given(said: str, form: float) -> str:
+    return GIVEN[int(form * len(GIVEN))].format(said=said)
 
 
 def in_words(text: str) -> str:

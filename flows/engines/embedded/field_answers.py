@@ -1,10 +1,10 @@
-"""The answers of a model that knows the key to questions about fields: a JSON object, each field right or wrong on its own."""
+"""What a model that knows the key says in the fields of a question, each right or wrong on its own, and how it writes it."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from promptaudit.flows.engines import Question
 from promptaudit.flows.engines.embedded.draws import uniform
@@ -16,16 +16,22 @@ BARE = 0.7
 _DIGITS = re.compile(r"\d{1,15}")
 
 
-def field_answer(question: Question, knows: Callable[[str], bool], sample: tuple[str | int, ...], form: float) -> str:
-    """Returns the object of a question's fields: the gold value where `knows` the field, else another, the same for a sample.
+def field_values(
+    question: Question, knows: Callable[[str], bool], sample: tuple[str | int, ...]
+) -> dict[str, str | None]:
+    """Returns the values of a question's fields: the gold value where `knows` the field, else another, the same for a sample.
 
-    Where there is no key every value is made up. `form` in [0, 1) says what stands around the object.
+    Where there is no key every value is made up.
     """
     gold = json.loads(question.references[0]) if question.references else {}
-    values = {
+    return {
         name: gold.get(name) if name in gold and knows(name) else _wrong(gold.get(name), listed, (*sample, name))
         for name, listed in question.fields.items()
     }
+
+
+def as_object(values: Mapping[str, str | None], form: float) -> str:
+    """Returns the values as a JSON object; `form` in [0, 1) says what stands around it."""
     said = json.dumps(values, ensure_ascii=False)
     if form < BARE:
         return said
