@@ -31,6 +31,10 @@ ScoringMethod = Literal[
     "token_f1",
     "math_equal",
     "math_boxed",
+    "exact",
+    "contains",
+    "regex",
+    "number",
 ]
 SCORED_BY: Mapping[str, tuple[ScoringMethod, ...]] = {  # the first is the default
     "classification": ("label_match",),
@@ -40,7 +44,7 @@ SCORED_BY: Mapping[str, tuple[ScoringMethod, ...]] = {  # the first is the defau
         "option_loglikelihood_per_token",
         "option_loglikelihood_per_character",
     ),
-    "open_ended": ("token_f1", "math_equal", "math_boxed"),
+    "open_ended": ("token_f1", "math_equal", "math_boxed", "exact", "contains", "regex", "number"),
     "extraction": (),  # `all_fields` and `field:<name>` of each
 }
 

@@ -45,6 +45,18 @@ def model(card: str, fields: str = "models: [m]") -> dict[str, str]:
 
 OF_FIELDS = audit("models: [swayed]")
 OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
+    "a reference that is no pattern": (
+        {
+            **OF_FIELDS,
+            "tasks/t.yml": (
+                "t:\n  kind: open_ended\n  templates: o\n  scoring: regex\n"
+                "  data: {path: i.csv, input: text, references: coin}\n"
+            ),
+            "templates/o.yml": "o:\n  kind: open_ended\n  templates: ['{question}']\n",
+            "i.csv": ROWS.replace("eur", "(eur"),
+        },
+        "CardError: tasks/t.yml line 4: i.csv sample '0': the reference '(eur' is not an RE2 pattern: missing ): (eur",
+    ),
     "a field without a rule of its own": (
         {"tasks/t.yml": INVOICES.replace("total: number", "total: nubmer")},
         (

@@ -8,6 +8,7 @@ from promptaudit.flows.prompts.variations.examples import MOST_ROWS
 from promptaudit.models_registry.errors import CardError, PromptauditError, nearest, raise_all
 from promptaudit.models_registry.placeholders import placeholders
 from promptaudit.models_registry.samples import ChosenSamples, choose_samples, lacking_data, panels
+from promptaudit.models_registry.task_cards import sound_pattern
 from promptaudit.models_registry.template_cards import OF_OPTIONS
 
 
@@ -23,6 +24,7 @@ def check_data(cards: AuditCards) -> Errors:
             yield from error.at(cards.where("tasks", name, "data")).errors
             continue
         yield from _check_gold_values(cards, name)
+        yield from _check_patterns(cards, name)
 
 
 def _check_gold_values(cards: AuditCards, task_id: str) -> Errors:
@@ -42,6 +44,19 @@ def _check_gold_values(cards: AuditCards, task_id: str) -> Errors:
                 f"{where}: fields.{name}: {card.data.path or card.data.hub} sample '{sample.sample_id}', column "
                 f"'{columns[name]}': {str(text)[:80]!r} {NOT_OF_RULE[field.rule]}{nearest(str(text), field.values)}{more}"
             )
+
+
+def _check_patterns(cards: AuditCards, task_id: str) -> Errors:
+    """Yields an error for the first reference of a task scored by `regex` that is no pattern."""
+    card = cards.tasks[task_id]
+    for sample in cards.samples[task_id].samples if "regex" in card.scoring else ():
+        for text in sample.references:
+            try:
+                sound_pattern(text)
+            except ValueError as error:
+                where = f"{cards.where('tasks', task_id, 'scoring')}: {card.data.path or card.data.hub}"
+                yield CardError(f"{where} sample '{sample.sample_id}': the reference {text[:80]!r} is {error}")
+                return
 
 
 NOT_OF_RULE = {

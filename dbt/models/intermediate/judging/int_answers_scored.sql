@@ -1,5 +1,5 @@
--- One row per prediction and rule that looks at its text or at log-likelihoods: token_f1, math_equal, math_boxed,
--- option_loglikelihood, and of extraction each field and all of them.
+-- One row per prediction and rule that looks at its text or at log-likelihoods: token_f1, math_equal, math_boxed, exact,
+-- contains, regex, number, option_loglikelihood, and of extraction each field and all of them.
 with tasks as (
     select * from {{ ref('stg_tasks') }}
     where list_has_any(scoring_methods, {{ text_rules() }}) and {{ in_this_build() }}
@@ -87,8 +87,26 @@ by_mathematics as (
     from formulas
 ),
 
+ruled as (
+    select
+        *,
+        plain_rule(scoring_method, completion, reference_answers) as reading
+    from answers
+    where list_contains({{ plain_rules() }}, scoring_method)
+),
+
+by_rule as (
+    select
+        * exclude (completion, reference_answers, reading),
+        reading.is_right::integer::double as score,
+        reading.reason as reason
+    from ruled
+),
+
 texts as (
     select * from by_words
+    union all by name
+    select * from by_rule
     union all by name
     select * from by_mathematics
 ),
@@ -100,8 +118,8 @@ by_text as (
         predictions.scoring_method,
         texts.score,
         case
-            when predictions.scoring_method in ('math_equal', 'math_boxed') then texts.score = 1
-            else texts.score >= predictions.token_f1_threshold
+            when predictions.scoring_method = 'token_f1' then texts.score >= predictions.token_f1_threshold
+            else texts.score = 1
         end as is_correct,
         case
             when predictions.answer_status != 'valid' then predictions.answer_status
@@ -110,7 +128,7 @@ by_text as (
         end as reason
     from predictions
     left join texts using (audit_run_id, task_id, sample_id, completion_md5, scoring_method)
-    where predictions.scoring_method in ('token_f1', 'math_equal', 'math_boxed')
+    where not starts_with(predictions.scoring_method, 'option_')
 ),
 
 weighed as (
