@@ -20,7 +20,7 @@ from promptaudit.models_registry.registry import KINDS, SHIPPED, load_registry
 
 STARTER = SHIPPED / "starter"
 TASK, MODEL = "my_task", "my_model"
-KNOWING = ("swayed", "steady")
+KNOWING = ("swayed", "unmoved")
 """Offline models that know the gold values."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 

@@ -89,7 +89,7 @@ def test_init_writes_a_card_of_fields(tmp_path: Path) -> None:
     assert card["output_format"] == "Reply with a JSON object with the fields Total and currency, and nothing else."
     assert "reader" not in card
     audit = yaml.safe_load((tmp_path / "registry/audits/mine.yml").read_text())["mine"]
-    assert (audit["models"], audit["strategies"]) == (["swayed", "steady"], ["simple"])
+    assert (audit["models"], audit["strategies"]) == (["swayed", "unmoved"], ["simple"])
     assert promptaudit(tmp_path, "validate", "mine").code == 0
 
 

@@ -66,7 +66,8 @@ def read_fields(completion: str | None, reader: str, gold: str | None) -> list[F
     Args:
         completion: the answer; None where it has no JSON object with any of the fields.
         reader: `{"fields": {name: rule}}` as JSON.
-        gold: an object of the gold values by field as JSON, texts or null; None where none is known.
+        gold: an object of the gold values by field as JSON; None where none is known. What is no object knows none, and one
+            without a field does not know that of the field.
 
     Example:
         >>> reader = '{"fields": {"total": {"rule": "number"}}}'
@@ -76,7 +77,7 @@ def read_fields(completion: str | None, reader: str, gold: str | None) -> list[F
     """
     rules = fields_of(reader)
     said = None if completion is None else object_with(parted(completion).answer.strip()[:MAX_READ_CHARACTERS], rules)
-    right = None if gold is None else json.loads(gold)
+    right = None if gold is None else object_with(gold, rules)
     return [_reading(name, rule, said, right) for name, rule in rules.items()]
 
 
@@ -100,7 +101,8 @@ def _reading(
 ) -> FieldReading:
     text, is_text = (None, False) if said is None else _text_of(said.get(name))
     value = canonical_value(text, rule) if is_text else None
-    gold = None if right is None else canonical_value(right.get(name), rule)
+    gold_text, is_known = (None, False) if right is None or name not in right else _text_of(right[name])
+    gold = canonical_value(gold_text, rule) if is_known else None
     score = None if gold is None else _score(value, gold, rule)
     is_correct = (
         None if score is None else score >= (rule.get("at_least", AT_LEAST) if rule["rule"] == "token_f1" else 1)

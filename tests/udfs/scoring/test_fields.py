@@ -120,6 +120,9 @@ def test_without_an_object_there_are_no_values_and_without_gold_nothing_is_right
     assert {each.value for each in read_fields("none", READER, GOLD)} == {None}
     (total, *_) = read_fields('{"total": 5}', READER, None)
     assert (total.value, total.gold_value, total.score, total.is_correct) == ("5", None, None, None)
+    for gold in ("no JSON", "[]", '{"day": null}', '{"total": [5]}'):
+        assert read_fields('{"total": 5}', READER, gold)[0].gold_value is None
+    assert read_fields('{"total": 5}', READER, '{"total": 5.0}')[0].is_correct
 
 
 def test_long_and_broken_texts_are_cut_and_storable() -> None:
