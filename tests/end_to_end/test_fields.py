@@ -158,3 +158,14 @@ def test_the_gate_the_page_and_the_seal_know_fields(folder: Path) -> None:
     page = next((folder / "warehouse/published").glob("report*.html")).read_text(encoding="utf-8")
     assert "The field that changes most with the wording is" in page
     assert promptaudit(folder, "verify").code == 0
+
+
+def test_exported_answers_have_the_same_figures_when_they_are_imported(folder: Path, tmp_path: Path) -> None:
+    assert promptaudit(folder, "export", "--format", "parquet", "--to", tmp_path / "answers").code == 0
+    (exported,) = (tmp_path / "answers").glob("*.parquet")
+    imported = promptaudit(tmp_path, "import", exported)
+    assert imported.code == 0, imported.err
+    assert "task 'my_task' is read as the file says: extraction" in imported.err
+    query = "select model_id, field, accuracy, sensitivity, pss_inter from marts.fct_field_stability order by all"
+    for ours, theirs in zip(sql(folder, query), sql(tmp_path, query), strict=True):
+        assert theirs == pytest.approx(ours, abs=1e-9)
