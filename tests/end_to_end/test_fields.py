@@ -165,7 +165,7 @@ def test_exported_answers_have_the_same_figures_when_they_are_imported(folder: P
     (exported,) = (tmp_path / "answers").glob("*.parquet")
     imported = promptaudit(tmp_path, "import", exported)
     assert imported.code == 0, imported.err
-    assert "task 'my_task' is read as the file says: extraction" in imported.err
+    assert "task 'my_task' is read as the file says: extraction" in imported.out
     query = "select model_id, field, accuracy, sensitivity, pss_inter from marts.fct_field_stability order by all"
     for ours, theirs in zip(sql(folder, query), sql(tmp_path, query), strict=True):
         assert theirs == pytest.approx(ours, abs=1e-9)
