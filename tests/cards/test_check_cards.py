@@ -58,10 +58,10 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
         "CardError: tasks/t.yml line 4: i.csv sample '0': the reference '(eur' is not an RE2 pattern: missing ): (eur",
     ),
     "a field without a rule of its own": (
-        {"tasks/t.yml": INVOICES.replace("total: number", "total: nubmer")},
+        {"tasks/t.yml": INVOICES.replace("total: number", "total: decimal")},
         (
             "CardError: tasks/t.yml line 5: fields.total.rule: Input should be 'exact', 'number', 'date', "
-            "'one_of' or 'token_f1', found 'nubmer'"
+            "'one_of' or 'token_f1', found 'decimal'"
         ),
     ),
     "a choice of no values": (
