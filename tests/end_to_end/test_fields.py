@@ -151,6 +151,20 @@ def test_scores_by_field_are_the_values(folder: Path) -> None:
     assert (together["n"], together["n_right"]) == (whole["n"], whole["n_right"])
 
 
+def test_an_analysis_names_what_is_said_instead(folder: Path, answers: list[dict[str, Any]]) -> None:
+    rows = promptaudit(folder, "sql", "--analysis", "fields_that_are_wrong", "--format", "json").json()
+    wrong = Counter(
+        (row["model_id"], row["values"]["currency"])
+        for row in answers
+        if row["values"] is not None and row["values"]["currency"] != GOLD[row["sample_id"]]["currency"]
+    )
+    told = {
+        (row["model_id"], row["value"]): row["n_answers"] for row in rows if row["field"] == "currency" and row["value"]
+    }
+    assert told == wrong
+    assert all(row["value"] != row["gold_value"] for row in rows)
+
+
 def test_the_gate_the_page_and_the_seal_know_fields(folder: Path) -> None:
     checked = promptaudit(folder, "check")
     assert checked.code == 0, checked.out
