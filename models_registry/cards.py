@@ -16,6 +16,7 @@ from promptaudit.models_registry.audit_cards import (
     Strategy,
 )
 from promptaudit.models_registry.base import Card
+from promptaudit.models_registry.field_cards import ALL_FIELDS, FieldCard
 from promptaudit.models_registry.judge_cards import Controls, JudgeCard
 from promptaudit.models_registry.model_cards import (
     Batching,
@@ -32,6 +33,8 @@ from promptaudit.models_registry.model_cards import (
 )
 from promptaudit.models_registry.rephraser_cards import SELF, WORDED_ALONE, RephraserCard, Rephrasing, Variation
 from promptaudit.models_registry.task_cards import (
+    INSTRUCTED,
+    WITHOUT_LABELS,
     Data,
     Level,
     Message,
@@ -46,7 +49,10 @@ from promptaudit.models_registry.task_cards import (
 from promptaudit.models_registry.template_cards import Example, Template, TemplateCard
 
 __all__ = [
+    "ALL_FIELDS",
+    "INSTRUCTED",
     "SELF",
+    "WITHOUT_LABELS",
     "WORDED_ALONE",
     "AuditCard",
     "Batching",
@@ -56,6 +62,7 @@ __all__ = [
     "Data",
     "Examinee",
     "Example",
+    "FieldCard",
     "FormatLimits",
     "Grid",
     "GridDesign",

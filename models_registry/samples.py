@@ -25,7 +25,7 @@ class Sample:
     gold_label: str | None
     fields: Mapping[str, str]
     options: tuple[str, ...] = ()  # multiple_choice
-    references: tuple[str, ...] = ()  # open_ended
+    references: tuple[str, ...] = ()  # open_ended; of extraction one, the JSON object of the gold values
     cluster: str | None = None
 
     @property
@@ -177,6 +177,7 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
         data.cluster,
         *(data.options or ()),
         *(data.references or ()),
+        *task.gold_columns.values(),
         *data.columns.values(),
     )
     frame = _with_nested(frame, [column for column in named if column is not None])
@@ -212,10 +213,15 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
         fields = {name: value or "" for name, value in row.items() if value is None or isinstance(value, str)}
         options = _listed(data.options, row)
         _refuse_odd_options(task, row, options, gold, f"{shown} row {number}")
-        references = _listed(data.references, row)
+        references = (_gold_object(task, row),) if task.fields else _listed(data.references, row)
         cluster = None if data.cluster is None else (row[data.cluster] or "").strip() or None
         samples.append(Sample(sample_id, text, gold, fields, options, references, cluster))
     return samples
+
+
+def _gold_object(task: TaskCard, row: Mapping[str, str | None]) -> str:
+    """Returns the gold values of a row as the JSON object that answers it; null where a column is empty."""
+    return json.dumps({name: row[column] or None for name, column in task.gold_columns.items()}, ensure_ascii=False)
 
 
 def _with_nested(frame: pl.DataFrame, named: Sequence[str]) -> pl.DataFrame:

@@ -14,9 +14,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from promptaudit.models_registry.base import CODE_SHA256, Card, FunctionName, Name, Names, Rate, Sha256, listed
 from promptaudit.models_registry.errors import nearest
+from promptaudit.models_registry.field_cards import ALL_FIELDS, Fields
 from promptaudit.models_registry.placeholders import placeholders
 
-Kind = Literal["classification", "multiple_choice", "open_ended"]
+Kind = Literal["classification", "multiple_choice", "open_ended", "extraction"]
+INSTRUCTED: tuple[Kind, ...] = ("classification", "extraction")
+"""Kinds whose prompt is an instruction in messages; that of the others is a template."""
+WITHOUT_LABELS: tuple[Kind, ...] = ("open_ended", "extraction")
 Level = Literal["nominal", "ordinal", "interval"]
 ScoringMethod = Literal[
     "label_match",
@@ -27,6 +31,10 @@ ScoringMethod = Literal[
     "token_f1",
     "math_equal",
     "math_boxed",
+    "exact",
+    "contains",
+    "regex",
+    "number",
 ]
 SCORED_BY: Mapping[str, tuple[ScoringMethod, ...]] = {  # the first is the default
     "classification": ("label_match",),
@@ -36,7 +44,8 @@ SCORED_BY: Mapping[str, tuple[ScoringMethod, ...]] = {  # the first is the defau
         "option_loglikelihood_per_token",
         "option_loglikelihood_per_character",
     ),
-    "open_ended": ("token_f1", "math_equal", "math_boxed"),
+    "open_ended": ("token_f1", "math_equal", "math_boxed", "exact", "contains", "regex", "number"),
+    "extraction": (),  # `all_fields` and `field:<name>` of each
 }
 
 
@@ -186,7 +195,7 @@ class Translation(Card):
         min_length=1, description="the instruction; of multiple_choice and open_ended the text of the first template"
     )
     output_format: str | None = Field(
-        None, description="classification: how to answer, labels as they are; default: as in the original"
+        None, description="classification, extraction: how to answer, labels as they are; default: as in the original"
     )
 
 
@@ -196,7 +205,10 @@ Language = Annotated[str, Field(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")]
 class TaskCard(Card):
     """A question put to every sample."""
 
-    kind: Kind = Field("classification", description="a closed label set, options to choose from, or an open answer")
+    kind: Kind = Field(
+        "classification",
+        description="a closed label set, options to choose from, an open answer, or fields of a JSON object",
+    )
     level: Level = Field("nominal", description="what the labels are to each other")
     labels: Annotated[
         tuple[TaskLabel, ...],
@@ -206,9 +218,16 @@ class TaskCard(Card):
         description="the closed set, in order: a list, or a mapping of label to description; of multiple_choice the "
         "letters that options go by in SQL, default: A, B, C, … for the columns of the options",
     )
-    instruction: str = Field("", description="classification: the part of the prompt that is rephrased")
-    output_format: str = Field("", description="classification: how to answer; never rephrased")
-    messages: tuple[Message, ...] = Field(DEFAULT_MESSAGES, min_length=1, description="classification: the prompt")
+    fields: Fields = Field(
+        default_factory=dict,
+        description="extraction: the fields that are read of the first JSON object in an answer that has any of them; field to "
+        "its rule, or to a mapping with `rule`",
+    )
+    instruction: str = Field("", description="classification, extraction: the part of the prompt that is rephrased")
+    output_format: str = Field("", description="classification, extraction: how to answer; never rephrased")
+    messages: tuple[Message, ...] = Field(
+        DEFAULT_MESSAGES, min_length=1, description="classification, extraction: the prompt"
+    )
     templates: Name | None = Field(
         None, description="multiple_choice, open_ended: the template card, the prompt variants"
     )
@@ -272,28 +291,48 @@ class TaskCard(Card):
 
     def faults(self) -> Iterator[str]:
         """Gives what fields demand of each other and do not get."""
-        if self.kind == "open_ended":
+        if self.kind in WITHOUT_LABELS:
             yield from self._refuse("labels")
         else:
             yield from self._has_labels()
-        if self.kind == "classification":
+        if self.kind in INSTRUCTED:
             yield from self._is_rephrased()
             yield from self._refuse("templates")
         else:
             yield from self._has_templates()
-        for method in self.scoring:
-            if method not in SCORED_BY[self.kind]:
-                yield f"scoring: '{method}' does not score {self.kind}; what does: {', '.join(SCORED_BY[self.kind])}"
-        for tag, translation in self.translations.items():
-            if self.kind != "classification" and translation.output_format is not None:
-                yield f"translations.{tag}.output_format is not of a task of kind {self.kind}"
-            if self.kind == "classification" and set(placeholders(translation.instruction)) != set(
-                placeholders(self.instruction)
-            ):
-                yield f"translations.{tag} must use the placeholders of the instruction, and no other"
+        if self.kind == "extraction":
+            yield from self._has_fields()
+        else:
+            yield from self._refuse("fields")
+            yield from self._is_scored()
+        yield from self._has_translations()
         yield from self._has_pair_classes()
         if self.token_f1_threshold is not None and "token_f1" not in self.scoring_methods:
             yield "token_f1_threshold is of the scoring method token_f1, which this task does not use"
+
+    def _is_scored(self) -> Iterator[str]:
+        for method in self.scoring:
+            if method not in SCORED_BY[self.kind]:
+                yield f"scoring: '{method}' does not score {self.kind}; what does: {', '.join(SCORED_BY[self.kind])}"
+
+    def _has_translations(self) -> Iterator[str]:
+        for tag, translation in self.translations.items():
+            if self.kind not in INSTRUCTED and translation.output_format is not None:
+                yield f"translations.{tag}.output_format is not of a task of kind {self.kind}"
+            if self.kind in INSTRUCTED and set(placeholders(translation.instruction)) != set(
+                placeholders(self.instruction)
+            ):
+                yield f"translations.{tag} must use the placeholders of the instruction, and no other"
+
+    def _has_fields(self) -> Iterator[str]:
+        yield from self._refuse("reader", "scoring", "examples", "level", "labels_line")
+        for name in ("gold_label", "gold_labels"):
+            if getattr(self.data, name) is not None:
+                yield f"data.{name} is not of a task of kind extraction: `gold` of a field names its column"
+        if not self.fields:
+            yield "a task of kind extraction needs fields"
+        if ALL_FIELDS in self.fields:
+            yield f"fields: no field is called '{ALL_FIELDS}', which is all of them together"
 
     def _has_pair_classes(self) -> Iterator[str]:
         for index, name in enumerate(self.pair_classes):
@@ -304,7 +343,7 @@ class TaskCard(Card):
 
     def _refuse(self, *fields: str) -> Iterator[str]:
         for field in fields:
-            if getattr(self, field) != type(self).model_fields[field].default:
+            if getattr(self, field) != type(self).model_fields[field].get_default(call_default_factory=True):
                 yield f"{field} is not of a task of kind {self.kind}"
 
     def _has_labels(self) -> Iterator[str]:
@@ -321,7 +360,7 @@ class TaskCard(Card):
 
     def _is_rephrased(self) -> Iterator[str]:
         if not self.instruction:
-            yield "a task of kind classification needs an instruction"
+            yield f"a task of kind {self.kind} needs an instruction"
         if self.data.options is not None or self.data.references is not None:
             yield "data: options and references are of tasks of kind multiple_choice and open_ended"
         if not any("input" in placeholders(message.content) for message in self.messages):
@@ -352,14 +391,21 @@ class TaskCard(Card):
             yield f"data of a task of kind {self.kind} needs {wanted}, and no {other}"
 
     @property
-    def scoring_methods(self) -> tuple[ScoringMethod, ...]:
-        """Returns the rules that score this task's completions."""
+    def scoring_methods(self) -> tuple[str, ...]:
+        """Returns the rules that score this task's completions, the first of which stands for the task."""
+        if self.kind == "extraction":
+            return (ALL_FIELDS, *(f"field:{name}" for name in self.fields))
         return self.scoring or SCORED_BY[self.kind][:1]
+
+    @property
+    def gold_columns(self) -> dict[str, str]:
+        """Returns the column of the gold value of each field."""
+        return {name: field.gold or name for name, field in self.fields.items()}
 
     def names_labels(self, strategy: str) -> bool:
         """Returns whether a line of the prompt names the labels under a strategy that neither describes them nor has a schema."""
         if isinstance(self.labels_line, str):
-            return self.labels_line == "names"
+            return self.labels_line == "names" and bool(self.labels)
         return all(line == "names" for name, line in self.labels_line.items() if name == strategy)
 
     @property

@@ -11,6 +11,7 @@
     'dim_samples',
     'dim_tasks',
     'fct_answer_formats',
+    'fct_field_values',
     'fct_predictions',
     'int_answer_families',
     'int_grids',

@@ -1,6 +1,7 @@
 -- The rules of the group stability, in one statement.
 {{ broken_rules([
     'fct_consistency',
+    'fct_field_stability',
     'fct_p_tau',
     'fct_prompt_stability',
     'fct_sample_values',

@@ -9,6 +9,12 @@
         'token_f1': 1,
         'math_equal': 1,
         'math_boxed': 1,
+        'exact': 1,
+        'contains': 1,
+        'regex': 1,
+        'number': 1,
+        'field': 1,
+        'all_fields': 1,
         'judge': 1,
         'people': 1,
     } -%}

@@ -62,7 +62,7 @@ class Look:
         if answer.is_landed:
             label, is_read = self._read(request, answer)
             if not self._n_answers:
-                self._say(shown(request, answer, self._noun, label))
+                self._say(shown(request, answer, self._noun if label is not None or not is_read else None, label))
             self._n_answers += 1
             self._n_invalid += may_stop and not is_read
         if self._n_invalid > self._max_invalid:
@@ -125,12 +125,13 @@ def label_reader(readers: Mapping[str, str], own: OwnReaders | None = None) -> R
     return read
 
 
-def shown(request: Request, answer: Answer, noun: str, label: str | None) -> str:
-    """Returns the first request of a model and what became of it, for a terminal."""
+def shown(request: Request, answer: Answer, noun: str | None, label: str | None) -> str:
+    """Returns the first request of a model and what became of it, for a terminal; without a noun nothing is read out of it."""
     prompt = "\n".join(f"[{role}] {content}" for role, content in request.messages)
     reply = f"error: {answer.error}" if answer.completion is None else answer.completion
     lines = [f"first answer of '{request.model_id}', task '{request.task_id}', sample '{request.sample_id}'"]
-    for name, text in (("prompt", prompt), ("completion", reply), (noun, "none" if label is None else label)):
+    reading = [] if noun is None else [(noun, "none" if label is None else label)]
+    for name, text in (("prompt", prompt), ("completion", reply), *reading):
         cut = text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]} … {len(text)} characters"
         lines.append(f"  {name:<11}" + cut.replace("\n", "\n" + " " * 13))
     return "\n".join(lines)

@@ -77,9 +77,8 @@ class ModelWork:
             if card.kind == "classification"
         }
         advice = ReaderAdvice(files, label_reader(readers, own))
-        self._look = Look(
-            f"model '{model_id}'", "label", advice.read, allowed, workers.say, MEND, advice.lines, n_missing
-        )
+        noun = "JSON object of the fields" if all(card.fields for card in design.tasks.values()) else "label"
+        self._look = Look(f"model '{model_id}'", noun, advice.read, allowed, workers.say, MEND, advice.lines, n_missing)
         self._ceiling = Ceiling()
 
     def batch_of(self, request: Request) -> str:

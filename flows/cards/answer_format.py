@@ -58,8 +58,12 @@ def asks_for_a_form(sentence: str, labels: Sequence[str]) -> bool:
 
 
 def names_labels(text: str, labels: Iterable[str]) -> bool:
-    """Returns whether a text names every label as a whole word; labels of one or two characters as they are written."""
-    return all(
+    """Returns whether a text names every label as a whole word; labels of one or two characters as they are written.
+
+    Where there are no labels it names none.
+    """
+    labels = tuple(labels)
+    return bool(labels) and all(
         re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text, re.IGNORECASE if len(label) > 2 else 0)  # noqa: PLR2004
         for label in labels
     )
@@ -88,6 +92,28 @@ def json_field(text: str, labels: Sequence[str], answers: Iterable[str] = ()) ->
     of_labels = [name for name, value in found if any(names_labels(value, [label]) for label in labels)]
     usual = [name for name in FIELDS if name in names]
     return next(iter([*of_labels, *(names if len(names) == 1 else usual)]), None)
+
+
+def asks_for_json(text: str) -> bool:
+    """Returns whether a prompt asks for JSON."""
+    return _JSON.search(text) is not None
+
+
+def fields_of_columns(text: str, columns: Iterable[str], answers: Iterable[str] = ()) -> list[str]:
+    """Returns the fields of the JSON that a prompt asks for, as it or its `answers` show it, that are columns in any case.
+
+    Where it asks for JSON and shows none, they are the columns that the sentence which asks names as whole words. None for a
+    prompt that asks for no JSON.
+    """
+    answers = tuple(answers)
+    if not asks_for_json(text) and not any(answer.lstrip().startswith("{") for answer in answers):
+        return []
+    shown = dict.fromkeys(name.rpartition(".")[2] for name, _ in _fields_shown("\n".join((text, *answers))))
+    if shown:
+        named = {column.casefold() for column in columns}
+        return [name for name in shown if name.casefold() in named]
+    asking = " ".join(text[start:end] for start, end in sentences(text) if asks_for_json(text[start:end]))
+    return [column for column in columns if names_labels(asking, [column])]
 
 
 def _fields_shown(text: str) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from promptaudit.models_registry.write_yaml import write_cards
 
 STARTER = SHIPPED / "starter"
 TASK, MODEL = "my_task", "my_model"
+KNOWING = ("swayed", "unmoved")
+"""Offline models that know the gold values."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -77,18 +79,27 @@ def _put_in(folder: Path, data: Path, columns: DataColumns, prompt: TaskPrompt, 
     fields: dict[str, Any] = {"path": f"datasets/{copied.name}", "input": columns.input}
     fields |= {name: getattr(columns, name) for name in ("id", "gold_label") if getattr(columns, name) is not None}
     fields |= {"columns": dict(prompt.columns)} if prompt.columns else {}
-    task = {"kind": "classification", "labels": list(columns.labels), **prompt.fields, "data": fields}
+    of_labels = {"kind": "classification", "labels": list(columns.labels)}
+    of_fields = {"kind": "extraction", "fields": {name: _field(body) for name, body in columns.fields.items()}}
+    task = {**(of_fields if columns.fields else of_labels), **prompt.fields, "data": fields}
     _rewrite(folder / "tasks/mine.yml", {TASK: task})
     if model is not None:
         _rewrite(folder / "models/mine.yml", {MODEL: model})
         rephrasers = {"my_rephraser": {"kind": "rules"}, "my_model_rephraser": {"kind": "model", "model": MODEL}}
         _rewrite(folder / "rephrasers/mine.yml", rephrasers)
     changes: dict[str, Any] = {} if model is None else {"models": [MODEL]}
-    if prompt.is_complete or model is not None:
+    if columns.fields and model is None:
+        changes["models"] = list(KNOWING)  # the others answer with labels
+    if prompt.is_complete or model is not None or columns.fields:
         changes["strategies"] = ["simple"]
     if changes:
         _rewrite_audit(folder / "audits/mine.yml", changes)
     return copied
+
+
+def _field(body: Mapping[str, Any]) -> object:
+    """Returns a field as a card has it: its rule alone where it has nothing else."""
+    return body["rule"] if len(body) == 1 else dict(body)
 
 
 def _rewrite_audit(path: Path, changes: dict[str, Any]) -> None:

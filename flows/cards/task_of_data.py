@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -22,7 +24,10 @@ MOST_SHOWN = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataColumns:
-    """The columns of a file by what they are for, the labels of its gold column in their order, and the names of all columns."""
+    """The columns of a file by what they are for, the labels of its gold column in their order, and the names of all columns.
+
+    `fields` are those of extraction, as a card has them; there are no labels then.
+    """
 
     input: str
     gold_label: str | None
@@ -30,12 +35,16 @@ class DataColumns:
     labels: tuple[str, ...]
     n_rows: int
     names: tuple[str, ...]
+    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def sentence(self) -> str:
         """Returns what was found, for the person whose file it is."""
-        gold = "no gold label" if self.gold_label is None else f"gold label '{self.gold_label}'"
         key = "the row's number as id" if self.id is None else f"id '{self.id}'"
+        if self.fields:
+            fields = ", ".join(itertools.starmap(_told, self.fields.items()))
+            return f"{self.n_rows} rows; input '{self.input}', {key}; fields: {fields}"
+        gold = "no gold label" if self.gold_label is None else f"gold label '{self.gold_label}'"
         return (
             f"{self.n_rows} rows; input '{self.input}', {gold}, {key}; labels: {', '.join(map(_quoted, self.labels))}"
         )
@@ -52,20 +61,10 @@ def columns_of(path: Path, labels: Sequence[str] = (), put_in: Collection[str] =
         DataError: the file cannot be read.
         UsageError: it has no rows or no text, or no label set can be found in it.
     """
-    frame = read_text_table(path)
-    frame = frame.select(column for column in frame.columns if column != ESCAPED)
-    if frame.is_empty():
-        msg = f"{path}: no rows"
-        raise UsageError(msg)
-    key = next((each for each in _named(frame, ID_NAMES) if frame[each].n_unique() == frame.height), None)
+    frame = read_rows(path)
     put = [column for column in frame.columns if column in put_in]
-    gold = _gold(frame.drop(put), labels, key)
-    texts = [column for column in put or frame.columns if column not in (key, gold)]
-    if not texts:
-        msg = f"{path}: no column is left for the text, only {_listed(frame)}"
-        raise UsageError(msg)
-    usual = _named(frame.select(texts), INPUT_NAMES)
-    text = usual[0] if usual else max(texts, key=lambda name: frame[name].str.len_chars().mean() or 0)
+    gold = _gold(frame.drop(put), labels, _key(frame))
+    text, key = text_and_key(frame, path, () if gold is None else (gold,), put)
     found = tuple(labels) or (() if gold is None else tuple(_values(frame, gold)))
     if len(found) < 2:  # noqa: PLR2004 - one label is no question
         beside = " but those that the prompt puts in" if put else ""
@@ -76,7 +75,34 @@ def columns_of(path: Path, labels: Sequence[str] = (), put_in: Collection[str] =
     )
 
 
-def split_labels(text: str | None) -> tuple[str, ...]:
+def read_rows(path: Path) -> pl.DataFrame:
+    """Returns the rows of a file; raises DataError where it cannot be read, UsageError where it has none."""
+    frame = read_text_table(path)
+    if frame.is_empty():
+        msg = f"{path}: no rows"
+        raise UsageError(msg)
+    return frame.select(column for column in frame.columns if column != ESCAPED)
+
+
+def text_and_key(
+    frame: pl.DataFrame, path: Path, gold: Collection[str], put_in: Collection[str]
+) -> tuple[str, str | None]:
+    """Returns the column of the text and that of the id, None without one; raises UsageError where none is left for the text."""
+    key = _key(frame)
+    put = [column for column in frame.columns if column in put_in]
+    texts = [column for column in put or frame.columns if column != key and column not in gold]
+    if not texts:
+        msg = f"{path}: no column is left for the text, only {_listed(frame)}"
+        raise UsageError(msg)
+    usual = _named(frame.select(texts), INPUT_NAMES)
+    return (usual[0] if usual else max(texts, key=lambda name: frame[name].str.len_chars().mean() or 0)), key
+
+
+def _key(frame: pl.DataFrame) -> str | None:
+    return next((each for each in _named(frame, ID_NAMES) if frame[each].n_unique() == frame.height), None)
+
+
+def split_labels(text: str | None, option: str = "--labels") -> tuple[str, ...]:
     """Returns the labels of `a,b`, or of a JSON list, which may hold labels with commas."""
     if not text:
         return ()
@@ -85,7 +111,7 @@ def split_labels(text: str | None) -> tuple[str, ...]:
     try:
         return tuple(str(label) for label in json.loads(text, parse_int=str, parse_float=str))
     except (ValueError, RecursionError) as error:
-        msg = f"--labels {text[:80]}: not a JSON list: {error}"
+        msg = f"{option} {text[:80]}: not a JSON list: {error}"
         raise UsageError(msg) from None
 
 
@@ -93,6 +119,12 @@ def _listed(frame: pl.DataFrame) -> str:
     """Returns the first columns of a file, for a message."""
     shown = ", ".join(repr(name[:80]) for name in frame.columns[:MOST_SHOWN])
     return shown if frame.width <= MOST_SHOWN else f"{shown}, ..."
+
+
+def _told(name: str, field: Mapping[str, Any]) -> str:
+    """Returns a field with its rule, and with its column where that has another name."""
+    rule = f"one of {', '.join(map(_quoted, field['values']))}" if "values" in field else field["rule"]
+    return f"{_quoted(name)} ({rule}{', of column ' + repr(field['gold'][:80]) if 'gold' in field else ''})"
 
 
 def _quoted(label: str) -> str:

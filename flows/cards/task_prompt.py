@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptaudit.flows.cards.answer_format import how_to_answer, json_field
+from promptaudit.flows.cards.answer_format import asks_for_json, how_to_answer, json_field
 from promptaudit.flows.cards.placeholder_names import INPUT, PlaceholderNames, names_of, unknown_names
 from promptaudit.flows.cards.read_prompt import ChatPrompt
 from promptaudit.flows.cards.reworded_part import Part, candidates, named_part, placed
@@ -16,6 +16,8 @@ from promptaudit.models_registry.errors import UsageError, nearest
 
 INSTRUCTION = "Decide which label fits the text."
 OUTPUT_FORMAT = "Reply with the label alone."
+FIELDS_INSTRUCTION = "Extract the {names} from the text."
+FIELDS_FORMAT = "Reply with a JSON object with the fields {names}, and nothing else."
 MOST_SHOWN, MOST_NAMES = 160, 5
 CARD = "tasks/mine.yml"
 Choose = Callable[[Sequence[str]], str]
@@ -24,13 +26,17 @@ Choose = Callable[[Sequence[str]], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskPrompt:
-    """The prompt of a task card. `is_complete` says that nothing is added to it: no line of labels and no output format."""
+    """The prompt of a task card. `is_complete` says that nothing is added to it: no line of labels and no output format.
+
+    `asked_fields` are those of extraction, whose answers need no reader.
+    """
 
     instruction: str
     is_complete: bool
     json_field: str | None
     messages: Messages = ()
     columns: Mapping[str, str] = field(default_factory=dict)
+    asked_fields: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     """What there is to say of it."""
 
@@ -38,12 +44,16 @@ class TaskPrompt:
     def fields(self) -> dict[str, Any]:
         """Returns the fields of the card that say what is sent and how answers are read."""
         added = {"labels_line": "none"} if self.is_complete else {"output_format": OUTPUT_FORMAT}
+        if self.asked_fields:
+            names = listed_in_words(self.asked_fields)
+            added = {} if self.is_complete else {"output_format": FIELDS_FORMAT.format(names=names)}
+        reader: dict[str, Any] = {"reader": "label" if self.json_field is None else {"json_field": self.json_field}}
         messages = [{"role": role, "content": content} for role, content in self.messages]
         return {
             "instruction": self.instruction,
             **added,
             **({"messages": messages} if messages else {}),
-            "reader": "label" if self.json_field is None else {"json_field": self.json_field},
+            **({} if self.asked_fields else reader),
         }
 
 
@@ -59,13 +69,48 @@ def prompt_of_instruction(instruction: str | None, labels: Sequence[str]) -> Tas
     )
 
 
+RECOGNISED = (
+    "the fields are those of the JSON that the prompt asks for; --fields names others, --labels asks for labels"
+)
+
+
+def prompt_of_fields(instruction: str | None, fields: Sequence[str], *, is_recognised: bool = False) -> TaskPrompt:
+    """Returns the prompt of an instruction that asks for fields; what asks for JSON is sent as it stands.
+
+    is_recognised: nobody named the fields.
+    """
+    text = instruction or FIELDS_INSTRUCTION.format(names=listed_in_words(fields))
+    is_complete = asks_for_json(text)
+    return TaskPrompt(
+        instruction=text,
+        is_complete=is_complete,
+        json_field=None,
+        asked_fields=tuple(fields),
+        lines=(
+            *((RECOGNISED,) if is_recognised else ()),
+            *((f"the instruction asks for JSON; {_added(has_labels=False)}",) if is_complete else ()),
+        ),
+    )
+
+
+def listed_in_words(names: Sequence[str]) -> str:
+    """Returns names as a sentence lists them: a, b and c."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
 def prompt_of_chat(
-    prompt: ChatPrompt, columns: DataColumns, instruction: str | None, choose: Choose | None = None
+    prompt: ChatPrompt,
+    columns: DataColumns,
+    instruction: str | None,
+    choose: Choose | None = None,
+    *,
+    is_recognised: bool = False,
 ) -> TaskPrompt:
     """Returns the prompt of a chat, to which nothing is added: its messages, with {instruction} for what is reworded.
 
     That is `instruction`, else what `choose` returns, else the first of the texts that may be reworded. Raises UsageError where
-    it does not stand in exactly one place, or no placeholder stands for the text of a sample.
+    it does not stand in exactly one place, or no placeholder stands for the text of a sample. `is_recognised` says that
+    nobody named the fields, which are those of the prompt's JSON.
     """
     names = names_of(prompt, columns)
     messages = tuple((role, names.put(text)) for role, text in prompt.messages)
@@ -80,13 +125,17 @@ def prompt_of_chat(
     return TaskPrompt(
         instruction=part.of(messages),
         is_complete=True,
-        json_field=json_field(asked, columns.labels, [text for role, text in messages if role == "assistant"]),
+        json_field=None
+        if columns.fields
+        else json_field(asked, columns.labels, [text for role, text in messages if role == "assistant"]),
+        asked_fields=tuple(columns.fields),
         messages=shown,
         columns=names.columns,
         lines=(
             f"reworded: {_short(part.of(messages))} of messages.{part.message}; --instruction TEXT names another part",
             *_lines_of(prompt, names, unknown, columns),
-            f"{_said('the prompt', how)}; {_added()}",
+            *((RECOGNISED,) if is_recognised else ()),
+            f"{_said('the prompt', how)}; {_added(has_labels=not columns.fields)}",
         ),
     )
 
@@ -138,8 +187,9 @@ def _said(what: str, how: str | None) -> str:
     return f"{what} does not say how to answer" if how is None else f"{what} says how to answer ({how})"
 
 
-def _added() -> str:
-    return f"nothing is added to it (`output_format` and `labels_line` in {CARD} would)"
+def _added(*, has_labels: bool = True) -> str:
+    fields = "`output_format` and `labels_line`" if has_labels else "`output_format`"
+    return f"nothing is added to it ({fields} in {CARD} would)"
 
 
 def _short(text: str) -> str:

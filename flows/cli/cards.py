@@ -37,6 +37,12 @@ def init(
     labels: Annotated[
         str | None, typer.Option(help="Its labels: a,b,c or a JSON list; default: what its gold column holds.")
     ] = None,
+    fields: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns of --data that answers have as fields of JSON: a,b,c; default: those that the prompt asks for."
+        ),
+    ] = None,
     instruction: Annotated[
         str | None,
         typer.Option(help="The instruction of your prompt: the part that is rephrased. Of --messages, a part of it."),
@@ -54,14 +60,17 @@ def init(
     if (url is None) != (model is None):
         msg = "--url and --model go together: the endpoint, and the model's name there"
         raise UsageError(msg)
-    if data is None and not (labels is None and instruction is None and messages is None and url is None):
-        msg = "--labels, --instruction, --messages, --url and --model go with --data, a file of yours"
+    if data is None and any(each is not None for each in (labels, fields, instruction, messages, url)):
+        msg = "--labels, --fields, --instruction, --messages, --url and --model go with --data, a file of yours"
+        raise UsageError(msg)
+    if labels is not None and fields is not None:
+        msg = "--labels and --fields: a task has labels or fields, so give one of the two"
         raise UsageError(msg)
     lines: tuple[str, ...] = ()
     if data is None:
         written = scaffold(folder)
     else:
-        columns, prompt = _task_of(data, labels, instruction, messages)
+        columns, prompt = _task_of(data, labels, fields, instruction, messages)
         endpoint = None if url is None or model is None else Endpoint(url=url, model=model)
         written = scaffold_for(folder, data, columns, prompt, endpoint)
         lines = (f"{data.name}: {columns.sentence}", *prompt.lines)
@@ -70,21 +79,29 @@ def init(
 
 
 def _task_of(
-    data: Path, labels: str | None, instruction: str | None, messages: Path | None
+    data: Path, labels: str | None, fields: str | None, instruction: str | None, messages: Path | None
 ) -> tuple[DataColumns, TaskPrompt]:
     """Returns what a file of data holds, and the prompt that asks about it."""
+    from promptaudit.flows.cards.fields_of_data import columns_of_fields, fields_asked_for
     from promptaudit.flows.cards.placeholder_names import names_in_braces
     from promptaudit.flows.cards.read_prompt import read_prompt
     from promptaudit.flows.cards.task_of_data import columns_of, split_labels
-    from promptaudit.flows.cards.task_prompt import prompt_of_chat, prompt_of_instruction
+    from promptaudit.flows.cards.task_prompt import prompt_of_chat, prompt_of_fields, prompt_of_instruction
 
-    if messages is None:
-        columns = columns_of(data, split_labels(labels))
-        return columns, prompt_of_instruction(instruction, columns.labels)
-    chat = read_prompt(messages)
-    columns = columns_of(data, split_labels(labels), names_in_braces(chat))
-    progress = state.progress()
-    return columns, prompt_of_chat(chat, columns, instruction, progress.choose_text if progress.can_ask else None)
+    chat = None if messages is None else read_prompt(messages)
+    put_in = frozenset[str]() if chat is None else names_in_braces(chat)
+    prompt = (("user", instruction or ""),) if chat is None else chat.messages
+    named = split_labels(fields, "--fields")
+    asked = named or (() if labels else fields_asked_for(data, prompt, put_in))
+    columns = columns_of_fields(data, asked, put_in) if asked else columns_of(data, split_labels(labels), put_in)
+    if chat is not None:
+        progress = state.progress()
+        choose = progress.choose_text if progress.can_ask else None
+        is_recognised = bool(columns.fields) and not named
+        return columns, prompt_of_chat(chat, columns, instruction, choose, is_recognised=is_recognised)
+    if columns.fields:
+        return columns, prompt_of_fields(instruction, asked, is_recognised=not named)
+    return columns, prompt_of_instruction(instruction, columns.labels)
 
 
 def _next_step(folder: Path) -> str:

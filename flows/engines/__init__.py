@@ -7,8 +7,8 @@ that led to it: the run stops with one line and nothing landed is lost. Everythi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -30,6 +30,9 @@ class Question:
         int, ...
     ] = ()  # for each place as shown the option's place in the data; nothing: as in the data
     json_field: str | None = None  # of the JSON object that the task's reader reads
+    fields: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # of extraction, with the values that one may have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

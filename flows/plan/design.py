@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from promptaudit.flows.cards.check_cards import CardCheck, check_audit
 from promptaudit.flows.cards.check_cards.cards import perturbed_last
 from promptaudit.flows.cards.check_cards.data import fetch_samples
-from promptaudit.flows.prompts.messages import TRIED
+from promptaudit.flows.prompts.answer_schema import original_schema
+from promptaudit.flows.prompts.messages import STRUCTURED, TRIED
 from promptaudit.flows.prompts.templates import columns_of, weighs_options
 from promptaudit.flows.system.keys import as_json, content_id, sent_by
 from promptaudit.models_registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, TemplateCard
@@ -21,7 +22,7 @@ from promptaudit.models_registry.samples import ChosenSamples, Sample, panels
 
 # of a task card: these decide no request
 NOT_SENT = {"data", "reader", "refusal_pattern", "level", "templates", "scoring", "token_f1_threshold", "sensitive",
-            "translations", "pair_classes"}  # fmt: skip
+            "translations", "pair_classes", "fields"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,8 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         *(_translated(tasks) if audit.rephrasing is not None and "language" in audit.rephrasing.kinds else ()),
         *(as_json([name, "spare", *([row.sample_id, row.text, row.gold_label] for row in chosen.spare)])
           for name, chosen in samples.items() if chosen.spare),
+        *(as_json([name, "schema", original_schema(card)])
+          for name, card in tasks.items() if card.fields and STRUCTURED in audit.strategies),
         *(["rewords templates"] if audit.rephrasing is not None and audit.rephrasing.templates else ()),
         # a server that weighs options is asked for it beside each answer
         *(as_json(["weighs", name]) for name, card in tasks.items() if weighs_options(card) and _has_weigher(models)),

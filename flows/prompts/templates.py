@@ -70,7 +70,14 @@ def question_of(
     signs = () if template is None else template.signs[: len(sample.options)]
     field = task.reader.json_field if isinstance(task.reader, JsonFieldReader) else None
     return Question(
-        sample.text, sample.options, signs, gold, sample.references, option_order=option_order, json_field=field
+        sample.text,
+        sample.options,
+        signs,
+        gold,
+        sample.references,
+        option_order=option_order,
+        json_field=field,
+        fields={name: each.values for name, each in task.fields.items()},
     )
 
 

@@ -27,9 +27,15 @@ _METHODS = {
     "token_f1": ("token_f1", "Compares the words of the response with those of the references."),
     "math_equal": ("math_equal", "Compares the value of the response with that of the reference."),
     "math_boxed": ("math_boxed", "Compares the value in the response's last box with that of the reference."),
+    "exact": ("exact", "Compares the response with the reference as it is."),
+    "contains": ("contains", "Looks for the reference in the response."),
+    "regex": ("regex", "Looks for the pattern of the reference in the response."),
+    "number": ("number", "Compares the number of the response with that of the reference."),
+    "all_fields": ("all_fields", "Compares each field of the response's JSON object with its reference."),
 }
 _BY_LIKELIHOOD = "Compares the option that the model finds likeliest with the right one."
-_CLASSES = {"multiple_choice": "MultipleChoice", "classification": "MultipleChoice", "open_ended": "OpenEnded"}
+_CLASSES = {"multiple_choice": "MultipleChoice", "classification": "MultipleChoice", "open_ended": "OpenEnded",
+            "extraction": "OpenEnded"}  # fmt: skip
 SCHEMA: dict[str, pl.DataType] = {
     "evaluation_id": _TEXT,
     "model": pl.Struct({

@@ -9,7 +9,7 @@ import polars as pl
 
 from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE
 from promptaudit.flows.system.keys import as_json, prompt_variant_id
-from promptaudit.models_registry.cards import WORDED_ALONE, TaskCard, composed
+from promptaudit.models_registry.cards import WITHOUT_LABELS, WORDED_ALONE, TaskCard, composed
 from promptaudit.models_registry.errors import DataError, nearest
 from promptaudit.models_registry.tables import ESCAPED
 
@@ -211,7 +211,7 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
         pl.col("row").first(),
         pl.col("file").first(),
     )
-    is_open = pl.col("task").is_in([task_id for task_id, card in cards.items() if card.kind == "open_ended"])
+    is_open = pl.col("task").is_in([task_id for task_id, card in cards.items() if card.kind in WITHOUT_LABELS])
     # an open question has many right answers
     several = samples.filter((pl.col("golds").list.len() > 1) & ~is_open).head(1)
     if not several.is_empty():

@@ -14,7 +14,7 @@ from promptaudit.models_registry.cards import composed, is_number
 MAX_LABELS = 50
 MAX_LABEL = 100  # characters
 _LISTED = 8
-KINDS = ("classification", "multiple_choice", "open_ended")
+KINDS = ("classification", "multiple_choice", "open_ended", "extraction")
 _PLACE = "(recorded)"
 FRESH_READER = "label"
 """The reader of a recorded task where neither a card nor its file nor --reader names one."""
@@ -74,10 +74,14 @@ def _told(rows: pl.DataFrame) -> dict[str, Any] | None:
         fields |= {"level": next(iter(_texts(rows, "level")), "nominal"), "reader": _reader(rows)}
     elif kind == "multiple_choice":
         fields |= {"templates": _PLACE, "data": {"path": _PLACE, "options": [_PLACE]}, "labels": labels}
+    elif kind == "extraction":
+        reader = _reader(rows)
+        of_reader = reader.get("fields", {}) if isinstance(reader, dict) else {}
+        fields |= {"instruction": _PLACE, "data": {"path": _PLACE}, "fields": of_reader}
     else:
         fields |= {"templates": _PLACE, "data": {"path": _PLACE, "references": [_PLACE]}}
     fields |= {name: text for name in ("refusal_pattern", "token_f1_threshold") for text in _texts(rows, name)[:1]}
-    scoring = next(iter(_lists(rows, "scoring")), [])
+    scoring = [] if kind == "extraction" else next(iter(_lists(rows, "scoring")), [])
     return {**fields, "scoring": scoring} if scoring else fields
 
 

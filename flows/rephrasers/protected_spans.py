@@ -13,13 +13,13 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 
 
 def protected_words(card: TaskCard, rephraser: RephraserCard | None, *, is_given: bool) -> tuple[str, ...]:
-    """Returns what a rephrasing of a task must keep: labels, placeholders, the card's own words.
+    """Returns what a rephrasing of a task must keep: labels, fields, placeholders, the card's own words.
 
-    Labels are among them unless `protect_labels` is false on task or rephraser; where neither says so, they are unless the
-    rephrasings are a person's own (`is_given`).
+    Labels and fields are among them unless `protect_labels` is false on task or rephraser; where neither says so, they are unless
+    the rephrasings are a person's own (`is_given`).
     """
     said = {card.protect_labels, None if rephraser is None else rephraser.protect_labels} - {None}
-    labels = card.label_names if (all(said) if said else not is_given) else ()
+    labels = (*card.label_names, *card.fields) if (all(said) if said else not is_given) else ()
     braces = [f"{{{name}}}" for name in placeholders(card.instruction)]
     return tuple(dict.fromkeys([*labels, *braces, *card.protected]))
 

@@ -10,6 +10,7 @@ from promptaudit.flows.report.sections.costs import costs
 from promptaudit.flows.report.sections.design_widths import design_widths
 from promptaudit.flows.report.sections.disagreements import disagreements
 from promptaudit.flows.report.sections.distinct_answers import distinct_answers
+from promptaudit.flows.report.sections.fields import fields
 from promptaudit.flows.report.sections.format_gate import format_gate
 from promptaudit.flows.report.sections.gate_rules import gate_rules
 from promptaudit.flows.report.sections.label_distributions import label_distributions
@@ -40,7 +41,7 @@ OF_JUDGES = (scoring, scoring_across_tasks, rankings, agreement, disagreements)
 OF_RUN = (gate_rules, run_changes, missing_answers, nights, *OF_JUDGES)
 # on each page, of its own tasks
 OF_TASKS = (
-    measures_across_tasks, stability_across_tasks, variations, sensitivity, sensitivity_by_class, label_distributions,
+    fields, measures_across_tasks, stability_across_tasks, variations, sensitivity, sensitivity_by_class, label_distributions,
     sensitivity_against_consistency, consistency, sample_consistency, sample_pairs, measures_by_wordings,
     stability_by_repetition, stability_by_wording, stability_by_model, subsamples, distinct_answers, answer_formats,
     accuracy_by_variant, wording_choices, prompt_variants, costs, design_widths,

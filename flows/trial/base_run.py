@@ -107,10 +107,8 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoic
     cards = {row["task_id"]: row["card"] for row in warehouse.published.read(sql("trial", "tasks"), run=run)}
     card = TaskCard.model_validate_json(cards[chosen.task_id])
     if card.kind != "classification":
-        msg = (
-            f"task '{chosen.task_id}' is {card.kind}: its prompts are whole templates, with no instruction to add to; "
-            f"edit them in their card and run the audit"
-        )
+        why = "its prompts are whole templates, with no instruction to add to" if card.templates else "it has no labels"
+        msg = f"task '{chosen.task_id}' is {card.kind}: {why}; edit them in their card and run the audit"
         raise UsageError(msg)
     models = {row["model_id"]: row["card"] for row in warehouse.published.read(_MODELS, run=run)}
     refuse_unknown("model", chosen.model, models, run)

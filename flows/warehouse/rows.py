@@ -35,6 +35,8 @@ def reader_json(card: TaskCard) -> str:
         return as_json({"option_letter": card.label_names})
     if card.kind == "open_ended":
         return as_json("open")
+    if card.kind == "extraction":
+        return as_json({"fields": {name: field.reader() for name, field in card.fields.items()}})
     if isinstance(card.reader, str):
         return as_json(card.reader)
     from promptaudit.models_registry.cards import PythonReader

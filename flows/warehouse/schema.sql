@@ -78,7 +78,7 @@ create table if not exists raw.samples (
     input varchar,
     gold_label varchar,
     options varchar, -- JSON list, multiple_choice
-    reference_answers varchar, -- JSON list, open_ended
+    reference_answers varchar, -- JSON list, open_ended; of extraction one, the JSON object of the gold values
     fields varchar, -- JSON: the other columns a prompt used
     cluster varchar, -- what it has in common with others, a document or a user
     is_critical boolean

@@ -1,14 +1,14 @@
 """Rewords the JSON schemas that say how to answer: strategy `structured`, as in figure 1 of Errica et al. 2025.
 
 A variant renames the field, permutes the labels and rewords their descriptions, beside the instruction's own rewording; variant 0
-is the card as it is written.
+is the card as it is written. Fields of extraction keep their names and are permuted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptaudit.flows.prompts.answer_schema import FIELDS, original_schema, schema_of
+from promptaudit.flows.prompts.answer_schema import FIELDS, original_schema, schema_of, schema_of_fields
 from promptaudit.flows.rephrasers import Rephraser, Wording
 from promptaudit.flows.system.keys import content_id
 from promptaudit.flows.wordings.variants import Proposal
@@ -44,6 +44,9 @@ async def reworded_schemas(
         index, temperature = proposal.variant_index, proposal.paraphrase_temperature
         if index == 0:
             schemas[temperature, index] = original_schema(card)
+            continue
+        if card.fields:
+            schemas[temperature, index] = schema_of_fields(card, _shuffled(tuple(card.fields), task_id, index))
             continue
         labels = _shuffled(card.label_names, task_id, index)
         described = {

@@ -355,7 +355,9 @@ def _as_variant(
         instruction=proposal.instruction,
         repetitions=() if proposal.refused_because else tuple(range(1, n_repetitions + 1)),
         answer_schema=answer_schema,
-        reader=None if answer_schema is None else as_json({"json_field": field_of(answer_schema)}),
+        reader=None
+        if answer_schema is None or design.tasks[task_id].fields
+        else as_json({"json_field": field_of(answer_schema)}),
         model_ids=model_ids,
         variation=_variation(proposal, "wording"),
         setting=_setting(proposal, "wording"),

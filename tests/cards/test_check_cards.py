@@ -26,6 +26,11 @@ QUIZ = (
     "q:\n  kind: multiple_choice\n  templates: asks\n"
     "  data: {path: q.csv, id: id, input: text, gold_label: gold, options: [one, two]}\n"
 )
+INVOICES = (
+    "t:\n  kind: extraction\n  instruction: Extract it.\n  fields:\n    total: number\n    day: date\n"
+    "    coin: {rule: one_of, values: [EUR, USD]}\n  data: {path: i.csv, id: id, input: text}\n"
+)
+ROWS = "id,text,total,day,coin\ni1,one,1,2024-03-05,eur\ni2,two,2,,USD\n"
 API = "m:\n  engine: openai_api\n  model: small\n  api_key_env: AUDIT_KEY\n"
 REWORDED = "a: {tasks: [t], models: [lexical], rephrasing: {rephraser: listed, variants: 3}}\n"
 
@@ -38,7 +43,82 @@ def model(card: str, fields: str = "models: [m]") -> dict[str, str]:
     return {"models/m.yml": card, **audit(fields)}
 
 
+OF_FIELDS = audit("models: [swayed]")
 OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
+    "a reference that is no pattern": (
+        {
+            **OF_FIELDS,
+            "tasks/t.yml": (
+                "t:\n  kind: open_ended\n  templates: o\n  scoring: regex\n"
+                "  data: {path: i.csv, input: text, references: coin}\n"
+            ),
+            "templates/o.yml": "o:\n  kind: open_ended\n  templates: ['{question}']\n",
+            "i.csv": ROWS.replace("eur", "(eur"),
+        },
+        "CardError: tasks/t.yml line 4: i.csv sample '0': the reference '(eur' is not an RE2 pattern: missing ): (eur",
+    ),
+    "a field without a rule of its own": (
+        {"tasks/t.yml": INVOICES.replace("total: number", "total: decimal")},
+        (
+            "CardError: tasks/t.yml line 5: fields.total.rule: Input should be 'exact', 'number', 'date', "
+            "'one_of' or 'token_f1', found 'decimal'"
+        ),
+    ),
+    "a choice of no values": (
+        {"tasks/t.yml": INVOICES.replace(", values: [EUR, USD]", "")},
+        "CardError: tasks/t.yml line 7: fields.coin: values are of the rule one_of, which needs them",
+    ),
+    "extraction without fields": (
+        {"tasks/t.yml": "t:\n  kind: extraction\n  instruction: Say a.\n  data: {path: i.csv, input: text}\n"},
+        "CardError: tasks/t.yml line 1: t: a task of kind extraction needs fields",
+    ),
+    "fields of a classification": (
+        {"tasks/t.yml": TASK + "  fields: {total: number}\n"},
+        "CardError: tasks/t.yml line 1: t: fields is not of a task of kind classification",
+    ),
+    "a gold column of fields": (
+        {"tasks/t.yml": INVOICES.replace("input: text", "input: text, gold_label: coin")},
+        (
+            "CardError: tasks/t.yml line 1: t: data.gold_label is not of a task of kind extraction: `gold` of a "
+            "field names its column"
+        ),
+    ),
+    "a field whose column is missing": (
+        {**OF_FIELDS, "tasks/t.yml": INVOICES, "i.csv": ROWS.replace("total", "Totals")},
+        "DataError: tasks/t.yml line 8: task 't': i.csv: no column 'total'; nearest: Totals",
+    ),
+    "a gold value that is no date": (
+        {**OF_FIELDS, "tasks/t.yml": INVOICES, "i.csv": ROWS.replace("2024-03-05", "05/03/2024")},
+        (
+            "CardError: tasks/t.yml line 6: fields.day: i.csv sample 'i1', column 'day': '05/03/2024' is no "
+            "date, or may be two: write YYYY-MM-DD"
+        ),
+    ),
+    "a gold value that is none of the values": (
+        {**OF_FIELDS, "tasks/t.yml": INVOICES, "i.csv": ROWS.replace("eur", "EURO").replace("USD", "GBP")},
+        (
+            "CardError: tasks/t.yml line 7: fields.coin: i.csv sample 'i1', column 'coin': 'EURO' is none of its "
+            "values; nearest: EUR, and 1 more"
+        ),
+    ),
+    "a model of labels asked for fields": (
+        {"tasks/t.yml": INVOICES, "i.csv": ROWS},
+        (
+            "CardError: models/embedded.yml line 4: 'lexical' answers with labels, which task 't' of kind "
+            "extraction has none of; `examinee` answers it"
+        ),
+    ),
+    "a strategy that shows labels asked for fields": (
+        {**audit("models: [swayed]\n  strategies: [simple, detail]"), "tasks/t.yml": INVOICES, "i.csv": ROWS},
+        (
+            "CardError: audits/a.yml line 4: strategy 'detail' shows labels, which task 't' of kind extraction "
+            "has none of; `simple` and `structured` ask it"
+        ),
+    ),
+    "a gate on a field that is none": (
+        {**audit("models: [swayed]\n  gate: [accuracy >= 0.9 at field = totl]"), "tasks/t.yml": INVOICES, "i.csv": ROWS},
+        "CardError: audits/a.yml line 4: gate.0: audit 'a' has no field 'totl'; nearest: total",
+    ),
     "an unknown field": (
         {"tasks/t.yml": TASK + "  lables: [a]\n"},
         "CardError: tasks/t.yml line 5: unknown field 'lables' of 't'; nearest: labels",

@@ -33,6 +33,7 @@ VARIANTS = [
     *(Variant(i, (1, 2), 0.1, f"Please classify, {i}.") for i in range(1, 4)),
     *(Variant(i, (1, 2), 1.0, f"Whatever it be, {i}.") for i in range(1, 4)),
 ]
+OF_FIELDS = "fields_that_are_wrong"  # whose answer tests/end_to_end/test_fields.py looks at: these runs ask for labels
 Row = dict[str, Any]
 
 
@@ -113,7 +114,7 @@ def test_asks_the_marts_alone(published: Published, name: str) -> None:
     assert not re.search(r"\b(raw|staging|intermediate)\.", query)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != OF_FIELDS])
 def test_has_an_answer_the_same_twice(published: Published, name: str) -> None:
     rows = published.ask(name)
     assert rows

@@ -59,7 +59,7 @@ def test_an_end_of_an_interval_says_what_it_is_about(name: str, description: str
     assert "for other samples" in description
     is_for_other_wordings = name.removesuffix("_low").removesuffix("_high") in (
         "sensitivity_corrected", "sensitivity_corrected_unbroken", "consistency_rate", "micro_f1", "micro_f1_unbroken",
-        "invalid_rate",
+        "invalid_rate", "accuracy",
     )  # fmt: skip
     if is_for_other_wordings or "_wordings_" in name:
         assert "and other wordings" in description

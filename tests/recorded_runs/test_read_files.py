@@ -864,7 +864,7 @@ def test_a_column_of_the_users_own_by_the_name_of_an_exports_is_not_read(tmp_pat
     read = read_recordings([path])
     assert not own.keys() & set(read.frame.columns)
     assert read.notes[0] == (
-        f"{path}: column 'kind' is not read: 'hard' is no kind of task (classification, multiple_choice, open_ended)"
+        f"{path}: column 'kind' is not read: 'hard' is no kind of task (classification, multiple_choice, open_ended, extraction)"
     )
     # one that is a kind by chance does not make a task without labels a classification
     write(

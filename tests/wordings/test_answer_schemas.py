@@ -92,3 +92,22 @@ def test_blanks_and_a_place_for_labels_are_as_the_card_has_them() -> None:
 def test_the_messages_hold_neither_labels_nor_output_format() -> None:
     messages = render(prompt_of(CARD, STRUCTURED, {}), CARD.instruction, Sample("s", "How many?", None, {}))
     assert messages == (("user", "Classify the question.\n\nHow many?"),)
+
+
+def test_fields_keep_their_names_and_stand_in_other_orders() -> None:
+    fields = {"total": "number", "day": "date", "coin": {"rule": "one_of", "values": ["EUR", "USD"]}, "vendor": "exact"}
+    card = TaskCard.model_validate(
+        {"kind": "extraction", "fields": fields, "instruction": "Extract it.", "data": {"path": "d.csv"}}
+    )
+    proposals = [Proposal(paraphrase_temperature=None, variant_index=n, instruction=str(n)) for n in range(6)]
+    schemas = asyncio.run(reworded_schemas(card, "t", proposals, None, is_by_rules=True))
+    original = json.loads(schemas[None, 0])
+    assert original["required"] == list(fields)
+    assert original["properties"] == {
+        "total": {"type": ["number", "null"]},
+        "day": {"type": ["string", "null"], "description": "a date, YYYY-MM-DD"},
+        "coin": {"type": ["string", "null"], "enum": ["EUR", "USD", None]},
+        "vendor": {"type": ["string", "null"]},
+    }
+    assert {frozenset(json.loads(schema)["properties"]) for schema in schemas.values()} == {frozenset(fields)}
+    assert len(set(schemas.values())) > 3

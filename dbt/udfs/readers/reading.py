@@ -5,7 +5,8 @@ A reader is the task card's: `exact`, `label`, `label_in_text` and `first_intege
 `{"python": {"function": "module:function", "sha256": …}}` is the user's own function of (completion, labels). It is called where
 whoever reads hands it over as trusted, else refused: a reader stands in the warehouse, which may be somebody else's.
 Of questions: `{"option_letter": [signs]}` (the option last committed to, by the signs its template gave them, in the order
-of the labels), `open` (no label is looked for: what is said is the answer).
+of the labels), `open` (no label is looked for: what is said is the answer), `{"fields": {name: rule}}` (read where a JSON object
+in it has any of the fields; `udfs.scoring.fields` reads their values).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 import re2
 
 from promptaudit.udfs import TRUSTED_READERS
+from promptaudit.udfs.readers.json_object import MAX_JSON_DEPTH, object_with, without_zeros
 from promptaudit.udfs.readers.labels import LABEL_READERS, named
 from promptaudit.udfs.readers.option_letter import OptionReading, read_options
 from promptaudit.udfs.readers.refusals import USUAL_REFUSAL
@@ -26,7 +28,6 @@ from promptaudit.udfs.reasoning import parted
 from promptaudit.udfs.sql_function import sql_function
 
 MAX_READ_CHARACTERS = 1_000_000  # a label is never looked for beyond these
-MAX_JSON_DEPTH = 32
 
 
 class Reading(NamedTuple):
@@ -109,10 +110,12 @@ def _reading(
     elif how[0] == "python":
         label, reason = _label_by(own, reader, text[:MAX_READ_CHARACTERS], labels)
     else:
-        label = None if how[0] == "open" else _label(text[:MAX_READ_CHARACTERS], how, tuple(labels))
+        is_of_labels = how[0] not in ("open", "fields")
+        label = _label(text[:MAX_READ_CHARACTERS], how, tuple(labels)) if is_of_labels else None
+    has_fields = how[0] == "fields" and object_with(text[:MAX_READ_CHARACTERS], how[1]) is not None
     usual = None if how[0] == "open" else USUAL_REFUSAL
-    is_refusal = label is None and _refuses(text, refusal_pattern or usual)
-    is_read = label is not None or (how[0] == "open" and not is_refusal)
+    is_refusal = label is None and not has_fields and _refuses(text, refusal_pattern or usual)
+    is_read = label is not None or has_fields or (how[0] == "open" and not is_refusal)
     return Reading(label, is_blank=False, is_refusal=is_refusal, is_read=is_read, reason=reason)
 
 
@@ -170,7 +173,7 @@ def _json_field(text: str, path: str) -> str | None:
     if deepest > MAX_JSON_DEPTH:
         return None
     try:
-        value: Any = json.JSONDecoder(parse_int=str, parse_float=_without_zeros).decode(text[start : end + 1])
+        value: Any = json.JSONDecoder(parse_int=str, parse_float=without_zeros).decode(text[start : end + 1])
     except ValueError:
         return None
     for name in path.split("."):
@@ -180,9 +183,3 @@ def _json_field(text: str, path: str) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else None
-
-
-def _without_zeros(number: str) -> str:
-    """Returns a number of JSON as it is written, 1.0 as 1: they are one number there."""
-    whole, _, decimals = number.partition(".")
-    return number if decimals.strip("0") else whole

@@ -15,6 +15,9 @@ VERSIONS: dict[str, int] = {
     "token_f1": token_f1.VERSION,
     "math_equal": 1,  # of `promptaudit.udfs.scoring.math.equal`, which is imported where it is used
     "math_boxed": 1,  # of the same
+    **dict.fromkeys(("exact", "contains", "regex", "number"), 1),  # of `promptaudit.udfs.scoring.plain_rules`
+    "field": 1,  # of `promptaudit.udfs.scoring.fields`: `field:<name>`
+    "all_fields": 1,  # of the same
     "judge": verdict.VERSION,
     "people": 1,  # the majority of the persons who ruled
 }

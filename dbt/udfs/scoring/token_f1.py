@@ -74,6 +74,11 @@ def token_f1(completion: str, references: Sequence[str]) -> float:
     return max((_f1(tokens, _bag(reference)) for reference in references), default=math.nan)
 
 
+def normalised(text: str) -> str:
+    """Returns the tokens of a text, a blank between them; nothing of a text that has none."""
+    return " ".join(_tokens(text))
+
+
 def _f1(tokens: Sequence[str], reference: _Bag) -> float:
     if not tokens or not reference.n_tokens:
         return float(len(tokens) == reference.n_tokens)

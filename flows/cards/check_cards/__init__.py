@@ -21,6 +21,7 @@ from promptaudit.flows.cards.check_cards.cards import (
     check_reached,
     check_rephraser,
     check_schemas,
+    check_strategies,
     check_template_kinds,
 )
 from promptaudit.flows.cards.check_cards.code import check_code, named_code
@@ -45,6 +46,7 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_reached,
     check_perturbed,
     check_schemas,
+    check_strategies,
     check_annotators,
     check_rephraser,
     check_code,

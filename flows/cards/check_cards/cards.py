@@ -6,8 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from promptaudit.flows.cards.rewording import owners_of
-from promptaudit.flows.prompts.messages import STRUCTURED
-from promptaudit.models_registry.cards import AuditCard, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
+from promptaudit.flows.prompts.messages import ONE_SHOT, STRUCTURED
+from promptaudit.models_registry.cards import (
+    ALL_FIELDS,
+    WITHOUT_LABELS,
+    AuditCard,
+    JudgeCard,
+    ModelCard,
+    RephraserCard,
+    TaskCard,
+    TemplateCard,
+)
 from promptaudit.models_registry.errors import CardError, PromptauditError, nearest
 from promptaudit.models_registry.gate_rules import Condition, DriftRule
 from promptaudit.models_registry.gates import parse_rule
@@ -110,6 +119,18 @@ def check_schemas(cards: AuditCards) -> Errors:
             )
 
 
+def check_strategies(cards: AuditCards) -> Errors:
+    """Yields an error unless tasks of fields are asked under strategies that show no labels."""
+    for index, strategy in enumerate(cards.audit.strategies):
+        name = next((name for name, task in cards.tasks.items() if task.fields), None)
+        if name is not None and strategy in ("detail", ONE_SHOT):
+            where = cards.where("audits", cards.audit_id, "strategies", index)
+            yield CardError(
+                f"{where}: strategy '{strategy}' shows labels, which task '{name}' of kind extraction has none of; "
+                f"`simple` and `{STRUCTURED}` ask it"
+            )
+
+
 def check_annotators(cards: AuditCards) -> Errors:
     """Yields an error unless an embedded annotator can answer what the audit's tasks ask."""
     for name, card in cards.models.items():
@@ -120,9 +141,9 @@ def check_annotators(cards: AuditCards) -> Errors:
             yield CardError(f"{where}: '{name}' is a judge: it answers no questions")
             continue
         for task_id, task in cards.tasks.items():
-            if task.kind == "open_ended":
+            if task.kind in WITHOUT_LABELS:
                 yield CardError(
-                    f"{where}: '{name}' answers with labels, which open task '{task_id}' has none of; "
+                    f"{where}: '{name}' answers with labels, which task '{task_id}' of kind {task.kind} has none of; "
                     "`examinee` answers it"
                 )
 
@@ -189,6 +210,7 @@ def check_gate(cards: AuditCards) -> Errors:
         "scoring_method": methods | {f"judge:{name}" for name in cards.judges} | {"people"},
         "judge": {f"judge:{name}" for name in cards.judges},
         "model_set": {"all", *audit.model_sets},
+        "field": {ALL_FIELDS, *(field for task in tasks for field in task.fields)},
     }
     for index, text in enumerate(audit.gate):
         rule = parse_rule(text)

@@ -8,6 +8,7 @@ from promptaudit.flows.prompts.variations.examples import MOST_ROWS
 from promptaudit.models_registry.errors import CardError, PromptauditError, nearest, raise_all
 from promptaudit.models_registry.placeholders import placeholders
 from promptaudit.models_registry.samples import ChosenSamples, choose_samples, lacking_data, panels
+from promptaudit.models_registry.task_cards import sound_pattern
 from promptaudit.models_registry.template_cards import OF_OPTIONS
 
 
@@ -21,6 +22,51 @@ def check_data(cards: AuditCards) -> Errors:
             cards.samples[name] = choose(cards, name)
         except PromptauditError as error:
             yield from error.at(cards.where("tasks", name, "data")).errors
+            continue
+        yield from _check_gold_values(cards, name)
+        yield from _check_patterns(cards, name)
+
+
+def _check_gold_values(cards: AuditCards, task_id: str) -> Errors:
+    """Yields an error for each field of a task whose gold values its rule cannot read: the first such value."""
+    from promptaudit.udfs.scoring.fields import canonical_value
+
+    card = cards.tasks[task_id]
+    columns = card.gold_columns
+    for name, field in card.fields.items():
+        gold = ((sample, sample.fields.get(columns[name])) for sample in cards.samples[task_id].samples)
+        wrong = [(sample, text) for sample, text in gold if canonical_value(text, field.reader()) is None]
+        if wrong:
+            sample, text = wrong[0]
+            more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            where = cards.where("tasks", task_id, "fields", name)
+            yield CardError(
+                f"{where}: fields.{name}: {card.data.path or card.data.hub} sample '{sample.sample_id}', column "
+                f"'{columns[name]}': {str(text)[:80]!r} {NOT_OF_RULE[field.rule]}{nearest(str(text), field.values)}{more}"
+            )
+
+
+def _check_patterns(cards: AuditCards, task_id: str) -> Errors:
+    """Yields an error for the first reference of a task scored by `regex` that is no pattern."""
+    card = cards.tasks[task_id]
+    for sample in cards.samples[task_id].samples if "regex" in card.scoring else ():
+        for text in sample.references:
+            try:
+                sound_pattern(text)
+            except ValueError as error:
+                where = f"{cards.where('tasks', task_id, 'scoring')}: {card.data.path or card.data.hub}"
+                yield CardError(f"{where} sample '{sample.sample_id}': the reference {text[:80]!r} is {error}")
+                return
+
+
+NOT_OF_RULE = {
+    "exact": "is longer than a value may be",
+    "number": "is no number",
+    "date": "is no date, or may be two: write YYYY-MM-DD",
+    "one_of": "is none of its values",
+    "token_f1": "has no words",
+}
+"""What is wrong with a gold value that a rule cannot read."""
 
 
 def check_critical(cards: AuditCards) -> Errors:

@@ -11,13 +11,11 @@ import re
 from promptaudit.flows.engines import Question, Request
 from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
 from promptaudit.flows.engines.embedded.draws import uniform
+from promptaudit.flows.engines.embedded.field_answers import NAMES, as_object, field_values
 from promptaudit.flows.engines.embedded.matching_judge import matches
 from promptaudit.flows.engines.embedded.tokens import ONES, TENS
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
-
-NAMES = ("Velmora", "Tarrin Holt", "Osmere", "Brinwick", "Calder Vane", "Ondreth", "Quillon", "Merrow Dell")
-"""Wrong answers of open questions that have no number; made up."""
 
 CHOSEN = (
     "From everything taught about this at school, it would have to be {said}, going by what people remember.",
@@ -69,7 +67,7 @@ def examinee_annotator(card: ModelCard) -> Annotate:
     own share of prose is drawn evenly from 0 to `prose`. Said plainly an answer is the sign of an option ("B", "(b)",
     "B. Paris", "The answer is B."), or the reference, in \boxed{} now and then where the prompt speaks of it; in prose it
     is the option's text or the reference, numbers in words, inside sentences. Without a key an answer is drawn, and a
-    classification is answered with its labels.
+    classification is answered with its labels. Fields are answered as JSON, each right or wrong by a draw of its own.
 
     Raises ValueError for a card without `examinee`; when asked, EngineError for a request without a question.
     """
@@ -85,15 +83,24 @@ def examinee_annotator(card: ModelCard) -> Annotate:
             raise EngineError(msg)
         sample = (card.seed, request.model_id, request.task_id, request.sample_id)
         template = (card.seed, request.model_id, request.prompt_variant_id)
-        draw = uniform("knows", *sample)
-        if uniform(*cell_parts("noise", card.seed, request)) < wanted.noise:
-            draw = uniform(*cell_parts("knows anew", card.seed, request))
+        is_drawn_anew = uniform(*cell_parts("noise", card.seed, request)) < wanted.noise
+
+        def draw_of(*field: str) -> float:
+            return uniform(
+                *(cell_parts("knows anew", card.seed, request) if is_drawn_anew else ("knows", *sample)), *field
+            )
+
         known = wanted.accuracy + (2 * uniform("effect", *template) - 1) * wanted.template_effect
-        meant = _meant(question, request.labels, draw, uniform("wrong", *sample), is_right=draw < known)
         in_prose = uniform("prose", *sample, request.prompt_variant_id) < wanted.prose * uniform(
             "prose share", *template
         )
-        return _worded(question, request, meant, uniform("form", *sample, request.prompt_variant_id), in_prose=in_prose)
+        form = uniform("form", *sample, request.prompt_variant_id)
+        if question.fields:
+            values = field_values(question, lambda name: draw_of(name) < known, sample)
+            return _given(", ".join(filter(None, values.values())), form) if in_prose else as_object(values, form)
+        draw = draw_of()
+        meant = _meant(question, request.labels, draw, uniform("wrong", *sample), is_right=draw < known)
+        return _worded(question, request, meant, form, in_prose=in_prose)
 
     return annotate
 
@@ -130,7 +137,7 @@ def _worded(question: Question, request: Request, meant: int | str, form: float,
     prompt = "\n".join(content for _, content in request.messages)
     if isinstance(meant, str):
         if in_prose:
-            return GIVEN[int(form * len(GIVEN))].format(said=in_words(meant))
+            return _given(in_words(meant), form)
         return f"\\boxed{{{meant.strip('$')}}}" if form >= BARE and "\\boxed" in prompt else meant
     words = (question.options or request.labels)[meant]
     # an option that reads as a sign ("3") has no words beside it
@@ -144,6 +151,10 @@ def _worded(question: Question, request: Request, meant: int | str, form: float,
     if form < BARE:
         return shown
     return f"{sign}. {words}" if form < (1 + BARE) / 2 else f"The answer is {shown}."
+
+
+def _given(said: str, form: float) -> str:
+    return GIVEN[int(form * len(GIVEN))].format(said=said)
 
 
 def in_words(text: str) -> str:

@@ -26,7 +26,7 @@ asks as (
         sample_id,
         is_correct::integer::double as worth
     from answers_to_plan_from
-    where is_correct is not null and kind is distinct from 'open_ended'
+    where is_correct is not null and kind not in ('open_ended', 'extraction')
     union all
     select
         'invalid_rate' as measure,
@@ -38,7 +38,7 @@ asks as (
         sample_id,
         (answer_status != 'valid')::integer::double as worth
     from answers_to_plan_from
-    where kind is distinct from 'open_ended'
+    where kind not in ('open_ended', 'extraction')
     union all
     select
         'accuracy' as measure,

@@ -28,7 +28,7 @@ counted as (
         count(*) as n
     from answers_to_plan_from as answers
     inner join variants on answers.prompt_variant_id = variants.prompt_variant_id
-    where answers.kind is distinct from 'open_ended' and ($by_variant or answers.n_classes is not null)
+    where answers.kind not in ('open_ended', 'extraction') and ($by_variant or answers.n_classes is not null)
     group by all
 ),
 

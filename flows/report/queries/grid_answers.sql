@@ -15,7 +15,7 @@ worths as (
     from marts.fct_scores as scores
     inner join marts.dim_tasks as tasks using (audit_run_id, task_id)
     where
-        scores.audit_run_id = $run and tasks.kind = 'open_ended'
+        scores.audit_run_id = $run and tasks.kind in ('open_ended', 'extraction')
         and scores.scoring_method = tasks.scoring_methods[1] and scores.score_state = 'scored'
 ),
 

@@ -11,7 +11,11 @@ from promptaudit.models_registry.mart_columns import mart_columns
 if TYPE_CHECKING:
     from promptaudit.flows.report.data import ReportData
 
-OPEN = "An open-ended task has no labels to measure this by."
+WITHOUT_LABELS = {
+    "open_ended": "An open-ended task has no labels to measure this by.",
+    "extraction": "A task of fields has no labels to measure this by; its measures stand field by field.",
+}
+"""Why a kind of task has none of the measures of labels."""
 NO_CLASSES = "No sample of this task has a gold label, so there are no classes to compare."
 NO_GOLD = "No sample of this task has a gold label, so no answer can be called right or wrong."
 ASKED_ONCE = "No original wording was asked twice, so there are no repetitions to compare."
@@ -42,9 +46,9 @@ def why_in_part(rows: Sequence[Row]) -> str | None:
 
 
 def why_open(data: ReportData, task_id: str) -> str | None:
-    """Returns why an open-ended task has none of the measures of labels, None for a task with labels."""
+    """Returns why a task without labels has none of the measures of labels, None for a task with labels."""
     kinds = {row["task_id"]: row["kind"] for row in data.tasks}
-    return OPEN if kinds.get(task_id) == "open_ended" else None
+    return WITHOUT_LABELS.get(kinds.get(task_id, ""))
 
 
 def why_one_variant(rows: Sequence[Row], measure: str) -> str:
@@ -56,14 +60,14 @@ def why_one_variant(rows: Sequence[Row], measure: str) -> str:
     return f"Too few answers can be compared for {measure}."
 
 
-def why_no_figure(row: Row, measure: str, *, is_open: bool) -> str:  # noqa: PLR0911 - a reason each
-    """Returns why a row of the scorecard has no figure of a measure; `is_open`: its task is open-ended."""
+def why_no_figure(row: Row, measure: str, kind: str) -> str:  # noqa: PLR0911 - a reason each
+    """Returns why a row of the scorecard, whose task is of a kind, has no figure of a measure."""
     if nothing := why_no_answers([row]):
         return nothing
     if measure == "cost_usd":
         return NO_PRICE
-    if is_open:
-        return OPEN
+    if kind in WITHOUT_LABELS:
+        return WITHOUT_LABELS[kind]
     if mart_columns("rpt_audit")[measure].needs_full_grid and (part := why_in_part([row])):
         return part
     if measure == "pss_intra":

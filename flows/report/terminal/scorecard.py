@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptaudit.flows.display.figures import ABSENT, NAME, counted_of, cut, in_unit, interval
@@ -10,6 +10,7 @@ from promptaudit.flows.report.ask_copy import rows
 from promptaudit.flows.report.gather_judging import comparisons, judge_wordings
 from promptaudit.flows.report.queries import query
 from promptaudit.flows.report.sections.reasons import why_no_figure
+from promptaudit.flows.report.terminal.field_stability import fields_of_tasks
 from promptaudit.flows.report.terminal.footnotes import Footnotes
 from promptaudit.flows.report.terminal.judge_wordings import lines_of_rubrics
 from promptaudit.flows.report.terminal.missing_answers import missing_of_rows
@@ -45,6 +46,11 @@ def judge_wording_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str
     return judge_wordings(_asker(warehouse, audit_run_id))
 
 
+def field_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
+    """Returns the rows of marts.fct_field_stability of one run at full precision, by task, strategy, model and field."""
+    return rows(warehouse, query("fields"), audit_run_id)
+
+
 def _asker(warehouse: Warehouse, audit_run_id: str) -> Ask:
     return lambda text, /, **values: rows(warehouse, text, audit_run_id, **values)
 
@@ -54,16 +60,17 @@ def scorecard(warehouse: Warehouse, audit_run_id: str, width: int) -> Renderable
     from rich.console import Group
 
     tasks = rows(warehouse, query("tasks"), audit_run_id)
-    open_tasks = frozenset(row["task_id"] for row in tasks if row["kind"] == "open_ended")
+    kinds = {row["task_id"]: row["kind"] for row in tasks}
     scores, compared = scorecard_rows(warehouse, audit_run_id), comparison_rows(warehouse, audit_run_id)
-    return Group(*drawn(scores, compared, width, open_tasks, judge_wording_rows(warehouse, audit_run_id)))
+    parts = drawn(scores, compared, width, kinds, judge_wording_rows(warehouse, audit_run_id))
+    return Group(*parts, *fields_of_tasks(field_rows(warehouse, audit_run_id), width))
 
 
 def drawn(
     scores: list[Row],
     compared: list[Row],
     width: int,
-    open_tasks: frozenset[str] = frozenset(),
+    kinds: Mapping[str, str] | None = None,
     rubrics: Sequence[Row] = (),
 ) -> Iterator[RenderableType]:
     """Yields the parts of the scorecard; each dash has a number that a sentence below tells the reason of.
@@ -78,7 +85,7 @@ def drawn(
     notes = Footnotes()
     columns = [(SIZE, [size(row) for row in scores])]
     for measure in compact_measures():
-        column = [_cell(row, measure, notes, is_open=row["task_id"] in open_tasks) for row in scores]
+        column = [_cell(row, measure, notes, (kinds or {}).get(row["task_id"], "")) for row in scores]
         columns.append((_heading(measure), column))
     same = {
         title: column[0]
@@ -119,10 +126,10 @@ def size(row: Row) -> str:
     return f"{samples} × {counted_of(row.get('wordings_per_sample') or row['n_variants'], row['n_variants'])}"
 
 
-def _cell(row: Row, measure: MartColumn, notes: Footnotes, *, is_open: bool) -> str:
+def _cell(row: Row, measure: MartColumn, notes: Footnotes, kind: str) -> str:
     figure = in_unit(measure.clipped(row[measure.name]), measure.unit)
     if figure == ABSENT:
-        return f"{figure}{notes.mark(why_no_figure(row, measure.name, is_open=is_open))}"
+        return f"{figure}{notes.mark(why_no_figure(row, measure.name, kind))}"
     if measure.compact == "figure":
         return figure
     column = mart_columns("rpt_audit")[measure.estimate]

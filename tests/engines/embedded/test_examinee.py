@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
+import json
 import statistics
 from collections import Counter
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 from promptaudit.models_registry.registry import load_registry
 from promptaudit.udfs.readers.option_letter import read_option
+from promptaudit.udfs.scoring.fields import read_fields
 from promptaudit.udfs.scoring.math.equal import MathEqual
 from promptaudit.udfs.scoring.token_f1 import token_f1
 from tests.support.engine_requests import request_of
@@ -84,6 +86,60 @@ def asked(task_id: str, model_id: str = "steady") -> Iterator[Request]:
                 labels=task.label_names,
                 question=question_of(task, sample, template),
             )
+
+
+def asked_for_fields(sample: int, template: int = 0) -> Request:
+    gold = json.dumps(
+        {
+            "total": f"{sample}.50",
+            "coin": ("EUR", "USD")[sample % 2],
+            "name": f"Maker {chr(65 + sample % 26)}",
+            "day": None,
+        }
+    )
+    fields = {"total": (), "coin": ("EUR", "USD"), "name": (), "day": ()}
+    question = Question("An invoice", references=(gold,), fields=fields)
+    return request_of(labels=(), sample_id=f"s{sample}", prompt_variant_id=f"t{template}", question=question)
+
+
+def test_fields_are_right_as_often_as_the_card_says_and_each_on_its_own() -> None:
+    annotate = examinee_annotator(card(accuracy=0.7))
+    reader = json.dumps(
+        {
+            "fields": {
+                "total": {"rule": "number"},
+                "coin": {"rule": "exact"},
+                "name": {"rule": "exact"},
+                "day": {"rule": "exact"},
+            }
+        }
+    )
+    right = []
+    for sample in range(400):
+        request = asked_for_fields(sample)
+        said = annotate(request)
+        assert said is not None
+        assert request.question is not None
+        right.append([bool(each.is_correct) for each in read_fields(said, reader, request.question.references[0])])
+    for shares in zip(*right, strict=True):
+        assert statistics.fmean(shares) == pytest.approx(0.7, abs=0.08)
+    assert 0 < statistics.fmean(all(each) for each in right) < 0.35  # .7 to the fourth is .24
+
+
+def test_fields_are_said_in_prose_too_and_made_up_without_a_key() -> None:
+    sure = examinee_annotator(card(accuracy=1, prose=1))
+    said = [sure(asked_for_fields(sample, template)) for sample in range(20) for template in range(10)]
+    assert any(in_prose(each) for each in said)
+    assert any("{" in each for each in said)
+    request = asked_for_fields(1)
+    assert request.question is not None
+    values = json.loads(
+        str(
+            examinee_annotator(card(accuracy=1))(replace(request, question=replace(request.question, references=())))
+        ).strip("`json\n")
+    )
+    assert values["coin"] in ("EUR", "USD")
+    assert all(values.values())
 
 
 def test_accuracy_is_the_share_of_questions_it_knows() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptaudit.udfs.readers import option_letter
-from promptaudit.udfs.scoring import VERSIONS, option_loglikelihood, token_f1, verdict
+from promptaudit.udfs.scoring import VERSIONS, fields, option_loglikelihood, plain_rules, token_f1, verdict
 from promptaudit.udfs.scoring.loose_object import MAX_CHARACTERS
 from promptaudit.udfs.scoring.math import equal
 from promptaudit.udfs.scoring.verdict import MAX_READ_CHARACTERS, SCHEMA, Verdict, read_verdict
@@ -200,6 +200,12 @@ def test_every_scoring_method_has_the_version_of_its_module() -> None:
         "token_f1": token_f1.VERSION,
         "math_equal": equal.VERSION,
         "math_boxed": equal.VERSION,
+        "exact": plain_rules.VERSION,
+        "contains": plain_rules.VERSION,
+        "regex": plain_rules.VERSION,
+        "number": plain_rules.VERSION,
+        "field": fields.VERSION,
+        "all_fields": fields.VERSION,
         "judge": verdict.VERSION,
         "people": 1,
     }

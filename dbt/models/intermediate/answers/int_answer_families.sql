@@ -9,7 +9,7 @@ variants as {{ of_this_build('int_variants_measured', where='not is_quarantined'
 -- an open task has no labels, so no answers that go together
 tasks as (
     select * from {{ ref('stg_tasks') }}
-    where kind is distinct from 'open_ended' and {{ in_this_build() }}
+    where {{ has_labels('kind') }} and {{ in_this_build() }}
 ),
 
 counted as (

@@ -38,6 +38,8 @@ by_rule as (
         {{ kind_of_rater('scores.scoring_method') }} = 'rule'
         -- how a model weighs the options is nothing that it said
         and not starts_with(scores.scoring_method, 'option_loglikelihood')
+        -- and a field is a part of it alone
+        and not starts_with(scores.scoring_method, 'field:')
         and (scores.is_correct is not null or scores.score_state = 'unscored')
         and (scores.unscored_kind is null or scores.unscored_kind not in ('no_answer', 'no_key', 'not_weighed'))
         and exists (

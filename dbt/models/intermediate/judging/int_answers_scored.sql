@@ -1,5 +1,5 @@
--- One row per prediction and rule that looks at its text or at log-likelihoods: token_f1, math_equal, math_boxed,
--- option_loglikelihood.
+-- One row per prediction and rule that looks at its text or at log-likelihoods: token_f1, math_equal, math_boxed, exact,
+-- contains, regex, number, option_loglikelihood, and of extraction each field and all of them.
 with tasks as (
     select * from {{ ref('stg_tasks') }}
     where list_has_any(scoring_methods, {{ text_rules() }}) and {{ in_this_build() }}
@@ -17,6 +17,8 @@ variants as {{ of_this_build('stg_prompt_variants') }},
 samples as {{ of_this_build('stg_samples') }},
 
 labels as {{ of_this_build('stg_task_labels') }},
+
+field_values as {{ of_this_build('fct_field_values') }},
 
 predictions as (
     select
@@ -85,8 +87,26 @@ by_mathematics as (
     from formulas
 ),
 
+ruled as (
+    select
+        *,
+        plain_rule(scoring_method, completion, reference_answers) as reading
+    from answers
+    where list_contains({{ plain_rules() }}, scoring_method)
+),
+
+by_rule as (
+    select
+        * exclude (completion, reference_answers, reading),
+        reading.is_right::integer::double as score,
+        reading.reason as reason
+    from ruled
+),
+
 texts as (
     select * from by_words
+    union all by name
+    select * from by_rule
     union all by name
     select * from by_mathematics
 ),
@@ -98,8 +118,8 @@ by_text as (
         predictions.scoring_method,
         texts.score,
         case
-            when predictions.scoring_method in ('math_equal', 'math_boxed') then texts.score = 1
-            else texts.score >= predictions.token_f1_threshold
+            when predictions.scoring_method = 'token_f1' then texts.score >= predictions.token_f1_threshold
+            else texts.score = 1
         end as is_correct,
         case
             when predictions.answer_status != 'valid' then predictions.answer_status
@@ -108,7 +128,7 @@ by_text as (
         end as reason
     from predictions
     left join texts using (audit_run_id, task_id, sample_id, completion_md5, scoring_method)
-    where predictions.scoring_method in ('token_f1', 'math_equal', 'math_boxed')
+    where not starts_with(predictions.scoring_method, 'option_')
 ),
 
 weighed as (
@@ -145,8 +165,42 @@ by_likelihood as (
             = labels.label_index
 ),
 
+by_field as (
+    select
+        audit_run_id,
+        prediction_id,
+        'field:' || field as scoring_method,
+        score,
+        is_correct,
+        case
+            when answer_status != 'valid' then answer_status
+            when gold_value is null then 'no reference'
+            when value is null then 'unread value'
+        end as reason
+    from field_values
+),
+
+by_all_fields as (
+    select
+        audit_run_id,
+        prediction_id,
+        'all_fields' as scoring_method,
+        bool_and(is_correct)::integer::double as score,
+        bool_and(is_correct) as is_correct,
+        case
+            when any_value(answer_status) != 'valid' then any_value(answer_status)
+            when bool_or(gold_value is null) then 'no reference'
+        end as reason
+    from field_values
+    group by audit_run_id, prediction_id
+),
+
 final as (
     select * from by_text
+    union all by name
+    select * from by_field
+    union all by name
+    select * from by_all_fields
     union all by name
     select * from by_likelihood
 )

@@ -61,7 +61,8 @@ measured as (
             and judges.prompt_variant_id = rectified.prompt_variant_id
             and judges.sample_index = rectified.sample_index
             and judges.scoring_method = rectified.judge
-    where {{ kind_of_rater('rules.scoring_method') }} = 'rule'
+    -- a field is a part of the answer that a judge rules on
+    where {{ kind_of_rater('rules.scoring_method') }} = 'rule' and not starts_with(rules.scoring_method, 'field:')
     group by rules.audit_run_id, rules.model_id, rules.task_id, rules.scoring_method, judges.scoring_method
     -- a rule that none of a model's answers can be held against, as where its engine weighs no options, is not compared
     having count(rules.accuracy) > 0

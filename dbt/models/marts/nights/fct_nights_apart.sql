@@ -24,7 +24,7 @@ tasks as (
         audit_run_id,
         task_id
     from {{ ref('stg_tasks') }}
-    where kind is distinct from 'open_ended' and {{ in_this_build() }}
+    where {{ has_labels('kind') }} and {{ in_this_build() }}
 ),
 
 runs as (

@@ -1,0 +1,96 @@
+"""Finds the JSON object of an answer that has any of some fields, past prose and code fences."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from typing import Any, NoReturn
+
+MAX_JSON_DEPTH = 32
+MAX_OPEN_BRACES = 5
+"""Braces of prose that nothing closes, after which a text is not looked at further: each costs a pass over the rest."""
+MAX_DEPTH_PASSED = 1_000
+"""A text with more open braces and brackets is not looked at further."""
+
+_PART = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]|"', re.DOTALL)
+_OBJECT_STARTS = re.compile(r'\{\s*"')
+
+
+def object_with(text: str, names: Collection[str]) -> dict[str, Any] | None:
+    """Returns the first JSON object of a text that has any of the names as fields, an outer one before those inside of it.
+
+    Numbers are texts as they are written, 1.0 as 1. Of a field that stands twice with different values the value is `TWICE`.
+    None where there is no such object: a trailing comma, NaN, single quotes or an end that is missing make a text no JSON, and
+    objects deeper than `MAX_JSON_DEPTH` are not read. What stands inside of an object that is no JSON is not read either.
+    """
+    for start, end in _spans(text):
+        try:
+            value = _DECODER.decode(text[start:end])
+        except ValueError:
+            continue
+        for found in _objects(value):
+            if not found.keys().isdisjoint(names):
+                return found
+    return None
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yields where the outermost objects of a text begin and end, those too deep left out."""
+    start, n_open = text.find("{"), 0
+    while start >= 0 and n_open < MAX_OPEN_BRACES:
+        depth = deepest = 0
+        end = None
+        for part in _PART.finditer(text, start):
+            depth += (part[0] in "{[") - (part[0] in "}]") if len(part[0]) == 1 else 0
+            deepest = max(deepest, depth)
+            if deepest > MAX_DEPTH_PASSED:
+                return
+            if depth == 0:
+                end = part.end()
+                break
+        if end is None and _OBJECT_STARTS.match(text, start):
+            return  # an object that was cut off
+        if end is None:
+            n_open += 1
+        elif deepest <= MAX_JSON_DEPTH:
+            yield start, end
+        start = text.find("{", start + 1 if end is None else end)
+
+
+def _objects(value: object) -> Iterator[dict[str, Any]]:
+    """Yields the objects of a JSON value, outer ones first."""
+    if isinstance(value, dict):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _objects(item)
+
+
+class _Twice:
+    """The value of a field that an object has twice, with different values."""
+
+
+TWICE = _Twice()
+
+
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        fields[name] = value if name not in fields or fields[name] == value else TWICE
+    return fields
+
+
+def without_zeros(number: str) -> str:
+    """Returns a number of JSON as it is written, 1.0 as 1: they are one number there."""
+    whole, _, decimals = number.partition(".")
+    return number if decimals.strip("0") else whole
+
+
+def _no_json(constant: str) -> NoReturn:
+    msg = f"{constant} is no JSON"
+    raise ValueError(msg)
+
+
+_DECODER = json.JSONDecoder(
+    parse_int=str, parse_float=without_zeros, parse_constant=_no_json, object_pairs_hook=_fields
+)

@@ -1,0 +1,92 @@
+"""Guesses the rule of each field of extraction from what its column holds, and which column is the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from promptaudit.flows.cards.answer_format import fields_of_columns
+from promptaudit.flows.cards.task_of_data import ID_NAMES, INPUT_NAMES, DataColumns, read_rows, text_and_key
+from promptaudit.flows.prompts.messages import Messages
+from promptaudit.models_registry.cards import ALL_FIELDS
+from promptaudit.models_registry.errors import UsageError, nearest
+from promptaudit.udfs.scoring.fields import EMPTY, canonical_value
+
+MOST_VALUES = 20
+"""Distinct values up to which a column is a choice among them, where each stands three times on average."""
+LONG_WORDS = 6
+"""Words on average from which a column is of texts, which are right where they share enough of them."""
+_AS_TEXT = re.compile(r"[^\W\d_]{4,}|^0\d")
+"""What no number has: a word, and the zero that begins a code."""
+
+
+FEWEST_FIELDS = 2
+"""Columns that a prompt's JSON has to name to be taken for fields: one alone may be that of the label."""
+
+
+def fields_asked_for(path: Path, messages: Messages, put_in: Collection[str]) -> tuple[str, ...]:
+    """Returns the fields of the JSON that a prompt asks for which are columns of a file, in any case; none below two of them.
+
+    Columns that the prompt puts in, and those that are called like an id or a text, are none. Raises as `columns_of_fields`.
+    """
+    others = {*ID_NAMES, *INPUT_NAMES}
+    columns = [column for column in read_rows(path).columns if column not in put_in and column.casefold() not in others]
+    asked = "\n".join(text for role, text in messages if role != "assistant")
+    found = fields_of_columns(asked, columns, [text for role, text in messages if role == "assistant"])
+    return tuple(found) if len(found) >= FEWEST_FIELDS else ()
+
+
+def columns_of_fields(path: Path, names: Sequence[str], put_in: Collection[str] = ()) -> DataColumns:
+    """Returns the columns of a CSV, JSONL or Parquet file whose gold values are in columns of the names, in any case.
+
+    Of columns among `put_in`, which a prompt puts in, one is the text. Raises DataError for a file that cannot be read,
+    UsageError for one without rows, a text or one of the columns.
+    """
+    frame = read_rows(path)
+    columns = {name: _column(name, frame.columns) for name in dict.fromkeys(names)}
+    if ALL_FIELDS in columns:
+        msg = f"--fields: no field is called '{ALL_FIELDS}', which is all of them together"
+        raise UsageError(msg)
+    text, key = text_and_key(frame, path, set(columns.values()), put_in)
+    fields = {
+        name: {**rule_of(frame[column]), **({} if column == name else {"gold": column})}
+        for name, column in columns.items()
+    }
+    return DataColumns(
+        input=text, gold_label=None, id=key, labels=(), n_rows=frame.height, names=tuple(frame.columns), fields=fields
+    )
+
+
+def _column(name: str, columns: Sequence[str]) -> str:
+    """Returns the column of a name, in the same case where there is one."""
+    found = name if name in columns else next((each for each in columns if each.casefold() == name.casefold()), None)
+    if found is None:
+        msg = f"--fields: no column is called '{name[:80]}'{nearest(name, columns)}"
+        raise UsageError(msg)
+    return found
+
+
+def rule_of(column: pl.Series) -> Mapping[str, Any]:
+    """Returns the rule of a column as a card has it: what all of its values are, else a choice of few, else texts."""
+    values = [value.strip() for value in column.drop_nulls().to_list() if value.strip()]
+    if not values:
+        return {"rule": "exact"}
+    if not any(_AS_TEXT.search(value) for value in values) and _are_all(values, "number"):
+        return {"rule": "number"}
+    if _are_all(values, "date"):
+        return {"rule": "date"}
+    distinct: dict[str, str] = {}
+    for value in values:
+        distinct.setdefault(value.casefold(), value)
+    if len(distinct) <= min(MOST_VALUES, len(values) // 3):
+        return {"rule": "one_of", "values": list(distinct.values())}
+    is_long = sum(len(value.split()) for value in values) >= LONG_WORDS * len(values)
+    return {"rule": "token_f1"} if is_long else {"rule": "exact"}
+
+
+def _are_all(values: Sequence[str], rule: str) -> bool:
+    return all(canonical_value(value, {"rule": rule}) not in (None, EMPTY) for value in values)
