@@ -48,13 +48,19 @@ def asks_for_a_form(sentence: str, labels: Sequence[str]) -> bool:
     is_list = _LIST.search(sentence) is not None and names_labels(sentence, labels)
     if is_list or _NOTHING_ELSE.search(sentence) or _JSON.search(sentence):
         return True
-    names = "|".join(re.escape(label) for label in (*labels, "yes", "no"))
+    names = "|".join(map(_as_answer, (*labels, "yes", "no")))
     return (
         re.search(
             rf"(?<!\bthe )(?<!\bthis )(?<!\ban )\b{_ASK}{_SMALL_WORDS}\W+(?:{names})(?!\w)", sentence, re.IGNORECASE
         )
         is not None
     )
+
+
+def _as_answer(label: str) -> str:
+    """Returns the pattern of a label in a sentence; "no" before a noun is none ("give no reasons")."""
+    alone = r"(?!\s+(?!or\b|and\b|if\b|when\b|otherwise\b)\w)" if label.casefold() == "no" else ""
+    return re.escape(label) + alone
 
 
 def names_labels(text: str, labels: Iterable[str]) -> bool:
@@ -82,14 +88,18 @@ def json_field(text: str, labels: Sequence[str], answers: Iterable[str] = ()) ->
     """Returns the field of the JSON that a prompt asks for in which the label stands; None where it asks for none or shows none.
 
     `answers` are those that it shows as examples: where one is an object, JSON is asked for too. The field is the one whose value
-    names a label in an example of the prompt, else the only one, else one of a usual name; a.b for b inside of a.
+    is a label in an example of the prompt, else names every one, else names one, else the only field, else one of a usual name;
+    a.b for b inside of a.
     """
     answers = tuple(answers)
     if not _JSON.search(text) and not any(answer.lstrip().startswith("{") for answer in answers):
         return None
     found = _fields_shown("\n".join((text, *answers)))
     names = list(dict.fromkeys(name for name, _ in found))
-    of_labels = [name for name, value in found if any(names_labels(value, [label]) for label in labels)]
+    known = {label.casefold() for label in labels}
+    of_labels = [name for name, value in found if value.strip().casefold() in known]
+    of_labels += [name for name, value in found if names_labels(value, labels)]
+    of_labels += [name for name, value in found if any(names_labels(value, [label]) for label in labels)]
     usual = [name for name in FIELDS if name in names]
     return next(iter([*of_labels, *(names if len(names) == 1 else usual)]), None)
 

@@ -16,6 +16,7 @@ OF_CARDS = ("instruction", "output_format", "labels")
 """Placeholders that a card fills itself, beside the text of the sample."""
 _BRACES = re.compile(r"\{\{([^{}\n]{1,200})\}\}|\{([^{}\n]{1,200})\}")
 _ESCAPED = re.compile(r"\{\{|\}\}|\{([^{}\n]{1,200})\}")
+_MEANT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\s*[|!].*)?")  # with a filter or a conversion of another templating
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -106,4 +107,5 @@ def unknown_names(prompt: ChatPrompt, texts: Iterable[str], names: PlaceholderNa
     if own is not None:
         msg = f"{prompt.file}: {{{own}}} is filled in by cards and is no column of the data; write what stands for it"
         raise UsageError(msg)
-    return [name for name in found if name not in names.of_cards.values()]
+    meant = (name for name in sorted(names_in_braces(prompt)) if _MEANT.fullmatch(name) and name not in names.of_cards)
+    return list(dict.fromkeys([*(name for name in found if name not in names.of_cards.values()), *meant]))

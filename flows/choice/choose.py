@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 
 from promptaudit.flows.display.encode import encoded_property
-from promptaudit.flows.display.figures import moved
+from promptaudit.flows.display.figures import interval, signed
 from promptaudit.flows.display.variant_names import named as name_of
 from promptaudit.flows.warehouse import Row, Warehouse
 from promptaudit.flows.warehouse.run_names import refuse_unknown, resolve
@@ -50,11 +51,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What a run says of its wordings, a choice for each model, task and strategy."""
+    """What a run says of its wordings, a choice for each model, task and strategy; `written` is the card of the chosen one."""
 
     audit_run_id: str
     audit_id: str
     choices: tuple[Choice, ...]
+    written: Path | None = None
 
     @property
     def only(self) -> Choice:
@@ -112,7 +114,10 @@ def better_in_words(row: Row) -> str:
 
 
 def _gain(row: Row) -> str:
-    return f"{moved(row['gain'], row['gain_low'], row['gain_high'])} of accuracy on samples that did not choose it"
+    around = interval(row["gain_low"], row["gain_high"])
+    if row["gain"] is None:  # of a grid with gaps
+        return f"{around} of accuracy whichever had been chosen, too few samples are left to judge it apart"
+    return f"{signed(row['gain'])} of accuracy on samples that did not choose it, {around} whichever had been chosen"
 
 
 def _choice(rows: Sequence[Row]) -> Choice:

@@ -20,6 +20,7 @@ from promptaudit.flows.cli.app import (
     state,
 )
 from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.errors import UsageError
 
 
 @app.command()
@@ -66,10 +67,15 @@ def choose(
     max_usd: MaxUsd = None,
 ) -> None:
     """Say which wording to ship: how right each is, and what the best gains on samples that did not choose it."""
+    from dataclasses import replace
+
     from promptaudit.flows.choice.choose import choose as choices_of
     from promptaudit.flows.choice.terminal import lines_of as lines_of_choices
     from promptaudit.flows.choice.write_card import write_card
 
+    if write and try_ is not None:
+        msg = "give one of --write and --try: first try the wording, then write its card"
+        raise UsageError(msg)
     choices = choices_of(Warehouse(state.settings().warehouse), run, model=model, task=task, strategy=strategy)
     if try_ is not None:
         from promptaudit.flows.trial.run import try_change
@@ -83,8 +89,8 @@ def choose(
     lines = lines_of_choices(choices, top)
     if write:
         _, registry = state.load()
-        written = write_card(registry, choices.only)
-        lines += ["", "nothing is written: no wording is better" if written is None else f"written: {written}"]
+        choices = replace(choices, written=write_card(registry, choices.only))
+        lines += ["", f"written: {choices.written}" if choices.written else "nothing is written: no wording is better"]
     show(choices, "\n".join(lines))
 
 

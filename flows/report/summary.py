@@ -17,6 +17,7 @@ from promptaudit.flows.report.summary_example import Example, example_of, flip_o
 from promptaudit.flows.report.summary_unread import UnreadAnswers, unread_answers
 from promptaudit.flows.report.summary_worst import Worst, worst_of
 from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import CardError, UsageError, WarehouseError
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
 def _better(copy: Copy, scorecard: Sequence[Row]) -> str | None:
     """A wording that is better than the original, of what is audited and can be read; the surest."""
     known = {(row["model_id"], row["task_id"], row["strategy"]) for row in scorecard}
-    for row in copy(query("better_wordings")):
+    better = (row for row in copy(sql("choice", "wordings")) if row["is_better"])
+    for row in sorted(better, key=lambda row: -row["gain_low"]):
         group = (row["model_id"], row["task_id"], row["strategy"])
         if group in known:
             return f"{', '.join(cut(name, NAME) for name in group)}: {better_in_words(row)}"

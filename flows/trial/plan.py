@@ -122,13 +122,14 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
 
 def _fresh(warehouse: Warehouse, registry: Registry, base: Base, n: int) -> dict[str, Sample]:
     """Returns samples of the task's data that the base run did not ask, at most n, as the audit would choose them."""
-    query = "select sample_id from raw.samples where audit_run_id = $run and task_id = $task"
-    known = {row["sample_id"] for row in warehouse.published.read(query, run=base.audit_run_id, task=base.task_id)}
+    query = "select sample_id, cluster from raw.samples where audit_run_id = $run and task_id = $task"
+    asked = warehouse.published.read(query, run=base.audit_run_id, task=base.task_id)
+    known, clusters = {row["sample_id"] for row in asked}, {row["cluster"] for row in asked} - {None}
     shown = set(_examples(registry, base, registry.audit(base.audit_id)).values())
     rows = [
         row
         for row in load_samples(base.task_id, base.card, registry.data_root(base.task_id))
-        if row.sample_id not in known and row.text not in shown
+        if row.sample_id not in known and row.cluster not in clusters and row.text not in shown
     ]
     if not rows:
         msg = f"task '{base.task_id}': run {base.audit_run_id} asked every sample of its data; none is fresh"

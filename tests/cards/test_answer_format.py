@@ -96,3 +96,13 @@ def test_a_hostile_text_takes_no_time() -> None:
         how_to_answer(text, LABELS)
         json_field(f"Respond in JSON. {text}", LABELS)
     assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("text", ["Give no reasons.", "Write no more than ten words about it."])
+def test_no_before_a_noun_is_no_label(text: str) -> None:
+    assert how_to_answer(text, ("yes", "no")) is None
+
+
+def test_the_field_whose_whole_value_is_a_label_is_the_labels() -> None:
+    prompt = 'Reply in JSON: {"reason": "there is no outage", "urgent": "yes"}'
+    assert json_field(prompt, ("yes", "no")) == "urgent"

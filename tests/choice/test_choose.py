@@ -50,11 +50,10 @@ def test_a_better_wording_is_named_with_its_gain(choices: Choices) -> None:
     clear, equal = choices.choices
     assert clear.chosen["variant_index"] == 1
     assert clear.chosen["gain"] == pytest.approx(0.7)
-    assert clear.says.startswith("wording 1 is better than yours: +0.700 [+0.")
+    assert clear.says.startswith("wording 1 is better than yours: +0.700 of accuracy on samples that did not choose it")
+    assert clear.says.endswith("whichever had been chosen")
     assert not equal.chosen["is_better"]
-    assert equal.says.startswith(
-        "no wording is better than yours beyond chance: the most accurate one, wording 1, gains"
-    )
+    assert equal.says.startswith("no wording is better than yours beyond chance; the most accurate one is wording 1: ")
 
 
 def test_the_terminal_has_the_best_and_the_original(choices: Choices) -> None:
@@ -92,3 +91,14 @@ def test_the_chosen_wording_becomes_a_card(choices: Choices, tmp_path: Path) -> 
     }
     with pytest.raises(UsageError, match="is there already"):
         write_card(registry, clear)
+    with pytest.raises(UsageError, match="task 'colours_chosen' is there already"):
+        write_card(load_registry([tmp_path]), clear)
+
+
+def test_a_card_that_asks_otherwise_by_now_is_not_written_anew(choices: Choices, tmp_path: Path) -> None:
+    (tmp_path / "tasks").mkdir()
+    card = {"labels": list(COLOURS), "instruction": "Which colour?", "data": {"path": "colours.csv", "input": "text"}}
+    (tmp_path / "tasks/colours.yml").write_text(yaml.safe_dump({"colours": card}))
+    with pytest.raises(UsageError, match="its card asks otherwise than the run"):
+        write_card(load_registry([tmp_path]), choices.choices[0])
+    assert not (tmp_path / "tasks/colours_chosen.yml").exists()

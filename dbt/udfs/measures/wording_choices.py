@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit, logit, stdtr
 
 from promptaudit.udfs.measures.wording_accuracies import wording_accuracies
 from promptaudit.udfs.resampling import generator, t_quantile
@@ -41,6 +41,7 @@ class WordingChoice(NamedTuple):
         is_chosen: whether it is the most accurate as far as these samples tell; of equal ones the original, else the first.
         gain: of the chosen one: by how much more accurate than the original it is on samples that did not choose it.
         gain_low, gain_high: 95 % interval of how much more accurate than the original it is, of all wordings at once.
+        p_value: that one of so many wordings that are as accurate as the original seems so much better, two-sided, in (0, 1].
     """
 
     variant: int
@@ -54,6 +55,7 @@ class WordingChoice(NamedTuple):
     gain: float
     gain_low: float
     gain_high: float
+    p_value: float
 
 
 class Effects(NamedTuple):
@@ -64,7 +66,9 @@ class Effects(NamedTuple):
 
 
 @sql_function(own_codes={"variant": "variant"})
-def wording_choices(sample: Codes, variant: Codes, value: Floats, is_original: Integers) -> list[WordingChoice]:
+def wording_choices(
+    sample: Codes, cluster: Codes, variant: Codes, value: Floats, is_original: Integers
+) -> list[WordingChoice]:
     """Returns what speaks for each wording, and which one to ship.
 
     The gain is cross-fitted: on each of ten parts of the samples (two in grids with gaps) it is measured with the wording that is
@@ -72,12 +76,13 @@ def wording_choices(sample: Codes, variant: Codes, value: Floats, is_original: I
 
     Args:
         sample: shape (n,), dense codes.
+        cluster: shape (n,), dense codes of what samples have in common (a document, a user); each its own where nothing.
         variant: shape (n,), dense codes of the wordings.
         value: shape (n,), in [0, 1], one per (sample, variant), repetitions averaged. Cells may be missing.
         is_original: shape (n,), 1 where the wording is the original and 0 elsewhere.
 
     Returns:
-        One row a wording, in order of its code. Empty below FEWEST_SAMPLES samples or two wordings, without an original, and
+        One row a wording, in order of its code. Empty below FEWEST_SAMPLES clusters or two wordings, without an original, and
         where not all wordings are compared. `low`, `high`: t on the logit with one added sample that counts half, widened
         from one wording to all by the largest of their normal deviations. `chance_best`, `expected_loss`: of N_DRAWS draws
         from N(m, V), effects b being N(0, s^2) among wordings and N(b, S) by their samples, m = s^2 (s^2 I + S)^-1 b and V =
@@ -97,7 +102,7 @@ def wording_choices(sample: Codes, variant: Codes, value: Floats, is_original: I
 
         >>> right = np.array([[0.0, 0.0, 1.0]] * 25 + [[1.0, 1.0, 1.0]] * 10 + [[0.0, 0.0, 0.0]] * 5).ravel()
         >>> sample, variant = np.repeat(np.arange(40), 3), np.tile(np.arange(3), 40)
-        >>> best = wording_choices(sample, variant, right, np.tile([1, 0, 0], 40))[2]
+        >>> best = wording_choices(sample, sample, variant, right, np.tile([1, 0, 0], 40))[2]
         >>> best.is_chosen, round(best.gain, 3), best.gain_low > 0
         (True, 0.625, True)
     """
@@ -105,21 +110,24 @@ def wording_choices(sample: Codes, variant: Codes, value: Floats, is_original: I
         return []
     table = np.full((int(sample.max()) + 1, int(variant.max()) + 1), np.nan)
     table[sample, variant] = value
-    found = _effects(table) if len(table) >= FEWEST_SAMPLES and table.shape[1] > 1 else None
+    unit = np.zeros(len(table), np.int64)
+    unit[sample] = cluster
+    enough = int(cluster.max()) + 1 >= FEWEST_SAMPLES and table.shape[1] > 1
+    found = _effects(table) if enough else None
     if found is None:
         return []
     original = int(variant[is_original > 0][0])
     chosen = _best(found.effects, original)
     known = wording_accuracies(sample, variant, value)
-    low, high = _accuracy_bounds(table, found)
-    chance, loss = _posterior(sample, variant, value, found)
-    gain = _gain(table, original)
-    least, most = _gain_bounds(found, chosen, original)
-    of_chosen = (gain, float(np.fmin(least, gain)), float(np.fmax(most, gain)))  # what chose it may have been lucky
+    low, high = _accuracy_bounds(table, found, unit)
+    chance, loss = _posterior(sample, variant, value, found, unit)
+    gain = _gain(table, unit, original)
+    least, most, p_value = _gain_test(found, unit, chosen, original)
+    of_chosen = gain, float(np.fmin(least, gain)), float(np.fmax(most, gain)), p_value
     return [
         WordingChoice(
             code, float(known.accuracy[code]), float(known.shrunk[code]), float(low[code]), float(high[code]),
-            float(chance[code]), float(loss[code]), code == chosen, *(of_chosen if code == chosen else (np.nan,) * 3),
+            float(chance[code]), float(loss[code]), code == chosen, *(of_chosen if code == chosen else (np.nan,) * 4),
         )
         for code in range(table.shape[1])
     ]  # fmt: skip
@@ -145,15 +153,21 @@ def _effects(table: Table) -> Effects | None:
     return Effects(solved.effects, (deviations - fitted) @ (solved.roots @ solved.roots.T))
 
 
-def _largest(influence: NDArray[np.float64]) -> float:
-    """Returns what the largest normal deviation of any of these figures stays below with a chance of SURE."""
+def _by_unit(influence: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Returns what each cluster adds to figures, shape (G, ...)."""
+    summed = np.zeros((int(unit.max()) + 1, *influence.shape[1:]))
+    np.add.at(summed, unit, influence)
+    return summed
+
+
+def _largest(influence: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns draws of the largest normal deviation of any of these figures, in size, shape (N_DRAWS,)."""
     varying = influence[:, np.square(influence).sum(axis=0) > _NO_DEVIATION]
     if not varying.size:
-        return _NORMAL
+        return np.full(N_DRAWS, _NORMAL)
     covariance = varying.T @ varying
     deviation = np.sqrt(np.diag(covariance))
-    draws = _normal(covariance / np.outer(deviation, deviation), _PURPOSE)
-    return float(np.quantile(np.abs(draws).max(axis=1), SURE))
+    return np.asarray(np.abs(_normal(covariance / np.outer(deviation, deviation), _PURPOSE)).max(axis=1), np.float64)
 
 
 def _normal(covariance: NDArray[np.float64], purpose: int) -> NDArray[np.float64]:
@@ -163,37 +177,45 @@ def _normal(covariance: NDArray[np.float64], purpose: int) -> NDArray[np.float64
     return np.asarray(generator(0, purpose).standard_normal((N_DRAWS, len(covariance))) @ root.T, np.float64)
 
 
-def _accuracy_bounds(table: Table, found: Effects) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _accuracy_bounds(
+    table: Table, found: Effects, unit: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Returns the bounds of each wording's accuracy on other samples, for all wordings at once."""
     n, known = len(table), ~np.isnan(table)
     of_sample = np.where(known, table - found.effects, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-    influence = (of_sample - of_sample.mean())[:, None] / n + found.influence
-    accuracy = (n * np.clip(of_sample.mean() + found.effects, 0, 1) + 0.25) / (n + 0.5)
+    influence = _by_unit((of_sample - of_sample.mean())[:, None] / n + found.influence, unit)
+    fitted, g = np.clip(of_sample.mean() + found.effects, 0, 1), len(influence)
+    accuracy = (n * fitted + 0.25) / (n + 0.5)
     added = 0.5 * np.maximum(accuracy, 1 - accuracy) ** 2 / n**2
-    error = np.sqrt(n / (n - 1) * np.square(influence).sum(axis=0) + added) / (accuracy * (1 - accuracy))
-    half = _largest(influence) / _NORMAL * t_quantile(n - 1) * error
-    return expit(logit(accuracy) - half), expit(logit(accuracy) + half)
+    error = np.sqrt(g / (g - 1) * np.square(influence).sum(axis=0) + added) / (accuracy * (1 - accuracy))
+    half = float(np.quantile(_largest(influence), SURE)) / _NORMAL * t_quantile(g - 1) * error
+    return np.minimum(expit(logit(accuracy) - half), fitted), np.maximum(expit(logit(accuracy) + half), fitted)
 
 
 def _posterior(
-    sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64], found: Effects
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    value: NDArray[np.float64],
+    found: Effects,
+    unit: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Returns the chance of each wording to be the most accurate, and its expected loss against that one."""
-    n, q = found.influence.shape
+    influence = _by_unit(found.influence, unit)
+    g, q = influence.shape
     of_wordings = two_way_fit(sample, variant, value).effect_variance
     if not of_wordings > 0:
         return np.full(q, 1 / q), np.zeros(q)
-    noise = n / (n - 1) * found.influence.T @ found.influence
+    noise = g / (g - 1) * influence.T @ influence
     weights = of_wordings * np.linalg.inv(of_wordings * np.eye(q) + noise)
     draws = weights @ found.effects + _normal(of_wordings * (np.eye(q) - weights), _PURPOSE + 1)
     chance = np.bincount(draws.argmax(axis=1), minlength=q) / N_DRAWS
     return chance, (draws.max(axis=1)[:, None] - draws).mean(axis=0)
 
 
-def _gain(table: Table, original: int) -> float:
+def _gain(table: Table, unit: NDArray[np.int64], original: int) -> float:
     """Returns the gain over the original of the wording that the other samples choose; NaN where a part compares not all."""
     n_folds = _FOLDS_IN_PART if np.isnan(table).any() else _FOLDS
-    fold = generator(0, _PURPOSE + 2).permutation(len(table)) % n_folds
+    fold = (generator(0, _PURPOSE + 2).permutation(int(unit.max()) + 1) % n_folds)[unit]
     total = 0.0
     for own in range(n_folds):
         choosing, judging = _effects(table[fold != own]), _effects(table[fold == own])
@@ -201,19 +223,25 @@ def _gain(table: Table, original: int) -> float:
             return np.nan
         chosen = _best(choosing.effects, original)
         total += float(judging.effects[chosen] - judging.effects[original]) * len(judging.influence)
-    return total / len(table)
+    return float(np.clip(total / len(table), -1, 1))
 
 
-def _gain_bounds(found: Effects, chosen: int, original: int) -> tuple[float, float]:
-    """Returns the bounds of the chosen one's gain, which hold for all wordings at once, so that choosing does not harm them."""
-    n = len(found.influence)
-    against = np.delete(found.influence - found.influence[:, [original]], original, axis=1)
-    own = found.influence[:, chosen] - found.influence[:, original]
+def _gain_test(found: Effects, unit: NDArray[np.int64], chosen: int, original: int) -> tuple[float, float, float]:
+    """Returns the bounds of the chosen one's gain, which hold for all wordings at once, so that choosing does not harm them.
+
+    And the p-value that so large a gain comes by chance to the best of all: by the draws, and where none is as large by t times
+    the number of wordings.
+    """
+    n, influence = len(found.influence), _by_unit(found.influence, unit)
+    against = np.delete(influence - influence[:, [original]], original, axis=1)
+    own, g = influence[:, chosen] - influence[:, original], len(influence)
     gain = float(found.effects[chosen] - found.effects[original])
-    widest = _largest(against) / _NORMAL * t_quantile(n - 1)
-    bounds = []
+    draws, widened = _largest(against), t_quantile(g - 1) / _NORMAL
+    bounds, deviation = [], 0.0
     for sign in (-1, 1):
         centre = (n * gain + 0.5 * sign) / (n + 0.5)
-        variance = n / (n - 1) * float(own @ own) + 0.5 * (sign - centre) ** 2 / n**2
-        bounds.append(float(np.clip(centre + sign * widest * np.sqrt(variance), -1, 1)))
-    return bounds[0], bounds[1]
+        error = np.sqrt(g / (g - 1) * float(own @ own) + 0.5 * (sign - centre) ** 2 / n**2)
+        bounds.append(float(np.clip(centre + sign * float(np.quantile(draws, SURE)) * widened * error, -1, 1)))
+        deviation = centre / error if sign < 0 else deviation  # of the lower bound
+    p = float((draws >= deviation / widened).mean())
+    return *bounds, p if p > 0 else min(1 / N_DRAWS, 2 * against.shape[1] * float(stdtr(g - 1, -deviation)))

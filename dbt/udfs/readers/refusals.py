@@ -4,22 +4,22 @@ from __future__ import annotations
 
 _QUOTE = r"['\x{2019}]"
 _I_AM = rf"(?:i{_QUOTE}?m|i am)"
-_SORRY = rf"(?:{_I_AM}\s+)?(?:very |really |so )?sorry|(?:my |i )?apologi[sz]e?s?|unfortunately"
+_SO = "(?:very |really |so |terribly )?"
+_SORRY = rf"(?:{_I_AM} )?{_SO}(?:sorry|afraid)|(?:my |our )?apologies|i apologi[sz]e|unfortunately"
+_UNABLE = rf"{_I_AM} (?:unable|not able|not allowed|not comfortable|not permitted)\b"
 _CANNOT = (
-    rf"{_I_AM} (?:unable|not able|not allowed|not comfortable|not permitted)|"
-    rf"i (?:can{_QUOTE}?t|cannot|can not|won{_QUOTE}?t|will not) "
-    "(?:help|assist|answer|comply|provide|discuss|engage|fulfil|respond|do|create|share|support|continue|give|offer|complete|"
-    "determine|classify|decide|judge|evaluate)"
+    rf"i (?:can{_QUOTE}?t|cannot|can not|won{_QUOTE}?t|will not) (?:help|assist|answer|comply|provide|discuss|engage|fulfill?|"
+    r"respond|do (?:that|this|it|so)|create|share|support|continue|give|offer|complete|determine|classify|decide|judge|"
+    r"evaluate)\b"
 )
-_DECLINE = (
-    "i (?:must|have to|need to)(?: respectfully| politely)? (?:decline|refuse)|i (?:respectfully |politely )?decline"
-)
-_AS_A_MODEL = "as an? (?:ai|artificial intelligence|(?:large )?language model)"
+_DECLINE = r"i (?:must |have to |need to )?(?:respectfully |politely )?(?:decline|refuse)\b"
+_AS_A_MODEL = rf"(?:as|{_I_AM}) an? (?:ai|artificial intelligence|(?:large )?language model)\b"
 _ELSEWHERE = (
-    "es tut mir leid|tut mir leid|ich kann (?:dabei |dir |ihnen |das |diese )*(?:nicht|leider)|je (?:suis )?désolé|"
-    "je ne peux pas|lo siento|no puedo|mi dispiace|non posso|desculpe|não posso|抱歉|对不起|對不起|我无法|我不能|申し訳|죄송"
+    "(?:es )?tut mir leid|ich kann (?:dabei |dir |ihnen |das |diese )*(?:nicht|leider) |(?:je suis )?désolée?[, ]|"
+    "je ne peux pas |lo siento[, ]|no puedo |mi dispiace[, ]|non posso |desculpe[, ]|não posso |"
+    "抱歉|对不起|對不起|我无法|我不能|申し訳|죄송"
 )
-_IS_SORRY = rf"{_I_AM}\s+(?:very |really |so )?sorry\b"
-_OPENING = rf"(?:(?:{_SORRY})\W+(?:but\W+|that\W+)?)?"
-USUAL_REFUSAL = rf"(?is)^\W*(?:{_OPENING}(?:{_CANNOT}|{_DECLINE}|{_AS_A_MODEL}|{_ELSEWHERE})|{_IS_SORRY})"
+_REFUSES = f"{_UNABLE}|{_CANNOT}|{_DECLINE}|{_AS_A_MODEL}"
+_APART = r"[^\pL\pN]"
+USUAL_REFUSAL = rf"(?is)^{_APART}*(?:(?:(?:{_SORRY}){_APART}+(?:but |that )?)?(?:{_REFUSES})|{_ELSEWHERE})"
 """RE2: how a text begins that refuses."""

@@ -198,7 +198,7 @@ def spread(
         mean=float(np.clip(accuracy.mean(), 0, 1)),
         std=float(accuracy.std()),
         std_sample=float(accuracy.std(ddof=1)) if len(accuracy) > 1 else np.nan,
-        range=float(np.ptp(accuracy)),
+        range=float(np.ptp(np.clip(accuracy, 0, 1))),  # a fit may leave [0, 1]
         std_corrected=std_corrected,
         std_corrected_low=low,
         std_corrected_high=high,

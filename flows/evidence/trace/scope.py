@@ -31,6 +31,7 @@ OF_GROUPS = (*COMPARED, "fct_sample_values")
 """Marts whose rows rest on a whole group: of one sample alone there is none."""
 OF_FAMILY = ("q_value", "detectable_difference", "verdict", "reason")  # these rest on every test of the comparison
 OF_ONE_VARIANT = ("n_answers", "n_invalid", "invalid_rate")  # of rpt_prompt_variants; the rest is against the others
+OF_ONE_WORDING = ("agreement", "mean_prompt_tokens", "mean_completion_tokens")  # of rpt_wording_choices
 FITTED = ("accuracy_fitted", "accuracy_shrunk")  # of fct_variant_accuracy: beside the other variants of the group
 OF_CLASSES = (
     "fct_consistency",
@@ -89,8 +90,10 @@ def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, 
         return {"task_id": within["task_id"]} if "task_id" in within else {}
     if row.get("scope") == "inter_model" or (mart == RANKED and column in OF_ALL_MODELS):
         within.pop("model_id", None)
-    if (mart == "rpt_prompt_variants" and column not in OF_ONE_VARIANT) or (
-        mart == "fct_variant_accuracy" and column in FITTED
+    if (
+        (mart == "rpt_prompt_variants" and column not in OF_ONE_VARIANT)
+        or (mart == "fct_variant_accuracy" and column in FITTED)
+        or (mart == "rpt_wording_choices" and column not in OF_ONE_WORDING)
     ):
         del within["prompt_variant_id"]
     return within

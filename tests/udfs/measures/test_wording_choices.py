@@ -14,7 +14,7 @@ Table = NDArray[np.float64]
 
 def choices(table: Table, original: int = 0) -> list[WordingChoice]:
     sample, variant = np.nonzero(~np.isnan(table))
-    return wording_choices(sample, variant, table[sample, variant], (variant == original).astype(np.int64))
+    return wording_choices(sample, sample, variant, table[sample, variant], (variant == original).astype(np.int64))
 
 
 def chosen(table: Table, original: int = 0) -> WordingChoice:

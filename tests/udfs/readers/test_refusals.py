@@ -22,6 +22,11 @@ LABELS = ("billing", "delivery")
         "As an AI language model, I have no opinion.",
         "As an artificial intelligence I do not judge people.",
         "I must respectfully decline.",
+        "I'm afraid I can't do that.",
+        "My apologies, I cannot help with this.",
+        "Apologies, but I cannot comply.",
+        "I'm an AI and cannot judge people.",
+        "Désolé, je ne peux pas répondre.",
         "**I won't engage with this.**",
         "Es tut mir leid, dabei kann ich nicht helfen.",
         "Je suis désolé, mais je ne peux pas répondre.",
@@ -46,6 +51,14 @@ def test_a_refusal(text: str) -> None:
         "I think it is about a bill",
         "An AI could answer this",
         "Sorry about the parcel",
+        "I am sorry the parcel came late, it is a shipping problem",
+        "As an airline passenger the writer is upset",
+        "As an aid to the reader: no label",
+        "I cannot download my invoice",
+        "I can't donate again",
+        "no puedox",
+        "\u5ba2\u6237\u8bf4\u6211\u4e0d\u80fd\u767b\u5f55",  # the customer says: I cannot log in
+        "\u041f\u0438\u0448\u0435\u0442: I cannot help",
     ],
 )
 def test_no_refusal(text: str) -> None:

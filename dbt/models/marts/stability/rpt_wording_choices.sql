@@ -4,6 +4,8 @@ with averaged as {{ of_this_build('int_scores_averaged', where="scoring_method !
 
 variants as {{ of_this_build('stg_prompt_variants') }},
 
+samples as {{ of_this_build('stg_samples') }},
+
 predictions as {{ of_this_build('fct_predictions', where='not is_quarantined') }},
 
 counted as {{ of_this_build('int_labels_counted') }},
@@ -17,15 +19,26 @@ scored as (
         averaged.prompt_variant_id,
         averaged.scoring_method,
         averaged.sample_index,
+        -- samples without a cluster are one each
+        min(averaged.sample_index) over (
+            partition by
+                averaged.audit_run_id, averaged.task_id, samples.cluster,
+                if(samples.cluster is null, averaged.sample_index, null)
+        ) as cluster_index,
         averaged.accuracy,
         variants.variation,
         variants.is_worded_alone,
         variants.is_original,
         variants.paraphrase_temperature,
         variants.model_ids,
-        json_extract(variants.setting, '$.wording')::varchar as wording
+        json_extract(variants.setting, ['$.wording', '$.template'])::varchar[] as wording
     from averaged
     inner join variants using (audit_run_id, prompt_variant_id)
+    inner join samples
+        on
+            averaged.audit_run_id = samples.audit_run_id
+            and averaged.task_id = samples.task_id
+            and averaged.sample_index = samples.sample_index
     where averaged.accuracy is not null
 ),
 
@@ -60,7 +73,7 @@ worst as (
 
 wordings as (
     select distinct
-        scored.* exclude (sample_index, accuracy, variation, is_worded_alone),
+        scored.* exclude (sample_index, cluster_index, accuracy, variation, is_worded_alone),
         numbered.variant,
         worst.accuracy_worst_variation,
         worst.worst_variation
@@ -87,12 +100,42 @@ chosen as (
         scored.strategy,
         scored.scoring_method,
         unnest(wording_choices(
-            list(scored.sample_index), list(numbered.variant), list(scored.accuracy), list(scored.is_original::integer)
+            list(scored.sample_index),
+            list(scored.cluster_index),
+            list(numbered.variant),
+            list(scored.accuracy),
+            list(scored.is_original::integer)
         )) as own
     from scored
     inner join numbered using (audit_run_id, task_id, strategy, prompt_variant_id)
     where scored.is_worded_alone
     group by all
+),
+
+-- Benjamini and Hochberg over all groups of a run
+ranked as (
+    select
+        *,
+        row_number() over (partition by audit_run_id order by own.p_value) as p_rank,
+        count(*) over (partition by audit_run_id) as n_tests
+    from chosen
+    where own.is_chosen
+),
+
+adjusted as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        scoring_method,
+        own.variant as variant,
+        least(1, min(own.p_value * n_tests / p_rank) over (
+            partition by audit_run_id
+            order by p_rank desc
+            rows unbounded preceding
+        )) as q_value
+    from ranked
 ),
 
 costs as (
@@ -154,6 +197,7 @@ final as (
             order by
                 chosen.own.is_chosen desc,
                 chosen.own.accuracy desc,
+                wordings.is_original desc,
                 costs.mean_prompt_tokens asc,
                 wordings.prompt_variant_id asc
         ))::integer as choice_rank,
@@ -161,7 +205,9 @@ final as (
         chosen.own.gain as gain,
         chosen.own.gain_low as gain_low,
         chosen.own.gain_high as gain_high,
-        coalesce(chosen.own.gain_low > 0, false) and not wordings.is_original as is_better,
+        adjusted.q_value,
+        coalesce(chosen.own.gain_low > 0 and chosen.own.gain > 0 and adjusted.q_value <= {{ significance_level() }}, false)
+        and not wordings.is_original as is_better,
         {{ measure_version() }}
     from wordings
     inner join chosen
@@ -172,6 +218,14 @@ final as (
             and wordings.strategy = chosen.strategy
             and wordings.scoring_method = chosen.scoring_method
             and wordings.variant = chosen.own.variant
+    left join adjusted
+        on
+            wordings.audit_run_id = adjusted.audit_run_id
+            and wordings.model_id = adjusted.model_id
+            and wordings.task_id = adjusted.task_id
+            and wordings.strategy = adjusted.strategy
+            and wordings.scoring_method = adjusted.scoring_method
+            and wordings.variant = adjusted.variant
     left join costs
         on
             wordings.audit_run_id = costs.audit_run_id
