@@ -83,11 +83,11 @@ def wording_choices(
 
     Returns:
         One row a wording, in order of its code. Empty below FEWEST_SAMPLES clusters or two wordings, without an original, and
-        where not all wordings are compared. `low`, `high`: t on the logit with one added sample that counts half, widened
+        where not all wordings are compared. `low`, `high`: t on the logit with one added cluster that counts half, widened
         from one wording to all by the largest of their normal deviations. `chance_best`, `expected_loss`: of N_DRAWS draws
         from N(m, V), effects b being N(0, s^2) among wordings and N(b, S) by their samples, m = s^2 (s^2 I + S)^-1 b and V =
         s^2 (I - s^2 (s^2 I + S)^-1); equal chances and no loss where wordings vary by no more than noise. `gain_low` has one
-        added sample that loses all and counts half, `gain_high` one that gains all, and both hold the gain. `gain` is NaN
+        added cluster that loses all and counts half, `gain_high` one that gains all, and both hold the gain. `gain` is NaN
         where a part of the samples compares not all wordings.
 
     In 16 simulated settings (40 × 6 to 500 × 30, one in parts of 8 of 30; wordings with deviations of 0, .2 and .6 on the logit)
@@ -185,8 +185,8 @@ def _accuracy_bounds(
     of_sample = np.where(known, table - found.effects, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
     influence = _by_unit((of_sample - of_sample.mean())[:, None] / n + found.influence, unit)
     fitted, g = np.clip(of_sample.mean() + found.effects, 0, 1), len(influence)
-    accuracy = (n * fitted + 0.25) / (n + 0.5)
-    added = 0.5 * np.maximum(accuracy, 1 - accuracy) ** 2 / n**2
+    accuracy = (g * fitted + 0.25) / (g + 0.5)
+    added = 0.5 * np.maximum(accuracy, 1 - accuracy) ** 2 / g**2
     error = np.sqrt(g / (g - 1) * np.square(influence).sum(axis=0) + added) / (accuracy * (1 - accuracy))
     half = float(np.quantile(_largest(influence), SURE)) / _NORMAL * t_quantile(g - 1) * error
     return np.minimum(expit(logit(accuracy) - half), fitted), np.maximum(expit(logit(accuracy) + half), fitted)
@@ -232,16 +232,17 @@ def _gain_test(found: Effects, unit: NDArray[np.int64], chosen: int, original: i
     And the p-value that so large a gain comes by chance to the best of all: by the draws, and where none is as large by t times
     the number of wordings.
     """
-    n, influence = len(found.influence), _by_unit(found.influence, unit)
+    influence = _by_unit(found.influence, unit)
     against = np.delete(influence - influence[:, [original]], original, axis=1)
     own, g = influence[:, chosen] - influence[:, original], len(influence)
     gain = float(found.effects[chosen] - found.effects[original])
     draws, widened = _largest(against), t_quantile(g - 1) / _NORMAL
     bounds, deviation = [], 0.0
     for sign in (-1, 1):
-        centre = (n * gain + 0.5 * sign) / (n + 0.5)
-        error = np.sqrt(g / (g - 1) * float(own @ own) + 0.5 * (sign - centre) ** 2 / n**2)
+        centre = (g * gain + 0.5 * sign) / (g + 0.5)
+        error = float(np.sqrt(g / (g - 1) * float(own @ own) + 0.5 * (sign - centre) ** 2 / g**2))
         bounds.append(float(np.clip(centre + sign * float(np.quantile(draws, SURE)) * widened * error, -1, 1)))
         deviation = centre / error if sign < 0 else deviation  # of the lower bound
     p = float((draws >= deviation / widened).mean())
-    return *bounds, p if p > 0 else min(1 / N_DRAWS, 2 * against.shape[1] * float(stdtr(g - 1, -deviation)))
+    beyond = min(1 / N_DRAWS, 2 * against.shape[1] * float(stdtr(g - 1, -deviation)))
+    return bounds[0], bounds[1], p if p > 0 else beyond

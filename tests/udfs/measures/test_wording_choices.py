@@ -95,3 +95,18 @@ def test_too_little_to_choose_from(table: Table) -> None:
 
 def test_without_an_original_nothing_is_chosen() -> None:
     assert choices(np.ones((30, 3)), original=7) == []
+
+
+def test_samples_of_one_document_tell_as_much_as_one() -> None:
+    """Each document's four samples answer alike: its interval is that of the documents."""
+    rng = np.random.default_rng(8)
+    documents = (rng.random((40, 3)) < [0.4, 0.7, 0.5]).astype(np.float64)
+    sample, variant = np.nonzero(np.ones((160, 3)))
+    table = np.repeat(documents, 4, axis=0)
+    rows = wording_choices(sample, sample // 4, variant, table[sample, variant], (variant == 0).astype(np.int64))
+    (alone,) = (row for row in choices(documents) if row.is_chosen)
+    (together,) = (row for row in rows if row.is_chosen)
+    apart = chosen(table)
+    assert together.gain_high - together.gain_low == pytest.approx(alone.gain_high - alone.gain_low, rel=0.05)
+    assert apart.gain_high - apart.gain_low < 0.6 * (alone.gain_high - alone.gain_low)
+    assert together.p_value > apart.p_value

@@ -95,3 +95,10 @@ def test_rule_against_judge_is_undefined_where_no_sample_has_every_template() ->
     figure = rule_against_judge(sample, template, value, 1 - value, *[np.full(len(value), np.nan)] * 4, 1, 50)
     assert figure.n_samples == 0
     assert np.isnan([figure.spread_rule, figure.difference, figure.share_removed, figure.share_removed_low]).all()
+
+
+def test_a_range_over_templates_is_never_wider_than_accuracies_are() -> None:
+    """Of few cells a fit leaves [0, 1]: three of 24 templates a question."""
+    rng = np.random.default_rng(2)
+    ranges = [fitted(asked((rng.random((30, 24)) < 0.5).astype(float), 3)).range for _ in range(10)]
+    assert max(ranges) == 1
