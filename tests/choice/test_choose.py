@@ -67,8 +67,8 @@ def test_the_terminal_has_the_best_and_the_original(choices: Choices) -> None:
 def test_one_line_says_what_cannot_be_chosen(warehouse: Warehouse, choices: Choices) -> None:
     with pytest.raises(MeasureError, match="at least 20 samples are wanted"):
         choose(warehouse, "few")
-    with pytest.raises(UsageError, match=r"--model claer: run .*nearest: clear"):
-        choose(warehouse, "colours", model="claer")
+    with pytest.raises(UsageError, match=r"--model clearr: run .*nearest: clear"):
+        choose(warehouse, "colours", model="clearr")
     with pytest.raises(UsageError, match="has 2 groups of wordings: name one with --model"):
         _ = choices.only
 

@@ -18,7 +18,9 @@ left join (
         model_id,
         prompt_variant_id,
         count(distinct completion_md5) as n_distinct_completions,
-        count(*) filter (answer_status = 'valid' and label is null and kind not in ('open_ended', 'extraction')) as n_outside_labels
+        count(*) filter (
+            answer_status = 'valid' and label is null and kind not in ('open_ended', 'extraction')
+        ) as n_outside_labels
     from intermediate.int_predictions_labelled
     inner join staging.stg_tasks using (audit_run_id, task_id)
     where audit_run_id = $run
