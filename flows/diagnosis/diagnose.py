@@ -10,17 +10,20 @@ from typing import Literal, get_args
 from promptaudit.flows.diagnosis.confusions import Confusion, find_confusions
 from promptaudit.flows.diagnosis.groups import Group, Groups, find_groups
 from promptaudit.flows.diagnosis.material import Material, Task, Unit, read_material
+from promptaudit.flows.diagnosis.remedies import Remedy, find_remedies
 from promptaudit.flows.diagnosis.samples import PointsTo, SampleFinding, sample_findings
 from promptaudit.flows.display.encode import NOT_ENCODED
 from promptaudit.flows.display.figures import LONG, cut, shown
 from promptaudit.flows.warehouse import Row, Warehouse
 from promptaudit.flows.warehouse.figure_names import figure_id
 from promptaudit.flows.warehouse.run_names import resolve
+from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import UsageError, nearest
 from promptaudit.models_registry.mart_columns import ENDS, mart_columns
 
 Text = Literal["none", "excerpt", "full"]
 UNREAD_RATE = 0.01
+ID = 12  # as many characters of a run's id as tell it from any other
 GROUPS = (
     "group of samples stands apart from its class and shares words",
     "groups of samples stand apart from their class and share words",
@@ -85,7 +88,10 @@ class UnreadAnswers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What a run points to. samples: the most sensitive first; groups: the surest first; confusions: the most frequent first."""
+    """What a run points to. samples: the most sensitive first; groups: the surest first; confusions: the most frequent first.
+
+    remedies: what to try; none of an import, whose prompts nobody can ask, and of tasks without labels in their prompts.
+    """
 
     audit_run_id: str
     audit_id: str
@@ -97,6 +103,7 @@ class Diagnosis:
     n_samples_not_looked_at: int
     confusions: tuple[Confusion, ...]
     formats: tuple[UnreadAnswers, ...]
+    remedies: tuple[Remedy, ...] = ()
     word: str = field(default="wording", metadata=NOT_ENCODED)  # what the run's variants are called
 
 
@@ -124,12 +131,24 @@ def diagnose(
         raise UsageError(msg)
     named = resolve(warehouse, run)
     (row,) = warehouse.published.read(
-        "select seed from marts.dim_audit_runs where audit_run_id = $run", run=named.audit_run_id
+        "select seed, origin from marts.dim_audit_runs where audit_run_id = $run", run=named.audit_run_id
     )
     material = read_material(warehouse, named.audit_run_id, model=model or named.model_id, task=task, strategy=strategy)
     findings = [sample_findings(unit, row["seed"]) for unit in material.units]
     groups = find_groups(material.units, material.tasks, findings, row["seed"])
-    return put_together(named.audit_run_id, named.audit_id, material, findings, groups, text)
+    diagnosis = put_together(named.audit_run_id, named.audit_id, material, findings, groups, text)
+    if row["origin"] != "run":
+        return diagnosis
+    labels = warehouse.published.read(sql("diagnosis", "described_labels"), run=named.audit_run_id)
+    descriptions = {(each["task_id"], each["label"]): each["description"] or "" for each in labels}
+    tried = [each for each in diagnosis.confusions if (each.task_id, each.gold_label) in descriptions]
+    short, policy = named.audit_run_id[:ID], _policy(material, text)
+    return replace(diagnosis, remedies=tuple(find_remedies(short, material, tried, descriptions, policy)))
+
+
+def _policy(material: Material, text: str | None) -> dict[str, str]:
+    """Returns by task which of its texts may be shown."""
+    return {name: text or ("none" if task.is_sensitive else "excerpt") for name, task in material.tasks.items()}
 
 
 def put_together(
@@ -142,7 +161,7 @@ def put_together(
 ) -> Diagnosis:
     """Returns the diagnosis of a run from the samples and groups of its units."""
     units = material.units
-    policy = {name: text or ("none" if task.is_sensitive else "excerpt") for name, task in material.tasks.items()}
+    policy = _policy(material, text)
     counts = tuple(
         UnitCounts(
             **unit.names,

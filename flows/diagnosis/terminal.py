@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from promptaudit.flows.diagnosis.confusions import LEAST_RATE, Confusion
 from promptaudit.flows.diagnosis.groups import Group
 from promptaudit.flows.diagnosis.samples import MEANS, PointsTo
-from promptaudit.flows.display.figures import chance, cut, number, percent, ranged, ranged_in, share
+from promptaudit.flows.display.figures import chance, count, cut, number, percent, ranged, ranged_in, share, shown
 from promptaudit.models_registry.mart_columns import ENDS, MartColumn, mart_columns
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def lines_of(diagnosis: Diagnosis, top: int) -> list[str]:
     lines += ["confused labels", *_confusions(diagnosis.confusions, top)]
     if diagnosis.formats:
         lines += ["", "unread answers", *(_indented(_formats(diagnosis)))]
+    if diagnosis.remedies:
+        lines += ["", "what to try", *(_indented(_remedies(diagnosis)))]
     return lines
 
 
@@ -153,6 +155,13 @@ def _formats(diagnosis: Diagnosis) -> Iterable[str]:
         kinds = ", ".join(f"{n} {status}" for status, n in each.statuses.items())
         unit = _unit(each.model_id, each.task_id, each.strategy)
         yield f"{percent(each.invalid_rate)} of answers are no label ({kinds}); {unit}"
+
+
+def _remedies(diagnosis: Diagnosis) -> Iterable[str]:
+    for each in diagnosis.remedies:
+        yield f"{cut(each.gold_label, 60)} -> {_label(each.said)}; {_unit(each.model_id, each.task_id, each.strategy)}"
+        yield f"  {shown(each.command)}"
+        yield f"  asks {count(each.n_requests)} requests at most; --plan prices them"
 
 
 def _indented(lines: Iterable[str]) -> Iterable[str]:

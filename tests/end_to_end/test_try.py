@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -88,6 +89,10 @@ def test_the_weakness_is_found_with_its_words(audited: Path) -> None:
     assert len(group["sample_ids"]) >= 8
     assert group["points_to"] == "prompt"
     assert {row["sample_id"] for row in found["samples"][:8]} <= {f"s{n:02}" for n in range(10)}
+    assert found["remedies"]
+    for remedy in found["remedies"]:
+        planned = promptaudit(audited, *shlex.split(remedy["command"])[1:], "--plan", "--json")
+        assert planned.json()["total"]["requests"] <= remedy["n_requests"]
     shown = {(row["sample_id"], row["sensitivity"], row["corrected"]) for row in found["samples"][:8]}
     marts = sql(
         audited,
