@@ -9,7 +9,7 @@ import pytest
 from tests.support.executed_files import executed_files
 from tests.support.shell import promptaudit
 
-MOST = 254  # 120 is the aim; sections of the page are a file each
+MOST = 275  # in a process that has read nothing before; 120 is the aim, and sections of the page are a file each
 CARDS = {
     "tasks/moods.yml": (
         "moods: {kind: classification, labels: [calm, angry], instruction: Say how the mail sounds., "
