@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["sql", "select 1"], 0, {"duckdb"}, 400),
         (["history", "sensitivity"], 2, {"duckdb"}, 400),
         (["check"], 2, {"duckdb", *CARDS}, 480),
-        (["plan"], 0, {"polars", *CARDS}, 657),
+        (["plan"], 0, {"polars", *CARDS}, 659),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

@@ -22,6 +22,7 @@ ASKED_ONCE = "No original wording was asked twice, so there are no repetitions t
 OPEN = "An open-ended task has no labels to measure this by."
 QUARANTINED = "No variant is quarantined."
 ALL_READ = "Every answer was read."
+TOO_FEW = "Fewer than 20 samples, or no wording beside the original."
 FEW_SAMPLES = "What answers vary by is told from 20 samples under 8 wordings up, 5 of them no near-duplicates."
 FEW = "No gold label of this task has 3 samples, so there are no pairs to show."
 NEVER_ABSENT = {
@@ -29,7 +30,7 @@ NEVER_ABSENT = {
     "Prompts, worst first", "Cost, tokens, latency and retries", "Most sensitive samples", "Run", "How to read this",
 }  # fmt: skip
 RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
-    "paper_errica": {QUARANTINED, ASKED_ONCE, FEW, FEW_SAMPLES, ALL_READ},
+    "paper_errica": {QUARANTINED, ASKED_ONCE, FEW, FEW_SAMPLES, ALL_READ, TOO_FEW},
     "paper_barrie": {
         QUARANTINED,
         FEW_SAMPLES,
@@ -41,7 +42,7 @@ RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
         "No sample of this task has a gold label, so no answer can be called right or wrong.",
     },
     "paper_hua": {
-        QUARANTINED, ASKED_ONCE, OPEN, FEW, FEW_SAMPLES, ALL_READ,
+        QUARANTINED, ASKED_ONCE, OPEN, FEW, FEW_SAMPLES, ALL_READ, TOO_FEW,
         "No two of those who ruled, judges, people or rules, ruled on the same answer.",
     },
 }  # fmt: skip
@@ -51,9 +52,11 @@ EMPTY = {  # sections of which nothing is there
     "paper_errica": {"PSS by repetition", "PSS by share of the samples", "How much is enough", "Format checks"},
     "paper_barrie": {
         "Sensitivity by class", "Sensitivity against consistency", "Consistency by class", "Consistency by sample",
-        "Pairs of samples of one class", "Accuracy by variant", "Format checks",
+        "Pairs of samples of one class", "Accuracy by variant", "Which wording to ship", "Format checks",
     },
-    "paper_hua": {"PSS by repetition", "PSS by share of the samples", "How much is enough", "Format checks"},
+    "paper_hua": {
+        "PSS by repetition", "PSS by share of the samples", "How much is enough", "Format checks", "Which wording to ship",
+    },
 }  # fmt: skip
 
 

@@ -57,7 +57,10 @@ def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None 
         return ComparisonData(
             comparison=told,
             sides=(sides[0], sides[1]),
-            causes=differences_of([row for row in told.measures if row["verdict"] in NEWS], recorded),
+            # the confusion is told once, beneath the picture
+            causes=differences_of(
+                [{**row, "n_moved": None} for row in told.measures if row["verdict"] in NEWS], recorded
+            ),
             largest=largest,
             moved=_moved(told, largest),
             example=_example(copy, told, (sides[0], sides[1])),

@@ -38,7 +38,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
     variants = {row["prompt_variant_id"]: row for row in data.variants}
     for task_id, block, scored in section.of_tasks(data.scorecard):
         if task_id not in rows_of:
-            has_gold = any(row["micro_f1"] is not None for row in scored)
+            has_gold = any(row["task_id"] == task_id for row in data["accuracy_by_variant"])
             block.absent.append(why_no_answers(scored) or (TOO_FEW if has_gold else NO_GOLD))
             continue
         rows = [{**row, "worded": _worded(row, variants.get(row["prompt_variant_id"]))} for row in rows_of[task_id]]
@@ -68,6 +68,6 @@ wording_choices = Section(
     ),
     fill=_fill,
     finding=_finding,
-    queries=("wording_choices",),
+    queries=("wording_choices", "accuracy_by_variant"),
 )
 """Shows which wording to ship."""
