@@ -30,19 +30,7 @@ together as (
 ),
 
 each_and_together as (
-    select
-        audit_run_id,
-        prediction_id,
-        model_id,
-        task_id,
-        strategy,
-        prompt_variant_id,
-        sample_id,
-        repetition,
-        field,
-        value,
-        is_correct
-    from field_values
+    select * from field_values
     union all by name
     select * from together
 ),
