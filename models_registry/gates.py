@@ -325,5 +325,8 @@ def _error(place: int | None, reason: str) -> RuleError:
 
 
 _READ: dict[str, Callable[[Any], Rule]] = {
-    "value_rule": _value_rule, "verdict_rule": _verdict_rule, "drift_rule": _drift_rule, "lost_rule": _lost_rule,
-}  # fmt: skip
+    "value_rule": _value_rule,
+    "verdict_rule": _verdict_rule,
+    "drift_rule": _drift_rule,
+    "lost_rule": _lost_rule,
+}

@@ -109,9 +109,13 @@ class CodeFinder:
         if isinstance(card, RephraserCard) and card.command is not None:
             folder = self._folder(_files_of(card.command, self._root)[0])
             return Code(
-                use=use, name=name, place=str(self._root.resolve()), folder_sha256=folder,
-                sha256=command_sha256(card.command, self._root, folder), environment=tuple(sorted(set(card.environment))),
-            )  # fmt: skip
+                use=use,
+                name=name,
+                place=str(self._root.resolve()),
+                folder_sha256=folder,
+                sha256=command_sha256(card.command, self._root, folder),
+                environment=tuple(sorted(set(card.environment))),
+            )
         file = _own_file(name, self._root)
         if file is None:
             _refuse_uncompared(name, self._root)

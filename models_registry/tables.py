@@ -104,12 +104,16 @@ def _parquet(path: Path, shown: str) -> pl.DataFrame:
 
 def _jsonl(path: Path, shown: str) -> pl.DataFrame:
     frames = [
-        pl.DataFrame({
-            name: pl.Series(name, [row.get(name) for row in rows], dtype=pl.Boolean if name == ESCAPED else pl.String)
-            for name in dict.fromkeys(name for row in rows for name in row)
-        })
+        pl.DataFrame(
+            {
+                name: pl.Series(
+                    name, [row.get(name) for row in rows], dtype=pl.Boolean if name == ESCAPED else pl.String
+                )
+                for name in dict.fromkeys(name for row in rows for name in row)
+            }
+        )
         for rows in _batches(path, shown)
-    ]  # fmt: skip
+    ]
     if not frames:
         return pl.DataFrame()
     frame = pl.concat(frames, how="diagonal")

@@ -43,8 +43,12 @@ Column = Any
 """A pyarrow Array or ChunkedArray; pyarrow's own types do not say of what."""
 
 _ARROW_TYPES = {
-    "VARCHAR": pa.string(), "INTEGER": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_(),
-}  # fmt: skip
+    "VARCHAR": pa.string(),
+    "INTEGER": pa.int32(),
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "BOOLEAN": pa.bool_(),
+}
 
 
 def of_columns(function: SqlFunction) -> Callable[..., Column]:

@@ -103,8 +103,13 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 _SQL_TYPES: dict[Any, str] = {
-    str: "VARCHAR", float: "DOUBLE", bool: "BOOLEAN", np.float64: "DOUBLE", np.int64: "BIGINT", np.bool_: "BOOLEAN",
-}  # fmt: skip
+    str: "VARCHAR",
+    float: "DOUBLE",
+    bool: "BOOLEAN",
+    np.float64: "DOUBLE",
+    np.int64: "BIGINT",
+    np.bool_: "BOOLEAN",
+}
 
 
 def sql_type(hint: Any, whole: str = "INTEGER") -> str:  # noqa: ANN401 - an annotation

@@ -10,12 +10,31 @@ from typing import Literal
 System = Literal["spaced", "han", "hiragana", "katakana", "hangul", "southeast"]
 
 _FIRST = (  # of each block that is written without spaces between words, or with endings joined to words
-    (0x0E00, "southeast"), (0x0F00, "spaced"), (0x1000, "southeast"), (0x10A0, "spaced"), (0x1100, "hangul"),
-    (0x1200, "spaced"), (0x1780, "southeast"), (0x1800, "spaced"), (0x2E80, "han"), (0x3040, "hiragana"),
-    (0x30A0, "katakana"), (0x3100, "han"), (0x3130, "hangul"), (0x3190, "han"), (0x31F0, "katakana"), (0x3200, "spaced"),
-    (0x3400, "han"), (0xA000, "spaced"), (0xAC00, "hangul"), (0xD7B0, "spaced"), (0xF900, "han"), (0xFB00, "spaced"),
-    (0x20000, "han"), (0x32400, "spaced"),
-)  # fmt: skip
+    (0x0E00, "southeast"),
+    (0x0F00, "spaced"),
+    (0x1000, "southeast"),
+    (0x10A0, "spaced"),
+    (0x1100, "hangul"),
+    (0x1200, "spaced"),
+    (0x1780, "southeast"),
+    (0x1800, "spaced"),
+    (0x2E80, "han"),
+    (0x3040, "hiragana"),
+    (0x30A0, "katakana"),
+    (0x3100, "han"),
+    (0x3130, "hangul"),
+    (0x3190, "han"),
+    (0x31F0, "katakana"),
+    (0x3200, "spaced"),
+    (0x3400, "han"),
+    (0xA000, "spaced"),
+    (0xAC00, "hangul"),
+    (0xD7B0, "spaced"),
+    (0xF900, "han"),
+    (0xFB00, "spaced"),
+    (0x20000, "han"),
+    (0x32400, "spaced"),
+)
 _STARTS = [start for start, _ in _FIRST]
 
 _DENYING = re.compile(  # what makes a word its opposite, written before it without a space

@@ -284,14 +284,20 @@ def settle(
     settled = changes(before, problems, recheck, waivers, accepted)
     of_all = {"audit_run_id": audit_run_id, "audit_id": audit_id, "recorded_at": now()}
     rows = [
-        of_all | problem.key._asdict()
-        | {"alarm_id": content_id("alarm", audit_id, *problem.key, audit_run_id), "event": "raised",
-           "summary": problem.summary, "reason": problem.reason}
+        of_all
+        | problem.key._asdict()
+        | {
+            "alarm_id": content_id("alarm", audit_id, *problem.key, audit_run_id),
+            "event": "raised",
+            "summary": problem.summary,
+            "reason": problem.reason,
+        }
         for problem in settled.raised
     ] + [
-        of_all | item.alarm.key._asdict()
+        of_all
+        | item.alarm.key._asdict()
         | {"alarm_id": item.alarm.alarm_id, "event": "recovered", "summary": item.alarm.summary, "reason": item.reason}
         for item in settled.recovered
-    ]  # fmt: skip
+    ]
     warehouse.land([("alarms", frame_of("alarms", rows))])
     return settled

@@ -66,11 +66,20 @@ def send_all(
     library.setLevel(logging.INFO)
     asset = apprise.AppriseAsset(
         # nothing is kept on disk, made, fetched or read but the target's own address
-        storage_mode="memory", pgp_autogen=False, pem_autogen=False, image_url_mask="", image_url_logo="",
+        storage_mode="memory",
+        pgp_autogen=False,
+        pem_autogen=False,
+        image_url_mask="",
+        image_url_logo="",
         # no other host gets the message, and the text stays as it is
-        http_redirects=False, async_mode=False, interpret_emojis=False, interpret_escapes=False,
-        app_id="promptaudit", app_desc="promptaudit", app_url="",
-    )  # fmt: skip
+        http_redirects=False,
+        async_mode=False,
+        interpret_emojis=False,
+        interpret_escapes=False,
+        app_id="promptaudit",
+        app_desc="promptaudit",
+        app_url="",
+    )
 
     def send(place: int, url: str) -> None:
         answer: dict[str, Any] = {"target": place, "service": None, "error": "its address cannot be read"}

@@ -34,9 +34,12 @@ from promptaudit.models_registry.errors import PromptauditError
 SECONDS = 20.0  # for all targets together
 EXIT_CODE = "{exit_code}"
 TONES = {
-    "regression": "failure", "gate_failed": "failure", "unmeasured": "warning", "recovered": "success",
+    "regression": "failure",
+    "gate_failed": "failure",
+    "unmeasured": "warning",
+    "recovered": "success",
     "success": "success",
-}  # fmt: skip
+}
 # an address may hold commas and colons; what follows one begins like an address
 _BETWEEN = re.compile(r"\s*,\s*(?=[A-Za-z][A-Za-z0-9+.-]{0,30}://)|\s+,?\s*|,\s+|,$")
 _NAMED = re.compile(r"[^\w .+-]")
@@ -67,9 +70,14 @@ def notify(
 
     def keep(state: str, error: str | None = None) -> None:
         row = {
-            "audit_run_id": audit_run_id, "notification_id": notification_id, "kind": kind, "state": state,
-            "n_targets": len(targets), "error": error, "recorded_at": now(),
-        }  # fmt: skip
+            "audit_run_id": audit_run_id,
+            "notification_id": notification_id,
+            "kind": kind,
+            "state": state,
+            "n_targets": len(targets),
+            "error": error,
+            "recorded_at": now(),
+        }
         try:
             warehouse.land([("notifications", frame_of("notifications", [row]))])
         except PromptauditError as failure:  # what cannot be kept is told all the same
@@ -149,9 +157,15 @@ def _deliver(order: Mapping[str, Any], seconds: float) -> list[dict[str, Any]]:
     quiet = environment() | {"NETRC": os.devnull}  # an address carries its own password or none
     try:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "promptaudit.flows.alerts.deliver"], env=quiet, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8", start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-P", "-m", "promptaudit.flows.alerts.deliver"],
+            env=quiet,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,
+        )
     except OSError:
         return []
     try:

@@ -73,10 +73,19 @@ def is_cost(alarm: Alarm) -> bool:
 
 def _problem(row: Row, base: str | None, normal: str | None, against: Against) -> Problem:
     return Problem(
-        kind=row["verdict"], summary=summary(row), reason=why(row), moved=in_words(row), cause=row["cause"],
-        model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"], measure=row["measure"],
-        base_run_id=base, compare_with=normal, against=against,
-    )  # fmt: skip
+        kind=row["verdict"],
+        summary=summary(row),
+        reason=why(row),
+        moved=in_words(row),
+        cause=row["cause"],
+        model_id=row["model_id"],
+        task_id=row["task_id"],
+        strategy=row["strategy"],
+        measure=row["measure"],
+        base_run_id=base,
+        compare_with=normal,
+        against=against,
+    )
 
 
 def _names(row: Row) -> tuple[Any, ...]:

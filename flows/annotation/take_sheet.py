@@ -206,15 +206,22 @@ def without_repeats(path: Path, rulings: Sequence[Ruling], answers: Mapping[str,
 def verdict_row(audit_run_id: str, ruling: Ruling, file: str, sha256: str) -> dict[str, Any]:
     """Returns the row of raw.verdicts for a person's ruling; its id holds the file's bytes, so that these land once."""
     judge_id = f"person:{ruling.annotator}"
-    verdict_id = content_id(
-        "verdict", audit_run_id, judge_id, ruling.item, str(ruling.is_match), ruling.reason, sha256
-    )  # fmt: skip
+    verdict_id = content_id("verdict", audit_run_id, judge_id, ruling.item, str(ruling.is_match), ruling.reason, sha256)
     return {
-        "audit_run_id": audit_run_id, "verdict_id": verdict_id, "prediction_id": ruling.item, "judge_id": judge_id,
-        "repetition": 1, "ask": 1, "is_settled": True, "is_match": ruling.is_match, "reason": ruling.reason,
-        "is_completion_escaped": False, "n_attempts": 1, "source": as_json({"name": file, "sha256": sha256}),
+        "audit_run_id": audit_run_id,
+        "verdict_id": verdict_id,
+        "prediction_id": ruling.item,
+        "judge_id": judge_id,
+        "repetition": 1,
+        "ask": 1,
+        "is_settled": True,
+        "is_match": ruling.is_match,
+        "reason": ruling.reason,
+        "is_completion_escaped": False,
+        "n_attempts": 1,
+        "source": as_json({"name": file, "sha256": sha256}),
         "landed_at": now(),
-    }  # fmt: skip
+    }
 
 
 def _are_published(warehouse: Warehouse, audit_run_id: str, verdict_ids: Sequence[str]) -> bool:

@@ -46,9 +46,17 @@ class Sheet:
 
 
 def write_sheet(  # noqa: PLR0913 - one option each
-    settings: Settings, run: str | None, path: Path, *, n: int = 100, questions: int | None = None,
-    width: float | None = None, seed: int = 42, task: str | None = None, force: bool = False,
-) -> Sheet:  # fmt: skip
+    settings: Settings,
+    run: str | None,
+    path: Path,
+    *,
+    n: int = 100,
+    questions: int | None = None,
+    width: float | None = None,
+    seed: int = 42,
+    task: str | None = None,
+    force: bool = False,
+) -> Sheet:
     """Writes n distinct answers of a published run (the newest) for people to rule on, drawn by strata (`draw`).
 
     With `width` it writes as many as are still needed for rectified accuracies to be known within so much, both ways, for every
@@ -154,9 +162,15 @@ def sheet_row(text: Mapping[str, Any]) -> dict[str, str]:
         right = [shown[order.index(labels.index(gold))] if gold in labels[: len(shown)] else gold]
     offered = shown or (labels if text["kind"] == "classification" else [])
     cells = {
-        "item": text["item"], "task": text["task"], "question": text["question"] or "", "options": "\n".join(offered),
-        "references": "\n".join(right), "answer": text["completion"], "is_match": "", "reason": "",
-    }  # fmt: skip
+        "item": text["item"],
+        "task": text["task"],
+        "question": text["question"] or "",
+        "options": "\n".join(offered),
+        "references": "\n".join(right),
+        "answer": text["completion"],
+        "is_match": "",
+        "reason": "",
+    }
     return {name: cell_of(value) for name, value in cells.items()}
 
 

@@ -87,9 +87,14 @@ class BatchCollector:
     def record(self, batch: Batch, state: str, error: str | None = None) -> None:
         """Lands a state of a batch."""
         row = {
-            "audit_run_id": self._context.audit_run_id, "model_id": self._context.model_id, "batch_id": batch.batch_id,
-            "state": state, "recorded_at": now(), "n_requests": batch.n_requests, "error": error,
-        }  # fmt: skip
+            "audit_run_id": self._context.audit_run_id,
+            "model_id": self._context.model_id,
+            "batch_id": batch.batch_id,
+            "state": state,
+            "recorded_at": now(),
+            "n_requests": batch.n_requests,
+            "error": error,
+        }
         self._context.warehouse.land([("batches", frame_of("batches", [row]))])
 
     def say(self, text: str) -> None:

@@ -160,9 +160,17 @@ class _Inference:
             self.on_answer(model_id, answer, None)
 
         context = BatchContext(
-            self.purse.warehouse, self.purse.audit_run_id, model_id, card, lambda: self.missing(model_id),
-            spending.set_aside, take, workers.landing.flush, self.purse.say, lambda: workers.stopped_by is not None,
-        )  # fmt: skip
+            self.purse.warehouse,
+            self.purse.audit_run_id,
+            model_id,
+            card,
+            lambda: self.missing(model_id),
+            spending.set_aside,
+            take,
+            workers.landing.flush,
+            self.purse.say,
+            lambda: workers.stopped_by is not None,
+        )
         try:
             batches = open_batches(card, self.purse.warehouse)
             workers.land_served(model_id, card, batches.served)

@@ -104,15 +104,21 @@ def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design)
     known = {tuple(row[name] for name in decides) for row in newest}
     rows = [
         {
-            "audit_run_id": audit_run_id, "judge_id": name, "judge_key": judge_key(design, name),
-            "model_id": card.model, "panel": as_json(card.panel) if card.panel else None, "repetitions": card.repetitions,
-            "max_asks": card.max_asks, "card": card.canonical_json(),
+            "audit_run_id": audit_run_id,
+            "judge_id": name,
+            "judge_key": judge_key(design, name),
+            "model_id": card.model,
+            "panel": as_json(card.panel) if card.panel else None,
+            "repetitions": card.repetitions,
+            "max_asks": card.max_asks,
+            "card": card.canonical_json(),
             "model_card": None if card.model is None else design.registry.model(card.model).canonical_json(),
-            "recorded_at": now(), "rephrasing_key": rubric_key(design, name),
+            "recorded_at": now(),
+            "rephrasing_key": rubric_key(design, name),
             "n_reworded_answers": _n_reworded_answers(design, name),
         }
         for name, card in design.judges.items()
-    ]  # fmt: skip
+    ]
     changed = [row for row in rows if tuple(row[name] for name in decides) not in known]
     warehouse.land([("judges", frame_of("judges", changed))])
     return [str(row["judge_id"]) for row in changed]
@@ -130,12 +136,16 @@ def _controls_and_anchors(warehouse: Warehouse, audit_run_id: str, design: Desig
 def _land_controls(warehouse: Warehouse, audit_run_id: str, controls: Sequence[Control]) -> None:
     rows = [
         {
-            "audit_run_id": audit_run_id, "control_id": control.control_id, "task_id": control.task_id,
-            "sample_id": control.sample_id, "kind": control.kind, "completion": control.completion,
+            "audit_run_id": audit_run_id,
+            "control_id": control.control_id,
+            "task_id": control.task_id,
+            "sample_id": control.sample_id,
+            "kind": control.kind,
+            "completion": control.completion,
             "is_match": control.is_match,
         }
         for control in controls
-    ]  # fmt: skip
+    ]
     warehouse.land([("judge_controls", frame_of("judge_controls", rows))])
 
 
@@ -215,9 +225,14 @@ class _JudgeWork:
         }
         self._open: dict[str, tuple[_OpenRuling, Ruling, int]] = {}  # by the id of the verdict that is asked for
         self._look = Look(
-            f"judge '{judge_id}'", "verdict", self._read, self._card.max_unreadable_rate_at_first, purse.say, MEND,
+            f"judge '{judge_id}'",
+            "verdict",
+            self._read,
+            self._card.max_unreadable_rate_at_first,
+            purse.say,
+            MEND,
             n_requests=len(wanted),
-        )  # fmt: skip
+        )
         self.requests = self._requests(wanted)
 
     def batch_of(self, request: Request) -> str:  # noqa: ARG002 - as of cells
@@ -239,12 +254,19 @@ class _JudgeWork:
         is_readable = read_verdict(answer.completion, self._card.reply_form).is_match is not None
         is_settled = is_readable or answer.completion is None or ask >= self._card.max_asks
         row = {
-            "audit_run_id": self._purse.audit_run_id, "verdict_id": request.prediction_id,
-            "prediction_id": wanted.prediction_id, "control_id": ruling.control_id, "judge_id": self.name,
-            "judge_key": wanted.by.judge_key, "repetition": wanted.repetition, "ask": ask, "is_settled": is_settled,
-            "finish_reason": answer.finish_reason, "request_sha256": request.request_sha256,
+            "audit_run_id": self._purse.audit_run_id,
+            "verdict_id": request.prediction_id,
+            "prediction_id": wanted.prediction_id,
+            "control_id": ruling.control_id,
+            "judge_id": self.name,
+            "judge_key": wanted.by.judge_key,
+            "repetition": wanted.repetition,
+            "ask": ask,
+            "is_settled": is_settled,
+            "finish_reason": answer.finish_reason,
+            "request_sha256": request.request_sha256,
             **answer_columns(answer, cost_of(answer, price), now()),
-        }  # fmt: skip
+        }
         self._landing.append("verdicts", row)
         self._landing.n_landed += is_settled
         # that no verdict comes of another wording is found, and no reason to stop

@@ -195,11 +195,17 @@ class Workers:
         if served is None:
             return
         row = {
-            "audit_run_id": self.landing.audit_run_id, "model_id": name, "opened_at": now(), "engine": card.engine,
-            "endpoint": served.endpoint, "engine_version": served.engine_version, "served_model": served.served_model,
-            "context_length": served.context_length, "weights_sha256": served.weights_sha256,
+            "audit_run_id": self.landing.audit_run_id,
+            "model_id": name,
+            "opened_at": now(),
+            "engine": card.engine,
+            "endpoint": served.endpoint,
+            "engine_version": served.engine_version,
+            "served_model": served.served_model,
+            "context_length": served.context_length,
+            "weights_sha256": served.weights_sha256,
             "chat_template": served.chat_template,
-        }  # fmt: skip
+        }
         self.landing.append("engines", row)
 
     async def _tick(self, name: str, engine: Engine) -> None:

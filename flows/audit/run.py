@@ -155,12 +155,15 @@ def _measure_as_flow_run(run: AuditRun) -> Outcome:
         name="audit",
         run_name=f"{run.designed().audit_id} {run.audit_run_id}",
         parameters={
-            "audit_id": run.designed().audit_id, "audit_run_id": run.audit_run_id, "rephrase": run.options.rephrase,
-            "max_usd": run.options.max_usd, "max_requests": run.options.max_requests,
+            "audit_id": run.designed().audit_id,
+            "audit_run_id": run.audit_run_id,
+            "rephrase": run.options.rephrase,
+            "max_usd": run.options.max_usd,
+            "max_requests": run.options.max_requests,
         },
         folder=run.warehouse.places.prefect,
         progress=run.progress,
-    )  # fmt: skip
+    )
 
 
 def _askers(settings: Settings, design: Design, options: RunOptions) -> AskersSetting:

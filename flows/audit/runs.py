@@ -203,40 +203,58 @@ def open_run(warehouse: Warehouse, design: Design) -> str:
         price = price_of(card)
         models.append(
             {
-                "audit_run_id": audit_run_id, "model_id": name, "engine": card.engine, "model": card.model,
-                "card": card.canonical_json(), "fingerprint": card.fingerprint(),
+                "audit_run_id": audit_run_id,
+                "model_id": name,
+                "engine": card.engine,
+                "model": card.model,
+                "card": card.canonical_json(),
+                "fingerprint": card.fingerprint(),
                 "input_usd_per_mtok": None if price is None else price.input_usd_per_mtok,
                 "output_usd_per_mtok": None if price is None else price.output_usd_per_mtok,
             }
-        )  # fmt: skip
+        )
     audit = design.audit
     critical = {task_id: critical_ids(own.samples, audit.critical) for task_id, own in design.samples.items()}
     samples = [
         sample_row(
-            audit_run_id, task_id, index, sample, used_fields(design, task_id, sample),
+            audit_run_id,
+            task_id,
+            index,
+            sample,
+            used_fields(design, task_id, sample),
             is_critical=sample.sample_id in critical[task_id],
         )
         for task_id, chosen in design.samples.items()
         for index, sample in enumerate(chosen.samples)
-    ]  # fmt: skip
-    warehouse.land([
+    ]
+    warehouse.land(
+        [
             (
                 "audit_runs",
                 run_row(
-                    audit_run_id=audit_run_id, audit_id=design.audit_id, origin=design.origin,
-                    fingerprint=design.fingerprint, plan_fingerprint=design.plan_fingerprint, card=as_json(cards),
-                    format_limits=audit.format.model_dump_json(), seed=audit.seed, n_resamples=audit.resamples,
-                    manifest=manifest_of(design), source=None if design.source is None else dict(design.source),
+                    audit_run_id=audit_run_id,
+                    audit_id=design.audit_id,
+                    origin=design.origin,
+                    fingerprint=design.fingerprint,
+                    plan_fingerprint=design.plan_fingerprint,
+                    card=as_json(cards),
+                    format_limits=audit.format.model_dump_json(),
+                    seed=audit.seed,
+                    n_resamples=audit.resamples,
+                    manifest=manifest_of(design),
+                    source=None if design.source is None else dict(design.source),
                 ),
             ),
             ("models", frame_of("models", models)),
             ("tasks", frame_of("tasks", [task_row(audit_run_id, n, c) for n, c in design.tasks.items()])),
             (
                 "task_labels",
-                frame_of("task_labels", [row for n, c in design.tasks.items() for row in label_rows(audit_run_id, n, c)]),
+                frame_of(
+                    "task_labels", [row for n, c in design.tasks.items() for row in label_rows(audit_run_id, n, c)]
+                ),
             ),
             ("samples", frame_of("samples", samples)),
             ("designs", frame_of("designs", [design_row(audit_run_id, design)])),
         ],
-    )  # fmt: skip
+    )
     return audit_run_id

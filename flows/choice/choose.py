@@ -123,6 +123,9 @@ def _gain(row: Row) -> str:
 def _choice(rows: Sequence[Row]) -> Choice:
     first = rows[0]
     return Choice(
-        task_id=first["task_id"], model_id=first["model_id"], strategy=first["strategy"],
-        scoring_method=first["scoring_method"], wordings=tuple(rows),
-    )  # fmt: skip
+        task_id=first["task_id"],
+        model_id=first["model_id"],
+        strategy=first["strategy"],
+        scoring_method=first["scoring_method"],
+        wordings=tuple(rows),
+    )

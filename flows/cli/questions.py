@@ -250,9 +250,16 @@ def annotate(
         raise UsageError(msg)
     if sheet is not None and take is None:
         written = write_sheet(
-            settings, audit_run_id, sheet, n=answers or 100, questions=questions, width=width, seed=seed, task=task,
+            settings,
+            audit_run_id,
+            sheet,
+            n=answers or 100,
+            questions=questions,
+            width=width,
+            seed=seed,
+            task=task,
             force=force,
-        )  # fmt: skip
+        )
         show(written, "\n".join(lines_of_sheet(written)))
     elif take is not None and sheet is None:
         taken = take_sheet(settings, audit_run_id, take, annotator, state.progress())

@@ -136,7 +136,11 @@ def _row(warehouse: Warehouse, pair: Pair) -> dict[str, object]:
     return {
         "audit_run_id": pair.candidate_run_id,
         "comparison_id": content_id(
-            "comparison", pair.base_run_id, pair.candidate_run_id, pair.base_model_id, pair.candidate_model_id,
+            "comparison",
+            pair.base_run_id,
+            pair.candidate_run_id,
+            pair.base_model_id,
+            pair.candidate_model_id,
             *(None if value is None else repr(value) for value in (*thresholds, pair.is_trial)),
         ),
         "base_run_id": pair.base_run_id,
@@ -150,4 +154,4 @@ def _row(warehouse: Warehouse, pair: Pair) -> dict[str, object]:
         "seed": pair.seed,
         "is_trial": pair.is_trial,
         "requested_at": now(),
-    }  # fmt: skip
+    }

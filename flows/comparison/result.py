@@ -10,13 +10,27 @@ from promptaudit.flows.display.encode import encoded_property
 from promptaudit.flows.warehouse import Row, Warehouse
 
 VERDICTS = (
-    "regressed", "changed", "improved", "unconfirmed", "suspect", "not_comparable", "not_judged", "within_noise",
-)  # fmt: skip
+    "regressed",
+    "changed",
+    "improved",
+    "unconfirmed",
+    "suspect",
+    "not_comparable",
+    "not_judged",
+    "within_noise",
+)
 """Of nights and of comparisons, the gravest first."""
 NEWS = ("regressed", "changed", "improved")
 _CONFUSION = (
-    "model_id", "task_id", "strategy", "moved_gold_label", "moved_label", "n_moved", "n_moved_before", "n_moved_samples",
-)  # fmt: skip
+    "model_id",
+    "task_id",
+    "strategy",
+    "moved_gold_label",
+    "moved_label",
+    "n_moved",
+    "n_moved_before",
+    "n_moved_samples",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,11 +52,15 @@ def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
     for row in sorted(rows, key=lambda row: VERDICTS.index(row["verdict"])):
         unit = compared_unit(row["measure"])
         cells = (
-            row["verdict"].replace("_", " "), place_of(row), row["measure"],
-            in_unit(row["base"], unit), in_unit(row["candidate"], unit),
-            moved(row["difference"], row["difference_low"], row["difference_high"], unit), chance(row["q_value"]),
+            row["verdict"].replace("_", " "),
+            place_of(row),
+            row["measure"],
+            in_unit(row["base"], unit),
+            in_unit(row["candidate"], unit),
+            moved(row["difference"], row["difference_low"], row["difference_high"], unit),
+            chance(row["q_value"]),
             in_unit(row["detectable_difference"], unit),
-        )  # fmt: skip
+        )
         table.add_row(*(Text(cell) for cell in cells))
     return table
 

@@ -125,11 +125,16 @@ def _unit(warehouse: Warehouse, run: str, unit: Row, labels: list[str] | None) -
         variants += [row["wording"]] * row["n"]
         given += [place[row["label"]]] * row["n"]
     return Unit(
-        model_id=unit["model_id"], task_id=unit["task_id"], strategy=unit["strategy"], labels=names,
+        model_id=unit["model_id"],
+        task_id=unit["task_id"],
+        strategy=unit["strategy"],
+        labels=names,
         sample_ids=tuple(row["sample_id"] for row in rows),
         p_tau=np.array([row["p_tau"] for row in rows], np.float64),
         gold=np.array([-1 if row["gold_label"] is None else place[row["gold_label"]] for row in rows], np.int64),
-        sensitivity=np.array([np.nan if row["sensitivity"] is None else row["sensitivity"] for row in rows], np.float64),
+        sensitivity=np.array(
+            [np.nan if row["sensitivity"] is None else row["sensitivity"] for row in rows], np.float64
+        ),
         rows=tuple(rows),
         answers={
             sample: (np.unique(variants, return_inverse=True)[1].astype(np.int64), np.array(given, np.int64))
@@ -137,4 +142,4 @@ def _unit(warehouse: Warehouse, run: str, unit: Row, labels: list[str] | None) -
         },
         scorecard=unit,
         statuses=tuple(ask(sql("diagnosis", "statuses"))),
-    )  # fmt: skip
+    )

@@ -82,10 +82,13 @@ def _remedy(
     words = ["promptaudit", "try", run, "--task", unit.task_id, "--model", unit.model_id, "--strategy", unit.strategy]
     asked = unit.scorecard["n_landed"] / max(unit.scorecard["n_samples"], 1)
     return Remedy(
-        **unit.names, gold_label=confusion.gold_label, said=confusion.said, added=added,
+        **unit.names,
+        gold_label=confusion.gold_label,
+        said=confusion.said,
+        added=added,
         command=shlex.join([*words, "--on", ",".join(samples), "--add", added]),
         n_requests=round(ARMS * asked * len(samples)),
-    )  # fmt: skip
+    )
 
 
 def _labels_alone(unit: Unit) -> str:

@@ -17,9 +17,20 @@ MOST_IN_ALL = 2_000_000  # characters a report, of what full texts have more tha
 LEFT_OUT = "[left out]"
 # by these names, whichever query gives them: inputs, completions, prompts, reference answers
 TEXTS = {
-    "input", "completion", "completions", "reasoning", "instruction", "output_format", "gold_option", "reference_answers",
-    "references", "options", "request", "template", "wording",
-}  # fmt: skip
+    "input",
+    "completion",
+    "completions",
+    "reasoning",
+    "instruction",
+    "output_format",
+    "gold_option",
+    "reference_answers",
+    "references",
+    "options",
+    "request",
+    "template",
+    "wording",
+}
 SIDES = ("base", "candidate")  # of a row of rpt_run_changes, whose `what` says what they are
 RULED = {"reason", "label"}  # of an answer that scoring methods ruled on: a judge's words, what a rule read
 NAMED = 8  # tasks

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 def attempt_row(audit_run_id: str, asked_id: str, attempt: Attempt) -> dict[str, object]:
     """Returns the row of raw.attempts for a failed try of a prediction, a rephrasing or a verdict."""
     return {
-        "audit_run_id": audit_run_id, "prediction_id": asked_id,
-        "attempted_at": attempt.attempted_at.astimezone(UTC).replace(tzinfo=None), "http_status": attempt.http_status,
-        "error": attempt.error, "waited_ms": attempt.waited_ms,
-    }  # fmt: skip
+        "audit_run_id": audit_run_id,
+        "prediction_id": asked_id,
+        "attempted_at": attempt.attempted_at.astimezone(UTC).replace(tzinfo=None),
+        "http_status": attempt.http_status,
+        "error": attempt.error,
+        "waited_ms": attempt.waited_ms,
+    }
 
 
 def answer_columns(answer: Answer, cost_usd: float | None, landed_at: datetime) -> dict[str, Any]:

@@ -76,9 +76,12 @@ class PythonEngine(Engine):
             else:
                 latency_ms = (time.perf_counter() - started) * 1000
                 return Answer(
-                    completion=without_values(completion, long_secrets()), finish_reason="stop", latency_ms=latency_ms,
-                    served_model=self._card.model, attempts=tuple(failed),
-                )  # fmt: skip
+                    completion=without_values(completion, long_secrets()),
+                    finish_reason="stop",
+                    latency_ms=latency_ms,
+                    served_model=self._card.model,
+                    attempts=tuple(failed),
+                )
             if len(failed) == self._card.limits.max_attempts or not self._may_try():
                 break
             with contextlib.suppress(TimeoutError):

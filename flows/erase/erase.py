@@ -320,6 +320,11 @@ def _columns_like(con: Connection, data_type: str) -> list[tuple[str, str]]:
 
 def _tombstone(row: dict[str, Any], erasure_id: str, n_rows: Counter[str], reason: str | None) -> dict[str, Any]:
     return {
-        "audit_run_id": row["audit_run_id"], "erasure_id": erasure_id, "task_id": row["task_id"],
-        "sample_id": row["sample_id"], "n_rows": as_json(dict(n_rows)), "reason": reason, "erased_at": now(),
-    }  # fmt: skip
+        "audit_run_id": row["audit_run_id"],
+        "erasure_id": erasure_id,
+        "task_id": row["task_id"],
+        "sample_id": row["sample_id"],
+        "n_rows": as_json(dict(n_rows)),
+        "reason": reason,
+        "erased_at": now(),
+    }

@@ -120,10 +120,16 @@ def _retire(warehouse: Warehouse, audit_run_id: str, started_at: datetime) -> Re
         con.execute("begin")
         files = [file for table in HEAVY if (file := write_archive(con, warehouse, table, audit_run_id)) is not None]
         rows = [
-            {"audit_run_id": audit_run_id, "table_name": file.table_name, "path": file.path, "n_rows": file.n_rows,
-             "sha256": file.sha256, "retired_at": retired_at}
+            {
+                "audit_run_id": audit_run_id,
+                "table_name": file.table_name,
+                "path": file.path,
+                "n_rows": file.n_rows,
+                "sha256": file.sha256,
+                "retired_at": retired_at,
+            }
             for file in files
-        ]  # fmt: skip
+        ]
         insert_new(con, "retirements", frame_of("retirements", rows))
         for file in files:
             statement = f"delete from raw.{file.table_name} where audit_run_id = ?"  # noqa: S608 - ours

@@ -21,13 +21,26 @@ MOST = 5  # rows of a table; the JSON has all
 WIDE = 90
 DEEPEST = 3  # models below the figure; the JSON has all
 ANSWER = (
-    "prediction_id", "model_id", "sample_id", "variant_index", "repetition", "answer_status", "label", "completion",
-)  # fmt: skip
+    "prediction_id",
+    "model_id",
+    "sample_id",
+    "variant_index",
+    "repetition",
+    "answer_status",
+    "label",
+    "completion",
+)
 DESIGN = ("twice", "wordings_per_sample", "seed")
 DEALT = ("prompt_variant_id", "repetition", "n_samples")
 VARIANT = (
-    "prompt_variant_id", "variant_index", "paraphrase_temperature", "variation", "setting", "instruction", "prompt",
-)  # fmt: skip
+    "prompt_variant_id",
+    "variant_index",
+    "paraphrase_temperature",
+    "variation",
+    "setting",
+    "instruction",
+    "prompt",
+)
 PROMPT = ("prompt_variant_id", "sample_id", "messages")
 ORDER = ("prompt_variant_id", "sample_id", "option_order")
 MODEL = ("model_id", "engine", "model", "fingerprint", "input_usd_per_mtok", "output_usd_per_mtok")

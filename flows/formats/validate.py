@@ -81,12 +81,20 @@ def validate(warehouse: Warehouse, audit_run_id: str, limits: FormatLimits) -> V
                 failures.append((row[limit.column] - limit.allowed, f"{where}: {reason}"))
             rows.append(
                 {
-                    "audit_run_id": audit_run_id, "expectation": limit.name, "model_id": row["model_id"],
-                    "task_id": row["task_id"], "prompt_variant_id": row["prompt_variant_id"],
-                    "observed": row[limit.column], "allowed": limit.allowed, "is_success": is_success,
-                    "policy": limits.policy, "action": action, "reason": reason, "checked_at": checked_at,
+                    "audit_run_id": audit_run_id,
+                    "expectation": limit.name,
+                    "model_id": row["model_id"],
+                    "task_id": row["task_id"],
+                    "prompt_variant_id": row["prompt_variant_id"],
+                    "observed": row[limit.column],
+                    "allowed": limit.allowed,
+                    "is_success": is_success,
+                    "policy": limits.policy,
+                    "action": action,
+                    "reason": reason,
+                    "checked_at": checked_at,
                 }
-            )  # fmt: skip
+            )
     warehouse.land(
         [
             ("format_checks", frame_of("format_checks", rows)),
@@ -162,12 +170,15 @@ def _new_validations(
         {
             "audit_run_id": audit_run_id,
             "validation_id": content_id("format_validation", audit_run_id, newest["validation_id"], text),
-            "suite": result["suite_name"], "is_success": result["success"],
+            "suite": result["suite_name"],
+            "is_success": result["success"],
             "n_expectations": result["statistics"]["evaluated_expectations"],
-            "n_failed": result["statistics"]["unsuccessful_expectations"], "result": text,
-            "gx_version": result["meta"]["great_expectations_version"], "checked_at": checked_at,
+            "n_failed": result["statistics"]["unsuccessful_expectations"],
+            "result": text,
+            "gx_version": result["meta"]["great_expectations_version"],
+            "checked_at": checked_at,
         }
-    ]  # fmt: skip
+    ]
 
 
 def _differences(result: dict[str, Any]) -> Iterator[str]:

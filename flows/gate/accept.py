@@ -85,14 +85,28 @@ def waive_run(
         {
             "audit_run_id": named.audit_run_id,
             "waiver_id": content_id(
-                "waiver", gate.audit_id, rule, row.model_id, row.task_id, row.strategy, row.key, why,
+                "waiver",
+                gate.audit_id,
+                rule,
+                row.model_id,
+                row.task_id,
+                row.strategy,
+                row.key,
+                why,
                 valid_until.isoformat(),
             ),
-            "audit_id": gate.audit_id, "rule": rule, "model_id": row.model_id, "task_id": row.task_id,
-            "strategy": row.strategy, "measure": row.key, "reason": why, "valid_until": valid_until, "accepted_at": moment,
+            "audit_id": gate.audit_id,
+            "rule": rule,
+            "model_id": row.model_id,
+            "task_id": row.task_id,
+            "strategy": row.strategy,
+            "measure": row.key,
+            "reason": why,
+            "valid_until": valid_until,
+            "accepted_at": moment,
         }
         for rule, row in failed
-    ]  # fmt: skip
+    ]
     with warehouse.hold(settings.lock_wait_s, progress.say):
         warehouse.apply_schema()
         n_new = warehouse.land([("waivers", frame_of("waivers", rows))])
@@ -129,9 +143,12 @@ def pin_run(
     with source_of(warehouse, named.audit_run_id) as source:
         before = source.pinned(name)
     row = {
-        "audit_run_id": named.audit_run_id, "audit_id": named.audit_id, "name": name, "reason": why,
+        "audit_run_id": named.audit_run_id,
+        "audit_id": named.audit_id,
+        "name": name,
+        "reason": why,
         "pinned_at": now or this_instant(),
-    }  # fmt: skip
+    }
     with warehouse.hold(settings.lock_wait_s, progress.say):
         warehouse.apply_schema()
         warehouse.land([("baselines", frame_of("baselines", [row]))])

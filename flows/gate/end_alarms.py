@@ -73,10 +73,16 @@ def end_alarms(
         )
         raise UsageError(msg)
     rows = [
-        {"audit_run_id": named.audit_run_id, "audit_id": named.audit_id, **{name: state[name] for name in NAMES},
-         "is_false": is_false, "reason": why, "accepted_at": this_instant()}
+        {
+            "audit_run_id": named.audit_run_id,
+            "audit_id": named.audit_id,
+            **{name: state[name] for name in NAMES},
+            "is_false": is_false,
+            "reason": why,
+            "accepted_at": this_instant(),
+        }
         for state in alarmed
-    ]  # fmt: skip
+    ]
     with warehouse.hold(settings.lock_wait_s, progress.say):
         warehouse.apply_schema()
         warehouse.land([("acceptances", frame_of("acceptances", rows))])

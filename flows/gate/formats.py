@@ -26,9 +26,12 @@ def junit(result: GateResult) -> str:
         sum(rule.outcome == outcome for rule in result.rules) for outcome in ("failed", "unmeasured")
     )
     counts = {
-        "tests": str(len(result.rules)), "failures": str(n_failed), "errors": str(n_unmeasured), "skipped": "0",
+        "tests": str(len(result.rules)),
+        "failures": str(n_failed),
+        "errors": str(n_unmeasured),
+        "skipped": "0",
         "time": "0",
-    }  # fmt: skip
+    }
     root = ET.Element("testsuites", {"name": "promptaudit", **counts})
     suite = ET.SubElement(
         root,

@@ -31,25 +31,34 @@ def check_lost(rule: LostRule, source: Source) -> RuleResult:
         are = "is" if len(names) == 1 else "are"
         reason = f"{len(names)} of {n_rows} {what} {are} lost: {', '.join(names[:MOST_NAMED])}{more}"
         return RuleResult(
-            rule=text, outcome="failed", reason=reason, n_rows=n_rows,
+            rule=text,
+            outcome="failed",
+            reason=reason,
+            n_rows=n_rows,
             rows=tuple(
                 RuleRow(
-                    state="failed", measure=row["measure"], **{name: row[name] for name in NAMES},
-                    others={"sample_id": row["sample_id"]}, figure=0.0,
+                    state="failed",
+                    measure=row["measure"],
+                    **{name: row[name] for name in NAMES},
+                    others={"sample_id": row["sample_id"]},
+                    figure=0.0,
                     reason=f"right in all its asks on {_nights(row['n_nights_right'])}, wrong in all on "
                     f"{_nights(row['n_nights_wrong'])} since",
                 )
                 for row in lost
             ),
             look_closer=look_closer([row for row in source.night if row["measure"] == lost[0]["measure"]], source),
-        )  # fmt: skip
+        )
     unknown = tuple(
         RuleRow(
-            state="unmeasured", measure="samples lost", **{name: row[name] for name in NAMES},
+            state="unmeasured",
+            measure="samples lost",
+            **{name: row[name] for name in NAMES},
             reason=f"{row['n_samples_counted']} of {row['n_samples']} samples were answered",
         )
-        for row in states if row["n_samples_counted"] < 0.8 * row["n_samples"]
-    )  # fmt: skip
+        for row in states
+        if row["n_samples_counted"] < 0.8 * row["n_samples"]
+    )
     if unknown or not states:
         reason = "nothing is known of nights of this run" if not states else "too little was answered"
         return RuleResult(rule=text, outcome="unmeasured", reason=reason, n_rows=n_rows, rows=unknown)

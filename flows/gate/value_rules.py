@@ -15,8 +15,13 @@ from promptaudit.models_registry.gate_columns import TEMPERATURE, Columns
 from promptaudit.models_registry.gate_rules import Condition, ValueRule
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "!=": operator.ne,
-}  # fmt: skip
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
 NAMES = ("model_id", "task_id", "strategy")
 NO_ROW = "no row is selected"
 
@@ -49,8 +54,9 @@ def check_values(rule: ValueRule, source: Source) -> RuleResult:
     not_passed = tuple(row for row in rule_rows if row is not None)
     outcome, reason = _outcome(not_passed, len(rows))
     commands = (
-        f"promptaudit sql {_in_shell(query_of(rule, source))}", f"promptaudit report {shlex.quote(source.audit_run_id)}",
-    )  # fmt: skip
+        f"promptaudit sql {_in_shell(query_of(rule, source))}",
+        f"promptaudit report {shlex.quote(source.audit_run_id)}",
+    )
     return RuleResult(
         rule=str(rule),
         outcome=outcome,
@@ -133,9 +139,13 @@ def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: S
                 row = {"model_id": model, "task_id": task, "scoring_method": method}
                 if (model, task, method) not in seen and all(selects(each, row) for each in keyed):
                     yield RuleRow(
-                        state=state, measure=rule.column, model_id=model, task_id=task,
-                        others={"scoring_method": method}, reason="no row",
-                    )  # fmt: skip
+                        state=state,
+                        measure=rule.column,
+                        model_id=model,
+                        task_id=task,
+                        others={"scoring_method": method},
+                        reason="no row",
+                    )
 
 
 def finite(value: Any) -> float | None:  # noqa: ANN401 - of a row

@@ -110,10 +110,14 @@ def _silent(rule: VerdictRule, groups: Iterable[Names], rows: list[Row], compari
         model_id, task_id, strategy = names
         silent.append(
             RuleRow(
-                state="unmeasured", measure=rule.measure or "every measure", model_id=model_id, task_id=task_id,
-                strategy=strategy, reason=reason,
+                state="unmeasured",
+                measure=rule.measure or "every measure",
+                model_id=model_id,
+                task_id=task_id,
+                strategy=strategy,
+                reason=reason,
             )
-        )  # fmt: skip
+        )
     return tuple(silent)
 
 

@@ -13,9 +13,12 @@ MOST_NIGHTS = 60  # in the report
 # column, its word; a figure over fewer of these is another figure (sensitivity above all). Of samples the number planned
 # counts: one that is lost to an error keeps no two nights apart
 DENOMINATORS = (
-    ("n_samples", "samples"), ("n_variants", "variants"), ("n_variants_quarantined", "quarantined"),
-    ("n_repetitions", "asks"), ("measure_version", "measures version"),
-)  # fmt: skip
+    ("n_samples", "samples"),
+    ("n_variants", "variants"),
+    ("n_variants_quarantined", "quarantined"),
+    ("n_repetitions", "asks"),
+    ("measure_version", "measures version"),
+)
 STEPS = ("%m-%d", "%m-%d %H:%M", "%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S")  # the parts a night's name may have
 DATED = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
 

@@ -102,11 +102,13 @@ def sparkline(figures: Sequence[float | None], *, is_share: bool) -> tuple[str, 
     width = high - low
     steps = len(BLOCKS)
     drawn = [
-        GAP if figure is None
-        else BLOCKS[min(steps - 1, int(steps * (figure - low) / width))] if width
+        GAP
+        if figure is None
+        else BLOCKS[min(steps - 1, int(steps * (figure - low) / width))]
+        if width
         else BLOCKS[steps // 2 - 1]
         for figure in figures
-    ]  # fmt: skip
+    ]
     return "".join(drawn), (low, high)
 
 

@@ -102,9 +102,12 @@ def build(
 
     folder = Path(target)
     os.environ |= {
-        **duckdb, "PROMPTAUDIT_WAREHOUSE": warehouse, RUN_IDS: ",".join(runs), COMPARISON_IDS: ",".join(comparisons),
+        **duckdb,
+        "PROMPTAUDIT_WAREHOUSE": warehouse,
+        RUN_IDS: ",".join(runs),
+        COMPARISON_IDS: ",".join(comparisons),
         TRUSTED_READERS: json.dumps(readers),
-    }  # fmt: skip
+    }
     try:
         done = dbtRunner(manifest=project.manifest).invoke([*QUIET, *arguments, *_places(folder)])
     finally:

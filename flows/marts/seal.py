@@ -45,8 +45,14 @@ OF_RUNS, OF_CANDIDATES, OF_COMPARISONS = "audit_run_id", "candidate_run_id", "co
 BY_COMPARING = "staging.stg_comparisons"
 """The view that a build of comparisons makes."""
 EMPTY: dict[str, Any] = {
-    "raw": {}, "marts": {}, "comparisons": {}, "views": {}, "views_by": None, "derived_at": None, "derived_by": None,
-}  # fmt: skip
+    "raw": {},
+    "marts": {},
+    "comparisons": {},
+    "views": {},
+    "views_by": None,
+    "derived_at": None,
+    "derived_by": None,
+}
 """The entries of a manifest that has none."""
 NOTHING = pl.DataFrame(
     {"row_high": [], "row_low": [], "key": []}, schema=dict.fromkeys(("row_high", "row_low", "key"), pl.UInt64())
@@ -230,15 +236,23 @@ def _seal(
         new, n_keys = _uncovered(con, run, table, is_rewritten=reason == "erased")
         added[table] = packed(new)
         covered[table] = {
-            "n_rows": known["n_rows"] + n_keys, "n_new": new.height, "columns": list(sealed_columns(con, table)),
+            "n_rows": known["n_rows"] + n_keys,
+            "n_new": new.height,
+            "columns": list(sealed_columns(con, table)),
             "sha256": hashlib.sha256(added[table]).hexdigest(),
-        }  # fmt: skip
+        }
     chain = con.execute("select seal_index, seal from raw.seals order by seal_index desc limit 1").fetchone()
     index, previous = (0, None) if chain is None else chain
     manifest = as_json({**head, "raw": covered, **made_by()})
     seal = Seal(
-        audit_run_id=run, seal_index=index + 1, reason=reason, manifest=manifest, previous_seal=previous, seal="", sealed_at=now()
-    )  # fmt: skip
+        audit_run_id=run,
+        seal_index=index + 1,
+        reason=reason,
+        manifest=manifest,
+        previous_seal=previous,
+        seal="",
+        sealed_at=now(),
+    )
     row = {**asdict(seal), "seal": seal_of(seal)}
     insert_new(con, "seals", frame_of("seals", [row]))
     rows = [

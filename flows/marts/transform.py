@@ -42,9 +42,14 @@ def transform(
     how = (_needed(warehouse, audit_run_ids, part), "--vars", "{marts_stand: true}") if stands else (part,)
     try:
         dbt(
-            warehouse, command, "--selector", *how,
-            audit_run_ids=audit_run_ids, comparison_ids=comparison_ids, readers=readers,
-        )  # fmt: skip
+            warehouse,
+            command,
+            "--selector",
+            *how,
+            audit_run_ids=audit_run_ids,
+            comparison_ids=comparison_ids,
+            readers=readers,
+        )
         if part == "after_formats" and not stands:
             relations.keep(warehouse)
     finally:

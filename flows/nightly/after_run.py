@@ -183,9 +183,13 @@ def gate(after: AfterRun, compared: NightComparison) -> GateResult:
     """Holds the rules of the audit's card against the run."""
     card = after.context.card
     result = check_run(
-        after.warehouse, after.audit_run_id, rules=card.gate, max_age=card.max_age,
-        comparison_ids=compared.comparison_ids, now=after.at,
-    )  # fmt: skip
+        after.warehouse,
+        after.audit_run_id,
+        rules=card.gate,
+        max_age=card.max_age,
+        comparison_ids=compared.comparison_ids,
+        now=after.at,
+    )
     is_worse = result.exit_code == 1 or any(row["verdict"] in WORSE for row in compared.night)
     flip = flip_in_words(after.warehouse, after.audit_run_id) if is_worse else None
     return replace(result, flip=flip)
@@ -249,12 +253,19 @@ class Ending:
         verdicts = Counter(row["verdict"] for row in self.compared.night)
         states = Counter(row["state"] for row in self.compared.states)
         return NightResult(
-            audit_run_id=run.audit_run_id, audit_id=run.audit_id, is_repeated=is_repeated,
-            run=replace(run, report=self.page.path), comparison_ids=self.compared.comparison_ids,
-            verdicts=dict(sorted(verdicts.items())), states=dict(sorted(states.items())),
-            check=self.outcome, changes=self.told.changes, message=self.told.message, delivery=self.told.delivery,
+            audit_run_id=run.audit_run_id,
+            audit_id=run.audit_id,
+            is_repeated=is_repeated,
+            run=replace(run, report=self.page.path),
+            comparison_ids=self.compared.comparison_ids,
+            verdicts=dict(sorted(verdicts.items())),
+            states=dict(sorted(states.items())),
+            check=self.outcome,
+            changes=self.told.changes,
+            message=self.told.message,
+            delivery=self.told.delivery,
             n_retired=self.finished.n_retired,
-        )  # fmt: skip
+        )
 
 
 def finish(after: AfterRun, asked: object = None) -> Ending:
@@ -293,10 +304,15 @@ def _gate_problems(gate: GateResult) -> list[Problem]:
         problems += [
             Problem(
                 # why a figure moved is told with its alarm
-                kind=kind, summary=figures_of(replace(row, reason=None, moved=None, what_changed=None)),
-                reason=None if row.cause is not None else row.reason, cause=row.cause, model_id=row.model_id,
-                task_id=row.task_id, strategy=row.strategy, measure=rule.rule,
+                kind=kind,
+                summary=figures_of(replace(row, reason=None, moved=None, what_changed=None)),
+                reason=None if row.cause is not None else row.reason,
+                cause=row.cause,
+                model_id=row.model_id,
+                task_id=row.task_id,
+                strategy=row.strategy,
+                measure=rule.rule,
             )
             for row in rows
-        ] or [Problem(kind=kind, summary=rule.reason, measure=rule.rule)]  # fmt: skip
+        ] or [Problem(kind=kind, summary=rule.reason, measure=rule.rule)]
     return problems

@@ -75,16 +75,21 @@ def show_artifacts(settings: Settings, result: NightResult, bar: Bar) -> None:
     bar.show(
         lambda: create_table_artifact(
             [_figures(row) for row in scorecard_rows(warehouse, result.audit_run_id)],
-            key=f"scorecard-{key}", description=f"run {result.audit_run_id}",
+            key=f"scorecard-{key}",
+            description=f"run {result.audit_run_id}",
         )
-    )  # fmt: skip
+    )
     bar.show(
         lambda: create_table_artifact(
-            [_difference(row) for row in warehouse.published.read(sql("nightly", "night"), run=result.audit_run_id)
-             if row["verdict"] in NEWS],
-            key=f"comparison-{key}", description="what differs from normal nights",
+            [
+                _difference(row)
+                for row in warehouse.published.read(sql("nightly", "night"), run=result.audit_run_id)
+                if row["verdict"] in NEWS
+            ],
+            key=f"comparison-{key}",
+            description="what differs from normal nights",
         )
-    )  # fmt: skip
+    )
     bar.show(lambda: create_markdown_artifact(markdown(result.check), key=f"gate-{key}", description="the gate"))
     places = warehouse.places
     _show_page(

@@ -238,9 +238,14 @@ def _deploy(project: dict[str, Any]) -> None:
         file.write_text(_yaml(project), encoding="utf-8")
         line = [sys.executable, "-P", "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)]
         done = subprocess.run(  # noqa: S603 - this interpreter, our own words
-            line, cwd=folder, env=without_secret_settings() | SILENT, check=False,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            line,
+            cwd=folder,
+            env=without_secret_settings() | SILENT,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
     if done.returncode:
         # its words may quote the server's address with a password in it
         msg = f"`prefect deploy` ended with {done.returncode}; `promptaudit deploy AUDIT... --output FILE` writes its input"

@@ -88,8 +88,12 @@ def record_night(
 ) -> None:
     """Lands that a night has begun or is finished; the same again adds nothing."""
     row = {
-        "audit_run_id": audit_run_id, "night_id": night_id_of(audit_id, audit_run_id), "audit_id": audit_id,
-        "step": step, "outcome": None if outcome is None else as_json(outcome), "recorded_at": now(),
+        "audit_run_id": audit_run_id,
+        "night_id": night_id_of(audit_id, audit_run_id),
+        "audit_id": audit_id,
+        "step": step,
+        "outcome": None if outcome is None else as_json(outcome),
+        "recorded_at": now(),
         "scheduled_at": scheduled_at,
-    }  # fmt: skip
+    }
     warehouse.land([("nights", frame_of("nights", [row]))])

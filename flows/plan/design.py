@@ -21,8 +21,19 @@ from promptaudit.models_registry.rephraser_cards import OTHER_KINDS
 from promptaudit.models_registry.samples import ChosenSamples, Sample, panels
 
 # of a task card: these decide no request
-NOT_SENT = {"data", "reader", "refusal_pattern", "level", "templates", "scoring", "token_f1_threshold", "sensitive",
-            "translations", "pair_classes", "fields"}  # fmt: skip
+NOT_SENT = {
+    "data",
+    "reader",
+    "refusal_pattern",
+    "level",
+    "templates",
+    "scoring",
+    "token_f1_threshold",
+    "sensitive",
+    "translations",
+    "pair_classes",
+    "fields",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,28 +112,42 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         *(entry.card.canonical_json() for entry in used["rephrasers"].values()),
         *(as_json([name, card.canonical_json()]) for name, card in templates.items()),
         *([as_json(["twice", audit.repetitions.twice])] if audit.repetitions.twice is not None else ()),
-        *([as_json(["wordings per sample", audit.design.wordings_per_sample])] if audit.design.wordings_per_sample else ()),
+        *(
+            [as_json(["wordings per sample", audit.design.wordings_per_sample])]
+            if audit.design.wordings_per_sample
+            else ()
+        ),
         *([as_json(["each night", audit.samples.each_night])] if audit.samples.each_night else ()),
         *([as_json(["varies", varied])] if varied else ()),
         *(_translated(tasks) if audit.rephrasing is not None and "language" in audit.rephrasing.kinds else ()),
-        *(as_json([name, "spare", *([row.sample_id, row.text, row.gold_label] for row in chosen.spare)])
-          for name, chosen in samples.items() if chosen.spare),
-        *(as_json([name, "schema", original_schema(card)])
-          for name, card in tasks.items() if card.fields and STRUCTURED in audit.strategies),
+        *(
+            as_json([name, "spare", *([row.sample_id, row.text, row.gold_label] for row in chosen.spare)])
+            for name, chosen in samples.items()
+            if chosen.spare
+        ),
+        *(
+            as_json([name, "schema", original_schema(card)])
+            for name, card in tasks.items()
+            if card.fields and STRUCTURED in audit.strategies
+        ),
         *(["rewords templates"] if audit.rephrasing is not None and audit.rephrasing.templates else ()),
         # a server that weighs options is asked for it beside each answer
         *(as_json(["weighs", name]) for name, card in tasks.items() if weighs_options(card) and _has_weigher(models)),
         *(as_json([name, dict(chosen.examples)]) for name, chosen in samples.items()),
         *(
             content_id(
-                name, sample.sample_id, sample.text, sample.gold_label,
-                as_json(_used_fields(tasks[name], templates.get(name), sample)), *_keyed(sample),
+                name,
+                sample.sample_id,
+                sample.text,
+                sample.gold_label,
+                as_json(_used_fields(tasks[name], templates.get(name), sample)),
+                *_keyed(sample),
             )
             for name, chosen in samples.items()
             for sample in chosen.samples
         ),
         *(_sha256_of_recorded(used["models"][name]) for name in models),
-    ]  # fmt: skip
+    ]
     return Design(
         audit_id=audit_id,
         audit=audit,

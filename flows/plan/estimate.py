@@ -69,9 +69,14 @@ def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()
         for name in others
     ]
     return {
-        "audit_id": audit_id, "lines": lines, "total": total, "subsamples": subsamples, "others": instead, "notes": notes,
+        "audit_id": audit_id,
+        "lines": lines,
+        "total": total,
+        "subsamples": subsamples,
+        "others": instead,
+        "notes": notes,
         "run_refuses": checked.run_refuses,
-    }  # fmt: skip
+    }
 
 
 def _total(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -151,8 +156,14 @@ def _row(
             requests += asks
             tokens_in += round(asks * _mean_prompt(registry, task, strategy, measured[task_id]))
             tokens_out += asks * _mean_answer(card, task)
-    return {"what": "model", "name": name, "requests": requests, "prompt_tokens": tokens_in,
-            "completion_tokens": tokens_out, "usd": _usd(card, tokens_in, tokens_out)}  # fmt: skip
+    return {
+        "what": "model",
+        "name": name,
+        "requests": requests,
+        "prompt_tokens": tokens_in,
+        "completion_tokens": tokens_out,
+        "usd": _usd(card, tokens_in, tokens_out),
+    }
 
 
 def _strategies(audit: AuditCard, task: TaskCard) -> Sequence[str]:
@@ -212,8 +223,14 @@ def _rubric_row(registry: Registry, audit: AuditCard, judge_id: str) -> dict[str
     model = registry.model((judge.model if card.is_self else card.model) or "")
     tokens, requests = round(len(judge.rubric) / CHARACTERS_A_TOKEN), math.ceil(wanted / MAX_ASKED_AT_ONCE)
     tokens_in, tokens_out = requests * (2 * REPHRASING_TOKENS + tokens), wanted * tokens
-    return {"what": "rephraser", "name": f"{name}, rubric of {judge_id}", "requests": requests, "prompt_tokens": tokens_in,
-            "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip
+    return {
+        "what": "rephraser",
+        "name": f"{name}, rubric of {judge_id}",
+        "requests": requests,
+        "prompt_tokens": tokens_in,
+        "completion_tokens": tokens_out,
+        "usd": _usd(model, tokens_in, tokens_out),
+    }
 
 
 def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, TaskSize]) -> dict[str, Any]:
@@ -245,8 +262,14 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
         requests += ruled
         tokens_in += round(ruled * sum(sizes) / len(sizes))
     tokens_out = requests * min(card.max_tokens, VERDICT_TOKENS)
-    return {"what": "judge", "name": name, "requests": requests, "prompt_tokens": tokens_in,
-            "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip
+    return {
+        "what": "judge",
+        "name": name,
+        "requests": requests,
+        "prompt_tokens": tokens_in,
+        "completion_tokens": tokens_out,
+        "usd": _usd(model, tokens_in, tokens_out),
+    }
 
 
 def _n_descriptions(registry: Registry, audit: AuditCard) -> int:

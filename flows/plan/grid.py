@@ -21,11 +21,15 @@ def deal_samples(warehouse: Warehouse, audit_run_id: str, design: Design, varian
     if landed is None:
         dealt = _dealt_twice(design, _dealt_wordings(design, variants))
         rows = [
-            {"audit_run_id": audit_run_id, "prompt_variant_id": variant.prompt_variant_id, "repetition": repetition,
-             "sample_ids": list(sample_ids)}
+            {
+                "audit_run_id": audit_run_id,
+                "prompt_variant_id": variant.prompt_variant_id,
+                "repetition": repetition,
+                "sample_ids": list(sample_ids),
+            }
             for variant in dealt
             for repetition, sample_ids in variant.dealt.items()
-        ]  # fmt: skip
+        ]
         warehouse.land([("grid", frame_of("grid", rows))])
         return dealt
     return [replace(variant, dealt=landed.get(variant.prompt_variant_id, {})) for variant in variants]

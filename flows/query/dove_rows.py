@@ -34,49 +34,82 @@ _METHODS = {
     "all_fields": ("all_fields", "Compares each field of the response's JSON object with its reference."),
 }
 _BY_LIKELIHOOD = "Compares the option that the model finds likeliest with the right one."
-_CLASSES = {"multiple_choice": "MultipleChoice", "classification": "MultipleChoice", "open_ended": "OpenEnded",
-            "extraction": "OpenEnded"}  # fmt: skip
+_CLASSES = {
+    "multiple_choice": "MultipleChoice",
+    "classification": "MultipleChoice",
+    "open_ended": "OpenEnded",
+    "extraction": "OpenEnded",
+}
 SCHEMA: dict[str, pl.DataType] = {
     "evaluation_id": _TEXT,
-    "model": pl.Struct({
-        "model_info": pl.Struct({"name": _TEXT}),
-        "configuration": pl.Struct({"context_window": _WHOLE, "hf_path": _TEXT, "revision": _TEXT}),
-        "inference_settings": pl.Struct({
-            "quantization": pl.Struct({"bit_precision": _TEXT, "method": _TEXT}),
-            "generation_args": pl.Struct({
-                "use_vllm": pl.Boolean(), "temperature": _REAL, "top_p": _REAL, "max_tokens": _WHOLE,
-                "stop_sequences": pl.List(_TEXT),
-            }),
-        }),
-    }),
-    "prompt_config": pl.Struct({
-        "prompt_class": _TEXT,
-        "dimensions": pl.Struct({
-            "instruction_phrasing": pl.Struct({"name": _TEXT, "text": _TEXT}),
-            "shots": _WHOLE,
-            "demonstrations": pl.List(pl.Struct({"question": _TEXT, "answer": _TEXT})),
-            "mc_enumerator": _TEXT,
-            "mc_separator": _TEXT,
-            "mc_choices_order": pl.Struct({"method": _TEXT, "description": _TEXT}),
-            "strategy": _TEXT,
-            "paraphrase_temperature": _REAL,
-            "variant_index": _WHOLE,
-            "variation": _TEXT,
-            "setting": _TEXT,
-        }),
-    }),
-    "instance": pl.Struct({
-        "task_type": _TEXT, "raw_input": _TEXT, "language": _TEXT,
-        "sample_identifier": pl.Struct({
-            "dataset_name": _TEXT, "hf_repo": _TEXT, "hf_split": _TEXT, "hf_index": _WHOLE, "sample_id": _TEXT,
-        }),
-        "classification_fields": pl.Struct({"question": _TEXT, "choices": pl.List(_OPTION), "ground_truth": _OPTION}),
-    }),
+    "model": pl.Struct(
+        {
+            "model_info": pl.Struct({"name": _TEXT}),
+            "configuration": pl.Struct({"context_window": _WHOLE, "hf_path": _TEXT, "revision": _TEXT}),
+            "inference_settings": pl.Struct(
+                {
+                    "quantization": pl.Struct({"bit_precision": _TEXT, "method": _TEXT}),
+                    "generation_args": pl.Struct(
+                        {
+                            "use_vllm": pl.Boolean(),
+                            "temperature": _REAL,
+                            "top_p": _REAL,
+                            "max_tokens": _WHOLE,
+                            "stop_sequences": pl.List(_TEXT),
+                        }
+                    ),
+                }
+            ),
+        }
+    ),
+    "prompt_config": pl.Struct(
+        {
+            "prompt_class": _TEXT,
+            "dimensions": pl.Struct(
+                {
+                    "instruction_phrasing": pl.Struct({"name": _TEXT, "text": _TEXT}),
+                    "shots": _WHOLE,
+                    "demonstrations": pl.List(pl.Struct({"question": _TEXT, "answer": _TEXT})),
+                    "mc_enumerator": _TEXT,
+                    "mc_separator": _TEXT,
+                    "mc_choices_order": pl.Struct({"method": _TEXT, "description": _TEXT}),
+                    "strategy": _TEXT,
+                    "paraphrase_temperature": _REAL,
+                    "variant_index": _WHOLE,
+                    "variation": _TEXT,
+                    "setting": _TEXT,
+                }
+            ),
+        }
+    ),
+    "instance": pl.Struct(
+        {
+            "task_type": _TEXT,
+            "raw_input": _TEXT,
+            "language": _TEXT,
+            "sample_identifier": pl.Struct(
+                {
+                    "dataset_name": _TEXT,
+                    "hf_repo": _TEXT,
+                    "hf_split": _TEXT,
+                    "hf_index": _WHOLE,
+                    "sample_id": _TEXT,
+                }
+            ),
+            "classification_fields": pl.Struct(
+                {"question": _TEXT, "choices": pl.List(_OPTION), "ground_truth": _OPTION}
+            ),
+        }
+    ),
     "output": pl.Struct({"response": _TEXT}),
-    "evaluation": pl.Struct({
-        "ground_truth": _TEXT, "evaluation_method": pl.Struct({"method_name": _TEXT, "description": _TEXT}), "score": _REAL,
-    }),
-}  # fmt: skip
+    "evaluation": pl.Struct(
+        {
+            "ground_truth": _TEXT,
+            "evaluation_method": pl.Struct({"method_name": _TEXT, "description": _TEXT}),
+            "score": _REAL,
+        }
+    ),
+}
 
 
 def dove_rows(rows: Sequence[dict[str, Any]], instructions: dict[tuple[str, str | None], int]) -> pl.DataFrame:
@@ -110,16 +143,19 @@ def _row(row: dict[str, Any], instruction: str) -> dict[str, Any]:
             "dimensions": dimensions(row, signs, instruction),
         },
         "instance": {
-            "task_type": "classification" if options else "generation", "raw_input": _raw_input(row, truth), "language": "und",
+            "task_type": "classification" if options else "generation",
+            "raw_input": _raw_input(row, truth),
+            "language": "und",
             "sample_identifier": _identifier(row),
             "classification_fields": {"question": asked, "choices": options, "ground_truth": truth} if truth else None,
         },
         "output": {"response": row["completion"]},
         "evaluation": {
-            "ground_truth": right, "evaluation_method": {"method_name": name, "description": description},
+            "ground_truth": right,
+            "evaluation_method": {"method_name": name, "description": description},
             "score": row["score"],
         },
-    }  # fmt: skip
+    }
 
 
 def _raw_input(row: dict[str, Any], truth: object) -> str:

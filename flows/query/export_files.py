@@ -17,15 +17,47 @@ from promptaudit.models_registry.errors import DataError, UsageError, WarehouseE
 
 _TEXT, _REAL, _WHOLE, _LIST = pl.String(), pl.Float64(), pl.Int64(), pl.List(pl.String)
 SCHEMA: dict[str, pl.DataType] = {
-    "prediction_id": _TEXT, "model": _TEXT, "task": _TEXT, "kind": _TEXT, "level": _TEXT, "labels": _LIST, "reader": _TEXT,
-    "scoring": _LIST, "token_f1_threshold": _REAL, "refusal_pattern": _TEXT, "strategy": _TEXT,
-    "paraphrase_temperature": _REAL, "variant_index": _WHOLE, "is_original": pl.Boolean(), "instruction": _TEXT,
-    "variation": _TEXT, "setting": _TEXT, "output_format": _TEXT, "prompt": _TEXT, "messages": _TEXT, "option_signs": _LIST,
-    "sample_id": _TEXT, "input": _TEXT, "choices": _LIST, "option_order": pl.List(_WHOLE), "option_loglikelihoods": _TEXT,
-    "references": _LIST, "repetition": _WHOLE, "completion": _TEXT, "finish_reason": _TEXT, "prompt_tokens": _WHOLE,
-    "completion_tokens": _WHOLE, "cost_usd": _REAL, "latency_ms": _REAL, "gold_label": _TEXT, "label": _TEXT,
-    "answer_status": _TEXT, "is_refused": pl.Boolean(), "is_correct": pl.Boolean(), "is_quarantined": pl.Boolean(),
-}  # fmt: skip
+    "prediction_id": _TEXT,
+    "model": _TEXT,
+    "task": _TEXT,
+    "kind": _TEXT,
+    "level": _TEXT,
+    "labels": _LIST,
+    "reader": _TEXT,
+    "scoring": _LIST,
+    "token_f1_threshold": _REAL,
+    "refusal_pattern": _TEXT,
+    "strategy": _TEXT,
+    "paraphrase_temperature": _REAL,
+    "variant_index": _WHOLE,
+    "is_original": pl.Boolean(),
+    "instruction": _TEXT,
+    "variation": _TEXT,
+    "setting": _TEXT,
+    "output_format": _TEXT,
+    "prompt": _TEXT,
+    "messages": _TEXT,
+    "option_signs": _LIST,
+    "sample_id": _TEXT,
+    "input": _TEXT,
+    "choices": _LIST,
+    "option_order": pl.List(_WHOLE),
+    "option_loglikelihoods": _TEXT,
+    "references": _LIST,
+    "repetition": _WHOLE,
+    "completion": _TEXT,
+    "finish_reason": _TEXT,
+    "prompt_tokens": _WHOLE,
+    "completion_tokens": _WHOLE,
+    "cost_usd": _REAL,
+    "latency_ms": _REAL,
+    "gold_label": _TEXT,
+    "label": _TEXT,
+    "answer_status": _TEXT,
+    "is_refused": pl.Boolean(),
+    "is_correct": pl.Boolean(),
+    "is_quarantined": pl.Boolean(),
+}
 ABOUT = {
     "variation": "in which respect the prompt differs from the original",
     "setting": "by kind of variation what the prompt has in place of the original's, JSON",
@@ -141,5 +173,7 @@ def _write_dove(folder: Path, rows: Rows, run: str) -> int:
 
 
 FORMS: dict[str, Callable[[Path, Rows, str], int]] = {
-    "parquet": _write_parquet, "hf": _write_hf, "dove": _write_dove,
-}  # fmt: skip
+    "parquet": _write_parquet,
+    "hf": _write_hf,
+    "dove": _write_dove,
+}

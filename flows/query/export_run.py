@@ -17,8 +17,16 @@ from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import DataError, UsageError, nearest
 
 TEXTS = (
-    "input", "completion", "instruction", "setting", "output_format", "prompt", "messages", "choices", "references",
-)  # fmt: skip
+    "input",
+    "completion",
+    "instruction",
+    "setting",
+    "output_format",
+    "prompt",
+    "messages",
+    "choices",
+    "references",
+)
 """Columns that hold texts, which are left out of sensitive tasks unless asked for."""
 POLICIES = ("none", "full")
 AT_ONCE = 5_000  # rows whose prompts are put together and written before those of others
@@ -80,9 +88,14 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
         n_rows = write_folder(folder, lambda draft: FORMS[form](draft, _with_messages(rows, sent), audit_run_id))
     left_out = tuple(sorted({row["task"] for row in rows})) if text == "none" else tuple(() if text else sensitive)
     return ExportResult(
-        audit_run_id=audit_run_id, format=form, path=folder, n_rows=n_rows, n_without=len(rows) - n_rows,
-        left_out=left_out, n_otherwise=sent.n_otherwise,
-    )  # fmt: skip
+        audit_run_id=audit_run_id,
+        format=form,
+        path=folder,
+        n_rows=n_rows,
+        n_without=len(rows) - n_rows,
+        left_out=left_out,
+        n_otherwise=sent.n_otherwise,
+    )
 
 
 def _with_messages(rows: Sequence[Row], sent: SentPrompts) -> Iterator[list[Row]]:

@@ -120,9 +120,11 @@ def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     doubles = may_be.filter(pl.struct(CELL).is_duplicated())
     if doubles.is_empty():
         return frame, 0
-    differing = doubles.group_by(CELL, maintain_order=True).agg(
-        pl.col("completion").n_unique().alias("n"), pl.col("row"), pl.col("file")
-    ).filter(pl.col("n") > 1)  # fmt: skip
+    differing = (
+        doubles.group_by(CELL, maintain_order=True)
+        .agg(pl.col("completion").n_unique().alias("n"), pl.col("row"), pl.col("file"))
+        .filter(pl.col("n") > 1)
+    )
     if not differing.is_empty():
         row = differing.row(0, named=True)
         cell = f"model {row['model']!r}, sample {row['sample_id']!r}, variant {row['variant_index']}"
@@ -168,11 +170,15 @@ def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     )
     ids = [
         prompt_variant_id(
-            r["task"], r["strategy"], r["paraphrase_temperature"], r["variant_index"], r["instruction"],
+            r["task"],
+            r["strategy"],
+            r["paraphrase_temperature"],
+            r["variant_index"],
+            r["instruction"],
             setting=None if r["variation"] in WORDED_ALONE else r["setting"],
         )
         for r in variants.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     asked = frame.group_by("task", "strategy").agg(pl.col("model").unique(maintain_order=True).alias("model_ids"))
     variants = variants.with_columns(pl.Series("prompt_variant_id", ids, dtype=pl.String))
     variants = variants.join(asked, on=["task", "strategy"], how="left", maintain_order="left")

@@ -109,12 +109,19 @@ def import_predictions(
     source: dict[str, Any] = {
         "files": sorted(digests.values()),
         "options": {
-            "task": options.task, "labels": list(options.labels), "level": options.level, "strategy": options.strategy,
-            "reader": options.reader, "format": json.loads(options.format_limits.canonical_json()),
-            "seed": options.seed, "resamples": options.resamples,
-            **{name: value for name, value in (("map", options.mapping), ("model", options.model)) if value is not None},
+            "task": options.task,
+            "labels": list(options.labels),
+            "level": options.level,
+            "strategy": options.strategy,
+            "reader": options.reader,
+            "format": json.loads(options.format_limits.canonical_json()),
+            "seed": options.seed,
+            "resamples": options.resamples,
+            **{
+                name: value for name, value in (("map", options.mapping), ("model", options.model)) if value is not None
+            },
         },
-    }  # fmt: skip
+    }
     files, again = _without_copies(files, digests)
     recordings = read_recordings(files, mapping=options.mapping, model=options.model, task=options.task)
     frame, notes = recordings.frame, [*again, *recordings.notes]
@@ -159,33 +166,48 @@ def import_predictions(
     models = frame_of(
         "models",
         [
-            {"audit_run_id": audit_run_id, "model_id": model, "engine": "recorded", "model": model, "card": "{}",
-             "fingerprint": content_id(model)[:16]}
+            {
+                "audit_run_id": audit_run_id,
+                "model_id": model,
+                "engine": "recorded",
+                "model": model,
+                "card": "{}",
+                "fingerprint": content_id(model)[:16],
+            }
             for model in variants[1]
         ],
-    )  # fmt: skip
+    )
     n_samples = dict(samples.group_by("task_id").len().iter_rows())
     n_planned = sum(
         row["n"] * n_samples[row["task"]] * len(row["model_ids"]) for row in variants[0].iter_rows(named=True)
     )
     run = run_row(
-        audit_run_id=audit_run_id, audit_id=audit_id, origin="import", fingerprint=fingerprint[:16],
-        plan_fingerprint=fingerprint[:16], card="{}", format_limits=options.format_limits.model_dump_json(),
-        seed=options.seed, n_resamples=options.resamples, source=source,
+        audit_run_id=audit_run_id,
+        audit_id=audit_id,
+        origin="import",
+        fingerprint=fingerprint[:16],
+        plan_fingerprint=fingerprint[:16],
+        card="{}",
+        format_limits=options.format_limits.model_dump_json(),
+        seed=options.seed,
+        n_resamples=options.resamples,
+        source=source,
         manifest={"data": {"files": source["files"]}, **made_by()},
-    )  # fmt: skip
-    warehouse.land(itertools.chain(
-        [
-            ("audit_runs", run),
-            ("models", models),
-            ("tasks", _tasks(audit_run_id, cards)),
-            ("task_labels", _labels(audit_run_id, cards)),
-            ("samples", samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id"))),
-            ("prompt_variants", _variant_rows(audit_run_id, variants, _with_ids(reordered, ids), option_orders)),
-            ("option_orders", option_orders),
-        ],
-        _answers(audit_run_id, frame, ids, source["files"]),
-    ))  # fmt: skip
+    )
+    warehouse.land(
+        itertools.chain(
+            [
+                ("audit_runs", run),
+                ("models", models),
+                ("tasks", _tasks(audit_run_id, cards)),
+                ("task_labels", _labels(audit_run_id, cards)),
+                ("samples", samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id"))),
+                ("prompt_variants", _variant_rows(audit_run_id, variants, _with_ids(reordered, ids), option_orders)),
+                ("option_orders", option_orders),
+            ],
+            _answers(audit_run_id, frame, ids, source["files"]),
+        )
+    )
     return ImportResult(
         audit_run_id=audit_run_id,
         audit_id=audit_id,
@@ -306,14 +328,29 @@ def _variant_rows(
     orders = orders.with_columns(pl.col("option_order").list.len())
     n_options = dict(orders.group_by("prompt_variant_id").max().iter_rows())
     rows = [
-        {"audit_run_id": audit_run_id, "task_id": row["task"], "is_edited": False,
-         "reader": _reader_of(row["signs"], n_options.get(row["prompt_variant_id"])),
-         "model_ids": row["model_ids"] if len(row["model_ids"]) < len(variants[1]) else None,
-         **{name: row[name] for name in (
-             "prompt_variant_id", "strategy", "paraphrase_temperature", "variant_index", "is_original", "instruction",
-             "repetitions", "variation", "setting")}}
+        {
+            "audit_run_id": audit_run_id,
+            "task_id": row["task"],
+            "is_edited": False,
+            "reader": _reader_of(row["signs"], n_options.get(row["prompt_variant_id"])),
+            "model_ids": row["model_ids"] if len(row["model_ids"]) < len(variants[1]) else None,
+            **{
+                name: row[name]
+                for name in (
+                    "prompt_variant_id",
+                    "strategy",
+                    "paraphrase_temperature",
+                    "variant_index",
+                    "is_original",
+                    "instruction",
+                    "repetitions",
+                    "variation",
+                    "setting",
+                )
+            },
+        }
         for row in variants[0].iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     return frame_of("prompt_variants", rows)
 
 

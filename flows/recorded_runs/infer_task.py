@@ -98,8 +98,11 @@ def _reader(rows: pl.DataFrame) -> Any:  # noqa: ANN401 - a name, or an object
 def _multiple_choice(task_id: str, rows: pl.DataFrame, n_options: int) -> InferredTask:
     letters = letters_of(n_options)
     fields: dict[str, Any] = {
-        "kind": "multiple_choice", "templates": _PLACE, "data": {"path": _PLACE, "options": [_PLACE]}, "labels": letters,
-    }  # fmt: skip
+        "kind": "multiple_choice",
+        "templates": _PLACE,
+        "data": {"path": _PLACE, "options": [_PLACE]},
+        "labels": letters,
+    }
     weighed = ""
     if "option_loglikelihoods" in rows.columns and rows["option_loglikelihoods"].null_count() < rows.height:
         fields["scoring"] = ["option_letter", "option_loglikelihood", "option_loglikelihood_per_character"]

@@ -23,12 +23,21 @@ def verdicts_of(
     wanted = ("prediction_id", "program", PROGRAM_SCORE)
     verdicts = [
         {
-            "audit_run_id": audit_run_id, "verdict_id": content_id("verdict", audit_run_id, program, prediction_id, str(score)),
-            "prediction_id": prediction_id, "judge_id": program, "repetition": 1, "ask": 1, "is_settled": True,
-            "is_match": score == 1, "is_completion_escaped": False, "n_attempts": 1, "source": source, "landed_at": landed_at,
+            "audit_run_id": audit_run_id,
+            "verdict_id": content_id("verdict", audit_run_id, program, prediction_id, str(score)),
+            "prediction_id": prediction_id,
+            "judge_id": program,
+            "repetition": 1,
+            "ask": 1,
+            "is_settled": True,
+            "is_match": score == 1,
+            "is_completion_escaped": False,
+            "n_attempts": 1,
+            "source": source,
+            "landed_at": landed_at,
         }
         for prediction_id, program, score in scored.select(wanted).iter_rows()
-    ]  # fmt: skip
+    ]
     return frame_of("verdicts", verdicts)
 
 

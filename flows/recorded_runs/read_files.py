@@ -26,15 +26,42 @@ from promptaudit.models_registry.tables import ESCAPED, escape, read_text_table,
 
 REQUIRED = ("model", "sample_id", "completion")
 OPTIONAL = (
-    "task", "strategy", "variant_index", "is_original", "instruction", "variation", "setting",
-    "paraphrase_temperature", "repetition",
-    "gold_label", "input", "choices", "references", "option_signs", "option_order",
-    "option_loglikelihoods", "finish_reason", "is_refused",
-    "kind", "level", "labels", "reader", "scoring", "token_f1_threshold", "refusal_pattern", *MEASURED,
-)  # fmt: skip
+    "task",
+    "strategy",
+    "variant_index",
+    "is_original",
+    "instruction",
+    "variation",
+    "setting",
+    "paraphrase_temperature",
+    "repetition",
+    "gold_label",
+    "input",
+    "choices",
+    "references",
+    "option_signs",
+    "option_order",
+    "option_loglikelihoods",
+    "finish_reason",
+    "is_refused",
+    "kind",
+    "level",
+    "labels",
+    "reader",
+    "scoring",
+    "token_f1_threshold",
+    "refusal_pattern",
+    *MEASURED,
+)
 DERIVED = (
-    "prediction_id", "output_format", "prompt", "label", "answer_status", "is_correct", "is_quarantined",
-)  # fmt: skip
+    "prediction_id",
+    "output_format",
+    "prompt",
+    "label",
+    "answer_status",
+    "is_correct",
+    "is_quarantined",
+)
 """Columns of `promptaudit export` that are derived again."""
 _JSON_SUFFIX = ".json"
 # columns of an export that a file may have for something of its own: what they hold there

@@ -50,9 +50,12 @@ class CommandRephraser:
         """
         where = f"task '{wording.task_id}' is not reworded: command '{(self._card.command or ('',))[0]}'"
         asked = {
-            "task_id": wording.task_id, "instruction": wording.instruction, "n": n, "temperature": temperature,
+            "task_id": wording.task_id,
+            "instruction": wording.instruction,
+            "n": n,
+            "temperature": temperature,
             "round": round_,
-        }  # fmt: skip
+        }
         code, out, err = await self._run(where, json.dumps(asked).encode() + b"\n")
         said = _last_words(err)
         if code != 0:
@@ -93,9 +96,15 @@ class CommandRephraser:
             raise EngineError(msg)
         try:
             process = await asyncio.create_subprocess_exec(
-                program, *words[1:], cwd=folder, env=environment(self._card.environment), start_new_session=True,
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            )  # fmt: skip
+                program,
+                *words[1:],
+                cwd=folder,
+                env=environment(self._card.environment),
+                start_new_session=True,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
         except OSError as error:
             msg = f"{where} cannot be run: {error.strerror}"
             raise EngineError(msg) from None

@@ -154,19 +154,50 @@ CONTRACTIONS = {
     "you will": "you'll",
 }
 PARTICIPLES = {
-    "analyse": "analysed", "analyze": "analyzed", "annotate": "annotated", "appraise": "appraised",
-    "assess": "assessed", "categorise": "categorised", "categorize": "categorized", "classify": "classified",
-    "code": "coded", "evaluate": "evaluated", "examine": "examined", "grade": "graded", "group": "grouped",
-    "judge": "judged", "label": "labelled", "mark": "marked", "rate": "rated", "score": "scored", "sort": "sorted",
+    "analyse": "analysed",
+    "analyze": "analyzed",
+    "annotate": "annotated",
+    "appraise": "appraised",
+    "assess": "assessed",
+    "categorise": "categorised",
+    "categorize": "categorized",
+    "classify": "classified",
+    "code": "coded",
+    "evaluate": "evaluated",
+    "examine": "examined",
+    "grade": "graded",
+    "group": "grouped",
+    "judge": "judged",
+    "label": "labelled",
+    "mark": "marked",
+    "rate": "rated",
+    "score": "scored",
+    "sort": "sorted",
     "tag": "tagged",
-}  # fmt: skip
+}
 
 # already around an imperative: taken off before another frame goes on
 LEADS = (
-    "please", "kindly", "your task is to", "your job is to", "your goal is to", "the task is to",
-    "you are asked to", "you have to", "you need to", "you must", "you should", "i want you to",
-    "i would like you to", "i need you to", "could you", "can you", "would you", "could you please", "can you please",
-)  # fmt: skip
+    "please",
+    "kindly",
+    "your task is to",
+    "your job is to",
+    "your goal is to",
+    "the task is to",
+    "you are asked to",
+    "you have to",
+    "you need to",
+    "you must",
+    "you should",
+    "i want you to",
+    "i would like you to",
+    "i need you to",
+    "could you",
+    "can you",
+    "would you",
+    "could you please",
+    "can you please",
+)
 WEAK_LEADS = ("now", "you will")  # taken off before a verb of the tables alone: "you will be given…" is no request
 GENTLE_FRAMES = ("Please {do}.", "Kindly {do}.", "Now {do}.", "{Do}, please.")
 FRAMES = (

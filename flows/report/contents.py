@@ -41,9 +41,28 @@ OF_JUDGES = (scoring, scoring_across_tasks, rankings, agreement, disagreements)
 OF_RUN = (gate_rules, run_changes, missing_answers, nights, *OF_JUDGES)
 # on each page, of its own tasks
 OF_TASKS = (
-    fields, measures_across_tasks, stability_across_tasks, variations, sensitivity, sensitivity_by_class, label_distributions,
-    sensitivity_against_consistency, consistency, sample_consistency, sample_pairs, measures_by_wordings,
-    stability_by_repetition, stability_by_wording, stability_by_model, subsamples, distinct_answers, answer_formats,
-    accuracy_by_variant, wording_choices, prompt_variants, costs, design_widths,
-)  # fmt: skip
+    fields,
+    measures_across_tasks,
+    stability_across_tasks,
+    variations,
+    sensitivity,
+    sensitivity_by_class,
+    label_distributions,
+    sensitivity_against_consistency,
+    consistency,
+    sample_consistency,
+    sample_pairs,
+    measures_by_wordings,
+    stability_by_repetition,
+    stability_by_wording,
+    stability_by_model,
+    subsamples,
+    distinct_answers,
+    answer_formats,
+    accuracy_by_variant,
+    wording_choices,
+    prompt_variants,
+    costs,
+    design_widths,
+)
 SECTIONS = (*OF_RUN, *OF_TASKS, format_gate)

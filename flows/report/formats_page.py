@@ -76,8 +76,10 @@ def page_of(row: Row, audit_run_id: str) -> str:
     words = Words()
     result = json.loads(row["result"])
     request = {
-        "result": words.hidden(result), "run_name": words.token(audit_run_id), "run_time": row["checked_at"].isoformat(),
-    }  # fmt: skip
+        "result": words.hidden(result),
+        "run_name": words.token(audit_run_id),
+        "run_time": row["checked_at"].isoformat(),
+    }
     sections = start(CHECKS).ask({"render": request})
     allowed_by: dict[str, list[str]] = {}
     for each in result["results"]:
@@ -105,8 +107,10 @@ def _is_current(warehouse: Warehouse, audit_run_id: str, row: Row, path: Path) -
     page = path.read_bytes()
     landed = warehouse.read(
         "select 1 from raw.reports where audit_run_id = $run and name = $name and sha256 = $sha256",
-        run=audit_run_id, name=f"{path.parent.name}/{path.name}", sha256=page_sha256(page),
-    )  # fmt: skip
+        run=audit_run_id,
+        name=f"{path.parent.name}/{path.name}",
+        sha256=page_sha256(page),
+    )
     return bool(landed) and sha256_of(row["result"]).encode() in page
 
 

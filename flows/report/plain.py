@@ -147,8 +147,11 @@ def figures_csv(data: ReportData) -> str:
     notes = [(note,) for block in blocks for note in block.notes]
     compared = [
         (figure.value, figure.below, *each.vouching)
-        for section in content.first for block in section.blocks for each in block.comparisons for figure in each.figures
-    ]  # fmt: skip
+        for section in content.first
+        for block in section.blocks
+        for each in block.comparisons
+        for figure in each.figures
+    ]
     seen: set[str] = set()
     for figure in _figures(data, [row for own in tables for row in own.rows] + notes + compared):
         if figure.figure not in seen:

@@ -30,8 +30,11 @@ MOST_RULES = 4  # named
 NAME = 60  # characters of a name in a sentence
 RULE = 160
 WORDS: Mapping[OutcomeState, str] = {
-    "passed": "Passed", "failed": "Failed", "not measured": "Not measured", "no gate": "No gate",
-}  # fmt: skip
+    "passed": "Passed",
+    "failed": "Failed",
+    "not measured": "Not measured",
+    "no gate": "No gate",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,10 +134,12 @@ def _flip(copy: Copy, worst: Worst, last: Sequence[Row]) -> Example | None:
     wanted = (worst.model_id, worst.task_id, worst.strategy)
     verdict = "changed" if worst.before is None else "regressed"
     rows = (
-        row for row in last
-        if row["verdict"] == verdict and (row["model_id"], row["task_id"], row["strategy"]) == wanted
+        row
+        for row in last
+        if row["verdict"] == verdict
+        and (row["model_id"], row["task_id"], row["strategy"]) == wanted
         and (worst.before is None or row["measure"] == worst.measure)
-    )  # fmt: skip
+    )
     row = next(rows, None)
     if row is None or (copy.texts.chosen is None and row["task_id"] in copy.sensitive_of(row["base_run_id"])):
         return None

@@ -26,13 +26,21 @@ REASON = 2000
 VALUE = 60
 UNTOLD = "promptaudit_changed"  # a newer version of this program is no cause where no figure moved
 RECORDED = {
-    "served_model": "the provider serves", "system_fingerprint": "the provider's system fingerprint is",
-    "engine": "the engine is", "model_card": "the model's card is", "instruction": "the instruction is",
-    "output_format": "the output format is", "prompts": "the prompts are", "reader": "the reader is",
-    "samples": "the samples are", "labels": "the labels are", "scoring_version": "the version of the scoring is",
-    "judge_card": "the judge's card is", "judge_served_model": "the judge's provider serves",
+    "served_model": "the provider serves",
+    "system_fingerprint": "the provider's system fingerprint is",
+    "engine": "the engine is",
+    "model_card": "the model's card is",
+    "instruction": "the instruction is",
+    "output_format": "the output format is",
+    "prompts": "the prompts are",
+    "reader": "the reader is",
+    "samples": "the samples are",
+    "labels": "the labels are",
+    "scoring_version": "the version of the scoring is",
+    "judge_card": "the judge's card is",
+    "judge_served_model": "the judge's provider serves",
     "judge_system_fingerprint": "the judge's provider's system fingerprint is",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,9 +200,10 @@ def _rules_that_hold(alarms: Sequence[Alarm], gate: GateResult | None) -> list[N
     return [
         (alarm, "the rule holds again")
         for alarm in alarms
-        if not alarm.key.is_compared and outcomes.get(alarm.key.measure or "") == "passed"
+        if not alarm.key.is_compared
+        and outcomes.get(alarm.key.measure or "") == "passed"
         and not (alarm.key.measure or "").startswith("no ")
-    ]  # fmt: skip
+    ]
 
 
 def _folded(kind: Literal["alarm", "recovered"], items: Sequence[Noted]) -> Iterator[Cause]:

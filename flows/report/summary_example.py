@@ -82,9 +82,14 @@ def flip_of(copy: Copy, row: Row, sides: tuple[str, str]) -> Example | None:
     """
     found = copy(
         query("compared_answers"),
-        base_run=row["base_run_id"], base_model=row["base_model_id"], model=row["model_id"], task=row["task_id"],
-        strategy=row["strategy"], run=row["candidate_run_id"], verdict=row["verdict"],
-    )  # fmt: skip
+        base_run=row["base_run_id"],
+        base_model=row["base_model_id"],
+        model=row["model_id"],
+        task=row["task_id"],
+        strategy=row["strategy"],
+        run=row["candidate_run_id"],
+        verdict=row["verdict"],
+    )
     if not found:
         return None
     first, second = (answer_of(copy, said, side) for said, side in zip(found, sides, strict=True))

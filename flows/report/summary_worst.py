@@ -136,10 +136,18 @@ def _by_column(scorecard: Sequence[Row], names: Sequence[str]) -> Worst | None:
             row = max(known, key=lambda row: sign * row[name])
             low, high = (column.clipped(row.get(name + end)) for end in ENDS)
             return Worst(
-                model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"], measure=name,
-                label=column.label or name, unit=column.unit, figure=column.clipped(row[name]) or 0.0, low=low, high=high,
-                figure_id=figure_id("rpt_audit", row, name), is_of_labels=row["sensitivity"] is not None,
-            )  # fmt: skip
+                model_id=row["model_id"],
+                task_id=row["task_id"],
+                strategy=row["strategy"],
+                measure=name,
+                label=column.label or name,
+                unit=column.unit,
+                figure=column.clipped(row[name]) or 0.0,
+                low=low,
+                high=high,
+                figure_id=figure_id("rpt_audit", row, name),
+                is_of_labels=row["sensitivity"] is not None,
+            )
     return None
 
 

@@ -12,10 +12,27 @@ from promptaudit.flows.report.blocks.cells import Cell, Part, Printed, parts
 from promptaudit.flows.warehouse.figure_names import parse_figure
 
 _TEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", '"': "''",
-    "|": r"\textbar{}", "±": r"$\pm$", "κ": r"$\kappa$", "†": r"$^\dagger$", "–": "--", "*": r"$^*$", "`": r"\textasciigrave{}",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    '"': "''",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    "κ": r"$\kappa$",
+    "†": r"$^\dagger$",
+    "–": "--",
+    "*": r"$^*$",
+    "`": r"\textasciigrave{}",
+}
 _ESCAPES = str.maketrans(_TEX)
 
 

@@ -27,9 +27,19 @@ from promptaudit.flows.system.files import PRIVATE_UMASK
 from promptaudit.flows.system.garbage import collect_rarely
 
 _HIDDEN = (
-    "_KEY", "_TOKEN", "APIKEY", "SECRET", "PASSWORD", "_PASS", "CREDENTIAL", "AUTH_STRING", "CONNECTION_URL", "DATABASE_URL",
-    "HEADERS", "OPENLINEAGE",
-)  # fmt: skip
+    "_KEY",
+    "_TOKEN",
+    "APIKEY",
+    "SECRET",
+    "PASSWORD",
+    "_PASS",
+    "CREDENTIAL",
+    "AUTH_STRING",
+    "CONNECTION_URL",
+    "DATABASE_URL",
+    "HEADERS",
+    "OPENLINEAGE",
+)
 _HIDDEN_PARTS = frozenset({"KEY", "TOKEN", "PAT", "AUTH", "COOKIE", "BEARER"})
 FOLDER = "PROMPTAUDIT_CHILD_FOLDER"
 """The variable that tells a child its private folder, which it removes when whoever started it is gone."""
@@ -53,10 +63,15 @@ class Child:
             self._stderr = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - as long as it lives
             self.process = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
                 [sys.executable, "-P", "-m", module, *arguments],
-                cwd=self._folder, env=environment() | QUIET_ALGEBRA | {FOLDER: str(self._folder)},
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, text=True, start_new_session=True,
+                cwd=self._folder,
+                env=environment() | QUIET_ALGEBRA | {FOLDER: str(self._folder)},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                text=True,
+                start_new_session=True,
                 umask=PRIVATE_UMASK,
-            )  # fmt: skip
+            )
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise

@@ -256,9 +256,21 @@ def own_server(folder: Path, *, has_pages: bool = False) -> Iterator[OwnServer]:
         "from promptaudit.flows.system.garbage import collect_rarely; collect_rarely(); import uvicorn; uvicorn.main()"
     )
     line = [
-        sys.executable, "-P", "-c", program, "--factory", "prefect.server.api.server:create_app",
-        "--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on",
-    ]  # fmt: skip
+        sys.executable,
+        "-P",
+        "-c",
+        program,
+        "--factory",
+        "prefect.server.api.server:create_app",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--log-level",
+        "error",
+        "--lifespan",
+        "on",
+    ]
     database, empty = folder / DATABASE, f"prefect-{version('prefect')}.db"
     if folder.is_symlink() or database.is_symlink():
         msg = f"{database} or its folder is a link"
@@ -270,22 +282,30 @@ def own_server(folder: Path, *, has_pages: bool = False) -> Iterator[OwnServer]:
         is_new = False
     login = f"promptaudit:{secrets.token_urlsafe(16)}"
     variables = {
-        "PREFECT_SERVER_API_AUTH_STRING": login, "PREFECT__SERVER_FINAL": "1",
-        "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "0", "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "0",
+        "PREFECT_SERVER_API_AUTH_STRING": login,
+        "PREFECT__SERVER_FINAL": "1",
+        "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "0",
+        "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "0",
         "PREFECT_API_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{database}",
-    }  # fmt: skip
+    }
     if has_pages:
         variables |= {
-            "PREFECT_UI_ENABLED": "1", "PREFECT_UI_API_URL": url, "PREFECT__SERVER_WEBSERVER_ONLY": "1",
+            "PREFECT_UI_ENABLED": "1",
+            "PREFECT_UI_API_URL": url,
+            "PREFECT__SERVER_WEBSERVER_ONLY": "1",
             "PREFECT_UI_STATIC_DIRECTORY": str(user_cache.folder("prefect-pages")),
-        }  # fmt: skip
+        }
     else:
         variables |= {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
     with apart():
         server = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
-            line, env=environment() | variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True, umask=PRIVATE_UMASK,
-        )  # fmt: skip
+            line,
+            env=environment() | variables,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            umask=PRIVATE_UMASK,
+        )
     try:
         if not _answers(server, url, login):
             code = server.poll()

@@ -21,8 +21,16 @@ from promptaudit.flows.wordings.variants import Proposal
 from promptaudit.models_registry.cards import TaskCard
 from promptaudit.models_registry.errors import DataError, UsageError
 
-NOT_ASKED = {"data", "scoring", "token_f1_threshold", "refusal_pattern", "examples", "protected", "sensitive",
-             "translations"}  # fmt: skip
+NOT_ASKED = {
+    "data",
+    "scoring",
+    "token_f1_threshold",
+    "refusal_pattern",
+    "examples",
+    "protected",
+    "sensitive",
+    "translations",
+}
 """Fields of a task card in which an edit makes no other prompt and no other reading."""
 KEPT = ("kind", "level", "examples", "refusal_pattern")
 

@@ -143,10 +143,20 @@ def _differences(
     numbers = [float(name) for name in labels] if card.level == "interval" else list(range(len(labels)))
     arm, sample, wording, temperature, is_original, repetition, label, gold = table[:, np.isin(table[0], (first, last))]
     compared = compare_answers(
-        (arm == last).astype(np.int64), sample, wording, temperature, is_original.astype(np.bool_), repetition, label, gold,
-        n_classes=len(labels) + 1, level=card.level, numbers=np.array(numbers, np.float64), seed=seed,
+        (arm == last).astype(np.int64),
+        sample,
+        wording,
+        temperature,
+        is_original.astype(np.bool_),
+        repetition,
+        label,
+        gold,
+        n_classes=len(labels) + 1,
+        level=card.level,
+        numbers=np.array(numbers, np.float64),
+        seed=seed,
         n_resamples=N_RESAMPLES,
-    )  # fmt: skip
+    )
     differences = {row.measure: Level(finite(row.difference), finite(row.low), finite(row.high)) for row in compared}
     differences["sensitivity_corrected"] = corrected_difference(counts[first], counts[last], seed, N_RESAMPLES)
     return differences

@@ -14,6 +14,11 @@ def options_of(choices: Choices, n_samples: int) -> TrialOptions:
         msg = f"{choice.model_id}, {choice.task_id}, {choice.strategy}: the original is the most accurate wording; nothing to try"
         raise UsageError(msg)
     return TrialOptions(
-        audit=choices.audit_run_id, on=f"fresh:{n_samples}", instruction=choice.chosen["instruction"], task=choice.task_id,
-        model=choice.model_id, strategy=choice.strategy, filler=None,
-    )  # fmt: skip
+        audit=choices.audit_run_id,
+        on=f"fresh:{n_samples}",
+        instruction=choice.chosen["instruction"],
+        task=choice.task_id,
+        model=choice.model_id,
+        strategy=choice.strategy,
+        filler=None,
+    )

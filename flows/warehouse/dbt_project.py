@@ -48,10 +48,14 @@ def dbt(
     sweep_spills(warehouse)
     memory, spill = duckdb_memory(), tempfile.mkdtemp(prefix=f"{SPILL}{os.getpid()}-", dir=warehouse.places.dbt)
     request = {
-        "warehouse": str(warehouse), "target": str(target), "duckdb": {MEMORY: memory, SPILL_FOLDER: spill},
+        "warehouse": str(warehouse),
+        "target": str(target),
+        "duckdb": {MEMORY: memory, SPILL_FOLDER: spill},
         "arguments": [command, *arguments],
-        "runs": list(audit_run_ids), "comparisons": list(comparison_ids), "readers": list(readers),
-    }  # fmt: skip
+        "runs": list(audit_run_ids),
+        "comparisons": list(comparison_ids),
+        "readers": list(readers),
+    }
     try:
         failure = start(DBT, warehouse.path.name).ask(request)
     except ChildEnded as error:

@@ -27,16 +27,21 @@ from promptaudit.models_registry.errors import UsageError, WarehouseError
 CATALOG_WAIT_S = 30.0
 """How long a file that another program has open is waited for, in seconds."""
 _AWS = {
-    "key_id": "AWS_ACCESS_KEY_ID", "secret": "AWS_SECRET_ACCESS_KEY", "session_token": "AWS_SESSION_TOKEN",
+    "key_id": "AWS_ACCESS_KEY_ID",
+    "secret": "AWS_SECRET_ACCESS_KEY",
+    "session_token": "AWS_SESSION_TOKEN",
     "region": "AWS_DEFAULT_REGION",
-}  # fmt: skip
+}
 _PARTS = re.compile(r"(?P<scheme>\w+)://(?P<netloc>[^/?#]*)(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?.*", re.DOTALL)
 """Of an address of Postgres, which may name several hosts, IPv6 ones among them: `urlsplit` takes one."""
 _ADDRESS = re.compile(r"(?P<host>\[[^\]]*\]|[^:]*)(?::(?P<port>\d*))?")
 _CLOSED: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "allow_community_extensions": "false",
-    "allow_persistent_secrets": "false", "python_enable_replacements": "false",
-}  # fmt: skip
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "python_enable_replacements": "false",
+}
 _ENDINGS = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
 """Of the files that DuckDB looks for when it opens one."""
 _LOGIN = "lake_login"
@@ -77,11 +82,13 @@ class Lake:
         user, _, password = login.partition(":")
         places = [_ADDRESS.fullmatch(each) for each in hosts.split(",")]
         named = [
-            ("user", user), ("password", password), ("dbname", parts.path.removeprefix("/")),
+            ("user", user),
+            ("password", password),
+            ("dbname", parts.path.removeprefix("/")),
             ("host", ",".join(place["host"].strip("[]") if place else "" for place in places)),
             ("port", ",".join(place["port"] or "" if place else "" for place in places)),
             *(each.partition("=")[::2] for each in parts.query.split("&") if each),
-        ]  # fmt: skip
+        ]
         return {name: unquote(value) for name, value in named if value}
 
     @property

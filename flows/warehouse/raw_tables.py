@@ -39,10 +39,16 @@ class RawTable:
         import polars as pl  # most commands have no frame
 
         types: dict[str, pl.DataType] = {
-            "varchar": pl.String(), "integer": pl.Int32(), "bigint": pl.Int64(), "double": pl.Float64(),
-            "boolean": pl.Boolean(), "timestamp": pl.Datetime("us"), "blob": pl.Binary(),
-            "integer[]": pl.List(pl.Int32()), "varchar[]": pl.List(pl.String()),
-        }  # fmt: skip
+            "varchar": pl.String(),
+            "integer": pl.Int32(),
+            "bigint": pl.Int64(),
+            "double": pl.Float64(),
+            "boolean": pl.Boolean(),
+            "timestamp": pl.Datetime("us"),
+            "blob": pl.Binary(),
+            "integer[]": pl.List(pl.Int32()),
+            "varchar[]": pl.List(pl.String()),
+        }
         return {name: types[sql_type] for name, sql_type in self.sql_types.items()}
 
 

@@ -18,16 +18,47 @@ from typing import Any
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import WarehouseError, nearest
 
-TABLE_FUNCTIONS = frozenset({
-    "duckdb_columns", "duckdb_functions", "duckdb_schemas", "duckdb_tables", "duckdb_types", "duckdb_views",
-    "generate_series", "generate_subscripts", "json_each", "json_tree", "pragma_table_info", "range", "repeat", "unnest",
-})  # fmt: skip
+TABLE_FUNCTIONS = frozenset(
+    {
+        "duckdb_columns",
+        "duckdb_functions",
+        "duckdb_schemas",
+        "duckdb_tables",
+        "duckdb_types",
+        "duckdb_views",
+        "generate_series",
+        "generate_subscripts",
+        "json_each",
+        "json_tree",
+        "pragma_table_info",
+        "range",
+        "repeat",
+        "unnest",
+    }
+)
 """The table functions that may be called: others read files, settings or secrets, or reach the server of a lake's catalog."""
-OWN_VIEWS = frozenset({
-    "duckdb_columns", "duckdb_schemas", "duckdb_tables", "duckdb_types", "duckdb_views", "sqlite_master", "sqlite_schema",
-    "character_sets", "check_constraints", "columns", "constraint_column_usage", "constraint_table_usage", "key_column_usage",
-    "referential_constraints", "schemata", "table_constraints", "tables", "views",
-})  # fmt: skip
+OWN_VIEWS = frozenset(
+    {
+        "duckdb_columns",
+        "duckdb_schemas",
+        "duckdb_tables",
+        "duckdb_types",
+        "duckdb_views",
+        "sqlite_master",
+        "sqlite_schema",
+        "character_sets",
+        "check_constraints",
+        "columns",
+        "constraint_column_usage",
+        "constraint_table_usage",
+        "key_column_usage",
+        "referential_constraints",
+        "schemata",
+        "table_constraints",
+        "tables",
+        "views",
+    }
+)
 """DuckDB's own views that may be read, those of information_schema among them: another shows settings."""
 SHOWN = frozenset({"tables", "__show_tables_expanded", ""})
 """What SHOW may list, and DESCRIBE: neither databases nor variables."""

@@ -49,12 +49,20 @@ def reader_json(card: TaskCard) -> str:
 def task_row(audit_run_id: str, task_id: str, card: TaskCard) -> dict[str, object]:
     """Returns the row of raw.tasks for a task card."""
     return {
-        "audit_run_id": audit_run_id, "task_id": task_id, "kind": card.kind, "level": card.level,
-        "instruction": card.instruction, "output_format": card.output_format, "reader": reader_json(card),
-        "refusal_pattern": card.refusal_pattern, "scoring_methods": as_json(card.scoring_methods),
-        "token_f1_threshold": card.token_f1_threshold, "card": card.canonical_json(), "fingerprint": card.fingerprint(),
+        "audit_run_id": audit_run_id,
+        "task_id": task_id,
+        "kind": card.kind,
+        "level": card.level,
+        "instruction": card.instruction,
+        "output_format": card.output_format,
+        "reader": reader_json(card),
+        "refusal_pattern": card.refusal_pattern,
+        "scoring_methods": as_json(card.scoring_methods),
+        "token_f1_threshold": card.token_f1_threshold,
+        "card": card.canonical_json(),
+        "fingerprint": card.fingerprint(),
         "recorded_at": now(),
-    }  # fmt: skip
+    }
 
 
 def sample_row(
@@ -62,18 +70,29 @@ def sample_row(
 ) -> dict[str, object]:
     """Returns the row of raw.samples for a sample, with the other columns of the data that a prompt used."""
     return {
-        "audit_run_id": audit_run_id, "task_id": task_id, "sample_id": sample.sample_id, "sample_index": index,
-        "input": sample.text, "gold_label": sample.gold_label,
+        "audit_run_id": audit_run_id,
+        "task_id": task_id,
+        "sample_id": sample.sample_id,
+        "sample_index": index,
+        "input": sample.text,
+        "gold_label": sample.gold_label,
         "options": as_json(sample.options) if sample.options else None,
-        "reference_answers": as_json(sample.references) if sample.references else None, "fields": as_json(fields),
-        "cluster": sample.cluster, "is_critical": is_critical,
-    }  # fmt: skip
+        "reference_answers": as_json(sample.references) if sample.references else None,
+        "fields": as_json(fields),
+        "cluster": sample.cluster,
+        "is_critical": is_critical,
+    }
 
 
 def label_rows(audit_run_id: str, task_id: str, card: TaskCard) -> list[dict[str, object]]:
     """Returns the rows of raw.task_labels for a task card, in its order."""
     return [
-        {"audit_run_id": audit_run_id, "task_id": task_id, "label": item.label, "label_index": index,
-         "description": item.description}
+        {
+            "audit_run_id": audit_run_id,
+            "task_id": task_id,
+            "label": item.label,
+            "label_index": index,
+            "description": item.description,
+        }
         for index, item in enumerate(card.labels)
-    ]  # fmt: skip
+    ]

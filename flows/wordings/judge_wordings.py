@@ -165,12 +165,17 @@ def _rows(
         is_original = each.variant_index == 0
         rows.append(
             {
-                "audit_run_id": audit_run_id, "judge_id": judge_id, "judge_key": judge_key(design, judge_id),
-                "rephrasing_key": key, "wording_index": each.variant_index,
-                "wording_key": judge_key(design, judge_id, worded) if is_asked else None, "rubric": each.instruction,
+                "audit_run_id": audit_run_id,
+                "judge_id": judge_id,
+                "judge_key": judge_key(design, judge_id),
+                "rephrasing_key": key,
+                "wording_index": each.variant_index,
+                "wording_key": judge_key(design, judge_id, worded) if is_asked else None,
+                "rubric": each.instruction,
                 "is_original": is_original,
                 "rephraser_id": None if rephrasing is None or is_original else rephrasing.rephraser,
-                "refused_because": each.refused_because, "landed_at": now(),
+                "refused_because": each.refused_because,
+                "landed_at": now(),
             }
-        )  # fmt: skip
+        )
     return rows

@@ -38,11 +38,17 @@ def run(night: int) -> str:
 
 def drop(measure: str = "micro_f1", base: int = 3, **parts: object) -> Problem:
     given_parts = {
-        "kind": "regressed", "summary": "0.900 → 0.800, -0.100 [-0.140, -0.060], by chance 1 time in 1,000",
-        "reason": "served model m-1 → m-2", "cause": "provider_changed_the_model", "model_id": "gpt",
-        "task_id": "question_type", "strategy": "simple", "measure": measure, "base_run_id": run(base),
+        "kind": "regressed",
+        "summary": "0.900 → 0.800, -0.100 [-0.140, -0.060], by chance 1 time in 1,000",
+        "reason": "served model m-1 → m-2",
+        "cause": "provider_changed_the_model",
+        "model_id": "gpt",
+        "task_id": "question_type",
+        "strategy": "simple",
+        "measure": measure,
+        "base_run_id": run(base),
         "compare_with": run(2),
-    }  # fmt: skip
+    }
     return Problem(**given_parts | parts)
 
 
@@ -247,11 +253,22 @@ def test_every_alarm_is_raised_before_it_stands_and_ends_once(nights: list[tuple
 # ------------------------------------------------------------ the comparisons
 def row(**columns: object) -> dict[str, object]:
     return {
-        "base_run_id": run(3), "model_id": "gpt", "task_id": "question_type", "strategy": "simple", "measure": "micro_f1",
-        "base": 0.9, "candidate": 0.8, "difference": -0.1, "difference_low": -0.14, "difference_high": -0.06,
-        "p_value": 0.0002, "q_value": 0.001, "verdict": "regressed", "reason": "served model m-1 → m-2",
+        "base_run_id": run(3),
+        "model_id": "gpt",
+        "task_id": "question_type",
+        "strategy": "simple",
+        "measure": "micro_f1",
+        "base": 0.9,
+        "candidate": 0.8,
+        "difference": -0.1,
+        "difference_low": -0.14,
+        "difference_high": -0.06,
+        "p_value": 0.0002,
+        "q_value": 0.001,
+        "verdict": "regressed",
+        "reason": "served model m-1 → m-2",
         "cause": "provider_changed_the_model",
-    } | columns  # fmt: skip
+    } | columns
 
 
 def told(since: int | None = 3, **columns: object) -> dict[str, object]:
@@ -309,9 +326,11 @@ def test_a_measure_that_joins_an_alarm_is_no_news() -> None:
 
 def test_a_night_that_is_mended_is_no_regression() -> None:
     rows = [
-        row(verdict="improved"), row(measure="sensitivity", verdict="improved"), row(measure="consistency"),
+        row(verdict="improved"),
+        row(measure="sensitivity", verdict="improved"),
+        row(measure="consistency"),
         row(measure="label_churn", verdict="within_noise"),
-    ]  # fmt: skip
+    ]
     findings, _ = problems_of(rows)
     assert not findings
 
@@ -351,27 +370,58 @@ def test_consistency_is_told_beside_another_measure_that_regressed() -> None:
     [
         ({}, "0.900 → 0.800, -0.100 [-0.140, -0.060], by chance 1 time in 1,000"),
         (
-            {"measure": "label_churn", "base": 0.021, "candidate": 0.187, "difference": 0.166, "difference_low": None,
-             "difference_high": None, "q_value": None, "p_value": 0.00052},
+            {
+                "measure": "label_churn",
+                "base": 0.021,
+                "candidate": 0.187,
+                "difference": 0.166,
+                "difference_low": None,
+                "difference_high": None,
+                "q_value": None,
+                "p_value": 0.00052,
+            },
             "0.021 → 0.187, +0.166, by chance 1 time in 1,900",
         ),
         (
-            {"measure": "cost_usd", "base": 1.2, "candidate": 1.8, "difference": 0.6, "difference_low": None,
-             "difference_high": None, "q_value": None, "p_value": None},
+            {
+                "measure": "cost_usd",
+                "base": 1.2,
+                "candidate": 1.8,
+                "difference": 0.6,
+                "difference_low": None,
+                "difference_high": None,
+                "q_value": None,
+                "p_value": None,
+            },
             "$1.20 → $1.80, +$0.6000",
         ),
         (
-            {"measure": "latency_ms", "base": 812.3, "candidate": 1250.0, "difference": 437.7, "difference_low": float("nan"),
-             "difference_high": None, "q_value": float("nan"), "p_value": None},
+            {
+                "measure": "latency_ms",
+                "base": 812.3,
+                "candidate": 1250.0,
+                "difference": 437.7,
+                "difference_low": float("nan"),
+                "difference_high": None,
+                "q_value": float("nan"),
+                "p_value": None,
+            },
             "812 ms → 1,250 ms, +438 ms",
         ),
         (
-            {"measure": "answer_length", "verdict": "changed", "base": log(27), "candidate": log(42), "difference": log(42 / 27),
-             "difference_low": log(1.41), "difference_high": log(1.72)},
+            {
+                "measure": "answer_length",
+                "verdict": "changed",
+                "base": log(27),
+                "candidate": log(42),
+                "difference": log(42 / 27),
+                "difference_low": log(1.41),
+                "difference_high": log(1.72),
+            },
             "26 characters → 41 characters, × 1.56 [× 1.41, × 1.72], by chance 1 time in 1,000",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_comparison_in_one_line(columns: dict[str, object], summary: str) -> None:
     ((found,), _) = problems_of([row(**columns)])
     assert found.summary == summary
@@ -570,14 +620,23 @@ def test_what_we_changed_is_one_alarm_of_all_models() -> None:
 @pytest.mark.parametrize(
     ("before", "findings", "kind", "title"),
     [
-        ([], [gate(), gate("pss_inter_low >= 0.8")], "gate_failed",
-         "nightly: the gate failed: sensitivity_high <= 0.2 (and 1 more)"),
-        ([], [Problem(kind="unmeasured", summary="one model is silent")], "unmeasured", "nightly: could not be measured"),
+        (
+            [],
+            [gate(), gate("pss_inter_low >= 0.8")],
+            "gate_failed",
+            "nightly: the gate failed: sensitivity_high <= 0.2 (and 1 more)",
+        ),
+        (
+            [],
+            [Problem(kind="unmeasured", summary="one model is silent")],
+            "unmeasured",
+            "nightly: could not be measured",
+        ),
         ([opened(drop())], [], "recovered", "nightly: recovered: gpt"),
         ([opened(gate())], [gate()], None, None),
         ([], [], None, None),
     ],
-)  # fmt: skip
+)
 def test_the_other_kinds(before: list[Alarm], findings: list[Problem], kind: str | None, title: str | None) -> None:
     message = compose(night(5), changes(before, findings, verdicts(drop(), "within_noise")))
     assert (message and message.kind, message and message.title) == (kind, title)
@@ -623,9 +682,10 @@ def test_a_night_of_everything_fits_one_screen() -> None:
     assert max(len(line) for line in lines) <= 220
     assert len(message.title) <= 80
     assert lines[-3:] == [
-        f"Look: https://audits.example.org/reports/{run(4)}.html", "      promptaudit compare 000000000000 000000000000",
+        f"Look: https://audits.example.org/reports/{run(4)}.html",
+        "      promptaudit compare 000000000000 000000000000",
         "      promptaudit check 000000000000",
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,12 @@ def test_a_message_arrives_as_it_is_and_once(warehouse: Path, server: RunningWeb
     (request,) = server.requests
     assert request.method == "POST"
     assert request.json() == {
-        "version": "1.0", "title": MESSAGE.title, "message": MESSAGE.body, "attachments": [], "type": "failure",
-    }  # fmt: skip
+        "version": "1.0",
+        "title": MESSAGE.title,
+        "message": MESSAGE.body,
+        "attachments": [],
+        "type": "failure",
+    }
     assert kept(warehouse) == [("intended", 1, None), ("sent", 1, None)]
 
 
@@ -115,9 +119,12 @@ def test_bad_targets_cost_a_warning_and_no_other_target(
     warehouse: Path, server: RunningWebhooks, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = {
-        "/status/500": "answered 500", "/status/401": "answered 401", "/redirect": "answered 307",
-        "/garbage": "could not be reached", "/close": "could not be reached",
-    }  # fmt: skip
+        "/status/500": "answered 500",
+        "/status/401": "answered 401",
+        "/redirect": "answered 307",
+        "/garbage": "could not be reached",
+        "/close": "could not be reached",
+    }
     assert tell(warehouse, *(server.target(f"{path}/{TOKEN}", TOKEN) for path in bad), server.target("/ok/a")) == "sent"
     assert sorted(request.path for request in server.requests) == sorted(
         ["/ok/a", *(f"{path}/{TOKEN}" for path in bad)]
@@ -130,9 +137,15 @@ def test_bad_targets_cost_a_warning_and_no_other_target(
 
 def test_garbage_is_no_target(warehouse: Path, server: RunningWebhooks, capsys: pytest.CaptureFixture[str]) -> None:
     garbage = [
-        "nonsense", "://", "json://", "nosuchservice://x/y", "json://127.0.0.1:99999999/x", "slack://a", "\x1b[31m",
+        "nonsense",
+        "://",
+        "json://",
+        "nosuchservice://x/y",
+        "json://127.0.0.1:99999999/x",
+        "slack://a",
+        "\x1b[31m",
         "mailto://",
-    ]  # fmt: skip
+    ]
     assert tell(warehouse, server.target("/ok/a"), *garbage) == "sent"
     assert [request.path for request in server.requests] == ["/ok/a"]
     said = capsys.readouterr().err
@@ -194,11 +207,18 @@ def test_seven_nights_tell_of_two_drops_once_each(warehouse: Path, server: Runni
     def found(cause: str, base: int, *measures: str) -> list[Problem]:
         return [
             Problem(
-                kind="regressed", summary="0.900 → 0.800", reason="m-1 → m-2", cause=cause, model_id="gpt", task_id="t",
-                strategy="simple", measure=measure, base_run_id=str(base) * 32,
+                kind="regressed",
+                summary="0.900 → 0.800",
+                reason="m-1 → m-2",
+                cause=cause,
+                model_id="gpt",
+                task_id="t",
+                strategy="simple",
+                measure=measure,
+                base_run_id=str(base) * 32,
             )
             for measure in measures
-        ]  # fmt: skip
+        ]
 
     swap = found("provider_changed_the_model", 3, "micro_f1", "sensitivity")
     edit = found("we_changed_the_prompt", 5, "micro_f1")
@@ -246,8 +266,19 @@ def test_no_name_becomes_a_mention_or_a_link_at_a_service(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(requests, "request", keep)
     monkeypatch.setattr(requests, "post", keep)
-    names = ["<!channel>", "!here>", "!everyone|x>", "@here", "<@U123>", "@123>", "@everyone", "https://evil.example>",
-             "<https://evil.example|all well>", "[all well](https://evil.example)", "www.evil.example"]  # fmt: skip
+    names = [
+        "<!channel>",
+        "!here>",
+        "!everyone|x>",
+        "@here",
+        "<@U123>",
+        "@123>",
+        "@everyone",
+        "https://evil.example>",
+        "<https://evil.example|all well>",
+        "[all well](https://evil.example)",
+        "www.evil.example",
+    ]
     findings = [Problem(kind="gate", measure=name, summary=name, reason=name, model_id=name) for name in names]
     message = compose(
         Night(audit_id="@here", audit_run_id=RUN, started_at=FIRST, exit_code=0), changes([], findings, {})
@@ -255,9 +286,10 @@ def test_no_name_becomes_a_mention_or_a_link_at_a_service(monkeypatch: pytest.Mo
     assert message is not None
     heard: list[Mapping[str, Any]] = []
     targets = [
-        "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ", "discord://4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js",
+        "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ",
+        "discord://4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js",
         "discord://4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js?format=markdown",
-    ]  # fmt: skip
+    ]
     send_all(targets, message.title, message.body, "failure", heard.append)
     assert [found["error"] for found in heard] == [None, None, None]
     assert len(sent) >= 3
@@ -271,10 +303,14 @@ def test_a_secret_is_in_no_row_file_log_line_or_process(
     warehouse: Path, server: RunningWebhooks, tmp_path: Path
 ) -> None:
     targets = [
-        server.target(f"/ok/{TOKEN}", TOKEN), server.target(f"/status/500/{TOKEN}", TOKEN),
-        f"json://user:{TOKEN}@127.0.0.1:{unused_port()}/{TOKEN}?-k={TOKEN}&+X-Key={TOKEN}", f"{TOKEN}", f"nosuch://{TOKEN}",
-        f"slack://{TOKEN}", f"json://{TOKEN}:99999999/x",
-    ]  # fmt: skip
+        server.target(f"/ok/{TOKEN}", TOKEN),
+        server.target(f"/status/500/{TOKEN}", TOKEN),
+        f"json://user:{TOKEN}@127.0.0.1:{unused_port()}/{TOKEN}?-k={TOKEN}&+X-Key={TOKEN}",
+        f"{TOKEN}",
+        f"nosuch://{TOKEN}",
+        f"slack://{TOKEN}",
+        f"json://{TOKEN}:99999999/x",
+    ]
     program = (
         "import logging, sys\n"
         "logging.basicConfig(level=1)\n"  # everything any library here says
@@ -291,13 +327,19 @@ def test_a_secret_is_in_no_row_file_log_line_or_process(
         "print(heartbeat(settings, 0, Progress()))\n"
     )
     environment = {
-        **os.environ, "HOME": str(tmp_path), "PROMPTAUDIT_NOTIFY": " ".join(targets),
+        **os.environ,
+        "HOME": str(tmp_path),
+        "PROMPTAUDIT_NOTIFY": " ".join(targets),
         "PROMPTAUDIT_HEARTBEAT_URL": server.url(f"/status/404/{TOKEN}?token={TOKEN}"),
-    }  # fmt: skip
+    }
     child = subprocess.Popen(
-        [sys.executable, "-c", program, str(warehouse)], env=environment, cwd=tmp_path, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [sys.executable, "-c", program, str(warehouse)],
+        env=environment,
+        cwd=tmp_path,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     lines: set[str] = set()
     while child.poll() is None:
         for process in psutil.Process(child.pid).children(recursive=True):

@@ -40,9 +40,7 @@ def test_verdicts_of_a_format_take_alike_however_rare() -> None:
 
 def test_a_format_takes_by_its_answers_and_by_how_open_they_are() -> None:
     # in format 500 of 1,000 pass, out of it 10 of 100: 1000 sqrt(501/1002 * 501/1002) = 500 and 100 sqrt(11/102 * 91/102) = 31.0
-    of = answers(
-        (stratum(RIGHT), 500), (stratum(WRONG), 500), (stratum(RIGHT, False), 10), (stratum(WRONG, False), 90)
-    )  # fmt: skip
+    of = answers((stratum(RIGHT), 500), (stratum(WRONG), 500), (stratum(RIGHT, False), 10), (stratum(WRONG, False), 90))
     # half of 400 are 50 each; of the others 200 * 500 / 1062 = 94.2 and 5.8; the 10 are all taken, and what they lack goes round
     got = allocate(of, 400)
     assert sum(got.values()) == 400
@@ -133,14 +131,25 @@ def test_all_answers_to_some_questions_are_ruled_on() -> None:
 
 def test_rows_become_answers() -> None:
     row = {
-        "item": "i", "task_id": "t", "sample_id": "s", "prompt_variant_id": "v", "is_in_format": False, "models": ["m"],
-        "rule_right": True, "rule_wrong": False, "judge_right": False, "judge_wrong": True, "is_unscored": False,
+        "item": "i",
+        "task_id": "t",
+        "sample_id": "s",
+        "prompt_variant_id": "v",
+        "is_in_format": False,
+        "models": ["m"],
+        "rule_right": True,
+        "rule_wrong": False,
+        "judge_right": False,
+        "judge_wrong": True,
+        "is_unscored": False,
         "is_ruled": False,
-    }  # fmt: skip
+    }
     by_rule = row | {"judge_wrong": False}
     of = answers_of([row, row | {"judge_right": True}, by_rule])
     assert [answer.stratum.name for answer in of] == [
-        "judge says wrong, rule does not, out of format", "judges disagree, out of format", "all say right, out of format",
-    ]  # fmt: skip
+        "judge says wrong, rule does not, out of format",
+        "judges disagree, out of format",
+        "all say right, out of format",
+    ]
     # without a judge it is the rule that passes an answer
     assert [answer.passes for answer in of] == [0, 0.5, 1]

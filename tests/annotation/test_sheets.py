@@ -33,10 +33,18 @@ QUIET = Progress(quiet=True)
 
 # ---------------------------------------------------------------- a row
 TEXT = {
-    "item": "0" * 32, "task": "t", "kind": "multiple_choice", "labels": ["A", "B", "C"], "question": "Which?",
-    "options": ["red", "green", "blue"], "option_order": None, "gold_label": "B", "reference_answers": None,
-    "reader": json.dumps({"option_letter": ["1", "2", "3"]}), "completion": "[2]",
-}  # fmt: skip
+    "item": "0" * 32,
+    "task": "t",
+    "kind": "multiple_choice",
+    "labels": ["A", "B", "C"],
+    "question": "Which?",
+    "options": ["red", "green", "blue"],
+    "option_order": None,
+    "gold_label": "B",
+    "reference_answers": None,
+    "reader": json.dumps({"option_letter": ["1", "2", "3"]}),
+    "completion": "[2]",
+}
 
 
 def test_options_stand_under_the_signs_that_were_shown() -> None:
@@ -100,24 +108,54 @@ def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]],
     warehouse = folder / "audit.duckdb"
     Warehouse(warehouse).apply_schema()
     run = {
-        "audit_id": "a", "origin": "run", "state": "complete", "started_at": now(), "fingerprint": "", "seed": 1,
-        "plan_fingerprint": "", "card": "{}", "format_limits": "{}", "n_resamples": 0, "code_version": "",
+        "audit_id": "a",
+        "origin": "run",
+        "state": "complete",
+        "started_at": now(),
+        "fingerprint": "",
+        "seed": 1,
+        "plan_fingerprint": "",
+        "card": "{}",
+        "format_limits": "{}",
+        "n_resamples": 0,
+        "code_version": "",
         "library_versions": "{}",
-    }  # fmt: skip
+    }
     tables: dict[str, list[dict[str, Any]]] = {
         "audit_runs": [run],
-        "tasks": [{"task_id": "t", "kind": "multiple_choice", "level": "nominal", "reader": '"exact"', "card": "{}",
-                   "fingerprint": ""}],
+        "tasks": [
+            {
+                "task_id": "t",
+                "kind": "multiple_choice",
+                "level": "nominal",
+                "reader": '"exact"',
+                "card": "{}",
+                "fingerprint": "",
+            }
+        ],
         "task_labels": [{"task_id": "t", "label": label, "label_index": place} for place, label in enumerate("AB")],
         "samples": [
-            {"task_id": "t", "sample_id": sample, "sample_index": place, "input": f"Question {sample}?",
-             "gold_label": None if sample == "keyless" else "A", "options": '["red", "green"]'}
+            {
+                "task_id": "t",
+                "sample_id": sample,
+                "sample_index": place,
+                "input": f"Question {sample}?",
+                "gold_label": None if sample == "keyless" else "A",
+                "options": '["red", "green"]',
+            }
             for place, sample in enumerate(sorted({row[1] for row in said}))
         ],
         "prompt_variants": [
-            {"task_id": "t", "prompt_variant_id": name, "strategy": "simple", "variant_index": place,
-             "is_original": place == 0, "is_edited": False, "repetitions": [1],
-             "reader": json.dumps({"option_letter": signs})}
+            {
+                "task_id": "t",
+                "prompt_variant_id": name,
+                "strategy": "simple",
+                "variant_index": place,
+                "is_original": place == 0,
+                "is_edited": False,
+                "repetitions": [1],
+                "reader": json.dumps({"option_letter": signs}),
+            }
             for place, (name, signs) in enumerate(
                 {"v1": ["A", "B"], "v2": ["1", "2"], "v3": ["A", "B"], "v4": ["A", "B"]}.items()
             )
@@ -126,12 +164,23 @@ def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]],
             {"prompt_variant_id": name, "sample_id": "one", "option_order": [1, 0]} for name in ("v3", "v4")
         ],
         "predictions": [
-            {"task_id": "t", "prediction_id": prediction(name), "model_id": f"model-{name}", "prompt_variant_id": variant,
-             "sample_id": sample, "repetition": 1, "completion": completion, "is_completion_escaped": False,
-             "is_refused": False, "n_attempts": 1, "request_sha256": "", "landed_at": now()}
+            {
+                "task_id": "t",
+                "prediction_id": prediction(name),
+                "model_id": f"model-{name}",
+                "prompt_variant_id": variant,
+                "sample_id": sample,
+                "repetition": 1,
+                "completion": completion,
+                "is_completion_escaped": False,
+                "is_refused": False,
+                "n_attempts": 1,
+                "request_sha256": "",
+                "landed_at": now(),
+            }
             for name, sample, variant, completion in said
         ],
-    }  # fmt: skip
+    }
     for run_id in (RUN, OTHER_RUN):
         rows = {name: [{**row, "audit_run_id": run_id} for row in of] for name, of in tables.items()}
         if run_id == OTHER_RUN:
@@ -178,10 +227,16 @@ def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]],
 
 
 SAID = [
-    ("4", "one", "v1", "A"), ("3", "one", "v1", "A"), ("2", "one", "v2", "A"),  # two answers: v2 shows other signs
-    ("6", "one", "v1", "B"), ("7", "two", "v1", "A"),
-    ("8", "two", "v1", " \n"), ("9", "two", "v1", None), ("1", "keyless", "v1", "A"), ("5", "two", "v2", "quarantined"),
-]  # fmt: skip
+    ("4", "one", "v1", "A"),
+    ("3", "one", "v1", "A"),
+    ("2", "one", "v2", "A"),  # two answers: v2 shows other signs
+    ("6", "one", "v1", "B"),
+    ("7", "two", "v1", "A"),
+    ("8", "two", "v1", " \n"),
+    ("9", "two", "v1", None),
+    ("1", "keyless", "v1", "A"),
+    ("5", "two", "v2", "quarantined"),
+]
 ITEMS = {prediction(name) for name in "3267"}
 
 
@@ -217,9 +272,11 @@ def test_a_row_is_a_distinct_answer_that_can_be_ruled_on(unchanged: Settings, tm
     lines = lines_of_sheet(written)
     assert lines[0].endswith(f"sheet.csv: 4 of the 4 distinct answers of run {RUN}")
     assert lines[1:] == [
-        "  1 of 1  judge says wrong, rule does not, in format", "  1 of 1  unscored, in format",
-        "  1 of 1  all say right, in format", "  1 of 1  all say wrong, in format",
-    ]  # fmt: skip
+        "  1 of 1  judge says wrong, rule does not, in format",
+        "  1 of 1  unscored, in format",
+        "  1 of 1  all say right, in format",
+        "  1 of 1  all say wrong, in format",
+    ]
     assert encoded(written)["strata"][f"{WRONG}, in format"] == {"n_rows": 1, "n_answers": 1}
 
 
@@ -360,13 +417,25 @@ BAD_FILES: dict[str, tuple[str, tuple[str, ...], str | None, type[PromptauditErr
     "no is_match": ("item,match", ("3,yes",), "ann", DataError, r"no column 'is_match'; nearest: match"),
     "maybe": ("item,is_match", (",", "3,yess"), "ann", DataError, r"row 2: is_match: .* found 'yess'; nearest: yes"),
     "nobody": ("item,is_match", ("3,yes",), None, UsageError, r"--annotator is missing: who ruled in .*filled\.csv"),
-    "named twice": ("item,is_match,annotator", ("3,yes,a",), "ann", UsageError, r"--annotator ann: .* give one of the two"),
+    "named twice": (
+        "item,is_match,annotator",
+        ("3,yes,a",),
+        "ann",
+        UsageError,
+        r"--annotator ann: .* give one of the two",
+    ),
     "empty name": ("item,is_match", ("3,yes",), " ", UsageError, r"--annotator ' ': a name is wanted"),
     "long name": ("item,is_match", ("3,yes",), "x" * 101, UsageError, r"at most 100 characters"),
     "hidden name": ("item,is_match", ("3,yes",), "a\x07", UsageError, r"printable characters without"),
     "name of two": ("item,is_match", ("3,yes",), "a | b", UsageError, r"printable characters without '\|'"),
-    "no name in a row": ("item,is_match,annotator", ("3,yes,a", "3,no,"), None, DataError, r"row 2: annotator: .* nothing"),
-}  # fmt: skip
+    "no name in a row": (
+        "item,is_match,annotator",
+        ("3,yes,a", "3,no,"),
+        None,
+        DataError,
+        r"row 2: annotator: .* nothing",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", BAD_FILES)
@@ -480,8 +549,10 @@ class TestLanded:
 
     def test_equal_rows_count_once_and_two_people_twice(self, settings: Settings, tmp_path: Path) -> None:
         # predictions 3 and 4 say the same to the same question under the same signs
-        rows = [f"{prediction(name)},{said},{who}" for name, said, who in (
-            ("3", "yes", "ann"), ("3", "yes", "ann"), ("4", "y", "ann"), ("3", "no", "bob"))]  # fmt: skip
+        rows = [
+            f"{prediction(name)},{said},{who}"
+            for name, said, who in (("3", "yes", "ann"), ("3", "yes", "ann"), ("4", "y", "ann"), ("3", "no", "bob"))
+        ]
         path = rulings(tmp_path, *rows, header="item,is_match,annotator")
         taken = take_sheet(settings, None, path, None, QUIET)
         assert (taken.n_landed, taken.n_repeated, taken.annotators) == (2, 2, ("ann", "bob"))
@@ -499,9 +570,20 @@ class TestLanded:
 
     def test_hostile_answers_survive_the_sheet(self, tmp_path: Path) -> None:
         hostile = [
-            "=cmd|' /C calc'!A0", "a\nb\r\nc\rd", '"","yes"\n"', "nul\x00\x1b[2J", "@SUM(1)", "x" * 100_000, "'; drop table",
-            "\u202eabc", "\ufeff", ",,,,", "\t=1", "\r=1+1", "a\rb",
-        ]  # fmt: skip
+            "=cmd|' /C calc'!A0",
+            "a\nb\r\nc\rd",
+            '"","yes"\n"',
+            "nul\x00\x1b[2J",
+            "@SUM(1)",
+            "x" * 100_000,
+            "'; drop table",
+            "\u202eabc",
+            "\ufeff",
+            ",,,,",
+            "\t=1",
+            "\r=1+1",
+            "a\rb",
+        ]
         settings = warehouse_of(tmp_path, [(str(place), "one", "v1", text) for place, text in enumerate(hostile)])
         write_sheet(settings, None, tmp_path / "sheet.csv")
         rows = read(tmp_path / "sheet.csv")

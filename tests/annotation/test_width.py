@@ -93,12 +93,17 @@ def test_a_sheet_keeps_its_promise(seed: int) -> None:
     groups = np.where(world.judged > 0, RIGHT, WRONG)
     of = [
         Answer(
-            f"{sample} {template}", Stratum("t", bool(world.is_in_format[sample, template]), str(groups[sample, template])),
-            str(sample), str(template), ["m"], float(world.judged[sample, template]), is_ruled=False,
+            f"{sample} {template}",
+            Stratum("t", bool(world.is_in_format[sample, template]), str(groups[sample, template])),
+            str(sample),
+            str(template),
+            ["m"],
+            float(world.judged[sample, template]),
+            is_ruled=False,
         )
         for sample in range(n_samples)
         for template in range(n_templates)
-    ]  # fmt: skip
+    ]
     by_sample = world.judged.mean(axis=1)
     judged = of_row(row(accuracy=by_sample.mean(), variance=by_sample.var(ddof=1) / n_samples), of)
 

@@ -91,10 +91,17 @@ def test_what_is_wrong_is_likely_and_shares_no_word_with_what_is_right() -> None
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("0", "zero"), ("11", "eleven"), ("40", "forty"), ("99", "ninety-nine"), ("100", None), ("1945", None), ("-3", None),
-        ("1.5", None), ("", None),
+        ("0", "zero"),
+        ("11", "eleven"),
+        ("40", "forty"),
+        ("99", "ninety-nine"),
+        ("100", None),
+        ("1945", None),
+        ("-3", None),
+        ("1.5", None),
+        ("", None),
     ],
-)  # fmt: skip
+)
 def test_numbers_in_words(text: str, words: str | None) -> None:
     assert number_in_words(text) == words
 
@@ -106,11 +113,22 @@ def kinds(anchors: list[Control]) -> Counter[str]:
 def land_rulings(warehouse: Path, run: str, rulings: list[tuple[str, str, bool]], *, hours: float) -> None:
     """Lands what persons ruled on predictions of a run, so many hours after now."""
     rows = [
-        {"audit_run_id": run, "verdict_id": content_id(run, *map(str, ruling)), "prediction_id": ruling[1],
-         "judge_id": f"person:{ruling[0]}", "judge_key": None, "repetition": 1, "ask": 1, "is_settled": True,
-         "is_match": ruling[2], "is_completion_escaped": False, "n_attempts": 1, "landed_at": now() + timedelta(hours=hours)}
+        {
+            "audit_run_id": run,
+            "verdict_id": content_id(run, *map(str, ruling)),
+            "prediction_id": ruling[1],
+            "judge_id": f"person:{ruling[0]}",
+            "judge_key": None,
+            "repetition": 1,
+            "ask": 1,
+            "is_settled": True,
+            "is_match": ruling[2],
+            "is_completion_escaped": False,
+            "n_attempts": 1,
+            "landed_at": now() + timedelta(hours=hours),
+        }
         for ruling in rulings
-    ]  # fmt: skip
+    ]
     Warehouse(warehouse).land([("verdicts", frame_of("verdicts", rows))])
 
 

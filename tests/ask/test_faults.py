@@ -48,9 +48,13 @@ def test_an_answer_that_failed_midway_is_asked_again_of_models_judges_and_rephra
     warehouse = tmp_path / "audit.duckdb"
     with running_server(first={"failed_midway": 1}) as server:
         cards = write_cards(
-            tmp_path / "cards", server.base_url, n_samples=2, variants=2, audit="  judges: [checker]\n",
+            tmp_path / "cards",
+            server.base_url,
+            n_samples=2,
+            variants=2,
+            audit="  judges: [checker]\n",
             judges="checker: {model: api, controls: {right: 1}}\n",
-        )  # fmt: skip
+        )
         (cards / "rephrasers").mkdir()
         (cards / "rephrasers/asked.yml").write_text("asked: {kind: model, model: api}\n")
         audit = cards / f"audits/{AUDIT}.yml"

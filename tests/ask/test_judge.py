@@ -149,8 +149,9 @@ def test_an_unreadable_verdict_is_asked_again_as_often_as_the_card_says(tmp_path
         assert have_judged(other, registry).n_landed == 0
         assert server.counters()["requests"] == n_requests
     assert dict(query(other, "select ask, count(*) filter (is_settled) from raw.verdicts group by all")) == {
-        1: 0, 2: n_answers(other) + N_CONTROLS,
-    }  # fmt: skip
+        1: 0,
+        2: n_answers(other) + N_CONTROLS,
+    }
 
 
 @pytest.mark.slow

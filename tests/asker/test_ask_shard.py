@@ -80,9 +80,12 @@ def test_an_asker_with_other_cards_asks_nothing(tmp_path: Path, registry: Path) 
     variants = paraphrase(Purse(warehouse, run, Budget(None, None)), design).variants
     folder = askers_folder(warehouse, None).under(run)
     terms = Terms(
-        plan_fingerprint=design.plan_fingerprint, n_shards=2, model_ids=("api",), variants=tuple(variants),
-            sample_ids={task: [each.sample_id for each in own.samples] for task, own in design.samples.items()},
-    )  # fmt: skip
+        plan_fingerprint=design.plan_fingerprint,
+        n_shards=2,
+        model_ids=("api",),
+        variants=tuple(variants),
+        sample_ids={task: [each.sample_id for each in own.samples] for task, own in design.samples.items()},
+    )
     write_message(folder, TERMS, terms)
     write_message(folder, LANDER, LanderState(beat=1))
     write_cards(registry, "http://127.0.0.1:9/v1", variants=3)
@@ -102,9 +105,12 @@ def test_an_asker_whose_lease_is_gone_ends_and_hands_over_what_it_has(tmp_path: 
         variants = paraphrase(Purse(warehouse, run, Budget(None, None)), design).variants
         folder = askers_folder(warehouse, None).under(run)
         terms = Terms(
-            plan_fingerprint=design.plan_fingerprint, n_shards=1, model_ids=("api",), variants=tuple(variants),
+            plan_fingerprint=design.plan_fingerprint,
+            n_shards=1,
+            model_ids=("api",),
+            variants=tuple(variants),
             sample_ids={task: [each.sample_id for each in own.samples] for task, own in design.samples.items()},
-        )  # fmt: skip
+        )
         write_message(folder, TERMS, terms)
         write_message(folder, LANDER, LanderState(beat=1))
         asking = subprocess.Popen([sys.executable, "-m", "promptaudit.flows.asker", AUDIT, run, "1", "1"], cwd=tmp_path)

@@ -107,11 +107,14 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         provider = stack.enter_context(running_server(key=KEY, latency_s=0.2))
         found = Stage(server, provider, place / "audits", n_askers)
         write_cards(
-            found.folder / "registry", provider.base_url, n_samples=N_SAMPLES, variants=N_VARIANTS,
+            found.folder / "registry",
+            provider.base_url,
+            n_samples=N_SAMPLES,
+            variants=N_VARIANTS,
             limits=f"{{max_connections: {CONNECTIONS}}}",
             audit=f"  askers: {{n: {n_askers}, work_pool: askers}}\n  budget: {{max_requests: {MAX_REQUESTS}}}\n"
             '  schedule: "0 2 * * *"\n',
-        )  # fmt: skip
+        )
         for pool in ("api", "askers"):
             server.ask("/work_pools/", {"name": pool, "type": "process"})
         for pool in ("api", *["askers"] * n_askers):

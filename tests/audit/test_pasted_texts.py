@@ -75,13 +75,20 @@ def write_registry(folder: Path, url: str, *, protect: bool = False, **audit: An
     write(folder, "models", {"api": model})
     messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": USER}]
     sorted_texts = {
-        "labels": list(LABELS), "instruction": ORIGINAL, "messages": messages, "labels_line": "none", "reader": "label_in_text",
-        "output_format": "", "data": {"path": "texts.jsonl", "id": "id", "input": "text"},
-    }  # fmt: skip
+        "labels": list(LABELS),
+        "instruction": ORIGINAL,
+        "messages": messages,
+        "labels_line": "none",
+        "reader": "label_in_text",
+        "output_format": "",
+        "data": {"path": "texts.jsonl", "id": "id", "input": "text"},
+    }
     stones = {
-        "kind": "multiple_choice", "labels": ["A", "B", "C"], "templates": "pasted",
+        "kind": "multiple_choice",
+        "labels": ["A", "B", "C"],
+        "templates": "pasted",
         "data": {"path": "stones.jsonl", "id": "id", "input": "text", "options": "options", "gold_label": "gold"},
-    }  # fmt: skip
+    }
     write(folder, "tasks", {"texts": sorted_texts, "stones": stones})
     write(folder, "templates", {"pasted": {"kind": "multiple_choice", "templates": list(TEMPLATES)}})
     fixed = {"kind": "fixed", "variants": {"texts": list(REWORDINGS)}, "protect_labels": str(protect).lower()}
@@ -94,10 +101,14 @@ def write_registry(folder: Path, url: str, *, protect: bool = False, **audit: An
         {"pasted": {"model": "api", "rubric": RUBRIC, "reply": grades, "tasks": ["stones"], "controls": none}},
     )
     card = {
-        "tasks": ["texts", "stones"], "models": ["api"], "judges": ["pasted"], "repetitions": {"original": "1", "variants": "1"},
+        "tasks": ["texts", "stones"],
+        "models": ["api"],
+        "judges": ["pasted"],
+        "repetitions": {"original": "1", "variants": "1"},
         "rephrasing": {"rephraser": "printed", "variants": str(len(REWORDINGS) + 1)},
-        "samples": {"balanced": "false"}, "format": {"max_invalid_rate_at_first": "1"},
-    }  # fmt: skip
+        "samples": {"balanced": "false"},
+        "format": {"max_invalid_rate_at_first": "1"},
+    }
     write(folder, "audits", {AUDIT: card | audit})
     rows = [{"id": str(place), "text": text} for place, text in enumerate(TEXTS)]
     (folder / "texts.jsonl").write_text("\n".join(json.dumps(row) for row in rows))

@@ -22,9 +22,17 @@ from tests.support.own_code import PARSER, write_registry
 def landed(warehouse: Warehouse, run: str, registry: Path) -> None:
     card = load_registry([registry]).task("tone")
     opened = run_row(
-        audit_run_id=run, audit_id="a", origin="run", fingerprint="", plan_fingerprint="", card="{}", format_limits="{}",
-        seed=1, n_resamples=1, manifest={},
-    )  # fmt: skip
+        audit_run_id=run,
+        audit_id="a",
+        origin="run",
+        fingerprint="",
+        plan_fingerprint="",
+        card="{}",
+        format_limits="{}",
+        seed=1,
+        n_resamples=1,
+        manifest={},
+    )
     warehouse.land([("audit_runs", opened), ("tasks", frame_of("tasks", [task_row(run, "tone", card)]))])
     close_run(warehouse, run, "complete")
 

@@ -265,9 +265,13 @@ def test_bounds_of_a_rate_of_few(n: int, q: int, name: str, workers: Workers) ->
 
 
 RANKINGS = {
-    "alike": {}, "nearly": {"interaction": 0.1}, "mixed": {"interaction": 0.3}, "wide": {"gap": 0.5},
-    "wide and mixed": {"gap": 0.5, "interaction": 0.3}, "none": {"gap": 0.0, "interaction": 0.3},
-}  # fmt: skip
+    "alike": {},
+    "nearly": {"interaction": 0.1},
+    "mixed": {"interaction": 0.3},
+    "wide": {"gap": 0.5},
+    "wide and mixed": {"gap": 0.5, "interaction": 0.3},
+    "none": {"gap": 0.0, "interaction": 0.3},
+}
 
 
 @pytest.mark.parametrize("name", RANKINGS)
@@ -340,11 +344,17 @@ def covers(bounds: np.ndarray, truth: np.ndarray | float) -> float:
 @pytest.mark.parametrize(
     ("name", "kind", "design"),
     [
-        ("usual", "even", FULL), ("usual", "rare", Design(200, 12)), ("broken", "even", FULL), ("lexical", "even", FULL),
-        ("families", "even", FULL), ("sure", "even", FULL), ("sure", "even", FEW), ("torn_1", "one", Design(40, 12)),
+        ("usual", "even", FULL),
+        ("usual", "rare", Design(200, 12)),
+        ("broken", "even", FULL),
+        ("lexical", "even", FULL),
+        ("families", "even", FULL),
+        ("sure", "even", FULL),
+        ("sure", "even", FEW),
+        ("torn_1", "one", Design(40, 12)),
         ("torn_1", "rare", Design(200, 12)),
     ],
-)  # fmt: skip
+)
 def test_bounds_of_consistency_cover(name: str, kind: str, design: Design, workers: Workers) -> None:
     """Those of samples hold the truth under the night's wordings, a percentile bootstrap in nine of ten; the wider hold any."""
     world, gold, n_nights = WORLDS[name], golds(kind, design.n_samples), max(1, N_PAIRS // 2)
@@ -361,8 +371,10 @@ def test_bounds_of_consistency_cover(name: str, kind: str, design: Design, worke
     print(
         f"\n{name} {kind} {design.n_samples} x {design.n_variants}: truth {truth:.4f}, {n_nights} nights, B = {N_RESAMPLES}"
     )
-    print(f"these wordings {own:.3f} (width {widths[0]:.4f}), other wordings {others:.3f} ({widths[1]:.4f}), by the narrower "
-          f"ones {too_narrow:.3f}")  # fmt: skip
+    print(
+        f"these wordings {own:.3f} (width {widths[0]:.4f}), other wordings {others:.3f} ({widths[1]:.4f}), by the narrower "
+        f"ones {too_narrow:.3f}"
+    )
     assert may_be_at_least(round(own * n_nights), n_nights, 0.9)
     assert may_be_at_least(round(others * n_nights), n_nights, 0.95)
 
@@ -370,10 +382,17 @@ def test_bounds_of_consistency_cover(name: str, kind: str, design: Design, worke
 @pytest.mark.parametrize(
     ("name", "design"),
     [
-        ("usual", FULL), ("uneven", FULL), ("broken", FULL), ("families", FULL), ("noise", FEW), ("sure", FULL), ("sure", FEW),
-        ("split_1", FEW), ("coin_1", FEW),
+        ("usual", FULL),
+        ("uneven", FULL),
+        ("broken", FULL),
+        ("families", FULL),
+        ("noise", FEW),
+        ("sure", FULL),
+        ("sure", FEW),
+        ("split_1", FEW),
+        ("coin_1", FEW),
     ],
-)  # fmt: skip
+)
 def test_bounds_of_shares_cover_other_wordings(name: str, design: Design, workers: Workers) -> None:
     world, n_nights = WORLDS[name], max(1, N_PAIRS // 2)
     truth = true_shares(world, design.n_variants)

@@ -27,10 +27,17 @@ def answers() -> list[dict[str, object]]:
             gold = COLOURS[sample % 4]
             for variant in range(6):
                 said = gold if draw.random() < 0.8 else draw.choice(COLOURS)
-                rows.append({
-                    "model": "m", "task": f"t{task:03d}", "sample_id": f"s{sample}", "completion": said, "gold_label": gold,
-                    "variant_index": variant, "repetition": 1,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "model": "m",
+                        "task": f"t{task:03d}",
+                        "sample_id": f"s{sample}",
+                        "completion": said,
+                        "gold_label": gold,
+                        "variant_index": variant,
+                        "repetition": 1,
+                    }
+                )
     return rows
 
 

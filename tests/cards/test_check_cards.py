@@ -116,7 +116,11 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
         ),
     ),
     "a gate on a field that is none": (
-        {**audit("models: [swayed]\n  gate: [accuracy >= 0.9 at field = totl]"), "tasks/t.yml": INVOICES, "i.csv": ROWS},
+        {
+            **audit("models: [swayed]\n  gate: [accuracy >= 0.9 at field = totl]"),
+            "tasks/t.yml": INVOICES,
+            "i.csv": ROWS,
+        },
         "CardError: audits/a.yml line 4: gate.0: audit 'a' has no field 'totl'; nearest: total",
     ),
     "an unknown field": (
@@ -137,8 +141,10 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a rule that cannot be read": (
         audit("models: [lexical]\n  gate: [no regresed]"),
-        ("CardError: audits/a.yml line 4: gate.0: character 4: no verdict 'regresed'; nearest: regressed, "
-        "found 'no regresed'"),
+        (
+            "CardError: audits/a.yml line 4: gate.0: character 4: no verdict 'regresed'; nearest: regressed, "
+            "found 'no regresed'"
+        ),
     ),
     "a rule about a model that is not asked": (
         audit("models: [lexical]\n  gate: [no regressed at model_id = lexicl]"),
@@ -146,8 +152,10 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a schedule of four fields": (
         audit('models: [lexical]\n  schedule: "2 * * *"'),
-        ("CardError: audits/a.yml line 4: schedule: '2 * * *' is no cron expression: Wrong number of fields; "
-        "every night at two is '0 2 * * *', found '2 * * *'"),
+        (
+            "CardError: audits/a.yml line 4: schedule: '2 * * *' is no cron expression: Wrong number of fields; "
+            "every night at two is '0 2 * * *', found '2 * * *'"
+        ),
     ),
     "a model there is not": (
         audit("models: [lexcal]"),
@@ -159,8 +167,10 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a schema for a model that takes none": (
         audit("models: [lexical]\n  strategies: [structured]"),
-        ("CardError: audits/a.yml line 4: strategy 'structured' sends a JSON schema, which embedded model 'lexical' "
-        "cannot follow"),
+        (
+            "CardError: audits/a.yml line 4: strategy 'structured' sends a JSON schema, which embedded model 'lexical' "
+            "cannot follow"
+        ),
     ),
     "batches to two addresses": (
         model("m:\n  engine: batch\n  model: small\n  base_url: [http://127.0.0.1:1, http://127.0.0.1:2]\n"),
@@ -168,8 +178,10 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a budget without a price": (
         model(API, "models: [m]\n  budget: {max_usd: 1}"),
-        ("UsageError: a budget of 1 USD, but no price of model 'm' is known; put `price` in its card (models/m.yml line 1), "
-        "`price: free` for a machine of one's own"),
+        (
+            "UsageError: a budget of 1 USD, but no price of model 'm' is known; put `price` in its card (models/m.yml line 1), "
+            "`price: free` for a machine of one's own"
+        ),
     ),
     "a judge that gives no verdicts": (
         {"judges/j.yml": "j: {model: lexical}\n", **audit("models: [lexical]\n  judges: [j]")},
@@ -200,54 +212,79 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
         "CardError: audits/a.yml line 4: judges: a list of judge cards, or a mapping of each to how its rubric is reworded",
     ),
     "the rubric of a panel reworded": (
-        {"judges/j.yml": "j: {panel: [matcher, matcher_erring]}\n",
-         **audit("models: [lexical]\n  judges: {j: {wordings: 3}}\n  rephrasing: {rephraser: rules, variants: 2}")},
-        ("CardError: audits/a.yml line 4: judges.j.wordings: 'j' is a panel, which has no rubric of its own; give wordings "
-        "to its members instead"),
+        {
+            "judges/j.yml": "j: {panel: [matcher, matcher_erring]}\n",
+            **audit("models: [lexical]\n  judges: {j: {wordings: 3}}\n  rephrasing: {rephraser: rules, variants: 2}"),
+        },
+        (
+            "CardError: audits/a.yml line 4: judges.j.wordings: 'j' is a panel, which has no rubric of its own; give wordings "
+            "to its members instead"
+        ),
     ),
     "the rubric of a judge that reads none": (
         audit("models: [lexical]\n  judges: {matcher: {wordings: 3}}\n  rephrasing: {rephraser: rules, variants: 2}"),
-        ("CardError: audits/a.yml line 4: judges.matcher.wordings: 'matcher' rules by itself and reads no rubric; leave wordings "
-        "out"),
+        (
+            "CardError: audits/a.yml line 4: judges.matcher.wordings: 'matcher' rules by itself and reads no rubric; leave "
+            "wordings out"
+        ),
     ),
     "a rubric that nobody rewords": (
-        {"models/m.yml": API, "judges/j.yml": "j: {model: m}\n",
-         **audit("models: [lexical]\n  judges: {j: {wordings: 3}}")},
+        {
+            "models/m.yml": API,
+            "judges/j.yml": "j: {model: m}\n",
+            **audit("models: [lexical]\n  judges: {j: {wordings: 3}}"),
+        },
         "CardError: audits/a.yml line 4: judges.j.wordings: rephrasing.rephraser rewords rubrics too, and audit 'a' has none",
     ),
     "a rubric that a list has no rewordings of": (
-        {"models/m.yml": API, "judges/j.yml": "j: {model: m}\n",
-         "rephrasers/r.yml": "r: {kind: fixed, variants: {t: [Say a or b.], j: [x]}}\n",
-         **audit("models: [lexical]\n  judges: {j: {wordings: 3}}\n  rephrasing: {rephraser: r, variants: 2}")},
-        ("CardError: rephrasers/r.yml line 1: variants: none of 'judge:j', whose rubric audit 'a' has reworded; "
-        "known: j, t"),
+        {
+            "models/m.yml": API,
+            "judges/j.yml": "j: {model: m}\n",
+            "rephrasers/r.yml": "r: {kind: fixed, variants: {t: [Say a or b.], j: [x]}}\n",
+            **audit("models: [lexical]\n  judges: {j: {wordings: 3}}\n  rephrasing: {rephraser: r, variants: 2}"),
+        },
+        (
+            "CardError: rephrasers/r.yml line 1: variants: none of 'judge:j', whose rubric audit 'a' has reworded; "
+            "known: j, t"
+        ),
     ),
     "a rubric that shows no answer": (
         {"judges/j.yml": "j: {model: lexical, rubric: '{question}'}\n", **audit("models: [lexical]\n  judges: [j]")},
-        ("CardError: judges/j.yml line 1: j: rubric must use {question}, {references} and {completion}, or name in placeholders "
-        "what stands for them"),
+        (
+            "CardError: judges/j.yml line 1: j: rubric must use {question}, {references} and {completion}, or name in "
+            "placeholders what stands for them"
+        ),
     ),
     "a rubric whose placeholder nothing stands for": (
-        {"judges/j.yml": "j: {model: lexical, rubric: '{question} {references} {completion} {reference_answer}'}\n",
-         **audit("models: [lexical]\n  judges: [j]")},
-        ("CardError: judges/j.yml line 1: j: rubric uses {reference_answer}; nearest: references, or say what it stands for in "
-        "placeholders"),
+        {
+            "judges/j.yml": "j: {model: lexical, rubric: '{question} {references} {completion} {reference_answer}'}\n",
+            **audit("models: [lexical]\n  judges: [j]"),
+        },
+        (
+            "CardError: judges/j.yml line 1: j: rubric uses {reference_answer}; nearest: references, or say what it stands for "
+            "in placeholders"
+        ),
     ),
     "a placeholder that no rubric has": (
-        {"judges/j.yml": "j: {model: lexical, placeholders: {reference_answer: references}}\n",
-         **audit("models: [lexical]\n  judges: [j]")},
-        ("CardError: judges/j.yml line 1: j: placeholders names {reference_answer}, which the rubric never uses; "
-        "nearest: references"),
+        {
+            "judges/j.yml": "j: {model: lexical, placeholders: {reference_answer: references}}\n",
+            **audit("models: [lexical]\n  judges: [j]"),
+        },
+        (
+            "CardError: judges/j.yml line 1: j: placeholders names {reference_answer}, which the rubric never uses; "
+            "nearest: references"
+        ),
     ),
     "marks in a rubric that has none": (
-        {"judges/j.yml": "j: {model: lexical, marks: none}\n",
-         **audit("models: [lexical]\n  judges: [j]")},
+        {"judges/j.yml": "j: {model: lexical, marks: none}\n", **audit("models: [lexical]\n  judges: [j]")},
         "CardError: judges/j.yml line 1: j: rubric uses {mark}, of which `marks: none` makes none",
     ),
     "a rephraser that asks who answers with labels": (
         {"rephrasers/r.yml": "listed: {kind: model, model: lexical}\n", "audits/a.yml": REWORDED},
-        ("CardError: rephrasers/r.yml line 1: embedded model 'lexical' rewords nothing; `kind: rules` asks none, "
-        "`kind: python` a function"),
+        (
+            "CardError: rephrasers/r.yml line 1: embedded model 'lexical' rewords nothing; `kind: rules` asks none, "
+            "`kind: python` a function"
+        ),
     ),
     "rephrasings of another task alone": (
         {"rephrasers/r.yml": "listed: {kind: fixed, variants: {u: [A or b?]}}\n", "audits/a.yml": REWORDED},
@@ -258,8 +295,10 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
         "DataError: models/m.yml line 1: model 'm': answers.csv: no such file",
     ),
     "recorded answers of other models": (
-        {**model("m: {engine: recorded, model: small, path: answers.csv}\n"),
-         "answers.csv": "sample_id,completion,model\n1,a,tall\n"},
+        {
+            **model("m: {engine: recorded, model: small, path: answers.csv}\n"),
+            "answers.csv": "sample_id,completion,model\n1,a,tall\n",
+        },
         "DataError: models/m.yml line 1: model 'm': answers.csv: no row of model 'small'; nearest: tall",
     ),
     "data that is not there": (
@@ -276,17 +315,24 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a label without an example": (
         {"d.csv": "id,text,gold\n1,one,a\n2,two,a\n", **audit("models: [lexical]\n  strategies: [one_shot]")},
-        ("DataError: tasks/t.yml line 4: task 't': strategy one_shot needs an example of label 'b'; "
-        "list `examples` in the card"),
+        (
+            "DataError: tasks/t.yml line 4: task 't': strategy one_shot needs an example of label 'b'; "
+            "list `examples` in the card"
+        ),
     ),
     "a template of a column that is not there": (
-        {"tasks/q.yml": QUIZ, "q.csv": "id,text,gold,one,two\n1,Which?,A,x,y\n",
-         "templates/p.yml": "asks: {kind: multiple_choice, templates: ['{question} {hunt} {options}']}\n",
-         **audit("models: [lexical]", "q")},
-        ("CardError: templates/p.yml line 1: no column of task 'q' is {hunt}; known: examples, gold, id, one, options, "
-         "question, text, two"),
+        {
+            "tasks/q.yml": QUIZ,
+            "q.csv": "id,text,gold,one,two\n1,Which?,A,x,y\n",
+            "templates/p.yml": "asks: {kind: multiple_choice, templates: ['{question} {hunt} {options}']}\n",
+            **audit("models: [lexical]", "q"),
+        },
+        (
+            "CardError: templates/p.yml line 1: no column of task 'q' is {hunt}; known: examples, gold, id, one, options, "
+            "question, text, two"
+        ),
     ),
-}  # fmt: skip
+}
 
 PLACE = "save it as e.csv in a folder of cards of yours: ./registry, or --registry DIR"
 OF_THIS_MACHINE: dict[str, tuple[dict[str, str], str, int]] = {
@@ -479,9 +525,13 @@ def test_refused_rephrasings_are_told_as_a_run_tells_them(tmp_path: Path, rephra
 
 @pytest.mark.parametrize(
     ("of_rephraser", "of_task", "n_kept"),
-    [("", "", 3), ("protect_labels: true", "", 1), ("", "protect_labels: true", 1),
-     ("protect_labels: true", "protect_labels: false", 3)],
-)  # fmt: skip
+    [
+        ("", "", 3),
+        ("protect_labels: true", "", 1),
+        ("", "protect_labels: true", 1),
+        ("protect_labels: true", "protect_labels: false", 3),
+    ],
+)
 def test_a_persons_wordings_are_sent_as_they_are(tmp_path: Path, of_rephraser: str, of_task: str, n_kept: int) -> None:
     wordings = ["  Which one?  ", "A or b?", f"Say a or b: {'very ' * 200}carefully."]
     listed = {"kind": "fixed", "variants": {"t": wordings}, **yaml.safe_load(of_rephraser or "{}")}

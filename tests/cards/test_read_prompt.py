@@ -61,9 +61,12 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "no text": (user(content=None), "prompt.json: messages.1.content: it is no text, nor a list of text parts"),
     "half a character": (user(content="\ud83d"), "prompt.json: messages.1.content: it holds half of a character"),
     "a text alone": (["x"], "prompt.json: messages.0: a message is an object with role and content"),
-    "no messages": ({"message": TURNS}, "prompt.json: messages: a prompt is a list of messages, each with role and content;"),
+    "no messages": (
+        {"message": TURNS},
+        "prompt.json: messages: a prompt is a list of messages, each with role and content;",
+    ),
     "an empty list": ([], "prompt.json: messages: a prompt is a list of messages, each with role and content"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("body", "message"), FAULTS.values(), ids=FAULTS)

@@ -61,12 +61,15 @@ def test_a_part_is_named_by_its_text_and_stands_once() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Judge the store.", "'Judge the store.' does not stand in a system or user turn of p.json; nearest: 'Judge {store}"),
+        (
+            "Judge the store.",
+            "'Judge the store.' does not stand in a system or user turn of p.json; nearest: 'Judge {store}",
+        ),
         ("Judge it.", "'Judge it.' does not stand in a system or user turn"),
         ("Say why", "'Say why' stands 2 times in p.json, in messages.0, messages.1; give more of the text around it"),
         ("", "does not stand"),
     ],
-)  # fmt: skip
+)
 def test_a_text_that_does_not_stand_in_one_place_is_told_with_the_nearest(text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         named_part(CHAT, text, "p.json")

@@ -28,8 +28,11 @@ JUDGE = ("system", "Judge the review.")
 
 
 def made(
-    folder: Path, *messages: tuple[str, str], named: str | None = None, choose: Callable[[Sequence[str]], str] | None = None
-) -> TaskPrompt:  # fmt: skip
+    folder: Path,
+    *messages: tuple[str, str],
+    named: str | None = None,
+    choose: Callable[[Sequence[str]], str] | None = None,
+) -> TaskPrompt:
     """The prompt of a chat over the rows, checked by the card that it becomes."""
     (folder / "d.csv").write_text(ROWS, encoding="utf-8")
     chat = ChatPrompt(file="prompt.json", messages=messages)
@@ -129,14 +132,25 @@ def test_a_person_chooses_a_part_or_names_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("messages", "named", "message"),
     [
-        ([JUDGE, ("user", "{reviews}")], None,
-         "prompt.json: no placeholder in it is the column of the text; found {reviews}; nearest: review"),
-        ([JUDGE, ("user", "a text")], None, "prompt.json: no placeholder in it is the column of the text; known: Store name, id"),
+        (
+            [JUDGE, ("user", "{reviews}")],
+            None,
+            "prompt.json: no placeholder in it is the column of the text; found {reviews}; nearest: review",
+        ),
+        (
+            [JUDGE, ("user", "a text")],
+            None,
+            "prompt.json: no placeholder in it is the column of the text; known: Store name, id",
+        ),
         ([JUDGE, ("user", "{review} {instruction}")], None, "prompt.json: {instruction} is filled in by cards"),
         ([("user", "{review}")], None, "prompt.json: no sentence of the system text or last user turn can be reworded"),
-        ([("user", "Is {review} kind?")], "Is {review} kind?", "the text of a sample stands in it; what is reworded has no"),
+        (
+            [("user", "Is {review} kind?")],
+            "Is {review} kind?",
+            "the text of a sample stands in it; what is reworded has no",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_a_cards_prompt_is_told_in_a_line(
     tmp_path: Path, messages: list[tuple[str, str]], named: str | None, message: str
 ) -> None:

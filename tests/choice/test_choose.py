@@ -23,14 +23,22 @@ RIGHT_OF_40 = {"clear": (10, 38, 12), "equal": (20, 22, 19)}
 
 def answers() -> list[dict[str, Any]]:
     return [
-        {"model": model, "task": "colours", "strategy": "simple", "variant_index": variant, "is_original": variant == 0,
-         "repetition": 1, "sample_id": f"c{sample}", "gold_label": COLOURS[sample % 2],
-         "completion": COLOURS[sample % 2 if (sample * 7) % 40 < n_right else 2],
-         "instruction": f"Wording {variant}: name the colour."}
+        {
+            "model": model,
+            "task": "colours",
+            "strategy": "simple",
+            "variant_index": variant,
+            "is_original": variant == 0,
+            "repetition": 1,
+            "sample_id": f"c{sample}",
+            "gold_label": COLOURS[sample % 2],
+            "completion": COLOURS[sample % 2 if (sample * 7) % 40 < n_right else 2],
+            "instruction": f"Wording {variant}: name the colour.",
+        }
         for model, of_model in RIGHT_OF_40.items()
         for variant, n_right in enumerate(of_model)
         for sample in range(40)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +84,12 @@ def test_one_line_says_what_cannot_be_chosen(warehouse: Warehouse, choices: Choi
 def test_the_chosen_wording_becomes_a_card(choices: Choices, tmp_path: Path) -> None:
     (tmp_path / "tasks").mkdir()
     card = {
-        "kind": "classification", "labels": list(COLOURS), "instruction": "Wording 0: name the colour.",
-        "reader": "label_in_text", "data": {"path": "colours.csv", "input": "text"},
-    }  # fmt: skip
+        "kind": "classification",
+        "labels": list(COLOURS),
+        "instruction": "Wording 0: name the colour.",
+        "reader": "label_in_text",
+        "data": {"path": "colours.csv", "input": "text"},
+    }
     (tmp_path / "tasks/colours.yml").write_text(yaml.safe_dump({"colours": card}))
     (tmp_path / "colours.csv").write_text("text\nLike grass\n")
     registry = load_registry([tmp_path])

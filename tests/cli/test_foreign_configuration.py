@@ -68,13 +68,31 @@ FILES = {
     ".netrc": "machine 127.0.0.1 login planted password planted\n",
 } | dict.fromkeys(
     (
-        ".apprise", ".config/apprise.yml", ".dbt/profiles.yml", ".user.yml", "alembic.ini", "apprise.yml", "config.yaml",
-        "dbt_cloud.yml", "great_expectations.yml", "great_expectations/great_expectations.yml", "gx/great_expectations.yml",
-        "logging.conf", "logging.ini", "matplotlibrc", "memo_store.toml", "packages.yml", "planted.pth", "prefect.db",
-        "prefect.yaml", "selectors.yml", "setup.cfg", "uv.toml",
+        ".apprise",
+        ".config/apprise.yml",
+        ".dbt/profiles.yml",
+        ".user.yml",
+        "alembic.ini",
+        "apprise.yml",
+        "config.yaml",
+        "dbt_cloud.yml",
+        "great_expectations.yml",
+        "great_expectations/great_expectations.yml",
+        "gx/great_expectations.yml",
+        "logging.conf",
+        "logging.ini",
+        "matplotlibrc",
+        "memo_store.toml",
+        "packages.yml",
+        "planted.pth",
+        "prefect.db",
+        "prefect.yaml",
+        "selectors.yml",
+        "setup.cfg",
+        "uv.toml",
     ),
     "planted: [\n",
-)  # fmt: skip
+)
 
 
 @dataclass
@@ -238,9 +256,13 @@ def test_a_served_night_touches_nothing_of_the_folder_but_cards_and_warehouse(fo
         client = {name: server.environment[name] for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING")}
         with (foreign.place / "said").open("wb") as said:
             serving = subprocess.Popen(
-                [COMMAND, "serve", "mine"], cwd=foreign.folder, env=foreign.environment | client,
-                stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+                [COMMAND, "serve", "mine"],
+                cwd=foreign.folder,
+                env=foreign.environment | client,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         try:
             log = foreign.place / "said"
             wait_for(server.runs, "a night to begin", log.read_text, SOON_S)

@@ -14,9 +14,26 @@ from promptaudit.flows.system.child_processes import WATCHER
 
 # what takes longest to import, of all that this project installs
 HEAVY = {
-    "pandas", "scipy", "prefect", "dbt", "great_expectations", "altair", "openai", "genai_prices", "sqlglot", "openlineage",
-    "jinja2", "apprise", "pydantic_settings", "polars", "numpy", "pyarrow", "duckdb", "lark", "yaml",
-}  # fmt: skip
+    "pandas",
+    "scipy",
+    "prefect",
+    "dbt",
+    "great_expectations",
+    "altair",
+    "openai",
+    "genai_prices",
+    "sqlglot",
+    "openlineage",
+    "jinja2",
+    "apprise",
+    "pydantic_settings",
+    "polars",
+    "numpy",
+    "pyarrow",
+    "duckdb",
+    "lark",
+    "yaml",
+}
 CARDS = {"yaml", "lark"}
 PROGRAM = """
 import json, sys
@@ -58,9 +75,12 @@ def test_a_command_imports_what_it_uses(
     folder: Path, arguments: list[str], code: int, used: set[str], most: int
 ) -> None:
     ran = subprocess.run(
-        [sys.executable, "-P", "-c", PROGRAM, json.dumps(arguments)], cwd=folder, capture_output=True, text=True,
+        [sys.executable, "-P", "-c", PROGRAM, json.dumps(arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
         check=True,
-    )  # fmt: skip
+    )
     ended, modules, n_modules = json.loads(ran.stdout.splitlines()[-1])
     assert ended == code, ran.stderr
     assert set(modules) & HEAVY <= used
@@ -97,8 +117,11 @@ def test_the_watcher_imports_neither_the_package_nor_the_folder_it_is_started_in
     for said in (b".", b""):  # the run ended; the run was killed
         ran = subprocess.run(
             [sys.executable, "-P", "-S", "-X", "importtime", str(WATCHER), "a mark that nothing carries"],
-            cwd=tmp_path, input=said, capture_output=True, check=True,
-        )  # fmt: skip
+            cwd=tmp_path,
+            input=said,
+            capture_output=True,
+            check=True,
+        )
         imported = {line.rpartition("|")[2].strip() for line in ran.stderr.decode().splitlines()}
         assert not {name for name in imported if name.partition(".")[0] == "promptaudit"}
         assert ("psutil" in imported) == (said == b"")

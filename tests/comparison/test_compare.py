@@ -36,9 +36,17 @@ def answers(*, skill: dict[str, float], seed: int, confused: tuple[str, ...] = (
                     said = gold if dice.random() < knows else dice.choice(LABELS)
                     said = "b" if model == "bad" and f"s{sample}" in confused else said
                     rows.append(
-                        {"model": model, "task": "asked", "sample_id": f"s{sample}", "variant_index": variant,
-                         "is_original": variant == 0, "repetition": repetition, "gold_label": gold, "completion": said}
-                    )  # fmt: skip
+                        {
+                            "model": model,
+                            "task": "asked",
+                            "sample_id": f"s{sample}",
+                            "variant_index": variant,
+                            "is_original": variant == 0,
+                            "repetition": repetition,
+                            "gold_label": gold,
+                            "completion": said,
+                        }
+                    )
     return rows
 
 

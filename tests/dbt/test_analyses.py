@@ -62,8 +62,9 @@ class Published:
 
 
 def _answers(seed: int) -> list[Answer]:
-    answers = answered(seed, ABCD, VARIANTS, models=("big", "small"), strategies=("simple", "detail"), n_samples=9,
-                       junk_rate=0.05)  # fmt: skip
+    answers = answered(
+        seed, ABCD, VARIANTS, models=("big", "small"), strategies=("simple", "detail"), n_samples=9, junk_rate=0.05
+    )
     rng = random.Random(seed)
     # the small model loses its format under one wording
     broken = ("small", 1.0, 2)

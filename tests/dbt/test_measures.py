@@ -245,8 +245,9 @@ def test_counts(measured: Measured, name: str) -> None:
         assert row["n_landed"] == len(own)
         assert row["n_valid"] == sum(a.completion.strip() in case.labels for a in own)
         assert row["n_error"] == 0
-        formats = measured.rows("fct_answer_formats", case, model_id=row["model_id"], task_id=row["task_id"],
-                                strategy=row["strategy"])  # fmt: skip
+        formats = measured.rows(
+            "fct_answer_formats", case, model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"]
+        )
         assert sum(f["n_landed"] + f["n_missing"] for f in formats) == row["n_planned"]
         assert sum(f["n_empty"] for f in formats) == sum(a.is_blank for a in own)
 
@@ -276,11 +277,19 @@ def stabilities(case: Case) -> dict[tuple[Any, ...], Any]:
 def test_prompt_stability(measured: Measured, name: str) -> None:
     case = CASES[name]
     rows = {
-        (r["model_id"], r["task_id"], r["strategy"], r["scope"], r["paraphrase_temperature"], r["annotation_filter"],
-         r["series"], r["n_annotators"]): r
+        (
+            r["model_id"],
+            r["task_id"],
+            r["strategy"],
+            r["scope"],
+            r["paraphrase_temperature"],
+            r["annotation_filter"],
+            r["series"],
+            r["n_annotators"],
+        ): r
         for r in measured.rows("fct_prompt_stability", case)
         if r["annotation_filter"] != "valid_balanced"
-    }  # fmt: skip
+    }
     wanted = stabilities(case)
     assert rows.keys() == wanted.keys()
     for key, figures in wanted.items():
@@ -322,12 +331,15 @@ def test_stability_of_a_share_of_the_samples(measured: Measured, name: str) -> N
                     continue
                 for annotators in sets:
                     parted = [
-                        replace(one, answers={
-                            number: {sample: answer for sample, answer in asked.items() if sample in part}
-                            for number, asked in one.answers.items()
-                        })
+                        replace(
+                            one,
+                            answers={
+                                number: {sample: answer for sample, answer in asked.items() if sample in part}
+                                for number, asked in one.answers.items()
+                            },
+                        )
                         for one in annotators
-                    ]  # fmt: skip
+                    ]
                     rows = stability(group, parted, "valid")
                     wanted[(*of.values(), scope, share)] += [
                         (k, own) for (series, k), own in rows.items() if series == "all"
@@ -526,8 +538,13 @@ def test_every_figure_lies_in_its_interval(measured: Measured) -> None:
 
 def test_places_across_tasks_are_those_of_the_scorecard(measured: Measured) -> None:
     better = {
-        "sensitivity": min, "sensitivity_corrected": min, "consistency": max, "micro_f1": max, "pss_intra": max, "pss_inter": max,
-    }  # fmt: skip
+        "sensitivity": min,
+        "sensitivity_corrected": min,
+        "consistency": max,
+        "micro_f1": max,
+        "pss_intra": max,
+        "pss_inter": max,
+    }
     for case in CASES.values():
         scorecard = measured.rows("rpt_audit", case)
         found = measured.rows("rpt_measures_across_tasks", case)

@@ -67,8 +67,12 @@ def test_unit_tests(tmp_path: Path) -> None:
     variables = {"PROMPTAUDIT_WAREHOUSE": f"./{warehouse.name}", RUN_IDS: "", COMPARISON_IDS: ""}
     done = subprocess.run(
         [sys.executable, "-P", "-c", TESTS, str(dbt_project()), str(tmp_path)],
-        cwd=tmp_path, env={**os.environ, **SILENT, **variables}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env={**os.environ, **SILENT, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     results = json.loads((tmp_path / "target" / "run_results.json").read_text())["results"]
     ran = {result["unique_id"].rpartition(".")[2]: result["status"] for result in results}

@@ -56,9 +56,12 @@ def unit_of(labels: np.ndarray, strategy: str = "simple", invalid_rate: float = 
         if sensitivity[index] > 0
     }
     scorecard: dict[str, Any] = {
-        "invalid_rate": invalid_rate, "invalid_rate_low": invalid_rate / 2, "sensitivity_corrected": float(sensitivity.mean()),
-        "n_samples_changed": int((sensitivity > 0).sum()), "n_samples_compared": len(sensitivity),
-    }  # fmt: skip
+        "invalid_rate": invalid_rate,
+        "invalid_rate_low": invalid_rate / 2,
+        "sensitivity_corrected": float(sensitivity.mean()),
+        "n_samples_changed": int((sensitivity > 0).sum()),
+        "n_samples_compared": len(sensitivity),
+    }
     statuses = ({"answer_status": "unparsed", "n": 7, "n_samples": 3},) if invalid_rate else ()
     return Unit(
         model_id="m",

@@ -10,9 +10,13 @@ import pytest
 from promptaudit.flows.display.movement import by_chance, in_words, why
 
 BILLING: dict[str, Any] = {
-    "measure": "micro_f1", "moved_gold_label": "cancellation", "moved_label": "billing", "n_moved": 14, "n_moved_before": 1,
+    "measure": "micro_f1",
+    "moved_gold_label": "cancellation",
+    "moved_label": "billing",
+    "n_moved": 14,
+    "n_moved_before": 1,
     "n_moved_samples": 20,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -41,11 +45,15 @@ def test_samples_are_called_by_their_labels(change: dict[str, Any], said: str | 
     ("measure", "base", "candidate", "said"),
     [
         (
-            "answer_length", math.log(27), math.log(42),
+            "answer_length",
+            math.log(27),
+            math.log(42),
             "answers of intents are 1.6 times as long as on normal nights (41 characters, 26 before)",
         ),
         (
-            "completion_tokens", math.log(11), math.log(6),
+            "completion_tokens",
+            math.log(11),
+            math.log(6),
             "answers of intents have 0.5 times as many tokens as on normal nights (5 tokens, 10 before)",
         ),
         ("answer_length", 0.0, math.log(42), "answers of intents have 41 characters, 0 before"),
@@ -54,7 +62,7 @@ def test_samples_are_called_by_their_labels(change: dict[str, Any], said: str | 
         ("token_limit_rate", 0.0, 0.12, "12 of 100 answers of intents ended at the token limit, 0 of 100 before"),
         ("token_limit_rate", None, None, None),
     ],
-)  # fmt: skip
+)
 def test_how_answers_are_otherwise(measure: str, base: float | None, candidate: float | None, said: str | None) -> None:
     row = {"measure": measure, "task_id": "intents", "base": base, "candidate": candidate, "verdict": "changed"}
     assert in_words(row) == said

@@ -33,9 +33,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the run is derived 
 N_SAMPLES = 12
 N_VARIANTS = 12  # templates that ship for multiple choice
 HOSTILE = (
-    "=cmd|' /K calc'!Z0", "+1+1", "-2", "@SUM(1+1)", "\t=1", 'said "yes",\nthen "no"\r\n,,', "nul\x00 and \x1b[2J",
-    "'; drop table raw.verdicts; --", "\u202eyrros",
-)  # fmt: skip
+    "=cmd|' /K calc'!Z0",
+    "+1+1",
+    "-2",
+    "@SUM(1+1)",
+    "\t=1",
+    'said "yes",\nthen "no"\r\n,,',
+    "nul\x00 and \x1b[2J",
+    "'; drop table raw.verdicts; --",
+    "\u202eyrros",
+)
 WRONG_OF_BOB, RULED_BY_BOB = 4, 20  # every fourth of the rows that bob rules on
 
 CARDS = {
@@ -192,9 +199,13 @@ def test_agreement_with_people_is_measured(audited: tuple[Path, Ended]) -> None:
     assert 0 < beside_rule["agreement_rate"] < 1
     printed = {row["raters"]: row for row in taken.json()["agreement"]}
     assert set(printed) == {
-        "judge:j | person:ann", "judge:j | person:bob", "option_letter | person:ann", "option_letter | person:bob",
-        "judge:j | people", "option_letter | people",
-    }  # fmt: skip
+        "judge:j | person:ann",
+        "judge:j | person:bob",
+        "option_letter | person:ann",
+        "option_letter | person:bob",
+        "judge:j | people",
+        "option_letter | people",
+    }
     assert printed["judge:j | person:ann"]["cohen_kappa"] == with_ann["cohen_kappa"]
     # the two are tied on the five, which the majority leaves out
     assert rows["judge:j | people"]["n_rated"] == len(rulings) - 5

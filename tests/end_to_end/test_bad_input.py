@@ -310,9 +310,12 @@ def full_disk(tmp_path: Path) -> Path:
 def test_a_full_disk_loses_nothing_that_had_landed(tmp_path: Path, full_disk: Path) -> None:
     try:
         many = pl.DataFrame(
-            {"model": ["m"] * 40_000, "sample_id": [str(n) for n in range(40_000)],
-             "completion": [f"{n} {n * 7919 % 10007} " * 8 for n in range(40_000)]}
-        )  # fmt: skip
+            {
+                "model": ["m"] * 40_000,
+                "sample_id": [str(n) for n in range(40_000)],
+                "completion": [f"{n} {n * 7919 % 10007} " * 8 for n in range(40_000)],
+            }
+        )
         many.write_csv(tmp_path / "many.csv")
         warehouse = full_disk / "audit.duckdb"
         Warehouse(warehouse).apply_schema()

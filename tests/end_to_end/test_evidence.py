@@ -160,8 +160,10 @@ def test_a_forged_part_of_the_samples_and_a_forged_similarity_are_found(copied: 
     with duckdb.connect(str(path)) as con:
         con.execute("update marts.rpt_stability_by_share set pss = 0.99 where sample_share = 0.5 and pss < 0.9")
     with duckdb.connect(str(Warehouse(path).published.path)) as con:
-        con.execute("insert into marts.rpt_sample_similarities select * replace ('another' as sample_id) "
-                    "from marts.rpt_sample_similarities limit 1")  # fmt: skip
+        con.execute(
+            "insert into marts.rpt_sample_similarities select * replace ('another' as sample_id) "
+            "from marts.rpt_sample_similarities limit 1"
+        )
     found = verify(Warehouse(path))
     assert found.exit_code == 1
     assert {(each.kind, each.what, each.where, each.detail) for each in found.findings} == {
@@ -207,9 +209,18 @@ def test_marts_of_rows_that_landed_later_are_derived_again_where_a_seal_was_kept
         ).fetchall()
         ((prediction,),) = con.execute("select min(prediction_id) from raw.predictions").fetchall()
     ruling = {
-        "audit_run_id": run, "prediction_id": prediction, "verdict_id": "v", "judge_id": "person:ada", "repetition": 1, "ask": 1,
-        "is_settled": True, "is_match": True, "is_completion_escaped": False, "n_attempts": 1, "landed_at": now(),
-    }  # fmt: skip
+        "audit_run_id": run,
+        "prediction_id": prediction,
+        "verdict_id": "v",
+        "judge_id": "person:ada",
+        "repetition": 1,
+        "ask": 1,
+        "is_settled": True,
+        "is_match": True,
+        "is_completion_escaped": False,
+        "n_attempts": 1,
+        "landed_at": now(),
+    }
     Warehouse(warehouse).land([("verdicts", frame_of("verdicts", [ruling]))])
     rebuild_runs(Settings(warehouse=warehouse), run, Progress(quiet=True))
     with Warehouse(warehouse).write() as con:
@@ -235,8 +246,9 @@ def test_reports_beside_the_published_copy_are_looked_at(copied: Callable[[], Pa
     found = verify(Warehouse(warehouse))
     assert found.exit_code == 1
     assert [(each.kind, each.where, each.what) for each in found.findings] == [
-        ("broken", kept.name, "page"), ("changed", REPORT, "page"),
-    ]  # fmt: skip
+        ("broken", kept.name, "page"),
+        ("changed", REPORT, "page"),
+    ]
     kept.write_text(page, encoding="utf-8")
     newest.write_text(page, encoding="utf-8")
     (swapped,) = verify(Warehouse(warehouse)).findings
@@ -354,7 +366,7 @@ def _across_tasks(warehouse: Warehouse) -> list[str]:
         ("rpt_scoring_across_tasks", "is_best", "true"),
         ("fct_variations", "effect_high", "true"),  # of one kind, which no page prints
         ("fct_variations", "sensitivity_corrected", "true"),
-    ]  # fmt: skip
+    ]
     return [
         figure_id(mart, row, column)
         for mart, column, where in columns
@@ -375,9 +387,18 @@ def test_an_analysts_own_build_changes_no_byte(copied: Callable[[], Path]) -> No
 @pytest.mark.soak
 def test_a_rebuild_adds_the_aggregates_that_an_older_version_had_not(copied: Callable[[], Path]) -> None:
     path = copied()
-    marts = ("rpt_accuracy_spreads", "rpt_answer_totals", "rpt_class_sensitivities", "rpt_distinct_answers", "rpt_sample_spreads",
-             "rpt_prompt_variants", "rpt_sample_similarities", "rpt_stability_by_share", "rpt_pair_distances",
-             "rpt_measures_by_wordings")  # fmt: skip
+    marts = (
+        "rpt_accuracy_spreads",
+        "rpt_answer_totals",
+        "rpt_class_sensitivities",
+        "rpt_distinct_answers",
+        "rpt_sample_spreads",
+        "rpt_prompt_variants",
+        "rpt_sample_similarities",
+        "rpt_stability_by_share",
+        "rpt_pair_distances",
+        "rpt_measures_by_wordings",
+    )
     before = {}
     for place in (path, Warehouse(path).published.path):
         with duckdb.connect(str(place)) as con:

@@ -19,11 +19,13 @@ FIELDS = ("total", "day", "currency", "vendor")
 MAKERS = ("Acme Tools", "Blue Sky", "Norden Paper", "Delta Freight", "Joe's Garage")
 GOLD: dict[str, dict[str, str]] = {
     f"i{n}": {
-        "total": f"1,{n:03}.50" if n % 2 else f"{n}", "day": "" if n == 3 else f"2024-03-{n + 10:02}",
-        "currency": ("EUR", "USD")[n % 2], "vendor": MAKERS[n % 5],
+        "total": f"1,{n:03}.50" if n % 2 else f"{n}",
+        "day": "" if n == 3 else f"2024-03-{n + 10:02}",
+        "currency": ("EUR", "USD")[n % 2],
+        "vendor": MAKERS[n % 5],
     }
     for n in range(10)
-}  # fmt: skip
+}
 AUDIT = """\
 mine:
   tasks: [my_task]

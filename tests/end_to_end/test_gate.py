@@ -42,8 +42,13 @@ class Night:
         """Runs a POSIX shell script in the folder."""
         return subprocess.run(
             ["/bin/sh", "-u", "-c", PROMPTAUDIT + script],
-            cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-        )  # fmt: skip
+            cwd=self.folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
 
 
 @pytest.fixture
@@ -53,9 +58,16 @@ def night(tmp_path: Path) -> Night:
     names = {"model_id": "lexical", "task_id": "question_type"}
     for each, f1 in ((base, 0.95), (run, 0.85)):
         gated.row(
-            "rpt_audit", each, **names, micro_f1=f1, micro_f1_low=f1 - 0.02, micro_f1_high=f1 + 0.02,
-            sensitivity_corrected=0.1, sensitivity_corrected_low=0.05, sensitivity_corrected_high=0.15,
-        )  # fmt: skip
+            "rpt_audit",
+            each,
+            **names,
+            micro_f1=f1,
+            micro_f1_low=f1 - 0.02,
+            micro_f1_high=f1 + 0.02,
+            sensitivity_corrected=0.1,
+            sensitivity_corrected_low=0.05,
+            sensitivity_corrected_high=0.15,
+        )
     columns = {"difference": -0.1, "difference_low": -0.13, "difference_high": -0.07, "q_value": 0.001}
     verdict = {
         "measure": "micro_f1",

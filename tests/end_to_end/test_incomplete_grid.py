@@ -173,9 +173,13 @@ def test_a_killed_run_goes_on_with_the_grid_that_it_was_dealt(tmp_path: Path) ->
     for folder, is_killed in ((tmp_path / "whole", False), (tmp_path / "killed", True)):
         with running_provider() as provider:
             write_cards(
-                folder / "registry", provider.base_url, n_samples=n_samples, variants=N_WORDINGS, limits=LIMITS,
+                folder / "registry",
+                provider.base_url,
+                n_samples=n_samples,
+                variants=N_WORDINGS,
+                limits=LIMITS,
                 audit=f"  design: {{wordings_per_sample: {PER_SAMPLE}}}\n  resamples: 100\n",
-            )  # fmt: skip
+            )
             if is_killed:
                 killed_between_answers(folder, provider, n_cells // 2, "run", AUDIT, AUDIT_KEY=KEY)
                 assert kept(folder) == n_cells // 2

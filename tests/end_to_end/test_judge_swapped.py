@@ -105,8 +105,12 @@ def test_what_the_judge_scored_is_not_held_against_other_nights(week: Week) -> N
     rows = week.verdicts("accuracy:judge:rater")
     # on the last night the judge is another, accepted one: its own night is the one to compare with
     assert [row["verdict"] for row in rows] == [
-        "not_comparable", "within_noise", "within_noise", "not_comparable", "within_noise",
-    ]  # fmt: skip
+        "not_comparable",
+        "within_noise",
+        "within_noise",
+        "not_comparable",
+        "within_noise",
+    ]
     assert rows[3]["difference"] < -0.2
     assert rows[3]["cause"] == "provider_changed_the_judge"
     assert "judge:rater rules otherwise than on normal nights" in rows[3]["reason"]
@@ -117,15 +121,28 @@ def test_what_the_judge_scored_is_not_held_against_other_nights(week: Week) -> N
     )  # one row a group, whichever night a judge is held against
     states = sql(week.folder, "select model_id, state from marts.rpt_night_states order by model_id, started_at")
     assert [row["state"] for row in states] == [
-        "first_night", "normal", "normal", "normal", "normal", "first_night", "normal", "normal", "regressed", "normal",
-    ]  # fmt: skip
+        "first_night",
+        "normal",
+        "normal",
+        "normal",
+        "normal",
+        "first_night",
+        "normal",
+        "normal",
+        "regressed",
+        "normal",
+    ]
 
 
 def test_anchors_are_ruled_on_every_night(week: Week) -> None:
     agreed = week.verdicts("judge_agreement")
     assert [row["verdict"] for row in agreed] == [
-        "not_comparable", "within_noise", "within_noise", "regressed", "within_noise",
-    ]  # fmt: skip
+        "not_comparable",
+        "within_noise",
+        "within_noise",
+        "regressed",
+        "within_noise",
+    ]
     assert (agreed[3]["base"], agreed[3]["candidate"]) == (1.0, 0.5)
     assert (agreed[3]["cause"], agreed[3]["since_run_id"]) == ("provider_changed_the_judge", week.runs[3])
     anchors = sql(

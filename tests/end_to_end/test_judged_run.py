@@ -95,8 +95,10 @@ def test_judged_then_scored_and_judged_anew(tmp_path: Path) -> None:
         methods = "select scoring_method, count(*) as n, count(*) filter (score_state = 'scored') as n_scored "
         methods += "from marts.fct_scores group by all order by all"
         assert [(row["scoring_method"], row["n"]) for row in sql(tmp_path, methods)] == [
-            ("judge:first", N_CELLS), ("option_letter", N_QUESTIONS * 3), ("token_f1", N_QUESTIONS * 2),
-        ]  # fmt: skip
+            ("judge:first", N_CELLS),
+            ("option_letter", N_QUESTIONS * 3),
+            ("token_f1", N_QUESTIONS * 2),
+        ]
         # a plain equal answer is right by the judge wherever it is by the rule; 1 and a are signs of one template each
         (odd,) = sql(
             tmp_path,

@@ -53,8 +53,11 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
             _, err = asking.communicate(timeout=120)
             assert asking.returncode == 0, err
         warehouse = folder / "audit.duckdb"
-        transform(Warehouse(warehouse), [run for (run,) in query(warehouse, "select audit_run_id from raw.audit_runs")],
-                  "up_to_formats")  # fmt: skip
+        transform(
+            Warehouse(warehouse),
+            [run for (run,) in query(warehouse, "select audit_run_id from raw.audit_runs")],
+            "up_to_formats",
+        )
         yield Asked(
             warehouse=warehouse,
             server=server,
@@ -71,8 +74,25 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
 def sent_cells(warehouse: Path, cards: Path, server: KnowingServer) -> list[dict[str, Any]]:
     """Every cell with its variant, its sample and the messages that the server got, found by the hash of what was sent."""
     got = messages_got(cards, server)
-    names = ("run", "prediction", "task", "variant", "variation", "setting", "index", "instruction", "prompt", "sample",
-             "text", "options", "gold", "request", "status", "label", "is_correct")  # fmt: skip
+    names = (
+        "run",
+        "prediction",
+        "task",
+        "variant",
+        "variation",
+        "setting",
+        "index",
+        "instruction",
+        "prompt",
+        "sample",
+        "text",
+        "options",
+        "gold",
+        "request",
+        "status",
+        "label",
+        "is_correct",
+    )
     rows = query(
         warehouse,
         "select p.audit_run_id, p.prediction_id, p.task_id, v.prompt_variant_id, v.variation, v.setting, v.variant_index, "
@@ -96,8 +116,9 @@ def of_kind(asked: Asked, task: str, kind: str) -> list[tuple[dict[str, Any], di
     originals = {
         cell["sample"]: cell for cell in asked.cells if cell["task"] == task and cell["variation"] == "original"
     }
-    pairs = [(cell, originals[cell["sample"]]) for cell in asked.cells
-             if cell["task"] == task and cell["variation"] == kind]  # fmt: skip
+    pairs = [
+        (cell, originals[cell["sample"]]) for cell in asked.cells if cell["task"] == task and cell["variation"] == kind
+    ]
     assert pairs, (task, kind)
     return pairs
 
@@ -109,10 +130,15 @@ def test_prompts_are_put_together_again_from_what_has_landed_byte_for_byte(asked
     for run in {cell["run"] for cell in asked.cells}:
         own = [cell for cell in asked.cells if cell["run"] == run]
         answers = [
-            {"prediction_id": cell["prediction"], "model_id": "api", "prompt_variant_id": cell["variant"],
-             "sample_id": cell["sample"], "repetition": 1}
+            {
+                "prediction_id": cell["prediction"],
+                "model_id": "api",
+                "prompt_variant_id": cell["variant"],
+                "sample_id": cell["sample"],
+                "repetition": 1,
+            }
             for cell in own
-        ]  # fmt: skip
+        ]
         with Warehouse(asked.warehouse).write() as con:
             prompts = SentPrompts(con, run)
             shown = prompts.shown(answers)
@@ -179,11 +205,15 @@ def test_labels_and_their_examples_stand_in_the_order_of_the_setting(asked: Aske
         named = line[1].split(", ") if line else []
         shown = re.findall(r"\n-> (\w+)", cell["user"])
         level, others = cell["setting"]["label_order"], [mood for mood in MOODS if mood != cell["gold"]]
-        assert named == shown == {
-            "gold_first": [cell["gold"], *others],
-            "gold_last": [*others, cell["gold"]],
-            "reversed": list(MOODS)[::-1],
-        }[level]  # fmt: skip
+        assert (
+            named
+            == shown
+            == {
+                "gold_first": [cell["gold"], *others],
+                "gold_last": [*others, cell["gold"]],
+                "reversed": list(MOODS)[::-1],
+            }[level]
+        )
         assert sorted(cell["user"].split()) == sorted(original["user"].split()) or level
         seen.add(level)
         assert ("{labels}" in cell["prompt"]) == level.startswith("gold")

@@ -18,9 +18,13 @@ from tests.support.vllm import until
 pytestmark = pytest.mark.slow
 COLD, WARM = "cold", "warm"
 QUESTIONS = {
-    "Who wrote the letter?": "person", "How many eggs are left?": "number", "Who is the captain?": "person",
-    "How old is the bridge?": "number", "Whose coat is this?": "person", "How far is the lake?": "number",
-}  # fmt: skip
+    "Who wrote the letter?": "person",
+    "How many eggs are left?": "number",
+    "Who is the captain?": "person",
+    "How old is the bridge?": "number",
+    "Whose coat is this?": "person",
+    "How far is the lake?": "number",
+}
 N_CELLS = 2 * len(QUESTIONS) * 2 * 2  # models, samples, wordings, each twice
 
 

@@ -48,9 +48,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def nightly(folder: Path, webhooks: RunningWebhooks, *options: str, **variables: str) -> Ended:
     return promptaudit(
-        folder, "nightly", "small", "--json", *options,
-        PROMPTAUDIT_NOTIFY=webhooks.target("/ok/told"), PROMPTAUDIT_HEARTBEAT_URL=webhooks.url("/ok/alive"), **variables,
-    )  # fmt: skip
+        folder,
+        "nightly",
+        "small",
+        "--json",
+        *options,
+        PROMPTAUDIT_NOTIFY=webhooks.target("/ok/told"),
+        PROMPTAUDIT_HEARTBEAT_URL=webhooks.url("/ok/alive"),
+        **variables,
+    )
 
 
 def cells(folder: Path) -> list[dict[str, Any]]:

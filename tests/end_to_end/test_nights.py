@@ -53,9 +53,14 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
     nights: list[Night] = []
     with running_provider() as provider, running_webhooks() as webhooks:
         write_cards(
-            folder / "registry", provider.base_url, n_samples=SAMPLES, variants=WORDINGS, repetitions=2,
-            sampling="{temperature: 1, max_tokens: 16}", audit=f"  {GATE}\n  resamples: 200\n",
-        )  # fmt: skip
+            folder / "registry",
+            provider.base_url,
+            n_samples=SAMPLES,
+            variants=WORDINGS,
+            repetitions=2,
+            sampling="{temperature: 1, max_tokens: 16}",
+            audit=f"  {GATE}\n  resamples: 200\n",
+        )
         skill = provider.skill
         for kind in NIGHTS:
             provider.served_model, provider.skill = SERVED[kind], 0.6 if kind == "bad" else skill
@@ -64,9 +69,15 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
                 task = folder / "registry/tasks/questions.yml"
                 task.write_text(task.read_text().replace("Classify the question", "In haste, classify the question"))
             ended = promptaudit(
-                folder, "nightly", AUDIT, "--new", "--json", AUDIT_KEY=KEY,
-                PROMPTAUDIT_NOTIFY=webhooks.target("/ok/told", TOKEN), PROMPTAUDIT_HEARTBEAT_URL=webhooks.url("/ok/alive"),
-            )  # fmt: skip
+                folder,
+                "nightly",
+                AUDIT,
+                "--new",
+                "--json",
+                AUDIT_KEY=KEY,
+                PROMPTAUDIT_NOTIFY=webhooks.target("/ok/told", TOKEN),
+                PROMPTAUDIT_HEARTBEAT_URL=webhooks.url("/ok/alive"),
+            )
             nights.append(Night(ended, len(webhooks.of("/ok/told")), len(webhooks.of("/ok/alive"))))
         yield Week(folder, copy, nights, webhooks)
 
@@ -78,9 +89,15 @@ def test_a_provider_that_is_bad_every_other_night_stays_red(week: Week) -> None:
     assert [night.ended.code for night in week.nights] == [0, 0, 0, 1, 1, 1, 1, 0], [n.ended.err for n in week.nights]
     states = [night.told["states"] for night in week.nights]
     assert states == [
-        {"first_night": 1}, {"normal": 1}, {"normal": 1}, {"regressed": 1}, {"recovering": 1}, {"regressed": 1},
-        {"recovering": 1}, {"first_night": 1},
-    ]  # fmt: skip
+        {"first_night": 1},
+        {"normal": 1},
+        {"normal": 1},
+        {"regressed": 1},
+        {"recovering": 1},
+        {"regressed": 1},
+        {"recovering": 1},
+        {"first_night": 1},
+    ]
 
 
 def test_an_alarm_is_told_once_with_its_cause_and_its_end_once(week: Week) -> None:

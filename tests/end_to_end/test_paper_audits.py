@@ -26,9 +26,17 @@ TOO_FEW = "Fewer than 20 samples, or no wording beside the original."
 FEW_SAMPLES = "What answers vary by is told from 20 samples under 8 wordings up, 5 of them no near-duplicates."
 FEW = "No gold label of this task has 3 samples, so there are no pairs to show."
 NEVER_ABSENT = {
-    "Scorecard", "Sensitivity by sample", "Labels of a few telling samples", "PSS by model", "Distinct answers",
-    "Prompts, worst first", "Cost, tokens, latency and retries", "Most sensitive samples", "Run", "How to read this",
-}  # fmt: skip
+    "Scorecard",
+    "Sensitivity by sample",
+    "Labels of a few telling samples",
+    "PSS by model",
+    "Distinct answers",
+    "Prompts, worst first",
+    "Cost, tokens, latency and retries",
+    "Most sensitive samples",
+    "Run",
+    "How to read this",
+}
 RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
     "paper_errica": {QUARANTINED, ASKED_ONCE, FEW, FEW_SAMPLES, ALL_READ, TOO_FEW},
     "paper_barrie": {
@@ -42,22 +50,38 @@ RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
         "No sample of this task has a gold label, so no answer can be called right or wrong.",
     },
     "paper_hua": {
-        QUARANTINED, ASKED_ONCE, OPEN, FEW, FEW_SAMPLES, ALL_READ, TOO_FEW,
+        QUARANTINED,
+        ASKED_ONCE,
+        OPEN,
+        FEW,
+        FEW_SAMPLES,
+        ALL_READ,
+        TOO_FEW,
         "No two of those who ruled, judges, people or rules, ruled on the same answer.",
     },
-}  # fmt: skip
+}
 PARTS = ("-pss-intra", "-pss-intra-by-task", "-pss-inter", "-pss-inter-by-task")
 ANSWERS = "Answers"  # a grid, which a script draws
 EMPTY = {  # sections of which nothing is there
     "paper_errica": {"PSS by repetition", "PSS by share of the samples", "How much is enough", "Format checks"},
     "paper_barrie": {
-        "Sensitivity by class", "Sensitivity against consistency", "Consistency by class", "Consistency by sample",
-        "Pairs of samples of one class", "Accuracy by variant", "Which wording to ship", "Format checks",
+        "Sensitivity by class",
+        "Sensitivity against consistency",
+        "Consistency by class",
+        "Consistency by sample",
+        "Pairs of samples of one class",
+        "Accuracy by variant",
+        "Which wording to ship",
+        "Format checks",
     },
     "paper_hua": {
-        "PSS by repetition", "PSS by share of the samples", "How much is enough", "Format checks", "Which wording to ship",
+        "PSS by repetition",
+        "PSS by share of the samples",
+        "How much is enough",
+        "Format checks",
+        "Which wording to ship",
     },
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +123,12 @@ def test_errica_et_al(tmp_path: Path, models: RunningServer) -> None:
     # five tasks under three strategies, of four models, one by chance and one that errs on purpose
     assert len({(row["task_id"], row["strategy"], row["model_id"]) for row in card}) == len(card) == 5 * 3 * 6
     assert {(row["task_id"], row["n_samples"]) for row in card} == {
-        ("trec", 60), ("cb", 30), ("rte", 20), ("dbpedia", 28), ("wos", 14),
-    }  # fmt: skip
+        ("trec", 60),
+        ("cb", 30),
+        ("rte", 20),
+        ("dbpedia", 28),
+        ("wos", 14),
+    }
     assert {row["n_variants"] for row in card} == {4}
     assert {row["n_landed"] - row["n_planned"] for row in card} == {0}
     # each model rewords its own prompts; those who cannot are asked another's
@@ -108,8 +136,11 @@ def test_errica_et_al(tmp_path: Path, models: RunningServer) -> None:
         tmp_path, "select distinct array_to_string(model_ids, ' ') as who from marts.dim_prompt_variants order by 1"
     )
     assert [row["who"] for row in own if row["who"]] == [
-        "gpt-3.5-turbo", "gpt-4o gpt-4o_half_noisy", "llama-3-70b-instruct random_or_invalid", "mixtral-8x7b-instruct",
-    ]  # fmt: skip
+        "gpt-3.5-turbo",
+        "gpt-4o gpt-4o_half_noisy",
+        "llama-3-70b-instruct random_or_invalid",
+        "mixtral-8x7b-instruct",
+    ]
 
     def mean(model: str, measure: str) -> float:
         values = [row[measure] for row in card if row["model_id"] == model]

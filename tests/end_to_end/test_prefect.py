@@ -319,15 +319,23 @@ def test_the_edges_of_a_night_are_what_its_steps_made(stage: Stage) -> None:
     night = stage.edges(stage.ended["id"])
     (audit,) = (name for name in night if name.startswith(f"audit / {AUDIT} "))
     assert night == {
-        audit: set(), "compare": {audit}, "report": {"compare"}, "gate": {"compare"},
-        "alert": {"compare", "gate", "report"}, "publish": {"compare", "gate", "alert"},
-    }  # fmt: skip
+        audit: set(),
+        "compare": {audit},
+        "report": {"compare"},
+        "gate": {"compare"},
+        "alert": {"compare", "gate", "report"},
+        "publish": {"compare", "gate", "alert"},
+    }
     (found,) = (run for run in stage.server.runs("audit") if run["state_type"] == "COMPLETED")
     assert stage.edges(found["id"]) == {
-        "paraphrase": set(), "infer api simple": {"paraphrase"}, "transform up_to_formats": {"infer api simple"},
-        "validate": {"transform up_to_formats"}, "transform after_formats": {"validate"}, "compare": {"transform after_formats"},
+        "paraphrase": set(),
+        "infer api simple": {"paraphrase"},
+        "transform up_to_formats": {"infer api simple"},
+        "validate": {"transform up_to_formats"},
+        "transform after_formats": {"validate"},
+        "compare": {"transform after_formats"},
         "publish": {"compare"},
-    }  # fmt: skip
+    }
 
 
 def test_a_night_taken_again_asks_nothing_and_a_step_that_fails_says_why(stage: Stage) -> None:

@@ -91,9 +91,10 @@ def test_the_runs_have_every_kind_that_changes_each_sample(sent: Sent) -> None:
 @pytest.mark.parametrize("audit", AUDITS)
 def test_trace_has_the_messages_of_the_answers_it_lists(sent: Sent, audit: str) -> None:
     (row,) = sent.warehouse.published.read(
-        "select * from marts.rpt_audit where audit_run_id = $run and task_id = $task", run=sent.runs[audit],
+        "select * from marts.rpt_audit where audit_run_id = $run and task_id = $task",
+        run=sent.runs[audit],
         task="mood" if audit == "moods" else "quiz",
-    )  # fmt: skip
+    )
     traced = trace(sent.warehouse, row_id("rpt_audit", row), with_lineage=False)
     own = [cell for cell in sent.cells(audit) if cell["task_id"] == row["task_id"]]
     expected = {(cell["prompt_variant_id"], cell["sample_id"]): cell["messages"] for cell in own}

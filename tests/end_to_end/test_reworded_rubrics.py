@@ -93,13 +93,17 @@ def test_the_marts_say_what_the_verdicts_under_each_wording_say(judged: Judged) 
     assert (mart["match_rate_min"], mart["match_rate_max"]) == (rates[2], rates[0])
     wordings = {row["wording_index"]: row for row in sql(judged.folder, "select * from marts.fct_judge_wordings")}
     assert [wordings[place]["rubric"] for place in range(5)] == [
-        RUBRIC, *(text for place, text in enumerate(WORDINGS) if place != REFUSED),
-    ]  # fmt: skip
+        RUBRIC,
+        *(text for place, text in enumerate(WORDINGS) if place != REFUSED),
+    ]
     assert {place: row["match_rate"] for place, row in wordings.items()} == {**rates, 3: None}
     assert [wordings[place]["n_unreadable"] for place in range(5)] == [0, 0, 0, N_ANSWERS, 0]
     assert [wordings[place]["agreement_rate"] for place in range(4)] == [
-        None, 1, pytest.approx(1 - rates[0] + rates[2]), 0,
-    ]  # fmt: skip
+        None,
+        1,
+        pytest.approx(1 - rates[0] + rates[2]),
+        0,
+    ]
 
 
 def test_scores_are_of_the_rubric_as_it_is_written(judged: Judged) -> None:

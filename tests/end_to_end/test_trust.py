@@ -72,10 +72,14 @@ def test_unattended_an_untrusted_pair_ends_it_before_anything_is_made(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("plan", "asks"), ("plan", "rewords"), ("plan", "asks", "--export-prompts", "p.csv"), ("validate",),
-        ("validate", "asks"), ("plan", "offline"),
+        ("plan", "asks"),
+        ("plan", "rewords"),
+        ("plan", "asks", "--export-prompts", "p.csv"),
+        ("validate",),
+        ("validate", "asks"),
+        ("plan", "offline"),
     ],
-)  # fmt: skip
+)
 def test_what_asks_nobody_needs_no_trust(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     write_cards(tmp_path)
     assert promptaudit(tmp_path, *arguments).code == 0
@@ -149,8 +153,12 @@ def at_terminal(folder: Path, answer: bytes | signal.Signals, *arguments: str, *
     ours, theirs = pty.openpty()
     running = subprocess.Popen(
         [sys.executable, "-m", "promptaudit.flows.cli", *arguments],
-        cwd=folder, env=environment(**extra), stdin=theirs, stdout=subprocess.PIPE, stderr=theirs,
-    )  # fmt: skip
+        cwd=folder,
+        env=environment(**extra),
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+    )
     os.close(theirs)
     seen = b""
     try:

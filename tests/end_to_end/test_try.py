@@ -19,10 +19,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 THINGS = ("bridge", "tunnel", "library", "museum", "harbour", "school", "theatre", "market", "station", "mill")
 HINT = "A year is a number."
 FORMS = (
-    ("In what year did the {} open?", "number"), ("How many people visit the {}?", "number"),
-    ("How far is the {} from here?", "number"), ("Where is the {} found?", "place"),
-    ("Which town has a {}?", "place"), ("Who built the {}?", "person"),
-)  # fmt: skip
+    ("In what year did the {} open?", "number"),
+    ("How many people visit the {}?", "number"),
+    ("How far is the {} from here?", "number"),
+    ("Where is the {} found?", "place"),
+    ("Which town has a {}?", "place"),
+    ("Who built the {}?", "person"),
+)
 WEAK_ON = (
     r"    weak_on: {pattern: '\byear\b', distribution: {number: 0.4, place: 0.3, person: 0.3}, "
     f"repaired_by: {HINT}}}\n"

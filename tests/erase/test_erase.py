@@ -40,24 +40,50 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Gated:
         run = land_night(gated.warehouse, night, texts=("yes", SAID, "no", "no"))
         runs.append(run)
         samples = [
-            {"audit_run_id": run, "task_id": "t", "sample_id": f"s{n}", "sample_index": n, "gold_label": "yes",
-             "input": INPUT if n == 1 else "Nothing of anybody's.", "fields": json.dumps({"question": INPUT}) if n == 1 else None}
+            {
+                "audit_run_id": run,
+                "task_id": "t",
+                "sample_id": f"s{n}",
+                "sample_index": n,
+                "gold_label": "yes",
+                "input": INPUT if n == 1 else "Nothing of anybody's.",
+                "fields": json.dumps({"question": INPUT}) if n == 1 else None,
+            }
             for n in range(4)
-        ]  # fmt: skip
+        ]
         variant = {
-            "audit_run_id": run, "prompt_variant_id": "w", "task_id": "t", "strategy": "one_shot", "variant_index": 0,
-            "is_original": True, "is_edited": False, "prompt": prompt, "repetitions": [1],
-        }  # fmt: skip
+            "audit_run_id": run,
+            "prompt_variant_id": "w",
+            "task_id": "t",
+            "strategy": "one_shot",
+            "variant_index": 0,
+            "is_original": True,
+            "is_edited": False,
+            "prompt": prompt,
+            "repetitions": [1],
+        }
         Warehouse(gated.warehouse).land(
             [("samples", frame_of("samples", samples)), ("prompt_variants", frame_of("prompt_variants", [variant]))],
         )
         gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25)
         gated._pending += [
             ("marts.dim_samples", {"audit_run_id": run, "task_id": "t", "sample_id": "s1", "input": INPUT}),
-            ("marts.dim_prompt_variants", {"audit_run_id": run, "task_id": "t", "prompt_variant_id": "w", "prompt": prompt}),
-            ("marts.fct_predictions", {"audit_run_id": run, "prediction_id": "p1", "task_id": "t", "sample_id": "s1",
-                                       "completion": SAID, "label": "yes"}),
-        ]  # fmt: skip
+            (
+                "marts.dim_prompt_variants",
+                {"audit_run_id": run, "task_id": "t", "prompt_variant_id": "w", "prompt": prompt},
+            ),
+            (
+                "marts.fct_predictions",
+                {
+                    "audit_run_id": run,
+                    "prediction_id": "p1",
+                    "task_id": "t",
+                    "sample_id": "s1",
+                    "completion": SAID,
+                    "label": "yes",
+                },
+            ),
+        ]
     gated.written()
     publish(Warehouse(gated.warehouse), runs)
     retain(Warehouse(gated.warehouse), AUDIT, 2)

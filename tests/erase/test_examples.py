@@ -33,9 +33,12 @@ LONG, SHORT = 'Zoë Quellington called from "17 Larch Mews" on Tuesday', "Ask Qu
 SPARE = tuple(
     Sample(name, text, label, {})
     for name, text, label in (
-        ("e-long", LONG, "yes"), ("e-short", SHORT, "no"), ("e-3", "Never mind.", "yes"), ("e-4", "No.", "no"),
+        ("e-long", LONG, "yes"),
+        ("e-short", SHORT, "no"),
+        ("e-3", "Never mind.", "yes"),
+        ("e-4", "No.", "no"),
     )
-)  # fmt: skip
+)
 CHOSEN = ChosenSamples((), {"yes": "Is it?", "no": "It is."}, SPARE)
 SETTINGS: list[dict[str, Any]] = [
     {},
@@ -61,19 +64,36 @@ def made(folder: Path, **changes: str) -> Gated:
         run = land_night(gated.warehouse, night, texts=("yes", f"As in: {LONG}", "no", "no"))
         runs.append(run)
         variants = [
-            {"audit_run_id": run, "prompt_variant_id": f"v{place}", "task_id": "t", "strategy": "one_shot",
-             "variant_index": place, "is_original": place == 0, "is_edited": False, "instruction": CARD.instruction,
-             "prompt": changes.get(f"v{place}", prompt(setting)), "repetitions": [1], "setting": json.dumps(setting)}
+            {
+                "audit_run_id": run,
+                "prompt_variant_id": f"v{place}",
+                "task_id": "t",
+                "strategy": "one_shot",
+                "variant_index": place,
+                "is_original": place == 0,
+                "is_edited": False,
+                "instruction": CARD.instruction,
+                "prompt": changes.get(f"v{place}", prompt(setting)),
+                "repetitions": [1],
+                "setting": json.dumps(setting),
+            }
             for place, setting in enumerate(SETTINGS)
-        ]  # fmt: skip
+        ]
         landed = {"prompt_variants": variants, "tasks": [task_row(run, "t", CARD)]}
         Warehouse(gated.warehouse).land([(table, frame_of(table, rows)) for table, rows in landed.items()])
         gated._pending += [
-            (f"marts.{mart}", {"audit_run_id": run, "task_id": "t", "prompt_variant_id": row["prompt_variant_id"],
-                               "prompt": row["prompt"]})
+            (
+                f"marts.{mart}",
+                {
+                    "audit_run_id": run,
+                    "task_id": "t",
+                    "prompt_variant_id": row["prompt_variant_id"],
+                    "prompt": row["prompt"],
+                },
+            )
             for row in variants
             for mart in ("dim_prompt_variants", "rpt_prompt_variants")
-        ]  # fmt: skip
+        ]
         gated.row("rpt_audit", run, sensitivity=0.25)
     gated.written()
     publish(Warehouse(gated.warehouse), runs)
@@ -110,9 +130,12 @@ def test_its_text_is_in_no_file_any_more_and_the_rest_of_the_prompts_is(tmp_path
     spelt = json.dumps(text, ensure_ascii=False)[1:-1]
     for file, tables in (
         (gated.warehouse, ("raw.prompt_variants", "marts.dim_prompt_variants", "marts.rpt_prompt_variants")),
-        (home / "published/audit.duckdb", ("raw.prompt_variants", "marts.dim_prompt_variants", "marts.rpt_prompt_variants")),
+        (
+            home / "published/audit.duckdb",
+            ("raw.prompt_variants", "marts.dim_prompt_variants", "marts.rpt_prompt_variants"),
+        ),
         (home / "audit.duckdb.v10.backup", ("raw.prompt_variants", "marts.dim_prompt_variants")),
-    ):  # fmt: skip
+    ):
         for table in tables:
             rows = query(file, f"select distinct prompt_variant_id, prompt from {table} where prompt_variant_id <> 'v'")
             assert dict(rows) == {

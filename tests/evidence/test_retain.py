@@ -112,9 +112,13 @@ def test_the_archive_is_its_owners_alone_and_has_no_drafts(warehouse: Path) -> N
     found = [Warehouse(warehouse).places.archive, *Warehouse(warehouse).places.archive.rglob("*")]
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in found}
     assert modes == {
-        "archive": 0o700, "predictions": 0o700, "attempts": 0o700, "verdicts": 0o700,
-        f"audit_run_id={run_id(0)}": 0o700, "data.parquet": 0o600,
-    }  # fmt: skip
+        "archive": 0o700,
+        "predictions": 0o700,
+        "attempts": 0o700,
+        "verdicts": 0o700,
+        f"audit_run_id={run_id(0)}": 0o700,
+        "data.parquet": 0o600,
+    }
 
 
 def test_wordings_of_a_retired_night_are_reused(warehouse: Path) -> None:
@@ -128,8 +132,11 @@ def test_wordings_of_a_retired_night_are_reused(warehouse: Path) -> None:
 @pytest.mark.slow
 def test_what_is_still_needed_stays(warehouse: Path) -> None:
     others = {
-        0: {"state": "running"}, 1: {"state": "failed"}, 2: {"origin": "import"}, 3: {"audit_id": "another"},
-    }  # fmt: skip
+        0: {"state": "running"},
+        1: {"state": "failed"},
+        2: {"origin": "import"},
+        3: {"audit_id": "another"},
+    }
     for night in range(12):
         land_night(warehouse, night, **others.get(night, {}))
     pins = [(4, "release", 1), (5, "release", 2), (6, "main", 1)]
@@ -138,9 +145,16 @@ def test_what_is_still_needed_stays(warehouse: Path) -> None:
         Warehouse(warehouse).land([("baselines", frame_of("baselines", [row]))])
     events = [(10, "a", "raised", 7), (10, "b", "raised", 8), (11, "b", "recovered", 8), (11, "c", "raised", None)]
     for night, alarm, event, base in events:
-        row = {"audit_run_id": run_id(night), "alarm_id": alarm, "audit_id": AUDIT, "event": event, "kind": "regressed",
-               "base_run_id": None if base is None else run_id(base), "summary": "x",
-               "recorded_at": FIRST + timedelta(days=night)}  # fmt: skip
+        row = {
+            "audit_run_id": run_id(night),
+            "alarm_id": alarm,
+            "audit_id": AUDIT,
+            "event": event,
+            "kind": "regressed",
+            "base_run_id": None if base is None else run_id(base),
+            "summary": "x",
+            "recorded_at": FIRST + timedelta(days=night),
+        }
         Warehouse(warehouse).land([("alarms", frame_of("alarms", [row]))])
     done = retain(Warehouse(warehouse), AUDIT, 2, keep=[run_id(9)])
     # of 4 to 11: 5 and 6 are pinned, alarm a is open on 7, 9 is asked for, 10 and 11 are the newest two
@@ -178,9 +192,19 @@ def test_a_restored_night_is_retired_again_with_what_joined(warehouse: Path) -> 
     older, _ = land_night(warehouse, 0), land_night(warehouse, 1)
     retain(Warehouse(warehouse), AUDIT, 1)
     restore(Warehouse(warehouse), older)
-    ruling = {"audit_run_id": older, "verdict_id": "v1", "prediction_id": "p1", "judge_id": "person:bob", "repetition": 1,
-              "ask": 1, "is_settled": True, "is_match": False, "is_completion_escaped": False, "n_attempts": 1,
-              "landed_at": FIRST}  # fmt: skip
+    ruling = {
+        "audit_run_id": older,
+        "verdict_id": "v1",
+        "prediction_id": "p1",
+        "judge_id": "person:bob",
+        "repetition": 1,
+        "ask": 1,
+        "is_settled": True,
+        "is_match": False,
+        "is_completion_escaped": False,
+        "n_attempts": 1,
+        "landed_at": FIRST,
+    }
     Warehouse(warehouse).land([("verdicts", frame_of("verdicts", [ruling]))])
     assert [item.n_rows for item in retain(Warehouse(warehouse), AUDIT, 1)] == [7]
     assert restore(Warehouse(warehouse), older) == 7
@@ -372,19 +396,30 @@ def test_marts_and_the_published_copy_of_a_retired_night_stay_and_rebuild_leaves
 
     def answers(number: int) -> list[dict[str, Any]]:
         return [
-            {"model": "m", "sample_id": f"s{s}", "variant_index": v, "instruction": f"Wording {v}", "repetition": k,
-             "gold_label": "yes", "completion": "yes" if (s * v + k + number) % 3 else "no"}
-            for s in range(5) for v in range(3) for k in (1, 2)
-        ]  # fmt: skip
+            {
+                "model": "m",
+                "sample_id": f"s{s}",
+                "variant_index": v,
+                "instruction": f"Wording {v}",
+                "repetition": k,
+                "gold_label": "yes",
+                "completion": "yes" if (s * v + k + number) % 3 else "no",
+            }
+            for s in range(5)
+            for v in range(3)
+            for k in (1, 2)
+        ]
 
     # each derived by itself, as nights are: bounds of a bootstrap may differ in a build of several
     recorded = Recorded(AUDIT, answers(0), ("yes", "no"), FormatLimits(), judge=functools.partial(as_a_night, 0))
     warehouse, (older,) = published(tmp_path, [recorded])
     pl.DataFrame(answers(1)).write_parquet(tmp_path / "newer.parquet")
     newer = import_predictions(
-        Warehouse(warehouse), [tmp_path / "newer.parquet"], load_registry(),
+        Warehouse(warehouse),
+        [tmp_path / "newer.parquet"],
+        load_registry(),
         ImportOptions(labels=("yes", "no"), audit=AUDIT, task="colours", resamples=200),
-    ).audit_run_id  # fmt: skip
+    ).audit_run_id
     as_a_night(1, warehouse, newer)
     close_run(Warehouse(warehouse), newer, "complete")
     publish(Warehouse(warehouse))

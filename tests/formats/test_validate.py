@@ -93,13 +93,16 @@ def test_a_validation_lands_with_its_suite_and_the_rows_above_a_limit(warehouse:
         ("delete from intermediate.int_answer_formats where model_id = 'plain'", "it has 2 rows, planned were 4"),
         ("delete from intermediate.int_answer_formats", "it has 0 rows, planned were 4"),
         ("update raw.models set model_id = 'other' where model_id = 'plain'", "2 rows have a model_id that is none"),
-        ("update intermediate.int_answer_formats set n_missing = null where model_id = 'plain'", "2 rows have no n_missing"),
+        (
+            "update intermediate.int_answer_formats set n_missing = null where model_id = 'plain'",
+            "2 rows have no n_missing",
+        ),
         (
             "update intermediate.int_answer_formats set model_id = null where model_id = 'plain'",
             "2 rows have no model_id",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_summary_that_is_not_as_planned_is_refused(warehouse: Warehouse, change: str, said: str) -> None:
     with warehouse.write() as con:
         con.execute(change)

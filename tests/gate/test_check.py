@@ -519,8 +519,11 @@ def test_junit_is_xml_whatever_the_names(tmp_path: Path) -> None:
     root = ET.fromstring(junit(found))  # noqa: S314 - our own
     (suite,) = root.findall("testsuite")
     assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
-        "tests": "4", "failures": "2", "errors": "1", "skipped": "0",
-    }  # fmt: skip
+        "tests": "4",
+        "failures": "2",
+        "errors": "1",
+        "skipped": "0",
+    }
     cases = suite.findall("testcase")
     assert [[child.tag for child in case] for case in cases] == [["failure"], ["failure"], ["error"], ["system-out"]]
     failure = cases[0].find("failure")

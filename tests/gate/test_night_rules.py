@@ -89,9 +89,14 @@ def test_a_rule_on_a_measure_looks_at_it_alone(tmp_path: Path) -> None:
 
 def test_what_is_answered_otherwise_fails_no_changed_and_no_other_rule(tmp_path: Path) -> None:
     refused = {
-        "verdict": "changed", "measure": "refusal_rate", "base": 0.0, "candidate": 0.08, "difference": 0.08,
-        "difference_low": 0.05, "difference_high": 0.11,
-    }  # fmt: skip
+        "verdict": "changed",
+        "measure": "refusal_rate",
+        "base": 0.0,
+        "candidate": 0.08,
+        "difference": 0.08,
+        "difference_low": 0.05,
+        "difference_high": 0.11,
+    }
     told = (refused, {"verdict": "within_noise"}, {"verdict": "within_noise", "measure": "answer_length"})
     passed = checked(tmp_path, *told, state="changed")
     assert (passed.outcome, passed.reason) == ("passed", "none of 1 figures is regressed, against 9 normal nights")

@@ -66,10 +66,26 @@ def test_figures_are_the_marts_at_full_precision(week: tuple[Path, list[str]], m
     assert [row["started_at"] for row in rows[:2]] == ["2026-09-20T02:00:04", "2026-09-21T02:00:04"]
     assert json.loads(json.dumps(rows)) == rows  # as JSON has it already, times too
     assert list(rows[0]) == [
-        "audit_id", "measure", "model_id", "task_id", "strategy", "audit_run_id", "started_at", "figure", "low", "high",
-        "n_samples", "n_samples_planned", "n_variants", "n_variants_quarantined", "n_repetitions", "is_comparable",
-        "differs", "verdict", "reason",
-    ]  # fmt: skip
+        "audit_id",
+        "measure",
+        "model_id",
+        "task_id",
+        "strategy",
+        "audit_run_id",
+        "started_at",
+        "figure",
+        "low",
+        "high",
+        "n_samples",
+        "n_samples_planned",
+        "n_variants",
+        "n_variants_quarantined",
+        "n_repetitions",
+        "is_comparable",
+        "differs",
+        "verdict",
+        "reason",
+    ]
 
 
 def test_accuracy_is_followed_by_scoring_method(week: tuple[Path, list[str]]) -> None:
@@ -157,8 +173,11 @@ def test_nights_of_other_numbers_do_not_compare(tmp_path_factory: pytest.TempPat
     )
     nights = history(Warehouse(warehouse), "sensitivity", **ONE).series[0].nights
     assert [night.differs for night in nights] == [
-        "", "", "variants 4 → 3, asks 2 → 1", "variants 3 → 4, quarantined 0 → 1, asks 1 → 2"
-    ]  # fmt: skip
+        "",
+        "",
+        "variants 4 → 3, asks 2 → 1",
+        "variants 3 → 4, quarantined 0 → 1, asks 1 → 2",
+    ]
     assert [night.is_comparable for night in nights] == [None, True, False, False]
     text = printed(history(Warehouse(warehouse), "sensitivity", **ONE), 160)
     assert "no: variants 4 → 3, asks 2 → 1" in text

@@ -80,15 +80,20 @@ def test_a_published_run_has_a_seal_that_follows_the_one_before(gated: Gated) ->
     with Warehouse(gated.warehouse).write() as con:
         chain = seals(con)
     assert [(found.seal_index, found.audit_run_id, found.reason) for found in chain] == [
-        (1, first, "complete"), (2, second, "complete"),
-    ]  # fmt: skip
+        (1, first, "complete"),
+        (2, second, "complete"),
+    ]
     one, two = chain
     assert (one.previous_seal, two.previous_seal) == (None, one.seal)
     assert two.seal == sha256_of(one.seal, "2", second, "complete", two.sealed_at.isoformat(), two.manifest)
     entries = two.entries
     assert {name: entries["raw"][name]["n_rows"] for name in entries["raw"]} == {
-        "audit_runs": 1, "predictions": 4, "attempts": 1, "verdicts": 1, "prompt_variants": 1,
-    }  # fmt: skip
+        "audit_runs": 1,
+        "predictions": 4,
+        "attempts": 1,
+        "verdicts": 1,
+        "prompt_variants": 1,
+    }
     assert entries["marts"]["rpt_audit"]["n_rows"] == 1
     assert len(entries["code"]) == len(entries["dbt_project"]) == 64
 
@@ -146,26 +151,50 @@ def test_fifty_runs_raise_no_alarm_here_or_on_another_path(gated: Gated, tmp_pat
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
-        ("update raw.predictions set completion = 'no' where prediction_id = 'p1'",
-         ("changed", "raw.predictions", "the warehouse", "column completion")),
+        (
+            "update raw.predictions set completion = 'no' where prediction_id = 'p1'",
+            ("changed", "raw.predictions", "the warehouse", "column completion"),
+        ),
         ("delete from raw.predictions where prediction_id = 'p2'", ("gone", "raw.predictions", "the warehouse", "")),
-        ("insert into raw.attempts select * replace ('p9' as prediction_id) from raw.attempts",
-         ("added", "raw.attempts", "the warehouse", "")),
-        ("insert into raw.predictions select * replace ('forged' as completion) from raw.predictions where prediction_id = 'p1'",
-         ("added", "raw.predictions", "the warehouse", "it stands there more than once")),
-        ("insert into raw.samples (audit_run_id, task_id, sample_id, sample_index) values ('unheard-of', 't', 's', 0)",
-         ("added", "run", "the warehouse", "rows of a run that was never opened")),
-        ("update raw.audit_runs set finished_at = now()",
-         ("changed", "raw.audit_runs", "the warehouse", "state or finished_at is not what was sealed (complete, None)")),
-        ("update marts.rpt_audit set sensitivity = 0.24",
-         ("changed", "marts.rpt_audit", "the warehouse", "column sensitivity")),
+        (
+            "insert into raw.attempts select * replace ('p9' as prediction_id) from raw.attempts",
+            ("added", "raw.attempts", "the warehouse", ""),
+        ),
+        (
+            (
+                "insert into raw.predictions "
+                "select * replace ('forged' as completion) from raw.predictions where prediction_id = 'p1'"
+            ),
+            ("added", "raw.predictions", "the warehouse", "it stands there more than once"),
+        ),
+        (
+            "insert into raw.samples (audit_run_id, task_id, sample_id, sample_index) values ('unheard-of', 't', 's', 0)",
+            ("added", "run", "the warehouse", "rows of a run that was never opened"),
+        ),
+        (
+            "update raw.audit_runs set finished_at = now()",
+            (
+                "changed",
+                "raw.audit_runs",
+                "the warehouse",
+                "state or finished_at is not what was sealed (complete, None)",
+            ),
+        ),
+        (
+            "update marts.rpt_audit set sensitivity = 0.24",
+            ("changed", "marts.rpt_audit", "the warehouse", "column sensitivity"),
+        ),
         ("delete from raw.row_digests where table_name = 'attempts'", ("gone", "raw.row_digests", "the warehouse", "")),
-        ("create view marts.rpt_better as select 1 as sensitivity",
-         ("added", "view marts.rpt_better", "the warehouse", "no version of promptaudit makes it")),
-        ("update raw.seals set reason = 'derived'",
-         ("broken", "seal", "the warehouse", "it is not the hash of its manifest")),
+        (
+            "create view marts.rpt_better as select 1 as sensitivity",
+            ("added", "view marts.rpt_better", "the warehouse", "no version of promptaudit makes it"),
+        ),
+        (
+            "update raw.seals set reason = 'derived'",
+            ("broken", "seal", "the warehouse", "it is not the hash of its manifest"),
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_differs_is_named(gated: Gated, statement: str, expected: tuple[str, str, str, str]) -> None:
     sealed_night(gated)
     change(gated.warehouse, statement)

@@ -125,10 +125,14 @@ def test_two_readers_with_the_catalog_s_address_see_whole_publications(
     readers = [
         subprocess.Popen(
             [sys.executable, str(reader_file), str(tmp_path / f"ready {number}"), str(enough)],
-            cwd=elsewhere, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            cwd=elsewhere,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for number in range(2)
-    ]  # fmt: skip
+    ]
     wait_for(lambda: all((tmp_path / f"ready {number}").exists() for number in range(2)), "two readers")
     for number in (1, 2):
         night(gated, number)

@@ -180,7 +180,7 @@ def test_what_pydantic_refuses_is_refused(kind: str, text: str, tmp_path: Path) 
         ),
         ("tasks", f"{TASK}, level: nominl, reader: {{regexp: a}}, scoring: [nope], sensitive: perhaps, kinds: a}}"),
     ],
-)  # fmt: skip
+)
 def test_a_card_with_five_faults_shows_five(kind: str, text: str) -> None:
     """Two faults of one optional part are two, and none stands under a heading that the value is of none of some forms."""
     assert len(found := faults(kind, text)) == 5, found

@@ -14,14 +14,35 @@ from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.registry import KINDS
 
 CODE = (
-    "lab.py", "helper.py", "pack/__init__.py", "models/run.py", "tasks/run.py", "templates/t.py", "data/words.txt",
-    "data/more.py", "notes.md", "audits/settings.toml", "config.yml", "src/warehouse/io.py",
-)  # fmt: skip
+    "lab.py",
+    "helper.py",
+    "pack/__init__.py",
+    "models/run.py",
+    "tasks/run.py",
+    "templates/t.py",
+    "data/words.txt",
+    "data/more.py",
+    "notes.md",
+    "audits/settings.toml",
+    "config.yml",
+    "src/warehouse/io.py",
+)
 NO_CODE = (
-    "models/m.yml", "tasks/t.yaml", "tasks/deep/u.yml", "audits/a.yml", "datasets/d.csv", "answers/a.parquet", ".git/config",
-    ".hidden.py", "__pycache__/helper.cpython-311.pyc", "pack/__pycache__/x.pyc", "helper.pyc", "warehouse/audit.duckdb",
-    "venv/pyvenv.cfg", "venv/lib/site.py",
-)  # fmt: skip
+    "models/m.yml",
+    "tasks/t.yaml",
+    "tasks/deep/u.yml",
+    "audits/a.yml",
+    "datasets/d.csv",
+    "answers/a.parquet",
+    ".git/config",
+    ".hidden.py",
+    "__pycache__/helper.cpython-311.pyc",
+    "pack/__pycache__/x.pyc",
+    "helper.pyc",
+    "warehouse/audit.duckdb",
+    "venv/pyvenv.cfg",
+    "venv/lib/site.py",
+)
 
 
 @pytest.fixture

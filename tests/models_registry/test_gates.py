@@ -51,13 +51,17 @@ def value_rule(text: str) -> ValueRule:
         ("pss_inter_low >= 0.8", "rpt_audit", "pss_inter_low", ()),
         (
             "pss_inter_low >= 0.8 at paraphrase_temperature <= 1",
-            "fct_prompt_stability", "pss_low", (Condition("scope", "=", "inter"), *USUAL),
+            "fct_prompt_stability",
+            "pss_low",
+            (Condition("scope", "=", "inter"), *USUAL),
         ),
         ("pss_inter_model >= 0.5", "fct_prompt_stability", "pss", (Condition("scope", "=", "inter_model"), *USUAL)),
         ("pss >= 0.5 at scope = intra", "fct_prompt_stability", "pss", USUAL),
         (
             "pss_intra >= 0.5 at annotation_filter = verbatim",
-            "fct_prompt_stability", "pss", (Condition("scope", "=", "intra"), USUAL[0]),
+            "fct_prompt_stability",
+            "pss",
+            (Condition("scope", "=", "intra"), USUAL[0]),
         ),
         ("accuracy_mean >= .7 at scoring_method = option_letter", "fct_scoring_sensitivity", "accuracy_mean", ()),
         ("mean_spearman >= 0.9 at model_set = all", "fct_ranking_consistency", "mean_spearman", ()),
@@ -68,11 +72,16 @@ def value_rule(text: str) -> ValueRule:
         ("n_samples >= 100", "rpt_audit", "n_samples", ()),
         ("n_samples_planned >= 100", "rpt_audit", "n_samples_planned", ()),
         ("sensitivity_if_missing_na <= 0.2", "rpt_audit", "sensitivity_if_missing_na", ()),
-        ('accuracy_rectified_low >= 0.8 at scoring_method = "judge:j"', "fct_scoring_sensitivity", "accuracy_rectified_low", ()),
+        (
+            'accuracy_rectified_low >= 0.8 at scoring_method = "judge:j"',
+            "fct_scoring_sensitivity",
+            "accuracy_rectified_low",
+            (),
+        ),
         ("n_ruled >= 60", "fct_scoring_sensitivity", "n_ruled", ()),
         ("n_samples >= 100 at scoring_method = math_equal", "fct_scoring_sensitivity", "n_samples", ()),
     ],
-)  # fmt: skip
+)
 def test_a_value_rule_reads_the_first_table_that_has_all_it_names(
     text: str, table: str, figure: str, implied: tuple[Condition, ...]
 ) -> None:
@@ -109,12 +118,14 @@ def test_conditions_are_of_their_columns_kind() -> None:
         (
             "no regressed against baseline at cause != we_changed_the_prompt and q_value < 0.01",
             VerdictRule(
-                "regressed", None, "baseline",
+                "regressed",
+                None,
+                "baseline",
                 (Condition("cause", "!=", "we_changed_the_prompt"), Condition("q_value", "<", 0.01)),
             ),
         ),
     ],
-)  # fmt: skip
+)
 def test_a_verdict_rule(text: str, rule: VerdictRule) -> None:
     assert parse_rule(text) == rule
 
@@ -138,8 +149,9 @@ def test_a_rule_on_a_judge_is_about_its_nights_alone() -> None:
     assert not regressed.is_about("judge_agreement")
     agreed = value_rule("judge_agreement >= 0.9 at scoring_method = judge:x")
     assert (agreed.table, agreed.columns.interval_of("judge_agreement")) == (
-        "rpt_judge_anchors", ("judge_agreement", "judge_agreement_low", "judge_agreement_high"),
-    )  # fmt: skip
+        "rpt_judge_anchors",
+        ("judge_agreement", "judge_agreement_low", "judge_agreement_high"),
+    )
 
 
 def test_which_measures_a_verdict_is_about() -> None:
@@ -188,7 +200,10 @@ def test_intervals_belong_to_the_figure_they_are_of() -> None:
         ("micro_f1 >= 0.8 or 1", "character 17: 'at' or the end is wanted"),
         ("micro_f1 >= 0.8 at", "character 19: a name is wanted, the rule ends"),
         ("micro_f1 >= 0.8 at model = m", "character 20: 'model' is no condition on micro_f1; nearest: model_id"),
-        ("sensitivity <= 0.2 at paraphrase_temperature <= 1", "character 23: 'paraphrase_temperature' is no condition on"),
+        (
+            "sensitivity <= 0.2 at paraphrase_temperature <= 1",
+            "character 23: 'paraphrase_temperature' is no condition on",
+        ),
         ("pss >= 0.8 at scope = intr", "character 23: no scope 'intr'; nearest: intra"),
         ("pss >= 0.8 at n_annotators > x", "character 30: n_annotators is compared with a finite number, not 'x'"),
         ("pss >= 0.8 at paraphrase_temperature < inf", "a finite number, not 'inf'"),
@@ -208,7 +223,10 @@ def test_intervals_belong_to_the_figure_they_are_of() -> None:
         ("no drift of judge:m at model_id = m", "character 24: 'model_id' is no condition on a judge's drift"),
         ("no regresed", "character 4: no verdict 'regresed'; nearest: regressed"),
         ("no improved", "character 4: no verdict 'improved'"),
-        ("no regressed against: baseline", "character 14: 'on' or 'against' or 'at' or the end is wanted; nearest: against"),
+        (
+            "no regressed against: baseline",
+            "character 14: 'on' or 'against' or 'at' or the end is wanted; nearest: against",
+        ),
         ("no regressed onmicro_f1", "character 14: 'on' or 'against' or 'at' or the end is wanted"),
         ("noregressed", "character 12: one of <= < >= > is wanted, the rule ends"),
         ("no regressed on micro_f", "character 17: no measure 'micro_f'; nearest: micro_f1"),
@@ -224,7 +242,7 @@ def test_intervals_belong_to_the_figure_they_are_of() -> None:
         ("micro_f1 >= 0.8\x00", "character 13: a number is wanted"),
         ("micro_f1 >= 0." + "0" * 1000, "a rule has at most 1000 characters"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_read_is_said_in_one_line(text: str, said: str) -> None:
     with pytest.raises(RuleError) as caught:
         parse_rule(text)
@@ -303,11 +321,20 @@ def models() -> list[dict[str, Any]]:
 OF_TABLE = {
     "rpt_audit": {"audit_id", "audit_run_id", "measure_version"},
     "rpt_run_comparisons": {
-        "audit_id", "base_model_id", "base_run_id", "candidate_run_id", "comparison_id", "measure", "reason", "verdict",
-        "moved_gold_label", "moved_label", "measure_version",
+        "audit_id",
+        "base_model_id",
+        "base_run_id",
+        "candidate_run_id",
+        "comparison_id",
+        "measure",
+        "reason",
+        "verdict",
+        "moved_gold_label",
+        "moved_label",
+        "measure_version",
     },
     "fct_scoring_sensitivity": {"audit_run_id", "judge_state", "measure_version"},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("columns", [*TABLES, COMPARISONS], ids=lambda columns: columns.table)
@@ -405,8 +432,10 @@ def test_what_is_held_against_a_run_asks_nothing_again(tmp_path: Path) -> None:
         "  gate: [no regressed]\n  max_age: 2d\n  min_effect: 0.1\n  max_cost_increase: 0.25\n  max_latency_increase: 1\n"
         "  retention: {raw_nights: 30}\n  notify_success: true\n"
     )
-    plain, held = (design_audit(load_registry([folder]), "own") for folder in (
-        registry_of(tmp_path / "a"), registry_of(tmp_path / "b", more)))  # fmt: skip
+    plain, held = (
+        design_audit(load_registry([folder]), "own")
+        for folder in (registry_of(tmp_path / "a"), registry_of(tmp_path / "b", more))
+    )
     assert plain.audit != held.audit
     assert plain.plan_fingerprint == held.plan_fingerprint
     assert (held.audit.min_effect, held.audit.max_cost_increase, held.audit.max_latency_increase) == (0.1, 0.25, 1)

@@ -58,9 +58,13 @@ ENDS_OF_INTERVALS = [
 def test_an_end_of_an_interval_says_what_it_is_about(mart: str, name: str, description: str) -> None:
     assert "for other samples" in description
     is_for_other_wordings = name.removesuffix("_low").removesuffix("_high") in (
-        "sensitivity_corrected", "sensitivity_corrected_unbroken", "consistency_rate", "micro_f1", "micro_f1_unbroken",
+        "sensitivity_corrected",
+        "sensitivity_corrected_unbroken",
+        "consistency_rate",
+        "micro_f1",
+        "micro_f1_unbroken",
         "invalid_rate",
-    )  # fmt: skip
+    )
     is_of_fields = mart == "fct_field_stability" and name.startswith("accuracy")
     if is_for_other_wordings or is_of_fields or "_wordings_" in name:
         assert "and other wordings" in description

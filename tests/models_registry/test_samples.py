@@ -50,9 +50,10 @@ def test_gold_labels_become_the_cards_in_whatever_unicode_form_they_are(tmp_path
     composed, decomposed = "n\u00e3o", "na\u0303o"
     write(tmp_path, rows(4).with_columns(gold=pl.Series([decomposed, composed, "sim", "nunca"])), "d.csv")
     card = {
-        "labels": ["sim", composed], "instruction": "Sort it.",
+        "labels": ["sim", composed],
+        "instruction": "Sort it.",
         "data": {"path": "d.csv", "input": "text", "gold_label": "gold", "gold_labels": {"nunca": decomposed}},
-    }  # fmt: skip
+    }
     samples = load_samples("t", TaskCard.model_validate(card), tmp_path)
     assert [sample.gold_label for sample in samples] == [composed, composed, "sim", composed]
     with pytest.raises(ValueError, match="stands twice"):
@@ -95,8 +96,9 @@ def test_columns_inside_of_columns_are_named_by_a_path(
     card = TaskCard.model_validate({**choice, "data": {**data, "options": "choices.text"}})
     found = load_samples("t", card, tmp_path)
     assert [(s.text, s.gold_label, s.options) for s in found] == [
-        ("Which?", "B", ("a hen", "[a] gull")), ("[Who]?", "A", ("1", "2")),
-    ]  # fmt: skip
+        ("Which?", "B", ("a hen", "[a] gull")),
+        ("[Who]?", "A", ("1", "2")),
+    ]
     if where != "d.parquet":
         asked = {
             "kind": "open_ended",
@@ -159,8 +161,11 @@ def test_what_samples_have_in_common_is_a_column(tmp_path: Path) -> None:
     frame = rows(4).with_columns(pl.Series("doc", ["d1", " d1", None, ""]))
     frame.write_csv(tmp_path / "d.csv")
     assert [each.cluster for each in load_samples("t", task(path="d.csv", cluster="doc"), tmp_path)] == [
-        "d1", "d1", None, None,
-    ]  # fmt: skip
+        "d1",
+        "d1",
+        None,
+        None,
+    ]
     with pytest.raises(DataError, match="no column 'docs'; nearest: doc"):
         load_samples("t", task(path="d.csv", cluster="docs"), tmp_path)
 

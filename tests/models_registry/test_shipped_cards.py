@@ -210,10 +210,20 @@ def test_barrie_et_al_under_other_models(audit: str, n_answers: int) -> None:
 def test_the_thirteen_models_that_barrie_et_al_reckon_with_have_prices() -> None:
     # US dollars for the 306,390,955 tokens of prompt and 3,144,022 of answer of the paper's own work, as its table C.1 has them
     printed = {
-        "gpt-4o-mini": 47.85, "gpt-4o": 797.42, "o1-mini": 350.86, "o1": 4784.51, "o3-mini": 350.86,
-        "claude-3.5-haiku": 257.69, "claude-3.5-sonnet": 966.33, "deepseek-v3": 43.78, "deepseek-r1": 175.40,
-        "gemini-1.5-flash": 47.85, "gemini-1.5-pro": 398.71, "mistral-small": 63.16, "mistral-large": 631.65,
-    }  # fmt: skip
+        "gpt-4o-mini": 47.85,
+        "gpt-4o": 797.42,
+        "o1-mini": 350.86,
+        "o1": 4784.51,
+        "o3-mini": 350.86,
+        "claude-3.5-haiku": 257.69,
+        "claude-3.5-sonnet": 966.33,
+        "deepseek-v3": 43.78,
+        "deepseek-r1": 175.40,
+        "gemini-1.5-flash": 47.85,
+        "gemini-1.5-pro": 398.71,
+        "mistral-small": 63.16,
+        "mistral-large": 631.65,
+    }
     for name, usd in printed.items():
         price = price_of(REGISTRY.model(name))
         assert price is not None

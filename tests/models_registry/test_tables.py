@@ -89,10 +89,12 @@ def test_a_text_of_many_signs_in_its_strings_is_read_and_one_of_as_many_values_i
 
 @pytest.mark.parametrize("compression", ["zstd", "snappy", "uncompressed"])
 def test_pages_say_their_sizes_as_the_footer_of_an_honest_file_does(tmp_path: Path, compression: str) -> None:
-    frame = pl.DataFrame({
-        "text": [f"a text {n % 7}" * 20 for n in range(3000)],
-        "nested": [{"a": [str(n)], "b": None if n % 3 else n} for n in range(3000)],
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "text": [f"a text {n % 7}" * 20 for n in range(3000)],
+            "nested": [{"a": [str(n)], "b": None if n % 3 else n} for n in range(3000)],
+        }
+    )
     frame.write_parquet(tmp_path / "a.parquet", compression=compression, row_group_size=1000)
     content, about = (tmp_path / "a.parquet").read_bytes(), pq.read_metadata(tmp_path / "a.parquet")
     for group in range(about.num_row_groups):

@@ -237,10 +237,14 @@ def registry_of(
     """A registry with one template card `t`, a multiple-choice task `quiz` and an audit of it."""
     for kind, text in (
         ("templates", templates),
-        ("tasks", task or "quiz:\n  kind: multiple_choice\n  templates: t\n"
-                  "  data: {path: datasets/q.csv, id: id, input: question, options: [a, b], gold_label: gold}\n"),
+        (
+            "tasks",
+            task
+            or "quiz:\n  kind: multiple_choice\n  templates: t\n"
+            "  data: {path: datasets/q.csv, id: id, input: question, options: [a, b], gold_label: gold}\n",
+        ),
         ("audits", "asked: {tasks: [quiz], models: [random]}\n"),
-    ):  # fmt: skip
+    ):
         (folder / kind).mkdir()
         (folder / kind / "c.yml").write_text(text)
     (folder / "datasets").mkdir()
@@ -266,26 +270,46 @@ OPEN = "t:\n  kind: open_ended\n  templates:\n"
     [
         (CHOICE + "    - '{options}'\n", "line 4: templates.0: text never uses {question}"),
         (CHOICE + "    - '{question} {options}'\n    - '{question}'\n", "line 1: t: template 2 never uses {options}"),
-        (OPEN + "    - '{question}'\n    - '{question} {options}'\n", "line 1: t: template 2 uses {options}, but there are none"),
-        (CHOICE + "    - '{question} {options}'\n    - '{question}\n\n      {options}'\n    - '{question} {options}'\n",
-         "line 1: t: template 3 stands twice"),
-        (CHOICE + "    - text: '{question} {options}'\n      enumerators: [A, ' ']\n",
-         "line 4: templates.0: enumerators must differ, and none be blank"),
-        (CHOICE + "    - text: '{question} {options}'\n      enumerators: [A, B, a]\n",
-         "line 4: templates.0: enumerators must differ, and none be blank"),
-        (CHOICE + "    - text: '{question} {options}'\n      option: '{option}'\n",
-         "line 4: templates.0: option must use {enumerator} and {option}"),
-        (CHOICE + "    - text: '{question} {options}'\n      answer: the letter\n",
-         "line 4: templates.0: answer must use {enumerator} or {option}"),
-        (CHOICE + "    - text: '{question} 1) {first_option} 2) {second_option}'\n",
-         "line 4: templates.0: '1' stands before {first_option}; `enumerators: numbers` reads it"),
-        (CHOICE + "    - '{question} {first_option}'\n",
-         "line 1: t: template 1 never uses {options}, nor {first_option}, {second_option} and so on"),
-        (OPEN + "    - text: '{question}'\n      enumerator: lower\n",
-         "line 5: unknown field 'templates.0.enumerator' of 't'; nearest: enumerators"),
+        (
+            OPEN + "    - '{question}'\n    - '{question} {options}'\n",
+            "line 1: t: template 2 uses {options}, but there are none",
+        ),
+        (
+            CHOICE
+            + "    - '{question} {options}'\n    - '{question}\n\n      {options}'\n    - '{question} {options}'\n",
+            "line 1: t: template 3 stands twice",
+        ),
+        (
+            CHOICE + "    - text: '{question} {options}'\n      enumerators: [A, ' ']\n",
+            "line 4: templates.0: enumerators must differ, and none be blank",
+        ),
+        (
+            CHOICE + "    - text: '{question} {options}'\n      enumerators: [A, B, a]\n",
+            "line 4: templates.0: enumerators must differ, and none be blank",
+        ),
+        (
+            CHOICE + "    - text: '{question} {options}'\n      option: '{option}'\n",
+            "line 4: templates.0: option must use {enumerator} and {option}",
+        ),
+        (
+            CHOICE + "    - text: '{question} {options}'\n      answer: the letter\n",
+            "line 4: templates.0: answer must use {enumerator} or {option}",
+        ),
+        (
+            CHOICE + "    - text: '{question} 1) {first_option} 2) {second_option}'\n",
+            "line 4: templates.0: '1' stands before {first_option}; `enumerators: numbers` reads it",
+        ),
+        (
+            CHOICE + "    - '{question} {first_option}'\n",
+            "line 1: t: template 1 never uses {options}, nor {first_option}, {second_option} and so on",
+        ),
+        (
+            OPEN + "    - text: '{question}'\n      enumerator: lower\n",
+            "line 5: unknown field 'templates.0.enumerator' of 't'; nearest: enumerators",
+        ),
         (OPEN + "    []\n", "line 3: templates: "),
     ],
-)  # fmt: skip
+)
 def test_a_card_that_does_not_hold_together_is_refused_with_its_line(tmp_path: Path, card: str, said: str) -> None:
     assert refused(tmp_path, card).startswith(f"CardError: templates/c.yml {said}")
 
@@ -293,15 +317,24 @@ def test_a_card_that_does_not_hold_together_is_refused_with_its_line(tmp_path: P
 @pytest.mark.parametrize(
     ("card", "said"),
     [
-        (CHOICE + "    - '{question} {options}'\n    - '{quetsion} {question} {options}'\n",
-         "templates/c.yml line 5: no column of task 'quiz' is {quetsion}; nearest: question"),
-        (CHOICE + "    - text: '{question} {options}'\n      enumerators: [A]\n",
-         "templates/c.yml line 4: template 1 has 1 enumerators, task 'quiz' has 2 options"),
-        (CHOICE + "    - '{question} {options} {eleventh_option}'\n",
-         "templates/c.yml line 4: no column of task 'quiz' is {eleventh_option}; nearest: options"),
-        (OPEN + "    - '{question}'\n", "tasks/c.yml line 3: 't' are templates of kind open_ended, the task is multiple_choice"),
+        (
+            CHOICE + "    - '{question} {options}'\n    - '{quetsion} {question} {options}'\n",
+            "templates/c.yml line 5: no column of task 'quiz' is {quetsion}; nearest: question",
+        ),
+        (
+            CHOICE + "    - text: '{question} {options}'\n      enumerators: [A]\n",
+            "templates/c.yml line 4: template 1 has 1 enumerators, task 'quiz' has 2 options",
+        ),
+        (
+            CHOICE + "    - '{question} {options} {eleventh_option}'\n",
+            "templates/c.yml line 4: no column of task 'quiz' is {eleventh_option}; nearest: options",
+        ),
+        (
+            OPEN + "    - '{question}'\n",
+            "tasks/c.yml line 3: 't' are templates of kind open_ended, the task is multiple_choice",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_card_that_does_not_fit_its_task_is_refused_with_its_line(tmp_path: Path, card: str, said: str) -> None:
     assert refused(tmp_path, card) == f"CardError: {said}"
 
@@ -339,16 +372,20 @@ def test_templates_as_somebody_printed_them_are_sent_byte_for_byte(tmp_path: Pat
     sent = [[ask(template, sample)[-1][1] for template in templates] for sample in samples]
     assert sent == [
         [
-            "{first_option}?\nA. x\nB. {options}\nAnswer:", "{first_option}? (1) x (2) {options} (3) ",
+            "{first_option}?\nA. x\nB. {options}\nAnswer:",
+            "{first_option}? (1) x (2) {options} (3) ",
             "{first_option}? A. x\nB. {options}",
             "Question: Is {problem} it?\nAnswer: A\n\n{first_option}? A. x\nB. {options}",
             "{first_option}? x A. x\nB. {options}",
         ],
         [
-            "Q?\nA. x\nB. y\nAnswer:", "Q? (1) x (2) y (3) z", "Q? A. x\nB. y\nC. z",
-            "Question: Is {problem} it?\nAnswer: A\n\nQ? A. x\nB. y\nC. z", "Q? x A. x\nB. y\nC. z",
+            "Q?\nA. x\nB. y\nAnswer:",
+            "Q? (1) x (2) y (3) z",
+            "Q? A. x\nB. y\nC. z",
+            "Question: Is {problem} it?\nAnswer: A\n\nQ? A. x\nB. y\nC. z",
+            "Q? x A. x\nB. y\nC. z",
         ],
-    ]  # fmt: skip
+    ]
     assert check_audit(registry, "asked").notes == (
         "templates/c.yml line 5: template 1 names 2 options; 1 of 2 questions of task 'quiz' have more, which are not shown",
         "templates/c.yml line 6: template 2 names 3 options; 1 of 2 questions of task 'quiz' have fewer, and blanks stand there",

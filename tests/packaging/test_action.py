@@ -62,10 +62,14 @@ class Repository:
         }
         path = os.pathsep.join([str(self.tools), str(Path(sys.executable).parent), os.environ["PATH"]])
         return subprocess.run(
-            ["/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", STEPS[name]["run"]], cwd=self.folder,
+            ["/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", STEPS[name]["run"]],
+            cwd=self.folder,
             env=environment(PATH=path, GITHUB_STEP_SUMMARY=str(self.summary), **given, **variables),
-            capture_output=True, text=True, timeout=600, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
 
 
 @pytest.fixture
@@ -95,9 +99,14 @@ def test_the_base_is_run_from_its_own_cards_once_and_the_gate_decides(repository
         assert "0.99" in card.read_text(), "the cards of the request stand again"
     nights = "sql select audit_id from marts.dim_nights --format csv"
     assert calls.read_text().splitlines() == [
-        nights, "validate mine", "run mine", "run mine --new", nights,
-        "compare mine~1 mine", f"check mine --junit junit.xml --markdown {repository.summary}",
-    ]  # fmt: skip
+        nights,
+        "validate mine",
+        "run mine",
+        "run mine --new",
+        nights,
+        "compare mine~1 mine",
+        f"check mine --junit junit.xml --markdown {repository.summary}",
+    ]
     (of_base,) = [path for path in repository.tools.glob("calls.*.card") if "0.99" not in path.read_text()]
     assert ">= 0" in of_base.read_text()
     calls.unlink()

@@ -176,9 +176,14 @@ def test_a_worker_runs_the_night_in_the_folder_that_its_environment_names(
     assert "nightly" in started
     worker = ("worker", "start", "--pool", "api", "--install-policy", "never", "--no-create-pool-if-not-found")
     said = deployed.run(
-        BIN / "prefect", "--no-prompt", *worker, "--run-once", cwd=elsewhere, AUDIT_FOLDER=str(folder),
+        BIN / "prefect",
+        "--no-prompt",
+        *worker,
+        "--run-once",
+        cwd=elsewhere,
+        AUDIT_FOLDER=str(folder),
         PREFECT_WORKER_PREFETCH_SECONDS="10",
-    )  # fmt: skip
+    )
     ended = {"state": {"type": {"any_": ["FAILED", "COMPLETED"]}}}
     (run,) = deployed.ask("/flow_runs/filter", {"flow_runs": ended, "deployments": {"name": {"any_": ["nightly"]}}})
     # the card of this id is nowhere; the nearest one lies in that folder alone

@@ -326,8 +326,11 @@ def test_every_command_of_a_runbook_or_an_example_exists_with_its_options() -> N
     group = typer.main.get_command(app)
     called = commands("promptaudit")
     assert {file for file, _ in called} == {path.name for path in RUNBOOKS} | {
-        "github-actions.yml", "action.yml", "crontab", "promptaudit.service",
-    }  # fmt: skip
+        "github-actions.yml",
+        "action.yml",
+        "crontab",
+        "promptaudit.service",
+    }
     for file, words in called:
         name, *arguments = [word for word in hoisted(words) if word not in ("--json", "--quiet")]
         assert name in group.commands, f"{file}: promptaudit {name}"  # type: ignore[attr-defined]
@@ -359,8 +362,13 @@ def test_every_query_of_a_runbook_runs_on_the_marts(empty_marts: duckdb.DuckDBPy
 
 def test_runbooks_have_one_shape_and_their_links_lead_somewhere() -> None:
     assert {path.stem for path in RUNBOOKS} == {
-        "missed_night", "locked_warehouse", "budget_reached", "new_model", "backfill", "restore",
-    }  # fmt: skip
+        "missed_night",
+        "locked_warehouse",
+        "budget_reached",
+        "new_model",
+        "backfill",
+        "restore",
+    }
     for path in RUNBOOKS:
         text = path.read_text(encoding="utf-8")
         assert text.startswith("# ")

@@ -75,9 +75,14 @@ def test_requests_that_begin_alike_follow_each_other_and_repetitions_of_a_cell_d
     monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
     with running_server() as server:
         cards = write_cards(
-            tmp_path / "cards", server.base_url, n_samples=40, variants=3, repetitions=2, strategies="simple, detail, one_shot",
+            tmp_path / "cards",
+            server.base_url,
+            n_samples=40,
+            variants=3,
+            repetitions=2,
+            strategies="simple, detail, one_shot",
             limits="{max_connections: 8}",
-        )  # fmt: skip
+        )
         ask(tmp_path / "audit.duckdb", cards)
         sent = ["".join(each["content"] for each in one["body"]["messages"]) for one in server.json("requests")]
     repeated = sum(len(os.path.commonprefix(pair)) for pair in pairwise(sent))  # noqa: RUF071 - characters are counted

@@ -127,9 +127,14 @@ def test_a_judge_sees_the_options_as_the_model_saw_them(tmp_path: Path) -> None:
 def test_a_judge_sees_the_options_in_the_order_that_the_model_saw(tmp_path: Path) -> None:
     design = design_audit(load_registry([registry_of(tmp_path)]), "a")
     ruling = Ruling(
-        prediction_id="p", control_id=None, task_id="q", sample_id="2", signs=("1", "2", "3"), completion="1",
+        prediction_id="p",
+        control_id=None,
+        task_id="q",
+        sample_id="2",
+        signs=("1", "2", "3"),
+        completion="1",
         option_order=(2, 0, 1),
-    )  # fmt: skip
+    )
     sample = design.samples["q"].samples[1]
     ((_, prompt),), question = rulings_of(design.tasks["q"], design.judges["one"], sample, ruling)
     assert "Options:\n1. a carp {question}\n2. a hen\n3. a gull\nReference answers:\n- 1. a carp {question}\n" in prompt
@@ -332,8 +337,10 @@ def test_the_same_work_is_priced_as_another_models(tmp_path: Path) -> None:
     registry = load_registry([folder])
     others = estimate_audit(registry, "a", ("m", "gpt-4o-2024-08-06", "gpt-4o-mini"))["others"]
     assert [(row["name"], row["requests"]) for row in others] == [
-        ("m", 4), ("gpt-4o-2024-08-06", 4), ("gpt-4o-mini", 4),
-    ]  # fmt: skip
+        ("m", 4),
+        ("gpt-4o-2024-08-06", 4),
+        ("gpt-4o-mini", 4),
+    ]
     free, dear, cheap = (row["usd"] for row in others)
     assert free == 0
     assert 0 < cheap < dear

@@ -38,12 +38,17 @@ def variants(own: Design) -> list[Variant]:
     repetitions = own.audit.repetitions
     return [
         Variant(
-            prompt_variant_id=f"v{index}", task_id="t", strategy="simple", paraphrase_temperature=None,
-            variant_index=index, is_original=index == 0, instruction=f"wording {index}",
+            prompt_variant_id=f"v{index}",
+            task_id="t",
+            strategy="simple",
+            paraphrase_temperature=None,
+            variant_index=index,
+            is_original=index == 0,
+            instruction=f"wording {index}",
             repetitions=tuple(range(1, 1 + repetitions.at_most(is_original=index == 0))),
         )
         for index in range(4)
-    ]  # fmt: skip
+    ]
 
 
 class NothingLanded:

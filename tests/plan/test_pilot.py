@@ -36,11 +36,16 @@ def variant(
     index: int, temperature: float | None = None, text: str | None = None, own_of: str | None = None
 ) -> Variant:
     return Variant(
-        prompt_variant_id=f"{temperature} {index} {own_of}", task_id="t", strategy="simple",
-        paraphrase_temperature=temperature, variant_index=index, is_original=index == 0,
-        instruction=text or f"wording {temperature} {index}", repetitions=tuple(range(1, 11 if index == 0 else 4)),
+        prompt_variant_id=f"{temperature} {index} {own_of}",
+        task_id="t",
+        strategy="simple",
+        paraphrase_temperature=temperature,
+        variant_index=index,
+        is_original=index == 0,
+        instruction=text or f"wording {temperature} {index}",
+        repetitions=tuple(range(1, 11 if index == 0 else 4)),
         model_ids=None if own_of is None else (own_of,),
-    )  # fmt: skip
+    )
 
 
 def chosen(whole: Design) -> set[str]:
@@ -80,8 +85,15 @@ def test_temperatures_take_turns_and_a_wording_counts_once(tmp_path: Path) -> No
     own[2] = variant(2, 0.1, text=own[1].instruction)  # made twice at the lowest temperature
     made = pilot_variants(design(tmp_path), own)
     assert [(v.paraphrase_temperature, v.variant_index) for v in made] == [
-        (None, 0), (0.1, 1), (0.1, 3), (1.0, 6), (1.0, 7), (1.0, 8), (2.0, 11), (2.0, 12),
-    ]  # fmt: skip
+        (None, 0),
+        (0.1, 1),
+        (0.1, 3),
+        (1.0, 6),
+        (1.0, 7),
+        (1.0, 8),
+        (2.0, 11),
+        (2.0, 12),
+    ]
 
 
 def test_each_model_has_its_own_wordings(tmp_path: Path) -> None:

@@ -39,11 +39,25 @@ def landed(
     warehouse.apply_schema()
     audit_run_id = land_night(warehouse.path, 1, n_rows=0, **run)
     variant = {
-        "audit_run_id": audit_run_id, "prompt_variant_id": "w", "task_id": "t", "strategy": strategy, "variant_index": 1,
-        "is_original": False, "is_edited": False, "instruction": CARD.instruction, "repetitions": [1], "setting": setting,
-    }  # fmt: skip
-    model = {"audit_run_id": audit_run_id, "model_id": "m", "engine": MODEL.engine, "model": MODEL.model,
-             "card": MODEL.canonical_json(), "fingerprint": "f"}  # fmt: skip
+        "audit_run_id": audit_run_id,
+        "prompt_variant_id": "w",
+        "task_id": "t",
+        "strategy": strategy,
+        "variant_index": 1,
+        "is_original": False,
+        "is_edited": False,
+        "instruction": CARD.instruction,
+        "repetitions": [1],
+        "setting": setting,
+    }
+    model = {
+        "audit_run_id": audit_run_id,
+        "model_id": "m",
+        "engine": MODEL.engine,
+        "model": MODEL.model,
+        "card": MODEL.canonical_json(),
+        "fingerprint": "f",
+    }
     rows = {
         "prompt_variants": [variant],
         "models": [model],

@@ -19,22 +19,32 @@ TASK = TaskCard.model_validate(
         "labels": ["good", "bad"],
         "instruction": "Rate it.",
         "output_format": "Reply with one of {kinds}.",
-        "messages": [{"role": "system", "content": "Be fair."},
-                     {"role": "user", "content": "{instruction} {output_format}\n\nText: {input}"}],
+        "messages": [
+            {"role": "system", "content": "Be fair."},
+            {"role": "user", "content": "{instruction} {output_format}\n\nText: {input}"},
+        ],
         "data": {"path": "d.csv"},
     }
-)  # fmt: skip
+)
 EXAMPLES = {"good": "A {fine} one\n-> bad idea", "bad": "Poor {input}"}
 SPARE = tuple(Sample(f"{label}{n}", f"{label} text {n}", label, {}) for label in ("good", "bad") for n in range(2))
 CHOSEN = ChosenSamples((), EXAMPLES, SPARE)
 FORMS: list[dict[str, Any]] = [
     {},
     {"label_order": "reversed"},
-    {"format": {"casing": "upper", "separator": " - ", "spacing": "\n|| ", "between": " | ", "bullet": "* ",
-                "arrow": " => "}},
+    {
+        "format": {
+            "casing": "upper",
+            "separator": " - ",
+            "spacing": "\n|| ",
+            "between": " | ",
+            "bullet": "* ",
+            "arrow": " => ",
+        }
+    },
     {"system": None},
     {"input_noise": {"noise": "case", "rate": 0.5, "seed": 1}},
-]  # fmt: skip
+]
 ROWS = {"examples": {"rows": ["good1", "bad1", "good0", "bad0"], "order": None}}
 
 
@@ -47,8 +57,14 @@ def landed(
     """A row of raw.prompt_variants as far as its prompt."""
     text = json.dumps(setting)
     prompter = Prompter(TASK, chosen, strategy=strategy, instruction=instruction, template=None, setting=text)
-    return {"prompt_variant_id": "v", "strategy": strategy, "instruction": instruction, "template": None,
-            "setting": text, "prompt": prompter.left_open}  # fmt: skip
+    return {
+        "prompt_variant_id": "v",
+        "strategy": strategy,
+        "instruction": instruction,
+        "template": None,
+        "setting": text,
+        "prompt": prompter.left_open,
+    }
 
 
 @pytest.mark.parametrize("form", FORMS)

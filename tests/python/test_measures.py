@@ -101,12 +101,20 @@ def test_one_table_in_every_form_gives_the_same() -> None:
     frame = pl.DataFrame(rows, schema=["first", "second", "third"], orient="row")
     single = [
         {"sample_id": f"s{sample}", "variant_index": place, "label": label}
-        for sample, row in enumerate(rows) for place, label in enumerate(row)
-    ]  # fmt: skip
+        for sample, row in enumerate(rows)
+        for place, label in enumerate(row)
+    ]
     forms: list[Any] = [
-        rows, np.array(rows, object), frame, frame.lazy(), frame.to_arrow(), pd.DataFrame(rows),
-        duckdb.sql("select * from frame"), pl.DataFrame(single), pl.DataFrame(single).reverse(),
-    ]  # fmt: skip
+        rows,
+        np.array(rows, object),
+        frame,
+        frame.lazy(),
+        frame.to_arrow(),
+        pd.DataFrame(rows),
+        duckdb.sql("select * from frame"),
+        pl.DataFrame(single),
+        pl.DataFrame(single).reverse(),
+    ]
     alphas = {pa.measures.krippendorff_alpha(form) for form in forms}
     assert len(alphas) == 1
     sensitivities = {pa.measures.sensitivity(form, labels=["a", "b"]).sensitivity for form in forms}

@@ -89,8 +89,12 @@ def test_a_dbt_project_of_ones_own_names_ours_as_a_package(imported: pa.Run, tmp
     for command in ("deps", "run --select package:own"):
         done = subprocess.run(
             [sys.executable, "-P", "-m", "dbt.cli.main", *command.split(), "--profiles-dir", "."],
-            cwd=tmp_path, env={**os.environ, **SILENT, **places}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            cwd=tmp_path,
+            env={**os.environ, **SILENT, **places},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout
     with duckdb.connect(tmp_path / "own.duckdb") as con:
         con.execute(f"attach '{published(imported)}' as audit (read_only)")

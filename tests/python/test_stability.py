@@ -161,10 +161,18 @@ def test_the_freer_the_paraphraser_the_less_the_answers_agree(tmp_path: Path) ->
         return "other" if place < at / 10 else "yes" if int(text.split()[1]) % 2 else "no"
 
     found = pa.inter_pss(
-        annotate, [f"text {number}" for number in range(40)], prompt=PROMPT, output_format=FORMAT, paraphrase=paraphrase,
-        temperatures=[0.1, 2.1, 2.9, 4.5], variants=6, labels=["yes", "no", "other"], warehouse=tmp_path / "audit.duckdb",
-        connections=4, resamples=50,
-    )  # fmt: skip
+        annotate,
+        [f"text {number}" for number in range(40)],
+        prompt=PROMPT,
+        output_format=FORMAT,
+        paraphrase=paraphrase,
+        temperatures=[0.1, 2.1, 2.9, 4.5],
+        variants=6,
+        labels=["yes", "no", "other"],
+        warehouse=tmp_path / "audit.duckdb",
+        connections=4,
+        resamples=50,
+    )
     assert len(prompts) == 1 + 4 * 6
     assert all(prompt.endswith(f" {FORMAT}") for prompt in prompts)
     assert found.pss["paraphrase_temperature"].to_list() == [0.1, 2.1, 2.9, 4.5]

@@ -93,9 +93,10 @@ def test_a_template_says_separator_and_examples() -> None:
 
 def test_a_model_is_told_by_its_card_and_by_what_its_answers_took() -> None:
     card = {
-        "engine": "vllm_server", "model": "org/name",
+        "engine": "vllm_server",
+        "model": "org/name",
         "vllm": {"max_model_len": 2048, "dtype": "float16", "revision": "main"},
-    }  # fmt: skip
+    }
     sent = {"temperature": 0.5, "max_completion_tokens": 8, "stop": ["\n"]}
     model = only_row(model_card=json.dumps(card), sampling=json.dumps(sent), context_tokens=90)["model"]
     assert model["configuration"] == {"context_window": 2048, "hf_path": "org/name", "revision": "main"}
@@ -127,8 +128,13 @@ def test_labels_are_options_of_a_classification_and_an_open_question_has_none() 
     )
     assert [each["text"] for each in asked["choices"]] == ["yes", "no"]
     row = only_row(
-        kind="open_ended", choices=None, labels=None, gold_label=None, references=["Paris"], scoring_method="token_f1",
+        kind="open_ended",
+        choices=None,
+        labels=None,
+        gold_label=None,
+        references=["Paris"],
+        scoring_method="token_f1",
         score=0.5,
-    )  # fmt: skip
+    )
     assert row["instance"]["task_type"] == "generation"
     assert (row["evaluation"]["ground_truth"], row["evaluation"]["score"]) == ("Paris", 0.5)

@@ -25,9 +25,18 @@ from tests.support.shell import Ended, promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 FIGURES = (
-    "n_samples", "n_variants", "n_planned", "n_landed", "sensitivity", "sensitivity_corrected", "consistency", "micro_f1",
-    "pss_intra", "pss_inter", "invalid_rate",
-)  # fmt: skip
+    "n_samples",
+    "n_variants",
+    "n_planned",
+    "n_landed",
+    "sensitivity",
+    "sensitivity_corrected",
+    "consistency",
+    "micro_f1",
+    "pss_intra",
+    "pss_inter",
+    "invalid_rate",
+)
 CARD = """
 moods:
   sensitive: true
@@ -60,15 +69,23 @@ def quiz_rows(n_samples: int = 8) -> list[dict[str, Any]]:
                 order = [gold, *(place for place in range(4) if place != gold)]
             knowing = "ABCD"[(order or [0, 1, 2, 3]).index(gold)]
             rows += [
-                {"model": model, "task": "quiz", "variant_index": variant, "sample_id": f"q{sample}", "completion": said,
-                 "variation": "option_order" if level else "original",
-                 "setting": json.dumps({"option_order": level}) if level else None,
-                 "option_order": order, "gold_label": "ABCD"[gold], "input": f"Which comes after {sample}?",
-                 "instruction": "{question} {options}",
-                 "choices": [f"{name} {sample}" for name in ("red", "blue", "grey", "pink")],
-                 "option_loglikelihoods": weighed(gold, variant)}
+                {
+                    "model": model,
+                    "task": "quiz",
+                    "variant_index": variant,
+                    "sample_id": f"q{sample}",
+                    "completion": said,
+                    "variation": "option_order" if level else "original",
+                    "setting": json.dumps({"option_order": level}) if level else None,
+                    "option_order": order,
+                    "gold_label": "ABCD"[gold],
+                    "input": f"Which comes after {sample}?",
+                    "instruction": "{question} {options}",
+                    "choices": [f"{name} {sample}" for name in ("red", "blue", "grey", "pink")],
+                    "option_loglikelihoods": weighed(gold, variant),
+                }
                 for model, said in (("knowing", knowing), ("second", "B"))
-            ]  # fmt: skip
+            ]
     return rows
 
 
@@ -101,9 +118,12 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     (folder / "registry/tasks").mkdir(parents=True)
     (folder / "registry/tasks/moods.yml").write_text(CARD)
     recorded = Recorded(
-        audit="colours", rows=ordinary_rows(n_samples=6, n_variants=3), labels=COLOURS, limits=FormatLimits(policy="warn"),
+        audit="colours",
+        rows=ordinary_rows(n_samples=6, n_variants=3),
+        labels=COLOURS,
+        limits=FormatLimits(policy="warn"),
         registry=load_registry([folder / "registry"]),
-    )  # fmt: skip
+    )
     (folder / "warehouse").mkdir()
     asked = Recorded(audit="quiz", rows=quiz_rows(), labels=(), limits=FormatLimits(policy="warn"))
     path, (run, quiz) = published(folder / "warehouse", [recorded, asked])
@@ -111,9 +131,11 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     ended = {
         name: promptaudit(folder, "export", run[:8], "--format", form, "--to", f"out-{name}", *options)
         for name, form, options in (
-            ("parquet", "parquet", ("--text", "full")), ("hf", "hf", ()), ("dove", "dove", ("--text", "full")),
+            ("parquet", "parquet", ("--text", "full")),
+            ("hf", "hf", ()),
+            ("dove", "dove", ("--text", "full")),
         )
-    }  # fmt: skip
+    }
     for form in ("parquet", "hf", "dove"):
         ended[f"quiz-{form}"] = promptaudit(folder, "export", quiz[:8], "--format", form, "--to", f"out-quiz-{form}")
     again = {}
@@ -221,9 +243,9 @@ def test_rows_of_dove_are_as_its_schema_wants_them(exported: Exported, name: str
 
 def test_answers_of_which_nothing_says_what_is_right_are_no_rows_of_dove(exported: Exported) -> None:
     (row,) = sql(
-        exported.folder, "select count(*) as n from marts.fct_predictions where task_id = 'moods' and "
-        f"audit_run_id = '{exported.run}'",
-    )  # fmt: skip
+        exported.folder,
+        f"select count(*) as n from marts.fct_predictions where task_id = 'moods' and audit_run_id = '{exported.run}'",
+    )
     told = f"\n{row['n']} answers have no text here, or nothing says what is right, and are no rows of dove"
     assert told in exported.ended["dove"].out
     frame = pl.read_parquet(exported.out("dove") / "predictions.parquet")
@@ -257,8 +279,9 @@ def test_a_folder_that_holds_anything_and_unknown_names_are_refused(exported: Ex
     before = sorted(exported.out("parquet").iterdir())
     filled = promptaudit(folder, "export", "--to", "out-parquet")
     assert (filled.code, filled.one_line()) == (
-        2, "UsageError: --to out-parquet: it holds files already; name a new or an empty folder",
-    )  # fmt: skip
+        2,
+        "UsageError: --to out-parquet: it holds files already; name a new or an empty folder",
+    )
     assert sorted(exported.out("parquet").iterdir()) == before
     form = promptaudit(folder, "export", "--format", "parket")
     assert (form.code, form.one_line()) == (2, "UsageError: --format parket; nearest: parquet")

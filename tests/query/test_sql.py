@@ -65,8 +65,14 @@ def test_nothing_that_is_shown_steers_a_terminal(folder: Path, format_: str) -> 
     query = "select chr(27) || ']52;c;eA==' || chr(7) || chr(155) || '2J' as text"
     ended = subprocess.run(
         [sys.executable, "-m", "promptaudit.flows.cli", "sql", query, "--format", format_],
-        cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, check=True, timeout=60,
-    )  # fmt: skip
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        check=True,
+        timeout=60,
+    )
     shown = os.read(ours, 100_000).decode()
     os.close(ours)
     os.close(theirs)
@@ -204,9 +210,21 @@ def test_a_query_that_duckdb_does_not_stop_ends_the_process(folder: Path) -> Non
 @pytest.mark.slow
 def test_reading_slowly_is_no_slow_query(folder: Path) -> None:
     read = subprocess.Popen(
-        [sys.executable, "-m", "promptaudit.flows.cli", "sql", "select range as n from range(300000)", "--format", "csv"],
-        cwd=folder, env=environment(PROMPTAUDIT_SQL_SECONDS="4"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "promptaudit.flows.cli",
+            "sql",
+            "select range as n from range(300000)",
+            "--format",
+            "csv",
+        ],
+        cwd=folder,
+        env=environment(PROMPTAUDIT_SQL_SECONDS="4"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     time.sleep(8)
     out, err = read.communicate(timeout=60)
     assert (read.returncode, err) == (0, "")

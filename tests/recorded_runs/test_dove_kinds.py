@@ -29,8 +29,10 @@ def moved_rows() -> list[dict[str, Any]]:
     draw = random.Random(20251125)
     moved = {
         (sample, enumerator): draw.randrange(4)
-        for sample in range(N_SAMPLES) for enumerator in ENUMERATORS[1:] if draw.random() < 0.4
-    }  # fmt: skip
+        for sample in range(N_SAMPLES)
+        for enumerator in ENUMERATORS[1:]
+        if draw.random() < 0.4
+    }
     variants: list[dict[str, str]] = [
         {},
         *({"enumerator": each} for each in ENUMERATORS[1:]),
@@ -99,7 +101,7 @@ kinds:
   rephrasing:
     {rephraser: rules, templates: true, kinds: [wording, option_order, examples, format, input_noise], variants: 3}
 """,
-}  # fmt: skip
+}
 
 
 @pytest.mark.soak  # what is exported and what comes back of it are held against each other in other tests, without kinds

@@ -99,50 +99,106 @@ def nothing_often(path: Path, n: int) -> None:
 
 HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
     # references: what stands there once is put in any number of times
-    "messages.eval": (lambda p: in_chunks(
-        p, sample={**SAMPLE, "message_refs": [[0, 1000]] * 100_000}, messages__0=[{"role": "user", "content": "x" * 1000}] * 1000
-    ), r"message_refs: more than twice"),
-    "attachments.eval": (lambda p: log(p, samples__1_epoch_1={
-        **SAMPLE, "attachments": {"0": "x" * MB},
-        "messages": [{"role": "user", "content": [{"type": "text", "text": "attachment://0"}] * 10_000}],
-    }), r"attachments: they are put in"),
-    "replies.eval": (lambda p: log(p, samples__1_epoch_1={
-        **SAMPLE, "input": "x" * MB, "output": {"choices": [{"message": {"content": ""}}] * 1000},
-    }), r"the answers have more than"),
-    "scenario_state.json": (lambda p: helm(
-        p, instance={"id": "1", "input": {"text": "x" * MB}, "references": [{"output": {"text": "r" * MB}, "tags": ["correct"]}]},
-        result={"completions": [{"text": ""}] * 1000},
-    ), r"the answers have more than"),
-    "placeholders.json": (lambda p: promptfoo(
-        p, vars={"a": "x" * MB}, testCase={"assert": [{"type": "equals", "value": "{{a}}" * 100_000}]}
-    ), r"assert: a value of more than"),
+    "messages.eval": (
+        lambda p: in_chunks(
+            p,
+            sample={**SAMPLE, "message_refs": [[0, 1000]] * 100_000},
+            messages__0=[{"role": "user", "content": "x" * 1000}] * 1000,
+        ),
+        r"message_refs: more than twice",
+    ),
+    "attachments.eval": (
+        lambda p: log(
+            p,
+            samples__1_epoch_1={
+                **SAMPLE,
+                "attachments": {"0": "x" * MB},
+                "messages": [{"role": "user", "content": [{"type": "text", "text": "attachment://0"}] * 10_000}],
+            },
+        ),
+        r"attachments: they are put in",
+    ),
+    "replies.eval": (
+        lambda p: log(
+            p,
+            samples__1_epoch_1={
+                **SAMPLE,
+                "input": "x" * MB,
+                "output": {"choices": [{"message": {"content": ""}}] * 1000},
+            },
+        ),
+        r"the answers have more than",
+    ),
+    "scenario_state.json": (
+        lambda p: helm(
+            p,
+            instance={
+                "id": "1",
+                "input": {"text": "x" * MB},
+                "references": [{"output": {"text": "r" * MB}, "tags": ["correct"]}],
+            },
+            result={"completions": [{"text": ""}] * 1000},
+        ),
+        r"the answers have more than",
+    ),
+    "placeholders.json": (
+        lambda p: promptfoo(
+            p, vars={"a": "x" * MB}, testCase={"assert": [{"type": "equals", "value": "{{a}}" * 100_000}]}
+        ),
+        r"assert: a value of more than",
+    ),
     "variables.json": (lambda p: promptfoo(p, vars={f"v{n}": "x" for n in range(100_000)}), r"fields of a sample"),
     "repeats.jsonl": (lambda p: lm_eval(p, arguments=[["x" * MB]], resps=[[""] * 1000]), r"the answers have more than"),
     # answers, scorers and fields: lists that a few bytes make, and what they are multiplied by
-    "choices.eval": (lambda p: log(
-        p, samples__1_epoch_1={**SAMPLE, "output": {"choices": [{}] * 200_000}}
-    ), r"answers to one ask"),
-    "choices_often.eval": (lambda p: log(p, **{
-        f"samples__{n}_epoch_1": {**SAMPLE, "id": n, "output": {"choices": [{}] * 1000}} for n in range(200)
-    }), r"the answers have more than"),
-    "scorers.eval": (lambda p: log(p, **{
-        f"samples__{n}_epoch_1": {**SAMPLE, "id": n, "scores": {f"{n}.{k}": {"value": "?"} for k in range(100)}}
-        for n in range(1000)
-    }), r"scores of 100000 scorers"),
+    "choices.eval": (
+        lambda p: log(p, samples__1_epoch_1={**SAMPLE, "output": {"choices": [{}] * 200_000}}),
+        r"answers to one ask",
+    ),
+    "choices_often.eval": (
+        lambda p: log(
+            p, **{f"samples__{n}_epoch_1": {**SAMPLE, "id": n, "output": {"choices": [{}] * 1000}} for n in range(200)}
+        ),
+        r"the answers have more than",
+    ),
+    "scorers.eval": (
+        lambda p: log(
+            p,
+            **{
+                f"samples__{n}_epoch_1": {**SAMPLE, "id": n, "scores": {f"{n}.{k}": {"value": "?"} for k in range(100)}}
+                for n in range(1000)
+            },
+        ),
+        r"scores of 100000 scorers",
+    ),
     "completions.json": (lambda p: helm(p, result={"completions": [{"text": ""}] * 200_000}), r"answers to one ask"),
     "repeats_short.jsonl": (lambda p: lm_eval(p, resps=[[""] * 200_000]), r"answers to one ask"),
-    "raw.jsonl": (lambda p: p.write_text(json.dumps({
-        **dict.fromkeys(FIELDS, ""), "input": {"raw": ""}, "evaluation": {}, "output": {"raw": ["a"] * 200_000},
-    })), r"answers to one ask"),
-    "fields.jsonl": (lambda p: lm_eval(
-        p, doc={f"f{n}": f"no {n}" for n in range(50_000)}, arguments=[["x" * MB]], resps=[["a"] * 1000]
-    ), r"fields of a sample"),
-    "parts.json": (lambda p: promptfoo_prompts(
-        p, 1000, "a" * 100_000, {f"v{n}": "a" * n for n in range(1, 11)}
-    ), r"are not looked for"),
-    "parts_many.json": (lambda p: promptfoo_prompts(
-        p, 30, "a " * 50_000, {f"v{n}": f"b{n}" for n in range(1000)}
-    ), r"are not looked for"),
+    "raw.jsonl": (
+        lambda p: p.write_text(
+            json.dumps(
+                {
+                    **dict.fromkeys(FIELDS, ""),
+                    "input": {"raw": ""},
+                    "evaluation": {},
+                    "output": {"raw": ["a"] * 200_000},
+                }
+            )
+        ),
+        r"answers to one ask",
+    ),
+    "fields.jsonl": (
+        lambda p: lm_eval(
+            p, doc={f"f{n}": f"no {n}" for n in range(50_000)}, arguments=[["x" * MB]], resps=[["a"] * 1000]
+        ),
+        r"fields of a sample",
+    ),
+    "parts.json": (
+        lambda p: promptfoo_prompts(p, 1000, "a" * 100_000, {f"v{n}": "a" * n for n in range(1, 11)}),
+        r"are not looked for",
+    ),
+    "parts_many.json": (
+        lambda p: promptfoo_prompts(p, 30, "a " * 50_000, {f"v{n}": f"b{n}" for n in range(1000)}),
+        r"are not looked for",
+    ),
     "sparse.eval": (lambda p: sparse(p, b"PK\x03\x04"), r"at most [\d,]+ are read"),
     "sparse_log.json": (lambda p: sparse(p, b"{"), r"at most [\d,]+ are read"),
     # lists and objects, which take twenty times their text
@@ -158,17 +214,20 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
     # columns, and the cells that they make of short rows
     "keys.jsonl": (lambda p: p.write_text(json.dumps({f"k{n}": n for n in range(200_000)})), r"columns, at most"),
     "keys.json": (lambda p: p.write_text(json.dumps([{f"k{n}": n for n in range(200_000)}])), r"columns, at most"),
-    "sparse.jsonl": (lambda p: p.write_text(
-        json.dumps({f"k{n}": n for n in range(1000)}) + "\n" + '{"k0":1}\n' * 1_000_000
-    ), r"more cells than"),
-    "sparse.json": (lambda p: p.write_text(
-        "[" + json.dumps({f"k{n}": n for n in range(1000)}) + ',{"k0":1}' * 300_000 + "]"
-    ), r"more cells than"),
+    "sparse.jsonl": (
+        lambda p: p.write_text(json.dumps({f"k{n}": n for n in range(1000)}) + "\n" + '{"k0":1}\n' * 1_000_000),
+        r"more cells than",
+    ),
+    "sparse.json": (
+        lambda p: p.write_text("[" + json.dumps({f"k{n}": n for n in range(1000)}) + ',{"k0":1}' * 300_000 + "]"),
+        r"more cells than",
+    ),
     "columns.csv": (lambda p: p.write_text(",".join(map(str, range(1_000_000))) + "\n"), r"columns, at most"),
     "commas.csv": (lambda p: p.write_text("model,sample_id,completion\n" + "," * 3_000_000), r"a line of"),
-    "cells.csv": (lambda p: p.write_text(
-        ",".join(f"c{n}" for n in range(100)) + "\n" + ("," * 99 + "\n") * 200_000
-    ), r"more cells than"),
+    "cells.csv": (
+        lambda p: p.write_text(",".join(f"c{n}" for n in range(100)) + "\n" + ("," * 99 + "\n") * 200_000),
+        r"more cells than",
+    ),
     # Parquet, whose pages say a value once
     "values.parquet": (lambda p: one_value_often(p, "x" * MB, 100_000), r"bytes of texts"),
     "pages.parquet": (larger_than_it_says, r"bytes when unpacked"),
@@ -176,7 +235,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
     # YAML
     "lists.yml": (lambda p: p.write_text("a: [" + "[]," * 300_000 + "]"), r"more than 50,000 values"),
     "keys.yml": (lambda p: p.write_text("".join(f"k{n}: 1\n" for n in range(90_000))), r"more than 50,000 values"),
-}  # fmt: skip
+}
 
 READS = """
 import sys, time

@@ -249,8 +249,11 @@ class TestShapes:
             "where audit_id = 'as_written' order by sample_id",
         )
         assert [(row["label"], row["is_correct"]) for row in rows] == [
-            ("no", True), ("010", True), ("1e3", True), (None, False),
-        ]  # fmt: skip
+            ("no", True),
+            ("010", True),
+            ("1e3", True),
+            (None, False),
+        ]
 
 
 def test_answers_land_in_batches_and_all_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

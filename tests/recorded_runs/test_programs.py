@@ -90,9 +90,18 @@ def test_lm_eval(tmp_path: Path, server: int) -> None:
     arguments = f"base_url=http://127.0.0.1:{server}/v1/completions,model=mock-7b,tokenizer_backend=None,tokenized_requests=False"
     tasks = ("question_type", "question_type_polite")
     run(
-        tmp_path, program, "run", "--model", "local-completions", "--model_args", arguments, "--tasks", ",".join(tasks),
-        *common, "out",
-    )  # fmt: skip
+        tmp_path,
+        program,
+        "run",
+        "--model",
+        "local-completions",
+        "--model_args",
+        arguments,
+        "--tasks",
+        ",".join(tasks),
+        *common,
+        "out",
+    )
     (results,) = (tmp_path / "out").glob("*/results_*.json")
     printed = [json.loads(results.read_text())["results"][task]["exact_match,none"] for task in tasks]
     files = [next(results.parent.glob(f"samples_{task}_2*.jsonl")) for task in tasks]
@@ -110,9 +119,14 @@ def test_promptfoo(tmp_path: Path) -> None:
     }
     command = (program, "eval", "-o", "out.json", "--no-cache", "--no-table")
     done = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, **quiet, "PROMPTFOO_CONFIG_DIR": str(tmp_path / "home")},
-        capture_output=True, text=True, check=False, timeout=300,
-    )  # fmt: skip
+        command,
+        cwd=tmp_path,
+        env={**os.environ, **quiet, "PROMPTFOO_CONFIG_DIR": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     assert done.returncode == 100, done.stdout[-2000:] + done.stderr[-2000:]  # tests failed, as they should
     prompts = json.loads((tmp_path / "out.json").read_text())["results"]["prompts"]
     assert right(tmp_path / "out.json") == [each["metrics"]["testPassCount"] / 6 for each in prompts]
@@ -124,9 +138,20 @@ def test_helm(tmp_path: Path) -> None:
     for path in (PROGRAMS / "helm").iterdir():
         shutil.copy(path, tmp_path / "prod_env" if path.suffix == ".yaml" else tmp_path)
     run(
-        tmp_path, program, "--run-entries", "simple_mcqa:model=local/mock-7b", "--suite", "s", "--max-eval-instances", "6",
-        "--local-path", "prod_env", "-n", "1", PYTHONPATH=str(tmp_path),
-    )  # fmt: skip
+        tmp_path,
+        program,
+        "--run-entries",
+        "simple_mcqa:model=local/mock-7b",
+        "--suite",
+        "s",
+        "--max-eval-instances",
+        "6",
+        "--local-path",
+        "prod_env",
+        "-n",
+        "1",
+        PYTHONPATH=str(tmp_path),
+    )
     (state,) = (tmp_path / "benchmark_output/runs/s").glob("*/scenario_state.json")
     stats = json.loads(state.with_name("stats.json").read_text())
     (printed,) = [each["mean"] for each in stats if each["name"] == {"name": "exact_match", "split": "test"}]

@@ -85,10 +85,17 @@ def test_a_second_file_of_a_program_that_names_no_answer_repeats_each(tmp_path: 
 # ---------------------------------------------------------------- variants
 def eee(sample: int, prompt: str, said: str) -> dict[str, Any]:
     return {
-        "schema_version": "0.3.0", "evaluation_id": "e", "model_id": "m", "evaluation_name": "t", "sample_id": str(sample),
-        "interaction_type": "single_turn", "input": {"raw": prompt, "reference": ["yes"]}, "output": {"raw": [said]},
-        "answer_attribution": [], "evaluation": {"score": 1.0, "is_correct": True},
-    }  # fmt: skip
+        "schema_version": "0.3.0",
+        "evaluation_id": "e",
+        "model_id": "m",
+        "evaluation_name": "t",
+        "sample_id": str(sample),
+        "interaction_type": "single_turn",
+        "input": {"raw": prompt, "reference": ["yes"]},
+        "output": {"raw": [said]},
+        "answer_attribution": [],
+        "evaluation": {"score": 1.0, "is_correct": True},
+    }
 
 
 def test_two_templates_of_one_file_are_told_apart_where_samples_have_both(tmp_path: Path) -> None:
@@ -120,8 +127,9 @@ def test_a_map_names_columns_places_inside_them_and_constants(tmp_path: Path, fo
     mapping = "model=meta.engine,sample_id=id,completion=response.choices.0.text,gold_label=answer,task='t, u'"
     frame = read_recordings([path], mapping=mapping).frame
     assert frame.select("model", "sample_id", "completion", "gold_label", "task").rows() == [
-        ("gpt-x", "7", "yes", "yes", "t, u"), ("gpt-x", "8", "no", "yes", "t, u"),
-    ]  # fmt: skip
+        ("gpt-x", "7", "yes", "yes", "t, u"),
+        ("gpt-x", "8", "no", "yes", "t, u"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -355,19 +363,30 @@ def test_another_order_of_options_in_dove_is_mapped_back_and_other_options_are_a
     def row(order: str, choices: list[str]) -> dict[str, Any]:
         options = [{"id": sign, "text": text} for sign, text in zip("AB", choices, strict=True)]
         return {
-            "evaluation_id": order, "model": {"model_info": {"name": "m"}},
-            "prompt_config": {"dimensions": {"instruction_phrasing": {"text": "Choose."}, "choices_order": {"method": order}}},
-            "instance": {
-                "raw_input": "Q", "sample_identifier": {"dataset_name": "facts", "hf_index": 1},
-                "classification_fields": {"question": "Q", "choices": options, "ground_truth": {"id": "x", "text": "Paris"}},
+            "evaluation_id": order,
+            "model": {"model_info": {"name": "m"}},
+            "prompt_config": {
+                "dimensions": {"instruction_phrasing": {"text": "Choose."}, "choices_order": {"method": order}}
             },
-            "output": {"response": "A"}, "evaluation": {"score": 1.0},
-        }  # fmt: skip
+            "instance": {
+                "raw_input": "Q",
+                "sample_identifier": {"dataset_name": "facts", "hf_index": 1},
+                "classification_fields": {
+                    "question": "Q",
+                    "choices": options,
+                    "ground_truth": {"id": "x", "text": "Paris"},
+                },
+            },
+            "output": {"response": "A"},
+            "evaluation": {"score": 1.0},
+        }
 
     path = write(
-        tmp_path / "d.jsonl", row("none", ["Paris", "Rome"]), row("reverse_alphabetical", ["Rome", "Paris"]),
+        tmp_path / "d.jsonl",
+        row("none", ["Paris", "Rome"]),
+        row("reverse_alphabetical", ["Rome", "Paris"]),
         row("other", ["Oslo", "Paris"]),
-    )  # fmt: skip
+    )
     read = read_recordings([path])
     assert read.frame.select("task", "gold_label", "choices", "option_order").rows() == [
         ("facts", "A", '["Paris", "Rome"]', None),
@@ -444,8 +463,9 @@ def test_an_order_of_options_is_landed_beside_the_variants_kind(tmp_path: Path) 
         {"sample_id": "1", "option_order": [1, 0]}
     ]
     assert warehouse.read("select variation, setting from raw.prompt_variants order by variant_index") == [
-        {"variation": None, "setting": None}, {name: varied[name] for name in ("variation", "setting")},
-    ]  # fmt: skip
+        {"variation": None, "setting": None},
+        {name: varied[name] for name in ("variation", "setting")},
+    ]
 
 
 def test_settings_of_a_runs_variants_are_settings() -> None:
@@ -478,8 +498,9 @@ def promptfoo(path: Path, *questions: str, **changes: Any) -> Path:
     columns = changes.pop("columns", (0,))
     document["results"]["results"] = [
         {**first, "testIdx": n, "promptIdx": column, "vars": {"question": question}}
-        for n, question in enumerate(questions) for column in columns
-    ]  # fmt: skip
+        for n, question in enumerate(questions)
+        for column in columns
+    ]
     path.write_text(json.dumps({**document, **changes}))
     return path
 
@@ -521,9 +542,13 @@ def test_rows_of_dove_are_told_apart_by_split_and_quantization(tmp_path: Path) -
             "evaluation_id": "e",
             "model": {"model_info": {"name": "m"}, "inference_settings": {"quantization": {"bit_precision": bits}}},
             "prompt_config": {"dimensions": {}},
-            "instance": {"raw_input": "Q", "sample_identifier": {"dataset_name": "d", "hf_index": 1, "hf_split": split}},
-            "output": {"response": "A"}, "evaluation": {"score": 1.0, "ground_truth": "A"},
-        }  # fmt: skip
+            "instance": {
+                "raw_input": "Q",
+                "sample_identifier": {"dataset_name": "d", "hf_index": 1, "hf_split": split},
+            },
+            "output": {"response": "A"},
+            "evaluation": {"score": 1.0, "ground_truth": "A"},
+        }
 
     rows = [row("test", "4bit"), row("test", "8bit"), row("train", "8bit")]
     frame = read_recordings([write(tmp_path / "d.jsonl", *rows)]).frame
@@ -628,9 +653,12 @@ def test_options_weighed_without_the_prompt_are_none(tmp_path: Path, places: tup
     asked = [{"arg_0": prompt, "arg_1": option} for prompt in ("Q", "") for option in (" x", " y")]
     given = [[["-9.0", "False"]], [["-8.0", "False"]], [["-1.0", "False"]], [["-6.0", "False"]]]
     row = lm_eval(
-        arguments={f"gen_args_{n}": asked[place] for n, place in enumerate(places)}, resps=[given[place] for place in places],
-        target="1", acc=1.0, acc_mutual_info=0.0,
-    )  # fmt: skip
+        arguments={f"gen_args_{n}": asked[place] for n, place in enumerate(places)},
+        resps=[given[place] for place in places],
+        target="1",
+        acc=1.0,
+        acc_mutual_info=0.0,
+    )
     frame = read_recordings([write(tmp_path / "s.jsonl", row)], model="m").frame
     wanted = frame.select("completion", "gold_label", "choices", "program_score").row(0)
     assert wanted == ("B", "B", '["x", "y"]', "1.0")
@@ -801,9 +829,13 @@ def test_a_sample_that_only_another_metric_scores_is_read(tmp_path: Path) -> Non
 def test_a_log_has_an_answer_a_choice_and_says_what_is_not_read(tmp_path: Path) -> None:
     choices = [{"message": {"role": "assistant", "content": text}, "stop_reason": "stop"} for text in ("A", "B")]
     sample = {
-        "id": 1, "input": "Q", "choices": ["x", "y"], "target": ["A", "B"], "output": {"choices": choices},
+        "id": 1,
+        "input": "Q",
+        "choices": ["x", "y"],
+        "target": ["A", "B"],
+        "output": {"choices": choices},
         "scores": {"choice": {"value": "yes"}, "judge": {"value": 0}},
-    }  # fmt: skip
+    }
     read = as_recorded(log(tmp_path / "log.eval", member=json.dumps(sample).encode()))
     assert [(each.completion, each.score, each.gold_label) for each in read.answers] == [
         ("A", 1.0, None),
@@ -944,11 +976,16 @@ def test_a_template_has_names_in_place_of_whole_texts(prompt: str, fields: dict[
 def test_a_thousand_long_prompts_are_told_apart_in_a_second() -> None:
     answers = [
         Answer(
-            place="", model="m", sample_id=str(n), completion="", task="t", prompt=f"Say: {'word ' * 400}{n} so.",
+            place="",
+            model="m",
+            sample_id=str(n),
+            completion="",
+            task="t",
+            prompt=f"Say: {'word ' * 400}{n} so.",
             fields={"question": f"{'word ' * 400}{n}"},
         )
         for n in range(1000)
-    ]  # fmt: skip
+    ]
     begun = time.process_time()
     (variants,) = variants_of_answers([RecordedAnswers(program="p", answers=answers, task="t")])
     assert time.process_time() - begun < 1.0
@@ -1041,9 +1078,11 @@ def test_a_field_that_nearly_stands_in_its_prompt_a_million_times_is_not_looked_
 def test_the_steps_of_all_prompts_of_a_file_are_counted_together(texts: list[str]) -> None:
     fields = {f"v{n}": text for n, text in enumerate(texts)}
     answers = [
-        Answer(place=f"f row {n}", model="m", sample_id=str(n), completion="", prompt="a" * 50_000 + str(n), fields=fields)
+        Answer(
+            place=f"f row {n}", model="m", sample_id=str(n), completion="", prompt="a" * 50_000 + str(n), fields=fields
+        )
         for n in range(1000)
-    ]  # fmt: skip
+    ]
     began = time.process_time()
     with pytest.raises(DataError, match=r"f row \d+: the texts of its samples stand so often"):
         variants_of_answers([RecordedAnswers(program="p", answers=answers, task="t")])
@@ -1070,9 +1109,17 @@ def test_answers_to_one_prompt_look_for_its_texts_once() -> None:
 # ---------------------------------------------------------------- ends
 def test_the_word_for_the_end_of_an_answer_becomes_openais_and_an_error_is_no_answer(tmp_path: Path) -> None:
     words = {
-        "eos": "stop", "MaxTokens": "length", "token_limit": "length", "max_output": "length", "context_length": "length",
-        "null": None, "": None, "never heard of": "never heard of", "error": "error", "ABORT": "ABORT",
-    }  # fmt: skip
+        "eos": "stop",
+        "MaxTokens": "length",
+        "token_limit": "length",
+        "max_output": "length",
+        "context_length": "length",
+        "null": None,
+        "": None,
+        "never heard of": "never heard of",
+        "error": "error",
+        "ABORT": "ABORT",
+    }
     rows = [
         {"model": "m", "sample_id": str(n), "completion": "ye", "gold_label": "yes", "finish_reason": word}
         for n, word in enumerate(words)

@@ -78,8 +78,9 @@ def test_of_copies_that_were_scored_anew_the_last_counts(tmp_path: Path) -> None
     files = [inspect_log(tmp_path / f"{n}.json", scored(value)) for n, value in enumerate(["C", "C", "I", None])]
     read = read_recordings(files)
     assert sorted(read.frame.select("sample_id", "program_score", "file").rows()) == [
-        ("1", "0.0", str(files[2])), ("2", "0.0", str(files[0])),
-    ]  # fmt: skip
+        ("1", "0.0", str(files[2])),
+        ("2", "0.0", str(files[0])),
+    ]
     told = f"{files[2]}: 1 answers are copies of those in {files[0]} with other scores, and only these count"
     assert told in read.notes
     assert sum("with other scores" in note for note in read.notes) == 1
@@ -276,14 +277,24 @@ def test_an_id_of_two_splits_has_the_score_of_each_and_a_perturbation_that_of_it
 
 # ---------------------------------------------------------------- tasks of their own
 OWN = [
-    {"model": model, "task": task, "strategy": strategy, "sample_id": f"{task}{n}", "completion": "yes", "gold_label": "yes",
-     "labels": '["yes","no"]'}
+    {
+        "model": model,
+        "task": task,
+        "strategy": strategy,
+        "sample_id": f"{task}{n}",
+        "completion": "yes",
+        "gold_label": "yes",
+        "labels": '["yes","no"]',
+    }
     for model, task, strategy in (
-        ("a", "t1", "simple"), ("b", "t2", "simple"), ("a", "shared", "simple"), ("b", "shared", "simple"),
+        ("a", "t1", "simple"),
+        ("b", "t2", "simple"),
+        ("a", "shared", "simple"),
+        ("b", "shared", "simple"),
         ("b", "shared", "detail"),
     )
     for n in range(3)
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])

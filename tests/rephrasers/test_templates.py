@@ -30,8 +30,16 @@ def test_what_must_come_through() -> None:
     wording = wording_of("t", TASK, TEMPLATE, is_given=False)
     assert wording.lines == ("Question: {question}", "{options}")
     assert set(wording.protected) == {
-        "close", "{question}", "{options}", "Question: {question}", '"The answer is"', "\\boxed{}", "letter", "A", "D",
-    }  # fmt: skip
+        "close",
+        "{question}",
+        "{options}",
+        "Question: {question}",
+        '"The answer is"',
+        "\\boxed{}",
+        "letter",
+        "A",
+        "D",
+    }
     # a person's own words need keep the placeholders, and what the card says
     of_person = wording_of("t", TASK, TEMPLATE, is_given=True)
     assert (of_person.lines, of_person.protected) == ((), ("close", "{question}", "{options}"))

@@ -125,9 +125,10 @@ def _build_compared(folder: Path) -> list[str]:
     pairs = [
         Pair(base_run_id=run, candidate_run_id=run, base_model_id=base, candidate_model_id=model, n_resamples=400)
         for run, base, model in (
-            (ordinary, "harbour-large-2025", "harbour-small"), (hostile, "plain", SCRIPT),
+            (ordinary, "harbour-large-2025", "harbour-small"),
+            (hostile, "plain", SCRIPT),
         )
-    ]  # fmt: skip
+    ]
     ids = compare(warehouse, pairs)
     for each in ids:
         write_page(warehouse, run_comparison(warehouse, each))

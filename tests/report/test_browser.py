@@ -16,9 +16,13 @@ from tests.support.large_warehouse import large
 slow = pytest.mark.slow
 # every page, width and scheme, and each width with each scheme; the other combinations are the soak's
 SEEN = {
-    ("ordinary", 1280, "light"), ("ordinary", 390, "dark"), ("hostile", 390, "light"), ("judged", 1280, "dark"),
-    ("judged", 390, "light"), ("hostile_judged", 390, "dark"),
-}  # fmt: skip
+    ("ordinary", 1280, "light"),
+    ("ordinary", 390, "dark"),
+    ("hostile", 390, "light"),
+    ("judged", 1280, "dark"),
+    ("judged", 390, "light"),
+    ("hostile_judged", 390, "dark"),
+}
 
 
 def views(*names: str, in_soak: Sequence[str] = ()) -> list[Any]:

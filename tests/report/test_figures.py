@@ -20,8 +20,17 @@ from tests.report.test_page import PAGES
 from tests.support.published_copy import table
 
 DATA = re.compile(r'<data value="([^"]*)" data-figure="([^"]*)">([^<]*)</data>')
-ROW = {"audit_run_id": "r", "model_id": "m", "task_id": "t", "strategy": "s", "pss_intra": 1 / 3,
-       "pss_intra_low": 0.1, "pss_intra_high": None, "cost_usd": None, "n_samples": 1234}  # fmt: skip
+ROW = {
+    "audit_run_id": "r",
+    "model_id": "m",
+    "task_id": "t",
+    "strategy": "s",
+    "pss_intra": 1 / 3,
+    "pss_intra_low": 0.1,
+    "pss_intra_high": None,
+    "cost_usd": None,
+    "n_samples": 1234,
+}
 
 
 def marts_of(run: Reported, names: set[str]) -> dict[str, dict[str, object]]:
@@ -70,8 +79,19 @@ def test_the_scorecard_names_all_its_figures_and_rows(ordinary: Reported) -> Non
     )
     card = ordinary.html.partition('id="scorecard">')[2].partition("</section>")[0]
     names = [parse_figure(figure)[1] for _, figure, _ in DATA.findall(card)]
-    for column in ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "pss_intra", "pss_inter",
-                   "wording_share", "invalid_rate", "cost_usd", "n_samples", "n_variants"):  # fmt: skip
+    for column in (
+        "sensitivity",
+        "sensitivity_corrected",
+        "consistency",
+        "micro_f1",
+        "pss_intra",
+        "pss_inter",
+        "wording_share",
+        "invalid_rate",
+        "cost_usd",
+        "n_samples",
+        "n_variants",
+    ):
         assert names.count(column) == rows[0][0], column
     assert len(set(re.findall(r'class="trace">(rpt_audit\.[0-9a-f]{12})<', card))) == rows[0][0]
     assert "promptaudit trace NAME" in ordinary.html

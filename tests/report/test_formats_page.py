@@ -22,8 +22,12 @@ from tests.support.imported_runs import SCRIPT, Recorded, published
 
 IMAGE = "<img src=x onerror=alert(1)>"
 NAMES = (
-    IMAGE, "$v__0 ${x} $$ **b** `c` [d](javascript:alert(2))", "&lt;b&gt; \x00\u202e", '" onclick="alert(3)', "</td></table>",
-)  # fmt: skip
+    IMAGE,
+    "$v__0 ${x} $$ **b** `c` [d](javascript:alert(2))",
+    "&lt;b&gt; \x00\u202e",
+    '" onclick="alert(3)',
+    "</td></table>",
+)
 
 
 class Page(HTMLParser):
@@ -60,14 +64,22 @@ def is_safe(page: Page, run: str) -> bool:
 @pytest.mark.slow
 def test_names_that_are_markup_stand_there_as_text() -> None:
     columns = {
-        "model_id": list(NAMES), "prompt_variant_id": ["v"] * 5, "task_id": ["t"] * 5, "strategy": [IMAGE] * 5,
-        "variant_index": [0] * 5, "n_missing": [0.0] * 5, "invalid_rate": [0.1, 0.2, 0.3, 0.4, 0.5],
-    }  # fmt: skip
+        "model_id": list(NAMES),
+        "prompt_variant_id": ["v"] * 5,
+        "task_id": ["t"] * 5,
+        "strategy": [IMAGE] * 5,
+        "variant_index": [0] * 5,
+        "n_missing": [0.0] * 5,
+        "invalid_rate": [0.1, 0.2, 0.3, 0.4, 0.5],
+    }
     limits = [{"name": "", "column": "invalid_rate", "allowed": 0.0, "allowed_by": IMAGE}]
     request = {
-        "suite": f"answer formats of {IMAGE}", "columns": columns, "limits": limits, "n_rows": 7,
+        "suite": f"answer formats of {IMAGE}",
+        "columns": columns,
+        "limits": limits,
+        "n_rows": 7,
         "sets": {"model_id": [*NAMES[:2], f"{IMAGE}{IMAGE}"], "strategy": [SCRIPT]},
-    }  # fmt: skip
+    }
     result = start(CHECKS).ask({"validate": request})["result"]
     row = {
         "suite": request["suite"],
@@ -106,10 +118,16 @@ def test_the_page_is_written_once_a_result_and_is_known_to_verify(
 ) -> None:
     text = "the text of the sample that is erased"
     rows = [
-        {"model": text, "sample_id": f"s{sample}", "variant_index": variant, "completion": "ab"[sample], "input": text[sample:]}
+        {
+            "model": text,
+            "sample_id": f"s{sample}",
+            "variant_index": variant,
+            "completion": "ab"[sample],
+            "input": text[sample:],
+        }
         for sample in range(2)
         for variant in range(2)
-    ]  # fmt: skip
+    ]
     path, (run,) = published(tmp_path, [Recorded("small", rows, ("a", "b"), FormatLimits(policy="warn"))])
     warehouse = Warehouse(path)
     asked: list[tuple[str, ...]] = []

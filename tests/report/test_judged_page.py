@@ -294,9 +294,11 @@ def test_a_run_of_several_rules_without_judges_shows_their_spreads(judged: Repor
     of_rules = replace(found, judging=JudgingData(spreads=rules, rankings=found.judging.rankings))
     sections = [drawn for section in OF_JUDGES if (drawn := section.drawn(of_rules)).blocks]
     assert [(section.anchor, section.title) for section in sections] == [
-        ("scoring", "Accuracy by scoring method"), ("scoring_across_tasks", "Scoring across tasks"),
-        ("rankings", "Rankings of models"), ("agreement", "Agreement and controls"),
-    ]  # fmt: skip
+        ("scoring", "Accuracy by scoring method"),
+        ("scoring_across_tasks", "Scoring across tasks"),
+        ("rankings", "Rankings of models"),
+        ("agreement", "Agreement and controls"),
+    ]
     assert [len(block.panels) for block in sections[0].blocks] == [2, 2, 2]
     assert not any(block.comparisons or block.findings for block in sections[0].blocks)
     assert not any(block.absent for block in sections[2].blocks)

@@ -33,18 +33,40 @@ from tests.support.imported_runs import HOSTILE
 from tests.support.published_copy import table
 
 SECTIONS = {
-    "scorecard", "answers", "sensitivity", "sensitivity_by_class", "label_distributions", "sensitivity_against_consistency",
-    "consistency", "sample_consistency", "sample_pairs", "measures_by_wordings", "stability_by_repetition",
-    "stability_by_wording", "stability_by_model", "subsamples", "distinct_answers", "answer_formats", "accuracy_by_variant",
+    "scorecard",
+    "answers",
+    "sensitivity",
+    "sensitivity_by_class",
+    "label_distributions",
+    "sensitivity_against_consistency",
+    "consistency",
+    "sample_consistency",
+    "sample_pairs",
+    "measures_by_wordings",
+    "stability_by_repetition",
+    "stability_by_wording",
+    "stability_by_model",
+    "subsamples",
+    "distinct_answers",
+    "answer_formats",
+    "accuracy_by_variant",
     "wording_choices",
-    "prompt_variants", "costs", "design_widths", "samples", "format_gate", "identity", "guide",
-}  # fmt: skip
+    "prompt_variants",
+    "costs",
+    "design_widths",
+    "samples",
+    "format_gate",
+    "identity",
+    "guide",
+}
 
 JUDGED = {"scoring", "rankings", "agreement", "disagreements"}  # of runs that are scored by more than labels
 PAGES = {
-    "ordinary": SECTIONS, "hostile": SECTIONS, "judged": SECTIONS | JUDGED | {"scoring_across_tasks"},
+    "ordinary": SECTIONS,
+    "hostile": SECTIONS,
+    "judged": SECTIONS | JUDGED | {"scoring_across_tasks"},
     "hostile_judged": SECTIONS | JUDGED,
-}  # fmt: skip
+}
 
 
 class Seen(HTMLParser):

@@ -27,10 +27,28 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 HOSTILE = (
-    SCRIPT, MENTION, "`", "``` a", "a|b", "\\|", "[x](javascript:alert(1))", "![y](http://example.org)", "<!-- x", "@everyone",
-    "**b** _i_ ~~s~~", "http://example.org", "www.example.org", "a\n\n# h", "\x1b[2J\x00", "\u202e", "- x", "1. x", "&lt;",
-    "{{7*7}}", "#1",
-)  # fmt: skip
+    SCRIPT,
+    MENTION,
+    "`",
+    "``` a",
+    "a|b",
+    "\\|",
+    "[x](javascript:alert(1))",
+    "![y](http://example.org)",
+    "<!-- x",
+    "@everyone",
+    "**b** _i_ ~~s~~",
+    "http://example.org",
+    "www.example.org",
+    "a\n\n# h",
+    "\x1b[2J\x00",
+    "\u202e",
+    "- x",
+    "1. x",
+    "&lt;",
+    "{{7*7}}",
+    "#1",
+)
 
 
 def tokens_of(text: str) -> list[tuple[str, str]]:

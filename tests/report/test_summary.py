@@ -44,8 +44,11 @@ def test_the_worst_group_is_the_one_that_depends_most_on_the_wording_with_its_wo
         "using (audit_run_id, task_id, strategy, prompt_variant_id) "
         "where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy "
         "and not list_contains(quarantined_for, $model)",
-        run=ordinary.audit_run_id, model=worst.model_id, task=worst.task_id, strategy=worst.strategy,
-    )  # fmt: skip
+        run=ordinary.audit_run_id,
+        model=worst.model_id,
+        task=worst.task_id,
+        strategy=worst.strategy,
+    )
     assert worst.wording is not None
     assert worst.wording.figure == min(row["accuracy"] for row in accuracies)
     example = summary.example
@@ -154,9 +157,11 @@ def test_the_example_of_a_bad_night_is_the_flip_that_its_comparison_tells(
     tell(path, runs, verdicts)
     change(
         path,
-        *(f"update marts.{table} set base = .8, candidate = .6, difference = if(verdict = 'regressed', -.2, .3)"
-          for table in ("rpt_night_figures", "rpt_run_comparisons")),
-    )  # fmt: skip
+        *(
+            f"update marts.{table} set base = .8, candidate = .6, difference = if(verdict = 'regressed', -.2, .3)"
+            for table in ("rpt_night_figures", "rpt_run_comparisons")
+        ),
+    )
     warehouse = Warehouse(path)
     told = summary_of(warehouse, runs[1]).example
     flip = gather_comparison(warehouse, run_comparison(warehouse, "comparison 1")).example
@@ -180,8 +185,10 @@ def test_an_earlier_alarm_is_told_as_what_moved_and_ends_with_its_place(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     path, runs = fresh(tmp_path_factory, 3)
-    verdicts = [Verdict(2, "harbour-small", verdict, "why", measure, since=0) for verdict, measure in
-                (("regressed", "sensitivity"), ("within_noise", "micro_f1"))]  # fmt: skip
+    verdicts = [
+        Verdict(2, "harbour-small", verdict, "why", measure, since=0)
+        for verdict, measure in (("regressed", "sensitivity"), ("within_noise", "micro_f1"))
+    ]
     tell(path, runs, [*verdicts, Verdict(2, "harbour-large", "within_noise", "")])
     with Warehouse(path).write() as con:
         for measure in ("sensitivity", "micro_f1"):
@@ -217,9 +224,17 @@ def test_of_several_comparisons_the_newest_night_counts_and_a_baseline_only_with
 
 def test_a_summary_is_plain_data(ordinary: Reported) -> None:
     assert set(dataclasses.asdict(_of(ordinary))) == {
-        "audit_run_id", "audit_id", "outcome", "compared_with", "causes", "unread", "worst", "example", "better",
+        "audit_run_id",
+        "audit_id",
+        "outcome",
+        "compared_with",
+        "causes",
+        "unread",
+        "worst",
+        "example",
+        "better",
         "next_command",
-    }  # fmt: skip
+    }
 
 
 def test_a_run_that_is_not_complete_goes_on_with_run() -> None:

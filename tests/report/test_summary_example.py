@@ -11,9 +11,13 @@ from promptaudit.flows.report.summary_example import pair_of
 
 def said(variant: str, label: str | None, **others: Any) -> dict[str, Any]:
     row = {
-        "prompt_variant_id": variant, "label": label, "is_correct": label == "a", "is_original": False,
-        "instruction": "Say a or b.", "variation": "wording",
-    }  # fmt: skip
+        "prompt_variant_id": variant,
+        "label": label,
+        "is_correct": label == "a",
+        "is_original": False,
+        "instruction": "Say a or b.",
+        "variation": "wording",
+    }
     return {**row, **others}
 
 

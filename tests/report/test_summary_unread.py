@@ -18,9 +18,17 @@ LABELS = ["true", "false"]
 
 def row(model: str, answer: str, n: int, label: str | None = None) -> Row:
     return {
-        "task_id": "t", "model_id": model, "strategy": "simple", "answer": answer, "label": label, "n": n,
-        "is_unread": label is None, "n_unread": 7, "n_answers": 17, "labels": LABELS,
-    }  # fmt: skip
+        "task_id": "t",
+        "model_id": model,
+        "strategy": "simple",
+        "answer": answer,
+        "label": label,
+        "n": n,
+        "is_unread": label is None,
+        "n_unread": 7,
+        "n_answers": 17,
+        "labels": LABELS,
+    }
 
 
 def test_groups_of_which_most_answers_are_unread_are_named() -> None:

@@ -29,10 +29,17 @@ class Case:
         """The file."""
         rows = [(answer, answer.completion) for answer in self.answers] + [(answer, None) for answer in self.absent]
         columns = {
-            "model": "model", "sample_id": "sample", "task": "task", "strategy": "strategy", "variant_index": "variant",
-            "is_original": "is_original", "instruction": "instruction", "paraphrase_temperature": "temperature",
-            "repetition": "repetition", "gold_label": "gold",
-        }  # fmt: skip
+            "model": "model",
+            "sample_id": "sample",
+            "task": "task",
+            "strategy": "strategy",
+            "variant_index": "variant",
+            "is_original": "is_original",
+            "instruction": "instruction",
+            "paraphrase_temperature": "temperature",
+            "repetition": "repetition",
+            "gold_label": "gold",
+        }
         data = {
             name: pl.Series([_text(getattr(answer, attribute)) for answer, _ in rows], dtype=pl.String)
             for name, attribute in columns.items()
@@ -185,9 +192,16 @@ def noise_alone(seed: int, n_samples: int, n_variants: int) -> list[Answer]:
             for repetition in (1, 2):
                 said = rng.choices(labels, weights)[0]
                 found.append(
-                    Answer("m", f"s{sample}", said, variant=variant, is_original=variant == 0, repetition=repetition,
-                           instruction=f"wording {variant}")
-                )  # fmt: skip
+                    Answer(
+                        "m",
+                        f"s{sample}",
+                        said,
+                        variant=variant,
+                        is_original=variant == 0,
+                        repetition=repetition,
+                        instruction=f"wording {variant}",
+                    )
+                )
     return found
 
 

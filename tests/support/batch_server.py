@@ -141,11 +141,19 @@ class BatchServer:
         batch_id = f"batch_{len(self.batches) + 1:06d}"
         created_at = int(time.time()) + len(self.batches)  # no two in one second, as it is where a batch takes minutes
         self.batches[batch_id] = {
-            "id": batch_id, "object": "batch", "endpoint": body["endpoint"], "errors": None, "status": "validating",
-            "input_file_id": body["input_file_id"], "completion_window": "24h", "output_file_id": None,
-            "error_file_id": None, "created_at": created_at, "metadata": body.get("metadata"),
+            "id": batch_id,
+            "object": "batch",
+            "endpoint": body["endpoint"],
+            "errors": None,
+            "status": "validating",
+            "input_file_id": body["input_file_id"],
+            "completion_window": "24h",
+            "output_file_id": None,
+            "error_file_id": None,
+            "created_at": created_at,
+            "metadata": body.get("metadata"),
             "request_counts": {"total": 0, "completed": 0, "failed": 0},
-        }  # fmt: skip
+        }
         self.started[batch_id] = time.monotonic()
         self.counts["creates"] += 1
         await asyncio.sleep(self.behaviour.create_delay_s)
@@ -267,10 +275,13 @@ class BatchServer:
     async def counters(self, _: web.Request) -> web.Response:
         return web.json_response(
             {
-                "computed": self.computed, "batches": list(self.batches.values()), "bodies": self.bodies, **self.counts,
+                "computed": self.computed,
+                "batches": list(self.batches.values()),
+                "bodies": self.bodies,
+                **self.counts,
                 "bytes": {file_id: len(content) for file_id, content in self.files.items()},
             }
-        )  # fmt: skip
+        )
 
     async def behave(self, request: web.Request) -> web.Response:
         for name, value in (await request.json()).items():

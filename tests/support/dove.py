@@ -149,25 +149,40 @@ def choice_row(
             "configuration": {"context_window": 4096},
             "inference_settings": {"quantization": {"bit_precision": "none", "method": "None"}},
         },
-        "prompt_config": {"prompt_class": "MultipleChoice", "dimensions": {
-            "instruction_phrasing": {"name": "p", "text": f"{phrasing} {{question}}\n{{choices}}"},
-            "shots": len(demonstrations), "demonstrations": list(demonstrations),
-            "mc_enumerator": enumerator, "mc_separator": separator,
-            "mc_choices_order": {"method": order, "description": "as they were shown"},
-        }},
+        "prompt_config": {
+            "prompt_class": "MultipleChoice",
+            "dimensions": {
+                "instruction_phrasing": {"name": "p", "text": f"{phrasing} {{question}}\n{{choices}}"},
+                "shots": len(demonstrations),
+                "demonstrations": list(demonstrations),
+                "mc_enumerator": enumerator,
+                "mc_separator": separator,
+                "mc_choices_order": {"method": order, "description": "as they were shown"},
+            },
+        },
         "instance": {
-            "task_type": "classification", "raw_input": text, "language": "en",
-            "sample_identifier": {"dataset_name": "colours", "hf_repo": "mock/colours", "hf_split": "test", "hf_index": sample},
+            "task_type": "classification",
+            "raw_input": text,
+            "language": "en",
+            "sample_identifier": {
+                "dataset_name": "colours",
+                "hf_repo": "mock/colours",
+                "hf_split": "test",
+                "hf_index": sample,
+            },
             "classification_fields": {
-                "question": f"What comes after {sample}?", "choices": options, "ground_truth": options[gold],
+                "question": f"What comes after {sample}?",
+                "choices": options,
+                "ground_truth": options[gold],
             },
         },
         "output": {"response": f"{signs[given]}. {CHOICES[said]}", "cumulative_logprob": -0.25},
         "evaluation": {
-            "ground_truth": options[gold]["id"], "score": float(given == gold),
+            "ground_truth": options[gold]["id"],
+            "score": float(given == gold),
             "evaluation_method": {"method_name": "label_only_match", "description": "By the sign of the option."},
         },
-    }  # fmt: skip
+    }
 
 
 def table_row(
@@ -179,17 +194,27 @@ def table_row(
     question = f"What is n of {'ab'[sample % 2]}?"
     row = choice_row(sample, said=0)
     row["evaluation_id"] = f"t{sample} {serialization} {perturbation}"
-    row["prompt_config"] = {"prompt_class": "Table", "dimensions": {
-        "instruction_phrasing": {"name": "t", "text": "{table}\n{question}"},
-        "shots": 1,
-        "demonstrations": [{"table": f"as {serialization}", "question": "How many rows?", "answer": "2"}],
-        "table_serialization": {"method": serialization, "description": "how the table is written"},
-        "table_perturbation": {"methods": [perturbation], "description": "what was changed in it"},
-    }}  # fmt: skip
+    row["prompt_config"] = {
+        "prompt_class": "Table",
+        "dimensions": {
+            "instruction_phrasing": {"name": "t", "text": "{table}\n{question}"},
+            "shots": 1,
+            "demonstrations": [{"table": f"as {serialization}", "question": "How many rows?", "answer": "2"}],
+            "table_serialization": {"method": serialization, "description": "how the table is written"},
+            "table_perturbation": {"methods": [perturbation], "description": "what was changed in it"},
+        },
+    }
     row["instance"] = {
-        "task_type": "generation", "raw_input": {"table": table, "question": question}, "language": "en",
-        "sample_identifier": {"dataset_name": "tables", "hf_repo": "mock/tables", "hf_split": "test", "hf_index": sample},
-    }  # fmt: skip
+        "task_type": "generation",
+        "raw_input": {"table": table, "question": question},
+        "language": "en",
+        "sample_identifier": {
+            "dataset_name": "tables",
+            "hf_repo": "mock/tables",
+            "hf_split": "test",
+            "hf_index": sample,
+        },
+    }
     row["output"] = {"response": said, "cumulative_logprob": None}
     row["evaluation"]["ground_truth"] = "3" if sample % 2 else str(sample)
     row["evaluation"]["score"] = float(said == row["evaluation"]["ground_truth"])

@@ -19,9 +19,15 @@ from promptaudit.flows.warehouse import Warehouse, now
 
 MARTS = Path(__file__).parents[2] / "dbt/models/marts"
 TABLES = (
-    "dim_audit_runs", "dim_tasks", "rpt_audit", "fct_prompt_stability", "fct_scoring_sensitivity", "fct_ranking_consistency",
-    "fct_judge_agreement", "rpt_run_comparisons",
-)  # fmt: skip
+    "dim_audit_runs",
+    "dim_tasks",
+    "rpt_audit",
+    "fct_prompt_stability",
+    "fct_scoring_sensitivity",
+    "fct_ranking_consistency",
+    "fct_judge_agreement",
+    "rpt_run_comparisons",
+)
 NAMES = {"model_id": "m", "task_id": "t", "strategy": "simple"}
 
 
@@ -78,9 +84,17 @@ class Gated:
         run = run_id(name)
         cards = {"audits": {audit: {"gate": list(gate), **card}}} if origin == "run" else {}
         (row,) = run_row(
-            audit_run_id=run, audit_id=audit, origin=origin, fingerprint="f", plan_fingerprint=plan,
-            card=json.dumps(cards), format_limits="{}", seed=1, n_resamples=0, manifest={},
-        ).to_dicts()  # fmt: skip
+            audit_run_id=run,
+            audit_id=audit,
+            origin=origin,
+            fingerprint="f",
+            plan_fingerprint=plan,
+            card=json.dumps(cards),
+            format_limits="{}",
+            seed=1,
+            n_resamples=0,
+            manifest={},
+        ).to_dicts()
         row |= {"state": state, "started_at": now() - timedelta(hours=hours)}
         self._pending += [("raw.audit_runs", row), ("marts.dim_audit_runs", row)]
         return run
@@ -102,9 +116,16 @@ class Gated:
         """A comparison of two runs, or of a model of them, with its rows."""
         known = {"comparison_id": by, "base_run_id": base, "candidate_run_id": candidate}
         request = {
-            **known, "audit_run_id": candidate, "base_model_id": model, "candidate_model_id": model, "min_effect": 0.02,
-            "n_resamples": 0, "seed": 1, "is_trial": False, "requested_at": at or now(),
-        }  # fmt: skip
+            **known,
+            "audit_run_id": candidate,
+            "base_model_id": model,
+            "candidate_model_id": model,
+            "min_effect": 0.02,
+            "n_resamples": 0,
+            "seed": 1,
+            "is_trial": False,
+            "requested_at": at or now(),
+        }
         self._pending.append(("raw.comparisons", request))
         for row in rows:
             columns = {**NAMES, "base_model_id": "m", "cause": "nothing_changed", **known, **row}

@@ -48,16 +48,34 @@ def answers(seed: int) -> list[dict[str, Any]]:
                     for ask in (1, 2):
                         said = gold if draw.random() < 0.9 - 0.15 * place else COLOURS[draw.randrange(4)]
                         rows.append(
-                            {"model": model, "task": "colours", "strategy": own, "variant_index": variant,
-                             "is_original": variant == 0, "repetition": ask, "sample_id": f"c{sample}",
-                             "gold_label": gold, "completion": said, "instruction": f"Wording {variant}"}
-                        )  # fmt: skip
+                            {
+                                "model": model,
+                                "task": "colours",
+                                "strategy": own,
+                                "variant_index": variant,
+                                "is_original": variant == 0,
+                                "repetition": ask,
+                                "sample_id": f"c{sample}",
+                                "gold_label": gold,
+                                "completion": said,
+                                "instruction": f"Wording {variant}",
+                            }
+                        )
         rows += [
-            {"model": model, "task": "moods", "strategy": "simple", "variant_index": 0, "is_original": True,
-             "repetition": 1, "sample_id": f"m{sample}", "gold_label": None, "completion": draw.choice(COLOURS),
-             "instruction": "Name the mood as a colour."}
+            {
+                "model": model,
+                "task": "moods",
+                "strategy": "simple",
+                "variant_index": 0,
+                "is_original": True,
+                "repetition": 1,
+                "sample_id": f"m{sample}",
+                "gold_label": None,
+                "completion": draw.choice(COLOURS),
+                "instruction": "Name the mood as a colour.",
+            }
             for sample in range(20)
-        ]  # fmt: skip
+        ]
     return rows
 
 
@@ -112,17 +130,31 @@ def tell(warehouse: Path, runs: Sequence[str], verdicts: Sequence[Verdict], audi
             before, tonight = runs[said.night - 1], runs[said.night]
             is_alarm = said.verdict in ("regressed", "changed", "improved")
             names = {
-                "audit_id": audit, "model_id": said.model, "task_id": "colours", "strategy": said.strategy,
-                "measure": said.measure, "verdict": said.verdict, "reason": said.reason,
-            }  # fmt: skip
+                "audit_id": audit,
+                "model_id": said.model,
+                "task_id": "colours",
+                "strategy": said.strategy,
+                "measure": said.measure,
+                "verdict": said.verdict,
+                "reason": said.reason,
+            }
             figure = names | {
-                "audit_run_id": tonight, "normal_run_id": before, "n_nights_normal": said.night,
-                "since_run_id": tonight if is_alarm and said.since is None else None if said.since is None else runs[said.since],
-            }  # fmt: skip
+                "audit_run_id": tonight,
+                "normal_run_id": before,
+                "n_nights_normal": said.night,
+                "since_run_id": tonight
+                if is_alarm and said.since is None
+                else None
+                if said.since is None
+                else runs[said.since],
+            }
             compared = names | {
-                "comparison_id": f"comparison {said.night}", "base_run_id": before, "candidate_run_id": tonight,
-                "base_model_id": said.model, "reason": None,
-            }  # fmt: skip
+                "comparison_id": f"comparison {said.night}",
+                "base_run_id": before,
+                "candidate_run_id": tonight,
+                "base_model_id": said.model,
+                "reason": None,
+            }
             for table, row in (("rpt_night_figures", figure), ("rpt_run_comparisons", compared)):
                 con.execute(
                     f"insert into marts.{table} by name select {', '.join(f'${name} as {name}' for name in row)}", row

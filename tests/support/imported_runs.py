@@ -49,9 +49,12 @@ def published(folder: Path, files: Sequence[Recorded]) -> tuple[Path, list[str]]
         file = folder / f"answers {place}.parquet"  # an audit's name may hold what a file's may not
         pl.DataFrame(list(recorded.rows), infer_schema_length=None).write_parquet(file)
         options = ImportOptions(
-            labels=recorded.labels, task=None if "task" in recorded.rows[0] else "colours", audit=recorded.audit,
-            format_limits=recorded.limits, resamples=200,
-        )  # fmt: skip
+            labels=recorded.labels,
+            task=None if "task" in recorded.rows[0] else "colours",
+            audit=recorded.audit,
+            format_limits=recorded.limits,
+            resamples=200,
+        )
         runs.append(
             import_predictions(Warehouse(warehouse), [file], recorded.registry or load_registry(), options).audit_run_id
         )
@@ -89,20 +92,40 @@ def ordinary_rows(n_samples: int = 24, n_variants: int = 6) -> list[dict[str, An
                                     ["", "I cannot answer that.", f"The colour is {said}.\nAnything else?"]
                                 )
                             rows.append(
-                                {"model": model, "task": "colours", "strategy": strategy,
-                                 "paraphrase_temperature": temperature,
-                                 "variant_index": variant, "is_original": variant == 0, "repetition": ask,
-                                 "sample_id": f"c{sample:03d}", "gold_label": gold, "completion": said,
-                                 "input": TEXTS[sample % 5] + f" (№ {sample})",
-                                 "instruction": "Name the colour of the thing described."
-                                 if variant == 0 else f"Wording {variant} at {temperature}: which colour is meant?"}
-                            )  # fmt: skip
+                                {
+                                    "model": model,
+                                    "task": "colours",
+                                    "strategy": strategy,
+                                    "paraphrase_temperature": temperature,
+                                    "variant_index": variant,
+                                    "is_original": variant == 0,
+                                    "repetition": ask,
+                                    "sample_id": f"c{sample:03d}",
+                                    "gold_label": gold,
+                                    "completion": said,
+                                    "input": TEXTS[sample % 5] + f" (№ {sample})",
+                                    "instruction": "Name the colour of the thing described."
+                                    if variant == 0
+                                    else f"Wording {variant} at {temperature}: which colour is meant?",
+                                }
+                            )
         rows += [
-            {"model": model, "task": "moods", "strategy": "simple", "paraphrase_temperature": None, "variant_index": 0,
-             "is_original": True, "repetition": 1, "sample_id": f"m{sample}", "gold_label": None,
-             "completion": draw.choice(COLOURS), "input": None, "instruction": "Name the mood as a colour."}
+            {
+                "model": model,
+                "task": "moods",
+                "strategy": "simple",
+                "paraphrase_temperature": None,
+                "variant_index": 0,
+                "is_original": True,
+                "repetition": 1,
+                "sample_id": f"m{sample}",
+                "gold_label": None,
+                "completion": draw.choice(COLOURS),
+                "input": None,
+                "instruction": "Name the mood as a colour.",
+            }
             for sample in range(20)
-        ]  # fmt: skip
+        ]
     return rows
 
 
@@ -138,11 +161,18 @@ def hostile_rows() -> list[dict[str, Any]]:
                 if (model, variant, sample) == (MENTION, 3, 1):
                     completion = "\x1b[31m" + "z" * 1_000_000
                 rows.append(
-                    {"model": model, "strategy": "<i onclick=alert(4)>", "variant_index": variant, "repetition": 1,
-                     "sample_id": f'"><script>alert({sample})</script>', "gold_label": ("yes", SCRIPT)[sample % 2],
-                     "input": f"{OVERRIDE}\x00{SCRIPT} {{{{7*7}}}}", "instruction": f"{SCRIPT} {variant} {{{{7*7}}}}",
-                     "completion": completion}
-                )  # fmt: skip
+                    {
+                        "model": model,
+                        "strategy": "<i onclick=alert(4)>",
+                        "variant_index": variant,
+                        "repetition": 1,
+                        "sample_id": f'"><script>alert({sample})</script>',
+                        "gold_label": ("yes", SCRIPT)[sample % 2],
+                        "input": f"{OVERRIDE}\x00{SCRIPT} {{{{7*7}}}}",
+                        "instruction": f"{SCRIPT} {variant} {{{{7*7}}}}",
+                        "completion": completion,
+                    }
+                )
     return rows
 
 

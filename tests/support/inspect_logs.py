@@ -10,16 +10,26 @@ from typing import Any
 
 
 def inspect_sample(
-    number: int, said: str | None, asked: str | None = None, *, epoch: int = 1, uuid: str | None = None, target: str = ""
-) -> dict[str, Any]:  # fmt: skip
+    number: int,
+    said: str | None,
+    asked: str | None = None,
+    *,
+    epoch: int = 1,
+    uuid: str | None = None,
+    target: str = "",
+) -> dict[str, Any]:
     """A sample with one answer, none where nothing was said; it is scored as right where the answer is the target."""
     asked = asked or f"Is {number} odd?"
     message = {"role": "assistant", "content": said}
     sample = {
-        "id": number, "epoch": epoch, "input": asked, "target": target, "messages": [{"role": "user", "content": asked}],
+        "id": number,
+        "epoch": epoch,
+        "input": asked,
+        "target": target,
+        "messages": [{"role": "user", "content": asked}],
         "output": {"choices": [] if said is None else [{"message": message, "stop_reason": "stop"}]},
         "scores": {"match": {"value": "C" if said in (target, f"ANSWER: {target}") else "I"}},
-    }  # fmt: skip
+    }
     return sample if uuid is None else {**sample, "uuid": uuid}
 
 

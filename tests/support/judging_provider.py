@@ -70,12 +70,16 @@ def running_judging_provider() -> Iterator[JudgingProvider]:
             content = provider.rule(prompt) if is_judge else provider.answer(prompt)
             body = json.dumps(
                 {
-                    "id": "x", "object": "chat.completion", "created": 0,
+                    "id": "x",
+                    "object": "chat.completion",
+                    "created": 0,
                     "model": provider.judge if is_judge else "small-2026-01-01",
-                    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}],
+                    "choices": [
+                        {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+                    ],
                     "usage": {"prompt_tokens": 20, "completion_tokens": 2, "total_tokens": 22},
                 }
-            ).encode()  # fmt: skip
+            ).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))

@@ -155,10 +155,12 @@ STEPS = (
         f"create temp table new_{name} as select * replace ('{RUN}' as audit_run_id) from marts.{name} "
         f"where audit_run_id = $run and {only}"
         for name, only in {
-            "dim_audit_runs": "true", "dim_models": f"model_id = '{MODEL}'", "dim_tasks": f"task_id = '{TASK}'",
+            "dim_audit_runs": "true",
+            "dim_models": f"model_id = '{MODEL}'",
+            "dim_tasks": f"task_id = '{TASK}'",
         }.items()
     ),
-)  # fmt: skip
+)
 
 
 def large(source: Path, audit_run_id: str, folder: Path) -> tuple[Path, str]:

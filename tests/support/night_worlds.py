@@ -266,11 +266,14 @@ def live(
         for place, (group, own, qs) in enumerate(zip(answers, tests, q_values, strict=True)):
             streams = {
                 name: StreamNight(
-                    test=test, q_value=q, worse=WORSE[name], least_effect=LEAST.get(name),
+                    test=test,
+                    q_value=q,
+                    worse=WORSE[name],
+                    least_effect=LEAST.get(name),
                     p_value_in_alarm=group.p_in_alarm(name, states[place], night),
                 )
                 for (name, test), q in zip(own.items(), qs, strict=True)
-            }  # fmt: skip
+            }
             states[place] = next_state(states[place], night, streams, min_effect)
             month.states[place].append(states[place])
     return month

@@ -22,11 +22,19 @@ OPTIONS = ("granite", "copper", "amber", "marble")
 FACTS = ("Oskar Lindqvist", "the harbour of Varde", "Maria Teller", "seven bridges", "Lake Onnen")
 EXTRA = ("Nobody in the village was surprised.", "It rained.", "The clerk wrote it down twice and went home early.")
 OUTCOMES = {  # task: its column, and the number of its classes
-    "tweets_rd": ("text", 2), "tweets_pop": ("text", 2), "news": ("body", 3), "news_short": ("body", 3),
-    "manifestos": ("sentence_context", 2), "manifestos_multi": ("sentence_context", 10), "stance": ("Tweet", 2),
-    "stance_long": ("Tweet", 2), "mii": ("MII_textW", 5), "mii_long": ("MII_textW", 12), "synth": ("profile", 2),
+    "tweets_rd": ("text", 2),
+    "tweets_pop": ("text", 2),
+    "news": ("body", 3),
+    "news_short": ("body", 3),
+    "manifestos": ("sentence_context", 2),
+    "manifestos_multi": ("sentence_context", 10),
+    "stance": ("Tweet", 2),
+    "stance_long": ("Tweet", 2),
+    "mii": ("MII_textW", 5),
+    "mii_long": ("MII_textW", 12),
+    "synth": ("profile", 2),
     "synth_short": ("profile", 2),
-}  # fmt: skip
+}
 
 
 def said(task: str, number: int) -> str:
@@ -52,12 +60,14 @@ def choices(question: str, gold: str, **more: Callable[[int], Any]) -> Callable[
     def rows(task: str, n: int) -> Rows:
         return [
             {
-                "id": f"{task}_{i}", question: f"Which stone was found in case {task}-{i}?",
+                "id": f"{task}_{i}",
+                question: f"Which stone was found in case {task}-{i}?",
                 "choices": {"text": [f"{stone} {i}" for stone in OPTIONS], "label": list("ABCD")},
-                gold: "ABCD"[i % 4], **{name: value(i) for name, value in more.items()},
+                gold: "ABCD"[i % 4],
+                **{name: value(i) for name, value in more.items()},
             }
             for i in range(n)
-        ]  # fmt: skip
+        ]
 
     return rows
 
@@ -80,22 +90,30 @@ def gpqa(task: str, n: int) -> Rows:
 def math(task: str, n: int) -> Rows:
     return [
         {
-            "problem": f"In exercise {task}-{i}, compute ${number_of(i) - 1} + 1$.", "answer": str(number_of(i)),
-            "solution": "Add.", "subject": "Algebra", "level": 1 + i % 5, "unique_id": f"test/algebra/{i}.json",
+            "problem": f"In exercise {task}-{i}, compute ${number_of(i) - 1} + 1$.",
+            "answer": str(number_of(i)),
+            "solution": "Add.",
+            "subject": "Algebra",
+            "level": 1 + i % 5,
+            "unique_id": f"test/algebra/{i}.json",
         }
         for i in range(n)
-    ]  # fmt: skip
+    ]
 
 
 def narrativeqa(task: str, n: int) -> Rows:
     return [
         {
-            "document": {"id": f"d{i}", "kind": "gutenberg", "summary": {"text": f"In the end they find {fact_of(i)}."}},
+            "document": {
+                "id": f"d{i}",
+                "kind": "gutenberg",
+                "summary": {"text": f"In the end they find {fact_of(i)}."},
+            },
             "question": {"text": f"What do they find in story {task}-{i}?", "tokens": ["What"]},
             "answers": [{"text": fact_of(i), "tokens": []}, {"text": f"It is {fact_of(i)}", "tokens": []}],
         }
         for i in range(n)
-    ]  # fmt: skip
+    ]
 
 
 def simpleqa(task: str, n: int) -> Rows:
@@ -117,8 +135,11 @@ MADE: Mapping[str, Callable[[str, int], Rows]] = {
     "wos": classified("input_data", "label_level_1", 7, label=idx, label_level_2=idx),
     "arc_challenge": choices("question", "answerKey"),
     "openbookqa": choices("question_stem", "answerKey"),
-    "gpqa": gpqa, "math": math, "narrativeqa": narrativeqa, "simpleqa": simpleqa,
-}  # fmt: skip
+    "gpqa": gpqa,
+    "math": math,
+    "narrativeqa": narrativeqa,
+    "simpleqa": simpleqa,
+}
 
 
 def shipped(kind: str) -> dict[str, Any]:

@@ -39,12 +39,14 @@ BARRIE = Paper(
     n_rows={f"pss_{name}": max(12, 2 * n) for name, (_, n) in OUTCOMES.items()},
     less={
         "rephrasing": {
-            "rephraser": "paraphraser", "temperatures": ["0.1", "1", "2", "3.5", "5"], "variants_per_temperature": "3",
+            "rephraser": "paraphraser",
+            "temperatures": ["0.1", "1", "2", "3.5", "5"],
+            "variants_per_temperature": "3",
         },
         "repetitions": {"original": "4", "variants": "2"},
         "resamples": "20",
     },
-)  # fmt: skip
+)
 HUA = Paper(
     audit_id="paper_hua",
     n_rows={"arc_challenge": 12, "gpqa": 5, "math": 5, "narrativeqa": 5, "openbookqa": 5, "simpleqa": 5},

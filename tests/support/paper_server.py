@@ -24,13 +24,19 @@ from tests.support.openai_server import RunningServer
 from tests.support.paper_data import MADE, OPTIONS, OUTCOMES, fact_of, number_of, said, shipped
 
 MODELS = {  # model: the share of samples it knows, of those that follow the wording, and of answers in prose
-    "meta-llama/Meta-Llama-3-70B-Instruct": (0.85, 0.25, 0.05), "mistralai/Mixtral-8x7B-Instruct-v0.1": (0.7, 0.5, 0.15),
-    "gpt-3.5-turbo": (0.75, 0.35, 0.02), "gpt-3.5-turbo-0125": (0.75, 0.35, 0.02), "gpt-4o-2024-08-06": (0.9, 0.15, 0.01),
+    "meta-llama/Meta-Llama-3-70B-Instruct": (0.85, 0.25, 0.05),
+    "mistralai/Mixtral-8x7B-Instruct-v0.1": (0.7, 0.5, 0.15),
+    "gpt-3.5-turbo": (0.75, 0.35, 0.02),
+    "gpt-3.5-turbo-0125": (0.75, 0.35, 0.02),
+    "gpt-4o-2024-08-06": (0.9, 0.15, 0.01),
     "gpt-4o-mini-2024-07-18": (0.85, 0.2, 0.2),
-    "meta-llama/Llama-3.1-8B-Instruct": (0.6, 0.1, 0.4), "mistralai/Ministral-8B-Instruct-2410": (0.65, 0.1, 0.3),
-    "Qwen/Qwen2-7B-Instruct": (0.55, 0.2, 0.3), "google/gemma-2-9b-it": (0.75, 0.1, 0.5), "gemini-2.0-flash": (0.9, 0.05, 0.1),
+    "meta-llama/Llama-3.1-8B-Instruct": (0.6, 0.1, 0.4),
+    "mistralai/Ministral-8B-Instruct-2410": (0.65, 0.1, 0.3),
+    "Qwen/Qwen2-7B-Instruct": (0.55, 0.2, 0.3),
+    "google/gemma-2-9b-it": (0.75, 0.1, 0.5),
+    "gemini-2.0-flash": (0.9, 0.05, 0.1),
     "gpt-4.1-mini-2025-04-14": (0.92, 0.05, 0.2),
-}  # fmt: skip
+}
 CLASSES = {"trec": 6, "cb": 3, "rte": 2, "dbpedia": 14, "wos": 7, **{name: n for name, (_, n) in OUTCOMES.items()}}
 ODD = ("prithee", "forsooth", "methinks", "verily", "peradventure", "anon", "hither", "betwixt", "wherefore", "yonder")
 RULED_WRONGLY, NOISE, REFUSED = 0.04, 0.03, 0.01
@@ -194,9 +200,11 @@ def choice(option: str, prompt: str) -> str:
     """The choice of an option in the form that the prompt asks for."""
     sign = sign_of(option, prompt) or option
     forms = {
-        "text of the right option": option, "whole line": f"{sign}. {option}", "square brackets": f"[{sign}]",
+        "text of the right option": option,
+        "whole line": f"{sign}. {option}",
+        "square brackets": f"[{sign}]",
         "The answer is": f"The answer is ({sign})",
-    }  # fmt: skip
+    }
     return next((form for words, form in forms.items() if words in prompt), sign)
 
 

@@ -88,15 +88,26 @@ class PlannedAnswers:
         card = {"audits": {"a": {"design": {"wordings_per_sample": wordings_per_sample}}}}
         rows = [
             {
-                "audit_run_id": run, "prediction_id": f"{run} {model} {i} {v} {r}", "model_id": model, "task_id": "t",
-                "strategy": "simple", "prompt_variant_id": f"v{v}", "sample_id": f"s{i}", "repetition": r + 1,
-                "label": "a" if right[i, v, r] else "b", "is_correct": bool(right[i, v, r]), "answer_status": "valid",
-                "is_quarantined": False, "prompt_tokens": 50, "completion_tokens": 5, "number": k,
+                "audit_run_id": run,
+                "prediction_id": f"{run} {model} {i} {v} {r}",
+                "model_id": model,
+                "task_id": "t",
+                "strategy": "simple",
+                "prompt_variant_id": f"v{v}",
+                "sample_id": f"s{i}",
+                "repetition": r + 1,
+                "label": "a" if right[i, v, r] else "b",
+                "is_correct": bool(right[i, v, r]),
+                "answer_status": "valid",
+                "is_quarantined": False,
+                "prompt_tokens": 50,
+                "completion_tokens": 5,
+                "number": k,
             }
             for model, right in answers.items()
             for k, (i, v, r) in enumerate(np.ndindex(n, q, 2))
             if v in dealt[i]
-        ]  # fmt: skip
+        ]
         frame = pl.DataFrame(rows)  # noqa: F841 - the query reads it by its name
         with duckdb.connect(str(self._file if state == "complete" else self._pilots())) as con:
             con.execute(

@@ -52,8 +52,12 @@ class PrefectServer:
         with (self.home / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [BIN / "prefect", "server", "start", "--host", "127.0.0.1", "--port", port],
-                env=self.environment, cwd=self.home, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+                env=self.environment,
+                cwd=self.home,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
         def is_well() -> bool:
             assert self.process is not None
@@ -77,8 +81,9 @@ class PrefectServer:
         """The answer to a POST (a GET without a body) as JSON."""
         data = None if body is None else json.dumps(body).encode()
         headers = {
-            "Content-Type": "application/json", "Authorization": f"Basic {b64encode(AUTH.encode()).decode()}",
-        }  # fmt: skip
+            "Content-Type": "application/json",
+            "Authorization": f"Basic {b64encode(AUTH.encode()).decode()}",
+        }
         request = urllib.request.Request(f"{self.url}{path}", data, headers, method=method)  # noqa: S310
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         is_read = body is None or path.endswith("/filter")
@@ -106,18 +111,25 @@ class PrefectServer:
     def run(self, *line: str | Path, cwd: Path, **variables: str) -> str:
         """What a client's command printed on both streams; fails with it."""
         done = subprocess.run(
-            line, cwd=cwd, env=self.environment | variables, text=True, check=False, timeout=SOON_S,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            line,
+            cwd=cwd,
+            env=self.environment | variables,
+            text=True,
+            check=False,
+            timeout=SOON_S,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         assert done.returncode == 0, f"{line}: exit {done.returncode}\n{done.stdout}"
         return done.stdout
 
     def runs(self, flow: str = "nightly") -> list[dict[str, Any]]:
         """The runs of a flow that were due, oldest first."""
         body = {
-            "flows": {"name": {"any_": [flow]}}, "sort": "EXPECTED_START_TIME_ASC",
+            "flows": {"name": {"any_": [flow]}},
+            "sort": "EXPECTED_START_TIME_ASC",
             "flow_runs": {"state": {"name": {"not_any_": ["Scheduled"]}}},
-        }  # fmt: skip
+        }
         return list(self.ask("/flow_runs/filter", body))
 
     def run_of(self, run_id: str) -> dict[str, Any]:

@@ -88,16 +88,20 @@ def running_provider() -> Iterator[Provider]:
             content = provider.answer(asked["messages"][-1]["content"], asked.get("seed"))
             body = json.dumps(
                 {
-                    "id": "x", "object": "chat.completion", "created": 0, "model": provider.served_model,
+                    "id": "x",
+                    "object": "chat.completion",
+                    "created": 0,
+                    "model": provider.served_model,
                     "choices": [
                         {
-                            "index": 0, "finish_reason": "stop",
+                            "index": 0,
+                            "finish_reason": "stop",
                             "message": {"role": "assistant", "content": content},
                         }
                     ],
                     "usage": {"prompt_tokens": 20, "completion_tokens": 2, "total_tokens": 22},
                 }
-            ).encode()  # fmt: skip
+            ).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))

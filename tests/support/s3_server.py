@@ -36,9 +36,12 @@ def main() -> None:
     host, port = server.get_host_and_port()
     address = f"http://{host}:{port}"
     boto3.client(
-        "s3", endpoint_url=address, aws_access_key_id=KEYS["AWS_ACCESS_KEY_ID"], region_name=KEYS["AWS_DEFAULT_REGION"],
+        "s3",
+        endpoint_url=address,
+        aws_access_key_id=KEYS["AWS_ACCESS_KEY_ID"],
+        region_name=KEYS["AWS_DEFAULT_REGION"],
         aws_secret_access_key=KEYS["AWS_SECRET_ACCESS_KEY"],
-    ).create_bucket(Bucket=sys.argv[1])  # fmt: skip
+    ).create_bucket(Bucket=sys.argv[1])
     print(json.dumps({"base_url": address}), flush=True)  # noqa: T201 - what the parent reads
     sys.stdin.read()
 

@@ -230,13 +230,18 @@ class Group:
             said = self._commonest(own or self.answers) if is_modal else None
             answers += [
                 replace(
-                    self.answers[0], sample=sample, completion=said or "no label", temperature=key[0], variant=key[1],
-                    repetition=repetition, gold=right,
+                    self.answers[0],
+                    sample=sample,
+                    completion=said or "no label",
+                    temperature=key[0],
+                    variant=key[1],
+                    repetition=repetition,
+                    gold=right,
                 )
                 for key, repetitions in self.planned.items()
                 for repetition in repetitions
                 if (sample, key, repetition) not in given
-            ]  # fmt: skip
+            ]
         group = Group(answers, self.planned, self.labels, self.level)
         group.original, group.instruction = self.original, self.instruction
         return group

@@ -104,9 +104,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_server_of_its_own_keeps_what_it_showed(folder: Path) -> None:
     runs = rows(folder, "select name, state_name, parameters from flow_run order by start_time")
     assert runs == [
-        ("works", "Completed", '{"word": "works"}'), ("fails", "Failed", '{"word": "fails"}'),
         ("works", "Completed", '{"word": "works"}'),
-    ]  # fmt: skip
+        ("fails", "Failed", '{"word": "fails"}'),
+        ("works", "Completed", '{"word": "works"}'),
+    ]
     tasks = rows(folder, "select id, name, state_name, task_inputs from task_run order by start_time limit 3")
     names = {task[0].replace("-", ""): task[1] for task in tasks}
     edges = {

@@ -69,10 +69,12 @@ def test_plain_text_is_kept(text: str) -> None:
 @pytest.mark.parametrize(
     "setting",
     [
-        "postgresql://me:pa55%2Fword@host:1/db", "postgresql://me@host/db?sslmode=require&password=pa55%2Fword",
-        "me:pa55/word", "mailtos://me:pa55%2Fword@host slack://token",
+        "postgresql://me:pa55%2Fword@host:1/db",
+        "postgresql://me@host/db?sslmode=require&password=pa55%2Fword",
+        "me:pa55/word",
+        "mailtos://me:pa55%2Fword@host slack://token",
     ],
-)  # fmt: skip
+)
 def test_the_password_in_a_setting_is_hidden_where_it_stands_alone(setting: str) -> None:
     assert scrub("login pa55/word and pa55%2Fword failed", [setting]) == f"login {HIDDEN} and {HIDDEN} failed"
 

@@ -46,8 +46,13 @@ def edited(**fields: object) -> TaskCard:
 
 def test_names_of_arms() -> None:
     assert arm_names(("simple", "detail"), unchanged=True, filler=True) == (
-        "simple", "simple+filler", "simple+tried", "detail", "detail+filler", "detail+tried",
-    )  # fmt: skip
+        "simple",
+        "simple+filler",
+        "simple+tried",
+        "detail",
+        "detail+filler",
+        "detail+tried",
+    )
     assert arm_names(("simple",), unchanged=False, filler=False) == ("simple+tried",)
     assert arm_names(("simple",), unchanged=True, filler=False) == ("simple", "simple+tried")
     assert {dressing(f"one_shot{ending}") for ending in ("", FILLED, TRIED)} == {"one_shot"}
@@ -82,9 +87,17 @@ def test_an_edited_reader_or_format_is_a_change() -> None:
 def test_that_a_base_run_chose_by_other_prompts_is_said(*, has_other_kinds: bool) -> None:
     of = replace(base(), has_other_kinds=has_other_kinds)
     design = Design(
-        audit_id="audit", audit=AuditCard(tasks=["t"], models=["m"]), registry=Registry(), tasks={"t": CARD}, templates={},
-        models={}, judges={}, samples={}, fingerprint="", plan_fingerprint="",
-    )  # fmt: skip
+        audit_id="audit",
+        audit=AuditCard(tasks=["t"], models=["m"]),
+        registry=Registry(),
+        tasks={"t": CARD},
+        templates={},
+        models={},
+        judges={},
+        samples={},
+        fingerprint="",
+        plan_fingerprint="",
+    )
     told = notes_on(of, design, [{"strategy": f"simple{TRIED}"}], TrialOptions(audit="audit", on="worst:1", added="x"))
     assert [note for note in told if "asks the wordings alone" in note] == list(told)
     assert bool(told) == has_other_kinds

@@ -48,8 +48,16 @@ def test_what_is_trusted_is_listed_and_taken_back(tmp_path: Path, settings: Sett
     done = trust_folder(settings, root)
     lines = lines_of(done)
     assert lines[0].split() == [
-        "new", "code", "'lab:annotate'", "of", f"{root}/lab.py", "sha256", done.code[0].sha256[:12], "model", "'own'",
-    ]  # fmt: skip
+        "new",
+        "code",
+        "'lab:annotate'",
+        "of",
+        f"{root}/lab.py",
+        "sha256",
+        done.code[0].sha256[:12],
+        "model",
+        "'own'",
+    ]
     assert [(row.use, row.name, row.cards) for row in done.code] == [
         ("model", "lab:annotate", ("model 'own'",)),
         ("reader", "parser:read", ("task 'tone'",)),

@@ -96,10 +96,14 @@ def test_cards_of_the_package_need_none_until_one_of_that_id_comes_from_elsewher
 @pytest.mark.parametrize(
     "url",
     [
-        "https://api.example.com/v1", "https://API.Example.com/v2", "https://api.example.com:443", "HTTPS://api.example.com",
-        "https://api.example.com.:0443/v1", "https://api。example.com/v1",
+        "https://api.example.com/v1",
+        "https://API.Example.com/v2",
+        "https://api.example.com:443",
+        "HTTPS://api.example.com",
+        "https://api.example.com.:0443/v1",
+        "https://api。example.com/v1",
     ],
-)  # fmt: skip
+)
 def test_spellings_of_one_host_are_one_pair(tmp_path: Path, url: str) -> None:
     assert named(tmp_path, f"base_url: '{url}'") == [("https://api.example.com:443", "OPENAI_API_KEY")]
 
@@ -131,11 +135,19 @@ def test_a_host_is_shown_as_it_is_asked_and_as_it_looks(tmp_path: Path, url: str
 @pytest.mark.parametrize(
     "url",
     [
-        "https://evil.example%2eopenai.com/v1", "https://evil.example\\.openai.com/v1", "https://evil example/v1",
-        "https://a..b/v1", "https://.example/v1", "https://a.example../v1", "https://ⓛocalhost/v1", "https://１２７.0.0.1/v1",  # noqa: RUF001
-        "https://evil.example,api.openai.com/v1", "https://[fe80::1%25eth0]/v1", "https://*.example/v1",
+        "https://evil.example%2eopenai.com/v1",
+        "https://evil.example\\.openai.com/v1",
+        "https://evil example/v1",
+        "https://a..b/v1",
+        "https://.example/v1",
+        "https://a.example../v1",
+        "https://ⓛocalhost/v1",
+        "https://１２７.0.0.1/v1",  # noqa: RUF001
+        "https://evil.example,api.openai.com/v1",
+        "https://[fe80::1%25eth0]/v1",
+        "https://*.example/v1",
     ],
-)  # fmt: skip
+)
 def test_a_host_that_programs_read_differently_is_refused_with_its_line(tmp_path: Path, url: str) -> None:
     registry = registry_of(tmp_path, "n: price: free", f"m: base_url: ['http://127.0.0.1/v1', '{url}']")
     with pytest.raises(CardError, match=r"models/m.yml line 2: base_url of 'm'"):
@@ -266,10 +278,14 @@ def test_a_person_is_asked_once_a_pair_and_a_no_keeps_the_yes_before_it(tmp_path
 @pytest.mark.parametrize(
     ("quiet", "may_ask", "stdin", "stderr", "can_ask"),
     [
-        (False, True, True, True, True), (True, True, True, True, False), (False, False, True, True, False),
-        (False, True, False, True, False), (False, True, True, False, False), (False, True, None, True, False),
+        (False, True, True, True, True),
+        (True, True, True, True, False),
+        (False, False, True, True, False),
+        (False, True, False, True, False),
+        (False, True, True, False, False),
+        (False, True, None, True, False),
     ],
-)  # fmt: skip
+)
 def test_somebody_is_there_only_at_a_terminal_of_stdin_and_stderr(
     monkeypatch: pytest.MonkeyPatch, quiet: bool, may_ask: bool, stdin: bool | None, stderr: bool, can_ask: bool
 ) -> None:

@@ -316,9 +316,7 @@ def detected(seed: int, *, world: World, design: Design, n_tests: int, n_resampl
 def detectable(world: World, design: Design, n_tests: int, n_pairs: int = 40) -> float:
     """The median over quiet pairs of the difference of micro-F1 that each would have detected."""
     rows = [compared_pair(seed, world=world, design=design, n_resamples=400)["micro_f1"] for seed in range(n_pairs)]
-    figures = [
-        detectable_difference(row.standard_error, row.degrees_of_freedom, n_tests, MIN_EFFECT) for row in rows
-    ]  # fmt: skip
+    figures = [detectable_difference(row.standard_error, row.degrees_of_freedom, n_tests, MIN_EFFECT) for row in rows]
     return float(np.median(figures))
 
 

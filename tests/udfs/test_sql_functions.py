@@ -134,9 +134,16 @@ def test_measures_by_wordings_of_hashed_codes(con: duckdb.DuckDBPyConnection) ->
     call = "measures_by_wordings([{0}, {0}, {0}, {0}], [-7, -7, 9, 9], [5, 6, 5, 6], [-3, NULL, -3, -3], [1, 1, 1, 1], 2, NULL)"
     rows = one(con, call.format(4))
     assert rows == [
-        {"n_wordings": 2, "sensitivity": 0.5, "is_sensitivity_exact": True, "consistency": 0.75, "consistency_subset_std": 0,
-         "n_subsets": 1, "n_samples": 2}
-    ]  # fmt: skip
+        {
+            "n_wordings": 2,
+            "sensitivity": 0.5,
+            "is_sensitivity_exact": True,
+            "consistency": 0.75,
+            "consistency_subset_std": 0,
+            "n_subsets": 1,
+            "n_samples": 2,
+        }
+    ]
     assert one(con, f"({call.format('NULL')})[1].consistency") is None
 
 
@@ -145,8 +152,10 @@ def test_pairs_have_the_samples_own_codes(con: duckdb.DuckDBPyConnection) -> Non
     rows = one(con, f"sample_pairs({lists})")
     assert isinstance(rows, list)
     assert {frozenset((row["sample"], row["other_sample"])): row["similarity"] for row in rows} == {
-        frozenset((70, 80)): 0.5, frozenset((70, 90)): 0.5, frozenset((80, 90)): 0,
-    }  # fmt: skip
+        frozenset((70, 80)): 0.5,
+        frozenset((70, 90)): 0.5,
+        frozenset((80, 90)): 0,
+    }
     counted = one(con, f"pair_distances({lists}, 1)")
     assert isinstance(counted, list)
     assert [(row["similarity_low"], row["n_pairs"]) for row in counted] == [(0, 1), (0.5, 2)]

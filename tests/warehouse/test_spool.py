@@ -27,11 +27,17 @@ RUN = "0" * 32
 def prediction(number: int, completion: str | None = "yes") -> dict[str, object]:
     cell = {"model_id": "m", "prompt_variant_id": "v", "sample_id": f"s{number}", "repetition": 1}
     return cell | {
-        "audit_run_id": RUN, "prediction_id": prediction_id(RUN, "m", "v", f"s{number}", 1, "f" * 64), "task_id": "t",
-        "completion": completion, "is_completion_escaped": False, "is_refused": False,
-        "n_attempts": 1, "request_sha256": "f" * 64, "latency_ms": 0.1 + 0.2,
+        "audit_run_id": RUN,
+        "prediction_id": prediction_id(RUN, "m", "v", f"s{number}", 1, "f" * 64),
+        "task_id": "t",
+        "completion": completion,
+        "is_completion_escaped": False,
+        "is_refused": False,
+        "n_attempts": 1,
+        "request_sha256": "f" * 64,
+        "latency_ms": 0.1 + 0.2,
         "landed_at": datetime(2025, 11, 21, 3, 4, 5, 678901),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture
@@ -40,19 +46,40 @@ def warehouse(tmp_path: Path) -> Path:
     path = tmp_path / "audit.duckdb"
     Warehouse(path).apply_schema()
     run = {
-        "audit_id": "a", "origin": "run", "state": "running", "started_at": datetime(2025, 1, 1), "fingerprint": "f",
-        "plan_fingerprint": "f", "card": "{}", "format_limits": "{}", "seed": 1, "n_resamples": 1, "code_version": "0",
-        "library_versions": "{}", "manifest": "{}",
-    }  # fmt: skip
+        "audit_id": "a",
+        "origin": "run",
+        "state": "running",
+        "started_at": datetime(2025, 1, 1),
+        "fingerprint": "f",
+        "plan_fingerprint": "f",
+        "card": "{}",
+        "format_limits": "{}",
+        "seed": 1,
+        "n_resamples": 1,
+        "code_version": "0",
+        "library_versions": "{}",
+        "manifest": "{}",
+    }
     variant = {
-        "prompt_variant_id": "v", "task_id": "t", "strategy": "simple", "variant_index": 0, "is_original": True,
-        "is_edited": False, "instruction": "i", "output_format": "o", "prompt": "p", "repetitions": [1],
-    }  # fmt: skip
+        "prompt_variant_id": "v",
+        "task_id": "t",
+        "strategy": "simple",
+        "variant_index": 0,
+        "is_original": True,
+        "is_edited": False,
+        "instruction": "i",
+        "output_format": "o",
+        "prompt": "p",
+        "repetitions": [1],
+    }
     rows: dict[str, list[dict[str, object]]] = {
-        "audit_runs": [run], "prompt_variants": [variant],
+        "audit_runs": [run],
+        "prompt_variants": [variant],
         "models": [{"model_id": "m", "engine": "e", "model": "m", "card": "{}", "fingerprint": "f"}],
-        "samples": [{"task_id": "t", "sample_id": f"s{n}", "sample_index": n, "input": "i", "fields": "{}"} for n in range(100)],
-    }  # fmt: skip
+        "samples": [
+            {"task_id": "t", "sample_id": f"s{n}", "sample_index": n, "input": "i", "fields": "{}"} for n in range(100)
+        ],
+    }
     Warehouse(path).land([(t, frame_of(t, [{"audit_run_id": RUN} | row for row in of])) for t, of in rows.items()])
     return path
 
@@ -132,9 +159,15 @@ def test_what_is_not_of_the_run_is_set_aside_and_named(warehouse: Path) -> None:
 
 def test_verdicts_are_of_judges_answers_and_controls_of_the_run(warehouse: Path) -> None:
     judge = {
-        "judge_id": "j", "judge_key": "k", "model_id": "m", "repetitions": 1, "max_asks": 1, "card": "{}", "model_card": "{}",
+        "judge_id": "j",
+        "judge_key": "k",
+        "model_id": "m",
+        "repetitions": 1,
+        "max_asks": 1,
+        "card": "{}",
+        "model_card": "{}",
         "recorded_at": datetime(2025, 1, 1),
-    }  # fmt: skip
+    }
     control = {
         "control_id": "c",
         "task_id": "t",
@@ -158,11 +191,18 @@ def test_verdicts_are_of_judges_answers_and_controls_of_the_run(warehouse: Path)
         spool = spool_of(Warehouse(warehouse), RUN)
         judged = str(ruling.get("prediction_id") or ruling["control_id"])
         row = {
-            "audit_run_id": RUN, "verdict_id": verdict_id(RUN, str(ruling["judge_id"]), judged, 1, 1, "f" * 64),
-            "judge_key": "k", "repetition": 1, "ask": 1, "is_settled": True, "completion": "yes",
-            "is_completion_escaped": False, "n_attempts": 1, "request_sha256": "f" * 64,
+            "audit_run_id": RUN,
+            "verdict_id": verdict_id(RUN, str(ruling["judge_id"]), judged, 1, 1, "f" * 64),
+            "judge_key": "k",
+            "repetition": 1,
+            "ask": 1,
+            "is_settled": True,
+            "completion": "yes",
+            "is_completion_escaped": False,
+            "n_attempts": 1,
+            "request_sha256": "f" * 64,
             "landed_at": datetime(2025, 11, 21),
-        }  # fmt: skip
+        }
         spool.append("verdicts", row | ruling)
         spool.turn()
     said: list[str] = []

@@ -132,11 +132,14 @@ CONTENT = "(select max(content) from read_text('{file}'))"
         ("drop table raw.samples; create view raw.samples as select 'r' as audit_run_id", "view raw.samples"),
         (f"create macro json_extract_string(a, b) as {CONTENT}", "macro main.json_extract_string"),
         ("create macro stolen() as table from read_text('{file}')", "table_macro main.stolen"),
-        (f"create schema marts; create view marts.dim_nights as select {CONTENT} as audit_run_id", "view marts.dim_nights"),
+        (
+            f"create schema marts; create view marts.dim_nights as select {CONTENT} as audit_run_id",
+            "view marts.dim_nights",
+        ),
         ("create schema marts; create view marts.dim_nights as from '{file}'", "view marts.dim_nights"),
         ("create schema marts; create view marts.dim_nights as from query('select 1')", "view marts.dim_nights"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_could_read_the_user_s_files_is_not_worked_with(tmp_path: Path, planted: str, name: str) -> None:
     made, path, secret = tmp_path / "made.duckdb", tmp_path / "cloned.duckdb", tmp_path / "secret.csv"
     secret.write_text("a key\n")

@@ -83,8 +83,9 @@ def test_further_wordings_are_ruled_on_some_answers_beside_what_was_ruled_before
     )
     assert len(rubrics) == 3 + 2
     assert {(index == 0, is_original, by) for index, _, is_original, by in rubrics} == {
-        (True, True, None), (False, False, "rules"),
-    }  # fmt: skip
+        (True, True, None),
+        (False, False, "rules"),
+    }
     own = JudgeCard(model="api").rubric
     assert all(sorted(placeholders(text)) == sorted(placeholders(own)) for _, text, _, _ in rubrics)
     assert len({text for _, text, _, _ in rubrics}) == 3
@@ -157,10 +158,11 @@ def test_what_a_rewording_of_a_rubric_must_keep() -> None:
         assert (why_wording_refused(wording, text) or "").startswith(reason)
     graded = JudgeCard.model_validate(
         {
-            "model": "api", "rubric": "{question} {references} {completion}\nReply with CORRECT or WRONG as the grade.",
+            "model": "api",
+            "rubric": "{question} {references} {completion}\nReply with CORRECT or WRONG as the grade.",
             "reply": {"grades": {"CORRECT": True, "WRONG": False}},
         }
-    )  # fmt: skip
+    )
     refused = why_wording_refused(rubric_wording("j", graded, is_given=True), graded.rubric.replace("WRONG", "FALSE"))
     assert refused == "protected word 'WRONG' is lost"
 

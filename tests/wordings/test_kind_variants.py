@@ -83,9 +83,16 @@ def test_one_at_a_time_each_variant_differs_in_one_kind_and_indexes_go_on(tmp_pa
     _, _, variants = made(tmp_path / "audit.duckdb", cards)
     # the card has one translation of the four that are wanted: its places stay free
     assert [(v.variant_index, v.variation) for v in variants] == [
-        (0, "original"), (1, "wording"), (2, "wording"), (3, "format"), (4, "format"), (5, "format"),
-        (6, "label_order"), (7, "label_order"), (8, "language"),
-    ]  # fmt: skip
+        (0, "original"),
+        (1, "wording"),
+        (2, "wording"),
+        (3, "format"),
+        (4, "format"),
+        (5, "format"),
+        (6, "label_order"),
+        (7, "label_order"),
+        (8, "language"),
+    ]
     settings = [json.loads(v.setting or "") for v in variants]
     assert [list(each) for each in settings] == [[] if v.is_original else [v.variation] for v in variants]
     assert settings[1:3] == [{"wording": 1}, {"wording": 2}]
@@ -118,8 +125,13 @@ def test_templates_are_varied_from_the_first_one(tmp_path: Path) -> None:
     cards = write(tmp_path, "kinds: [option_order, format], variants: 3", tasks="asked")
     _, _, variants = made(tmp_path / "audit.duckdb", cards)
     assert [(v.variant_index, v.variation) for v in variants] == [
-        (0, "original"), (1, "template"), (2, "option_order"), (3, "option_order"), (4, "format"), (5, "format"),
-    ]  # fmt: skip
+        (0, "original"),
+        (1, "template"),
+        (2, "option_order"),
+        (3, "option_order"),
+        (4, "format"),
+        (5, "format"),
+    ]
     assert [v.template for v in variants[2:4]] == [variants[0].template] * 2
     assert all(v.template not in (variants[0].template, variants[1].template) for v in variants[4:])
     rows = query(
@@ -162,14 +174,18 @@ def test_what_an_audit_varies_besides_leaves_its_wordings_as_they_were(tmp_path:
     assert list(varied[:3]) == list(plain)
     keys = query(warehouse, "select variation, rephrasing_key from raw.prompt_variants where audit_run_id = ?", [run])
     assert {key for kind, key in keys if kind in ("original", "wording")} == {
-        key for (key,) in query(warehouse,
-        "select distinct rephrasing_key from raw.prompt_variants where audit_run_id != ?", [run])
-    }  # fmt: skip
+        key
+        for (key,) in query(
+            warehouse, "select distinct rephrasing_key from raw.prompt_variants where audit_run_id != ?", [run]
+        )
+    }
     assert {key for kind, key in keys if kind == "format"} == {None}
     # and a night without the other kinds finds them, and them alone
     assert [v.variation for v in made(warehouse, write(tmp_path, "rephraser: rules, variants: 3"))[2]][:3] == [
-        "original", "wording", "wording",
-    ]  # fmt: skip
+        "original",
+        "wording",
+        "wording",
+    ]
 
 
 def test_an_incomplete_grid_deals_all_variants(tmp_path: Path) -> None:
@@ -217,14 +233,44 @@ def test_wordings_alone_are_edited_by_a_person(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rephrasing", "tasks", "more", "message"),
     [
-        ("kinds: [option_order], variants: 3", "rated", "", "option_order does not fit task 'rated': it is of multiple_choice"),
-        ("kinds: [label_order], variants: 3", "asked", "", "label_order does not fit task 'asked': it is of classification"),
-        ("kinds: [language], variants: 3", "asked", "", "language does not fit task 'asked': its card has no translations"),
-        ("kinds: [examples], variants: 3", "rated", "", "examples does not fit task 'rated': strategy one_shot shows examples"),
-        ("kinds: [examples], variants: 3", "asked", "", "examples does not fit task 'asked': the first of its templates shows"),
-        ("kinds: [label_order], variants: 3", "rated", "  strategies: [structured]\n", "label_order does not fit task 'rated'"),
+        (
+            "kinds: [option_order], variants: 3",
+            "rated",
+            "",
+            "option_order does not fit task 'rated': it is of multiple_choice",
+        ),
+        (
+            "kinds: [label_order], variants: 3",
+            "asked",
+            "",
+            "label_order does not fit task 'asked': it is of classification",
+        ),
+        (
+            "kinds: [language], variants: 3",
+            "asked",
+            "",
+            "language does not fit task 'asked': its card has no translations",
+        ),
+        (
+            "kinds: [examples], variants: 3",
+            "rated",
+            "",
+            "examples does not fit task 'rated': strategy one_shot shows examples",
+        ),
+        (
+            "kinds: [examples], variants: 3",
+            "asked",
+            "",
+            "examples does not fit task 'asked': the first of its templates shows",
+        ),
+        (
+            "kinds: [label_order], variants: 3",
+            "rated",
+            "  strategies: [structured]\n",
+            "label_order does not fit task 'rated'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_kind_that_does_not_fit_a_task_is_an_error_of_the_card(
     tmp_path: Path, rephrasing: str, tasks: str, more: str, message: str
 ) -> None:

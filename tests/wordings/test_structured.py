@@ -30,9 +30,13 @@ def test_answers_follow_the_schema_of_their_variant(tmp_path: Path, refuses: tup
     warehouse = tmp_path / "audit.duckdb"
     with running_server(refuses=refuses) as server:
         cards = write_cards(
-            tmp_path / "cards", server.base_url, n_samples=12, variants=4, strategies="simple, structured",
+            tmp_path / "cards",
+            server.base_url,
+            n_samples=12,
+            variants=4,
+            strategies="simple, structured",
             max_invalid_rate_at_first=1,
-        )  # fmt: skip
+        )
         ask(warehouse, cards)
         requests = server.requests()
     assert cells(warehouse) == (96, 96)

@@ -47,11 +47,15 @@ FIRST = "{examples}\n\nSolve the problem below and put the result in \\boxed{}.\
 
 def registry_of(folder: Path, rephrasing: str, rephrasers: str = "", tasks: str = "sums") -> Path:
     files = {
-        "tasks/s.yml": TASK, "tasks/t.yml": LABELS, "templates/a.yml": TEMPLATES,
-        "s.csv": "id,text,answer\n1,2 + 2,4\n2,3 + 3,6\n", "d.csv": "id,text,gold\n1,one,a\n2,two,b\n",
+        "tasks/s.yml": TASK,
+        "tasks/t.yml": LABELS,
+        "templates/a.yml": TEMPLATES,
+        "s.csv": "id,text,answer\n1,2 + 2,4\n2,3 + 3,6\n",
+        "d.csv": "id,text,gold\n1,one,a\n2,two,b\n",
         "models/m.yml": "m: {engine: embedded, model: examinee, examinee: {accuracy: 0.5}}\n",
-        "audits/a.yml": f"a:\n  tasks: [{tasks}]\n  models: [m]\n{rephrasing}", "rephrasers/r.yml": rephrasers,
-    }  # fmt: skip
+        "audits/a.yml": f"a:\n  tasks: [{tasks}]\n  models: [m]\n{rephrasing}",
+        "rephrasers/r.yml": rephrasers,
+    }
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)

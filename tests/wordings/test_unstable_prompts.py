@@ -53,9 +53,10 @@ def folder(tmp_path: Path) -> Path:
     with duckdb.connect(str(tmp_path / "warehouse/published/audit.duckdb")) as con:
         con.execute(PUBLISHED)
     for name, text in {
-        "tasks/t.yml": TASKS, "d.csv": "id,text,gold\n1,one,a\n2,two,b\n",
+        "tasks/t.yml": TASKS,
+        "d.csv": "id,text,gold\n1,one,a\n2,two,b\n",
         "audits/newer.yml": "newer: {tasks: [t, v], models: [lexical]}\n",
-    }.items():  # fmt: skip
+    }.items():
         (tmp_path / "registry" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "registry" / name).write_text(text)
     return tmp_path
@@ -73,9 +74,11 @@ def test_what_is_written_is_what_a_newer_model_is_asked(folder: Path) -> None:
     frame = pl.read_csv(folder / "low.csv", infer_schema=False)
     rows = frame.select("task", "paraphrase_temperature", "variant_index", "instruction").rows()
     assert rows == [
-        ("t", None, "0", "Say a or b, t."), ("t", "2.0", "2", "a, or is it b?"),
-        ("v", None, "0", "Say a or b, v."), ("v", None, "1", "b or a?"),
-    ]  # fmt: skip
+        ("t", None, "0", "Say a or b, t."),
+        ("t", "2.0", "2", "a, or is it b?"),
+        ("v", None, "0", "Say a or b, v."),
+        ("v", None, "1", "b or a?"),
+    ]
     mended = pl.when(pl.col("variant_index") == "2").then(pl.lit("Choose a or b.")).otherwise("instruction")
     frame.with_columns(mended.alias("instruction")).write_csv(folder / "mended.csv")
     warehouse = Warehouse(folder / "newer.duckdb")
@@ -83,11 +86,17 @@ def test_what_is_written_is_what_a_newer_model_is_asked(folder: Path) -> None:
     purse = Purse(warehouse, run, budget_of(warehouse, run, design.audit.budget))
     made = paraphrase(purse, design, prompts=folder / "mended.csv").variants
     assert [(v.task_id, v.paraphrase_temperature, v.instruction) for v in made] == [
-        ("t", None, "Say a or b, t."), ("t", 2.0, "Choose a or b."), ("v", None, "Say a or b, v."), ("v", None, "b or a?"),
-    ]  # fmt: skip
+        ("t", None, "Say a or b, t."),
+        ("t", 2.0, "Choose a or b."),
+        ("v", None, "Say a or b, v."),
+        ("v", None, "b or a?"),
+    ]
     assert [row["is_edited"] for row in warehouse.read("select is_edited from raw.prompt_variants order by all")] == [
-        False, False, False, True,
-    ]  # fmt: skip
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_what_a_model_reworded_for_itself_is_written_where_its_own_answers_agree_too_little(folder: Path) -> None:
@@ -101,8 +110,10 @@ def test_what_a_model_reworded_for_itself_is_written_where_its_own_answers_agree
     # n's answers agree at 2; the file has no column of models, so that an audit that rephrases nothing can be asked it
     assert "model" not in frame.columns
     assert frame.select("variant_index", "instruction").rows() == [
-        ("0", "Say a or b, t."), ("2", "a, or is it b?"), ("3", "Own of m."),
-    ]  # fmt: skip
+        ("0", "Say a or b, t."),
+        ("2", "a, or is it b?"),
+        ("3", "Own of m."),
+    ]
 
 
 def test_of_a_task_without_labels_answers_count_as_they_are(folder: Path) -> None:
@@ -126,5 +137,6 @@ def test_stable_prompts_write_nothing(folder: Path) -> None:
 def test_it_says_what_to_write_where_that_is_missing(folder: Path) -> None:
     ended = promptaudit(folder, "plan", "a", "--below-pss", "0.8")
     assert (ended.code, ended.one_line()) == (
-        2, "UsageError: --below-pss chooses what --export-prompts writes; give that too",
-    )  # fmt: skip
+        2,
+        "UsageError: --below-pss chooses what --export-prompts writes; give that too",
+    )

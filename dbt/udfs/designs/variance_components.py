@@ -113,9 +113,7 @@ def linear_components(
     is_repeated = n_asks > 1
     repetitions = float(within[is_repeated].mean()) if is_repeated.any() else np.nan
     taken = repetitions * float((1 / n_asks).mean()) if is_repeated.any() else 0.0
-    tables = [
-        _two_way(sample[kept], wording[kept], value[kept]) for kept in one_wording_a_family(wording, family)
-    ]  # fmt: skip
+    tables = [_two_way(sample[kept], wording[kept], value[kept]) for kept in one_wording_a_family(wording, family)]
     return _components(tables, repetitions, taken, n_draws)
 
 

@@ -123,9 +123,17 @@ class Kind:
         pseudo = at, units, values[at, units]
         spread = Spread(variance_of_table(near), variance_of_table(far))
         return cls(
-            disagreements, noise, effects, from_original, apart, n_units, has.sum(axis=1), pseudo, spread,
+            disagreements,
+            noise,
+            effects,
+            from_original,
+            apart,
+            n_units,
+            has.sum(axis=1),
+            pseudo,
+            spread,
             larger(variance_over(*pseudo), spread.at(n_units)),
-        )  # fmt: skip
+        )
 
     @property
     def effect(self) -> float:

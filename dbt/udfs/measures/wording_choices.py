@@ -126,11 +126,18 @@ def wording_choices(
     of_chosen = gain, float(np.fmin(least, gain)), float(np.fmax(most, gain)), p_value
     return [
         WordingChoice(
-            code, float(known.accuracy[code]), float(known.shrunk[code]), float(low[code]), float(high[code]),
-            float(chance[code]), float(loss[code]), code == chosen, *(of_chosen if code == chosen else (np.nan,) * 4),
+            code,
+            float(known.accuracy[code]),
+            float(known.shrunk[code]),
+            float(low[code]),
+            float(high[code]),
+            float(chance[code]),
+            float(loss[code]),
+            code == chosen,
+            *(of_chosen if code == chosen else (np.nan,) * 4),
         )
         for code in range(table.shape[1])
-    ]  # fmt: skip
+    ]
 
 
 def _best(effects: NDArray[np.float64], original: int) -> int:

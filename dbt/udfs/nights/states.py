@@ -12,8 +12,16 @@ from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import BigInt, Keyed
 
 State = Literal[
-    "first_night", "unconfirmed", "normal", "suspect", "regressed", "changed", "improved", "recovering", "recovered",
-]  # fmt: skip
+    "first_night",
+    "unconfirmed",
+    "normal",
+    "suspect",
+    "regressed",
+    "changed",
+    "improved",
+    "recovering",
+    "recovered",
+]
 Kind = Literal["regressed", "changed", "improved"]
 GRAVEST_FIRST: tuple[Kind, ...] = ("regressed", "changed", "improved")
 

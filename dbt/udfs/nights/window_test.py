@@ -209,13 +209,20 @@ def strongest(
     p_tonight, tonight = tested.get(1, (np.nan, None))
     two = found.get(2)
     return WindowTest(
-        difference=chosen.mean, low=chosen.mean - half, high=chosen.mean + half,
-        standard_error=chosen.error, spread_factor=factor, p_value=min(1.0, len(WINDOWS) * p), span=window,
-        p_value_tonight=p_tonight, difference_tonight=np.nan if tonight is None else tonight.mean,
+        difference=chosen.mean,
+        low=chosen.mean - half,
+        high=chosen.mean + half,
+        standard_error=chosen.error,
+        spread_factor=factor,
+        p_value=min(1.0, len(WINDOWS) * p),
+        span=window,
+        p_value_tonight=p_tonight,
+        difference_tonight=np.nan if tonight is None else tonight.mean,
         difference_two=np.nan if two is None else two.mean,
         error_two=np.nan if two is None else factor * two.error,
-        n_samples=chosen.n_samples, n_nights=int(nights.before(window).sum()),
-    )  # fmt: skip
+        n_samples=chosen.n_samples,
+        n_nights=int(nights.before(window).sum()),
+    )
 
 
 def factor_of(values: Floats, nights: Nights) -> float:

@@ -16,8 +16,16 @@ UNSCORED_RIGHT, UNSCORED_WRONG, UNSCORED = (
 )
 RIGHT, WRONG = "all say right", "all say wrong"
 GROUPS = (
-    JUDGE_RIGHT, JUDGE_WRONG, JUDGES_DISAGREE, RULES_DISAGREE, UNSCORED_RIGHT, UNSCORED_WRONG, UNSCORED, RIGHT, WRONG,
-)  # fmt: skip
+    JUDGE_RIGHT,
+    JUDGE_WRONG,
+    JUDGES_DISAGREE,
+    RULES_DISAGREE,
+    UNSCORED_RIGHT,
+    UNSCORED_WRONG,
+    UNSCORED,
+    RIGHT,
+    WRONG,
+)
 
 
 @sql_function("verdict_group", at_once=True)
@@ -59,8 +67,15 @@ def verdict_groups(
             rule_right | judge_right,
         ],
         [
-            JUDGES_DISAGREE, JUDGE_RIGHT, JUDGE_WRONG, RULES_DISAGREE, UNSCORED_RIGHT, UNSCORED_WRONG, UNSCORED, RIGHT,
+            JUDGES_DISAGREE,
+            JUDGE_RIGHT,
+            JUDGE_WRONG,
+            RULES_DISAGREE,
+            UNSCORED_RIGHT,
+            UNSCORED_WRONG,
+            UNSCORED,
+            RIGHT,
         ],
         WRONG,
-    )  # fmt: skip
+    )
     return [str(group) for group in groups]

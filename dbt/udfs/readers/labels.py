@@ -257,11 +257,18 @@ def _within_quotes(text: str) -> str:
 
 
 _TAKEN: Sequence[Callable[[str], str]] = (
-    functools.partial(_OPENING.sub, ""), functools.partial(_EMOJIS.sub, ""), lambda text: text.strip(_MARKS), _within_quotes,
-    functools.partial(_LEAD.sub, ""), functools.partial(_CLOSING.sub, ""),
-)  # fmt: skip
+    functools.partial(_OPENING.sub, ""),
+    functools.partial(_EMOJIS.sub, ""),
+    lambda text: text.strip(_MARKS),
+    _within_quotes,
+    functools.partial(_LEAD.sub, ""),
+    functools.partial(_CLOSING.sub, ""),
+)
 
 LABEL_READERS: Mapping[str, Callable[[str, Labels], str | None]] = {
-    "exact": exact, "label": label, "label_in_text": label_in_text, "first_integer": first_integer,
-}  # fmt: skip
+    "exact": exact,
+    "label": label,
+    "label_in_text": label_in_text,
+    "first_integer": first_integer,
+}
 """The readers that a card names by a word."""

@@ -544,12 +544,18 @@ LANGUAGES: Mapping[str, Language] = {
             ".": r"\s*번?\s*(?:입니다|이다|이에요|예요|임|번)(?!\w)",
         },
     ),
-}  # fmt: skip
+}
 _SCRIPTS = (  # the first that a text holds tells its language
-    ("ja", "[\u3040-\u30ff]"), ("zh", "[\u3400-\u9fff]"), ("ko", "[\uac00-\ud7a3]"), ("th", "[\u0e01-\u0e5b]"),
-    ("ar", "[\u0620-\u06ff]{2}"), ("he", "[\u05d0-\u05ea]{2}"), ("hi", "[\u0900-\u097f]{2}"), ("ru", "[\u0400-\u04ff]{2}"),
+    ("ja", "[\u3040-\u30ff]"),
+    ("zh", "[\u3400-\u9fff]"),
+    ("ko", "[\uac00-\ud7a3]"),
+    ("th", "[\u0e01-\u0e5b]"),
+    ("ar", "[\u0620-\u06ff]{2}"),
+    ("he", "[\u05d0-\u05ea]{2}"),
+    ("hi", "[\u0900-\u097f]{2}"),
+    ("ru", "[\u0400-\u04ff]{2}"),
     ("el", "[\u0370-\u03ff]{3}"),  # single letters are of formulas
-)  # fmt: skip
+)
 _SCRIPT = re.compile("|".join(f"(?P<{name}>{characters})" for name, characters in _SCRIPTS))
 _LANGUAGE_OF = {word: name for name, language in LANGUAGES.items() for word in language.telling.split("|") if word}
 _TELLING = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_LANGUAGE_OF, key=len, reverse=True))})(?!\w)")

@@ -122,8 +122,14 @@ MARKS = {
 }
 
 _NAMED = {name: each.character for name, each in WORDS.items()} | {
-    "dot": "g", "comma": "k", "colon": "q", "line": "n", "unsure_word": "s", "unsure_i": "i", "number": "9",
-}  # fmt: skip
+    "dot": "g",
+    "comma": "k",
+    "colon": "q",
+    "line": "n",
+    "unsure_word": "s",
+    "unsure_i": "i",
+    "number": "9",
+}
 
 
 def _in_classes(pattern: str) -> str:

@@ -8,8 +8,20 @@ import re
 MAX_CHARACTERS = 100
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_LONG = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-         "december")  # fmt: skip
+_LONG = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 _MONTH = {
     **{name: number for number, name in enumerate(_MONTHS, 1)},
     "sept": 9,

@@ -138,10 +138,12 @@ class SegmentLanding:
         names = self.folder.names()
         for asker in askers:
             files = [
-                name for name in self._segments.waiting(names)
-                if name.startswith(asker.prefix) and name.endswith(".jsonl")
+                name
+                for name in self._segments.waiting(names)
+                if name.startswith(asker.prefix)
+                and name.endswith(".jsonl")
                 and (with_open or not name.startswith(f"{asker.prefix}{OPEN}/"))
-            ]  # fmt: skip
+            ]
             while files:
                 files = files[self._land_first(asker, files) :]
 

@@ -82,10 +82,12 @@ class Lander:
         sizes = {v.prompt_variant_id: v.n_cells(design) for v in variants}
         self._sizes = {pair: sizes[pair[1]] for pair in self._dealt}
         self._terms = Terms(
-            plan_fingerprint=design.plan_fingerprint, n_shards=n_shards,
-            model_ids=tuple(sorted(self.model_ids)), variants=tuple(variants),
+            plan_fingerprint=design.plan_fingerprint,
+            n_shards=n_shards,
+            model_ids=tuple(sorted(self.model_ids)),
+            variants=tuple(variants),
             sample_ids={task: [each.sample_id for each in own.samples] for task, own in design.samples.items()},
-        )  # fmt: skip
+        )
         self._landing = SegmentLanding(warehouse, folder, audit_run_id, say, self._take)
         self._turn = asyncio.Lock()  # of the landing and of what stands in its leases
         self._given_back: set[str] = set()
@@ -366,7 +368,13 @@ def lander_of(purse: Purse, design: Design, variants: Sequence[Variant], askers:
         return None
     run = purse.audit_run_id
     return Lander(
-        warehouse=purse.warehouse, audit_run_id=run, design=design, variants=variants, n_shards=askers.n,
-        budget=purse.budget, folder=askers.folder(purse.warehouse, run), say=purse.say,
+        warehouse=purse.warehouse,
+        audit_run_id=run,
+        design=design,
+        variants=variants,
+        n_shards=askers.n,
+        budget=purse.budget,
+        folder=askers.folder(purse.warehouse, run),
+        say=purse.say,
         placement=placement_of(purse, design.audit_id, askers),
-    )  # fmt: skip
+    )

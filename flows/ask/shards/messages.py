@@ -45,8 +45,13 @@ KINDS: dict[str, type[PromptauditError]] = {
 }
 """The errors that an asker may end with; any other is a MeasureError."""
 TERMS, LANDER, LEASE, LANDED, ASKER, OPEN = (
-    "terms.json", "lander.json", "lease.json", "landed.parquet", "asker.json", "open",
-)  # fmt: skip
+    "terms.json",
+    "lander.json",
+    "lease.json",
+    "landed.parquet",
+    "asker.json",
+    "open",
+)
 
 Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -51,8 +51,11 @@ class WorkPool:
     ) -> None:
         self._work_pool, self._say, self._n_shards = work_pool, say, n_shards
         self._parameters = {
-            "audit_id": audit_id, "audit_run_id": audit_run_id, "n_shards": n_shards, "warehouse": str(warehouse),
-        }  # fmt: skip
+            "audit_id": audit_id,
+            "audit_run_id": audit_run_id,
+            "n_shards": n_shards,
+            "warehouse": str(warehouse),
+        }
         self._runs: dict[int, UUID] = {}
         self._looked: dict[int, tuple[float, str | None]] = {}
         self._waits_since: dict[int, float] = {}
@@ -66,9 +69,11 @@ class WorkPool:
             async with get_client() as client:
                 await self._have_deployed(client)
             run = await arun_deployment(
-                f"{FLOW}/{self._work_pool}", parameters=self._parameters | {"shard": shard}, timeout=0,
+                f"{FLOW}/{self._work_pool}",
+                parameters=self._parameters | {"shard": shard},
+                timeout=0,
                 flow_run_name=f"{FLOW} {self._parameters['audit_id']} shard {shard} of {self._n_shards}",
-            )  # fmt: skip
+            )
         self._runs[shard] = run.id
         self._looked.pop(shard, None)
         self._waits_since[shard] = time.monotonic()
@@ -116,10 +121,16 @@ class WorkPool:
         except ObjectNotFound:
             wanted = deployment_of(self._work_pool)
             await client.create_deployment(
-                await client.create_flow_from_name(FLOW), self._work_pool, work_pool_name=self._work_pool,
-                entrypoint=wanted["entrypoint"], description=wanted["description"], tags=wanted["tags"], pull_steps=PULL,
-                enforce_parameter_schema=False, job_variables=wanted["work_pool"]["job_variables"],
-            )  # fmt: skip
+                await client.create_flow_from_name(FLOW),
+                self._work_pool,
+                work_pool_name=self._work_pool,
+                entrypoint=wanted["entrypoint"],
+                description=wanted["description"],
+                tags=wanted["tags"],
+                pull_steps=PULL,
+                enforce_parameter_schema=False,
+                job_variables=wanted["work_pool"]["job_variables"],
+            )
 
 
 @contextlib.contextmanager

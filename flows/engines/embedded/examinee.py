@@ -47,8 +47,15 @@ GIVEN = (
 BARE = 0.7
 """Of the plain answers the share that are a sign or reference and nothing else."""
 
-_PARTS = {2: ("half", "halves"), 3: ("third", "thirds"), 4: ("quarter", "quarters"), 5: ("fifth", "fifths"),
-          6: ("sixth", "sixths"), 8: ("eighth", "eighths"), 10: ("tenth", "tenths")}  # fmt: skip
+_PARTS = {
+    2: ("half", "halves"),
+    3: ("third", "thirds"),
+    4: ("quarter", "quarters"),
+    5: ("fifth", "fifths"),
+    6: ("sixth", "sixths"),
+    8: ("eighth", "eighths"),
+    10: ("tenth", "tenths"),
+}
 _MIXED = re.compile(r"(?<=\d)(?=\\[dtc]?frac)")
 _LATEX_FRACTION = re.compile(r"\\[dtc]?frac\s*\{(\d+)\}\s*\{(\d+)\}")
 _FORMULA = re.compile(r"[\\^*+<>_{}]|\d[A-Za-z]| - |[\w)]-\d")

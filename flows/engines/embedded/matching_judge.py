@@ -40,11 +40,50 @@ _ISNT = frozenset(("isn't", "wasn't", "aren't", "weren't", "cannot", "can't"))
 _JOINS = frozenset(("+", "-", "^", "/", "<", ">", "sqrt", "pi", "frac"))  # of a number to more than a number
 _VARIABLES = frozenset("abcnxyz")
 _PARTICLES = frozenset(
-    ("in", "of", "on", "at", "to", "by", "for", "from", "and", "or", "as", "is", "was", "are", "were", "be", "if", "it", "that",
-     "this", "which", "when", "so", "since", "because", "altogether", "exactly")
-)  # fmt: skip
-_UNITS = {"km": "kilometre", "kilometer": "kilometre", "m": "metre", "meter": "metre", "cm": "centimetre", "kg": "kilogram",
-          "g": "gram", "h": "hour", "min": "minute", "s": "second", "l": "litre", "liter": "litre"}  # fmt: skip
+    (
+        "in",
+        "of",
+        "on",
+        "at",
+        "to",
+        "by",
+        "for",
+        "from",
+        "and",
+        "or",
+        "as",
+        "is",
+        "was",
+        "are",
+        "were",
+        "be",
+        "if",
+        "it",
+        "that",
+        "this",
+        "which",
+        "when",
+        "so",
+        "since",
+        "because",
+        "altogether",
+        "exactly",
+    )
+)
+_UNITS = {
+    "km": "kilometre",
+    "kilometer": "kilometre",
+    "m": "metre",
+    "meter": "metre",
+    "cm": "centimetre",
+    "kg": "kilogram",
+    "g": "gram",
+    "h": "hour",
+    "min": "minute",
+    "s": "second",
+    "l": "litre",
+    "liter": "litre",
+}
 
 
 _NAME = re.compile(r"^\s*[A-Za-z]\s*=")  # of what an equation was solved for

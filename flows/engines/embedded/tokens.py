@@ -11,13 +11,45 @@ from typing import NamedTuple
 
 _FILLERS = frozenset(("the", "an", "about", "around", "approximately", "roughly", "circa"))
 _DETERMINERS = frozenset(("the", "no", "any", "this", "that", "which", "every", "each", "another", "some", "last"))
-ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
-        "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")  # fmt: skip
+ONES = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+)
 TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _SMALL = {**{word: n for n, word in enumerate(ONES)}, **{word: 10 * n for n, word in enumerate(TENS, start=2)}}
 _LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9}
-_PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
-          "tenth": 10, "twelfth": 12, "hundredth": 100}  # fmt: skip
+_PARTS = {
+    "half": 2,
+    "third": 3,
+    "quarter": 4,
+    "fourth": 4,
+    "fifth": 5,
+    "sixth": 6,
+    "seventh": 7,
+    "eighth": 8,
+    "ninth": 9,
+    "tenth": 10,
+    "twelfth": 12,
+    "hundredth": 100,
+}
 _PLURALS = {("halves" if word == "half" else f"{word}s"): n for word, n in _PARTS.items()}
 
 _SCALES = frozenset(("hundred", *_LARGE))

@@ -73,9 +73,14 @@ def launch_of(card: ModelCard, root: Path) -> Launch:
 
     def by_xllamacpp(port: int) -> list[str]:
         told = {
-            "gguf": str(gguf), "model": card.model, "port": port, "n_ctx": n_ctx, "slots": settings.slots,
-            "threads": settings.threads, "gpu_layers": settings.gpu_layers,
-        }  # fmt: skip
+            "gguf": str(gguf),
+            "model": card.model,
+            "port": port,
+            "n_ctx": n_ctx,
+            "slots": settings.slots,
+            "threads": settings.threads,
+            "gpu_layers": settings.gpu_layers,
+        }
         return [sys.executable, "-P", str(_SERVE), json.dumps(told)]
 
     def by_binary(port: int) -> list[str]:

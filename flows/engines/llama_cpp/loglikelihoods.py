@@ -83,8 +83,13 @@ async def _forced(asking: Asking, prompt: Sequence[int], token: int) -> float:
 async def _next(asking: Asking, prompt: Sequence[int], more: dict[str, Any] | None = None) -> dict[str, Any]:
     """Returns what the server tells of the token that it writes after a prompt."""
     body = {
-        **asking.card.extra_body, "prompt": list(prompt), "n_predict": 1, "temperature": 0, "n_probs": N_LIKELIEST,
-        "cache_prompt": True, **(more or {}),
-    }  # fmt: skip
+        **asking.card.extra_body,
+        "prompt": list(prompt),
+        "n_predict": 1,
+        "temperature": 0,
+        "n_probs": N_LIKELIEST,
+        "cache_prompt": True,
+        **(more or {}),
+    }
     place: dict[str, Any] = (await asking.post(f"{asking.root}/completion", body))["completion_probabilities"][0]
     return place

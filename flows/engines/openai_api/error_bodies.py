@@ -12,9 +12,22 @@ MAX_DEPTH = 6
 _NO_ERROR = ("0", "200", "ok", "success", "null", "none")
 MAX_PAGE = 20_000  # characters; a longer page is left as it is
 _MESSAGES = (
-    "error", "errors", "fault", "message", "msg", "error_message", "error_msg", "detail", "details", "description",
-    "error_description", "title", "faultstring", "base_resp", "status_msg",
-)  # fmt: skip
+    "error",
+    "errors",
+    "fault",
+    "message",
+    "msg",
+    "error_message",
+    "error_msg",
+    "detail",
+    "details",
+    "description",
+    "error_description",
+    "title",
+    "faultstring",
+    "base_resp",
+    "status_msg",
+)
 _FIELDS = {
     "code": ("code", "error_code", "errorcode"),
     "type": ("type", "error_type"),

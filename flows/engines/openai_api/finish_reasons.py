@@ -6,27 +6,68 @@ import re
 
 _BY_OPENAI_WORD = {
     "stop": (
-        "end_turn", "stop_sequence", "stop_token", "eos", "eos_token", "end_of_text", "endoftext", "end", "complete",
-        "completed", "finished", "done", "normal",
+        "end_turn",
+        "stop_sequence",
+        "stop_token",
+        "eos",
+        "eos_token",
+        "end_of_text",
+        "endoftext",
+        "end",
+        "complete",
+        "completed",
+        "finished",
+        "done",
+        "normal",
     ),
     "length": (
-        "max_tokens", "max_tokens_exceeded", "max_output_tokens", "max_new_tokens", "max_output", "max_length",
-        "token_limit", "model_length", "context_length", "model_context_window_exceeded", "repetition",
+        "max_tokens",
+        "max_tokens_exceeded",
+        "max_output_tokens",
+        "max_new_tokens",
+        "max_output",
+        "max_length",
+        "token_limit",
+        "model_length",
+        "context_length",
+        "model_context_window_exceeded",
+        "repetition",
     ),
     "tool_calls": ("function_call", "tool_call", "tool_use"),
     "content_filter": (
-        "content_filtered", "refusal", "safety", "image_safety", "sensitive", "guardrail_intervened", "recitation",
-        "blocklist", "prohibited_content", "spii", "model_armor", "language", "error_toxic",
+        "content_filtered",
+        "refusal",
+        "safety",
+        "image_safety",
+        "sensitive",
+        "guardrail_intervened",
+        "recitation",
+        "blocklist",
+        "prohibited_content",
+        "spii",
+        "model_armor",
+        "language",
+        "error_toxic",
     ),
-}  # fmt: skip
+}
 """OpenAI's four words, and what others say for each: Anthropic and Bedrock, TGI and watsonx, Gemini, Mistral, Cohere, GLM, ERNIE.
 
 No end, and so asked again: the words of `FAILURES`, and every word that is not known here.
 """
 FAILURES = {
-    "error", "abort", "aborted", "insufficient_system_resource", "network_error", "timeout", "cancelled", "canceled", "load",
-    "malformed_function_call", "function_call_filter", "pause_turn",
-}  # fmt: skip
+    "error",
+    "abort",
+    "aborted",
+    "insufficient_system_resource",
+    "network_error",
+    "timeout",
+    "cancelled",
+    "canceled",
+    "load",
+    "malformed_function_call",
+    "function_call_filter",
+    "pause_turn",
+}
 """The known words for a completion that failed before its end; a vLLM that stops says `abort`."""
 ENDS = {word: end for end, others in _BY_OPENAI_WORD.items() for word in (end, *others)}
 

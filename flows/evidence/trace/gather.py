@@ -24,10 +24,15 @@ from promptaudit.models_registry.mart_columns import dbt_project
 
 RETIRED = "select * from labelled order by audit_run_id, prediction_id limit $most"
 BESIDE = {  # the tables that describe what was asked, and the columns by which they belong to the answers
-    "models": ("model_id",), "tasks": ("task_id",), "task_labels": ("task_id",), "samples": ("task_id", "sample_id"),
-    "prompt_variants": ("prompt_variant_id",), "designs": (), "grid": ("prompt_variant_id",),
+    "models": ("model_id",),
+    "tasks": ("task_id",),
+    "task_labels": ("task_id",),
+    "samples": ("task_id", "sample_id"),
+    "prompt_variants": ("prompt_variant_id",),
+    "designs": (),
+    "grid": ("prompt_variant_id",),
     "option_orders": ("prompt_variant_id", "sample_id"),
-}  # fmt: skip
+}
 OF_ROW = ("model_id", "task_id", "strategy", "prompt_variant_id", "sample_id")
 CHECKS = "select * from raw.format_checks where list_contains($runs, audit_run_id) order by all limit $most"
 COMPARISONS = "select * from raw.comparisons where comparison_id = $comparison"
@@ -146,18 +151,29 @@ def trace_row(
         run = runs[-1]
     about, columns, model_path = described(mart)
     return Trace(
-        figure=figure, mart=mart, column=column, value=value, row=row,
-        measure_version=row.get("measure_version"), model_path=model_path,
+        figure=figure,
+        mart=mart,
+        column=column,
+        value=value,
+        row=row,
+        measure_version=row.get("measure_version"),
+        model_path=model_path,
         description=about if column is None else columns.get(column, ""),
         grain=grains()[mart],
         lineage=lineage_of(mart, column) if column is not None and with_lineage else None,
-        run=run, seal=_seal(con, run["audit_run_id"]), manifest=json.loads(run.pop("manifest") or "{}"),
-        p_tau=_p_tau(con, whose, parameters["runs"], answers), raw=raw, served=served,
+        run=run,
+        seal=_seal(con, run["audit_run_id"]),
+        manifest=json.loads(run.pop("manifest") or "{}"),
+        p_tau=_p_tau(con, whose, parameters["runs"], answers),
+        raw=raw,
+        served=served,
         n_answers=sum(each["n_answers"] for each in served),
-        is_retired=is_retired, texts=texts.summary,
+        is_retired=is_retired,
+        texts=texts.summary,
         other_runs=runs[:-1] if mart in COMPARED else [],
-        prompts=prompts, prompts_note=note,
-    )  # fmt: skip
+        prompts=prompts,
+        prompts_note=note,
+    )
 
 
 def _row(con: Connection, figure: str, mart: str, column: str | None) -> Row:
@@ -233,8 +249,17 @@ def _with_texts(row: Row, texts: Texts, tasks: dict[str, str]) -> Row:
     if texts.of(task or "") != "none":
         return row
     columns = {
-        *TEXTS, *sides_of(row), "prompt", "fields", "error", "reason", "card", "setting", "token_logprobs", "messages",
-    }  # fmt: skip
+        *TEXTS,
+        *sides_of(row),
+        "prompt",
+        "fields",
+        "error",
+        "reason",
+        "card",
+        "setting",
+        "token_logprobs",
+        "messages",
+    }
     return {name: LEFT_OUT if name in columns and value is not None else value for name, value in row.items()}
 
 

@@ -24,8 +24,13 @@ from promptaudit.models_registry.errors import UsageError
 
 TOLERANCE = 1e-9
 OF_EARLIER_NIGHTS = (
-    "fct_nights_apart", "fct_samples_lost", "rpt_night_states", "rpt_night_figures", "rpt_night_verdicts", "rpt_alarms",
-)  # fmt: skip
+    "fct_nights_apart",
+    "fct_samples_lost",
+    "rpt_night_states",
+    "rpt_night_figures",
+    "rpt_night_verdicts",
+    "rpt_alarms",
+)
 OF_NIGHTS = ("noise_floor", "noise_source", "reason")  # of a comparison, which looks at earlier ones
 
 

@@ -20,9 +20,17 @@ from promptaudit.flows.warehouse.raw_tables import TABLES
 from promptaudit.flows.warehouse.selection import Selection, of_file, of_run
 
 AFTERWARDS = (
-    "comparisons", "baselines", "acceptances", "waivers", "nights", "alarms", "notifications", "retirements", "reports",
+    "comparisons",
+    "baselines",
+    "acceptances",
+    "waivers",
+    "nights",
+    "alarms",
+    "notifications",
+    "retirements",
+    "reports",
     "erasures",
-)  # fmt: skip
+)
 """Tables about a run that is closed: rows of it that no seal has yet are no sign of anything."""
 MOST_BLANK = 100_000  # rows an erasure left that are looked at
 NO_ROWS = hashlib.sha256(b"").hexdigest()
@@ -77,11 +85,14 @@ def _check_state(place: Place, run: str, newest: Seal) -> list[SealDifference]:
         ]
     return [
         SealDifference(
-            kind="changed", where=place.where, what="raw.audit_runs", which=f"audit_run_id={run}",
+            kind="changed",
+            where=place.where,
+            what="raw.audit_runs",
+            which=f"audit_run_id={run}",
             detail=f"state or finished_at is not what was sealed ({sealed['state']}, {sealed['finished_at']})",
             audit_run_id=run,
         )
-    ]  # fmt: skip
+    ]
 
 
 def _covered(place: Place, run: str, table: str, chain: Sequence[Seal], check: RowCheck) -> pl.DataFrame | None:

@@ -240,9 +240,13 @@ def _verify_run(known: Known, places: list[Place]) -> tuple[RunSeal, list[SealDi
             return RunSeal(audit_run_id=run, audit_id=audit_id, state="running", seal=None), []
         why = "no seal covers it: its next publication makes one" if state else "rows of a run that was never opened"
         without = SealDifference(
-            kind="unsealed" if state else "added", where=places[0].where, what="run", which=run, detail=why,
+            kind="unsealed" if state else "added",
+            where=places[0].where,
+            what="run",
+            which=run,
+            detail=why,
             audit_run_id=run,
-        )  # fmt: skip
+        )
         return RunSeal(audit_run_id=run, audit_id=audit_id, state="unsealed", seal=None), [without]
     differences: list[SealDifference] = []
     checks = []

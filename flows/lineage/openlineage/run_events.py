@@ -32,8 +32,19 @@ SEVERAL = "several"
 """In place of a run's id and an audit's: a build of more than one run."""
 _CHECKS = ("format_checks", "format_validations")
 _LATER = (*_CHECKS, "verdicts", "judge_controls", "judges")  # lands between the two builds of dbt
-_NOT_LANDED = ("audit_runs", "comparisons", "baselines", "acceptances", "waivers", "nights", "alarms", "notifications",
-               "retirements", "seals", "erasures")  # fmt: skip
+_NOT_LANDED = (
+    "audit_runs",
+    "comparisons",
+    "baselines",
+    "acceptances",
+    "waivers",
+    "nights",
+    "alarms",
+    "notifications",
+    "retirements",
+    "seals",
+    "erasures",
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -127,9 +138,12 @@ def types_of(warehouse: Warehouse) -> Types:
 
 
 def _part(
-    run: FollowedRun, what: str, inputs: Sequence[InputDataset], outputs: Sequence[OutputDataset],
+    run: FollowedRun,
+    what: str,
+    inputs: Sequence[InputDataset],
+    outputs: Sequence[OutputDataset],
     state: RunState = RunState.COMPLETE,
-) -> list[RunEvent]:  # fmt: skip
+) -> list[RunEvent]:
     """Returns start and end of a part of a run; a landing starts with the run."""
     job, run_id, parent = run.job(what), str(generate_new_uuid()), run.parent
     facet = None if parent is None else parent_of(*parent)

@@ -105,10 +105,15 @@ class Material:
         """Returns a design with what a night of it costs."""
         cost = self.costs.of(design)
         return DesignCost(
-            n_samples=design.n_samples, n_wordings=design.n_wordings, wordings_per_sample=design.wordings_per_sample,
-            n_repetitions=design.n_repetitions, n_requests=cost.n_requests, usd=cost.usd, hours=cost.hours,
+            n_samples=design.n_samples,
+            n_wordings=design.n_wordings,
+            wordings_per_sample=design.wordings_per_sample,
+            n_repetitions=design.n_repetitions,
+            n_requests=cost.n_requests,
+            usd=cost.usd,
+            hours=cost.hours,
             width=2 * float(self.worst(self.half_widths)(np.array([design.n_samples], np.float64), design)[0]),
-        )  # fmt: skip
+        )
 
     def smallest(self, figure: Figure) -> float:
         """Returns the smallest figure of the group that needs most, of any full grid of the samples there are."""

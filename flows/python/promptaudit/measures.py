@@ -133,9 +133,12 @@ def sensitivity(answers: Table, *, labels: Sequence[Any] | None = None) -> Sensi
     wordings = of_wordings.group_by("sample").agg(n=pl.col("annotator").n_unique()).sort("sample")["n"].to_numpy()
     entropy[wordings < 2] = np.nan  # noqa: PLR2004 - one wording shows nothing
     interval = sensitivity_interval(
-        of_wordings["sample"].to_numpy(), of_wordings["annotator"].to_numpy(), of_wordings["label"].to_numpy(),
-        of_wordings["p"].to_numpy(), n_classes,
-    )  # fmt: skip
+        of_wordings["sample"].to_numpy(),
+        of_wordings["annotator"].to_numpy(),
+        of_wordings["label"].to_numpy(),
+        of_wordings["p"].to_numpy(),
+        n_classes,
+    )
     defined = entropy[~np.isnan(entropy)]
     return SensitivityResult(
         sensitivity=float(defined.mean()) if len(defined) else np.nan,
@@ -325,9 +328,17 @@ def _stability(
         numbers = values.drop_nulls().unique().sort().to_numpy()
     replicate = rows.select(pl.int_range(pl.len()).over(SAMPLE, ANNOTATOR)).to_series().to_numpy()
     return stability_rows(
-        codes(rows[SAMPLE]), codes(rows[ANNOTATOR]), replicate, codes(values), numbers, level,
-        is_balanced=is_balanced, seed=seed, n_resamples=n_resamples, is_all_alone=is_all_alone,
-    )  # fmt: skip
+        codes(rows[SAMPLE]),
+        codes(rows[ANNOTATOR]),
+        replicate,
+        codes(values),
+        numbers,
+        level,
+        is_balanced=is_balanced,
+        seed=seed,
+        n_resamples=n_resamples,
+        is_all_alone=is_all_alone,
+    )
 
 
 def _numbers(data: Table, what: str) -> NDArray[np.float64]:

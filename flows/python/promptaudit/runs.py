@@ -106,8 +106,11 @@ class Audits:
 
         asked = subprocess.run(  # noqa: S603 - this interpreter, and a path
             [sys.executable, "-P", "-m", "promptaudit.flows.query.sql", str(self.warehouse)],
-            input=query.encode(errors="backslashreplace"), capture_output=True, start_new_session=True, check=False,
-        )  # fmt: skip
+            input=query.encode(errors="backslashreplace"),
+            capture_output=True,
+            start_new_session=True,
+            check=False,
+        )
         if asked.returncode:
             raise _error(asked.stderr.decode(errors="replace").strip().rpartition("\n")[2])
         return pl.read_ipc(asked.stdout)
@@ -144,8 +147,12 @@ def run(  # noqa: PLR0913 - one option of the command each
     options = {"prompts": prompts, "max-usd": max_usd, "max-requests": max_requests, "askers": askers}
     flags = {"new": new, "rephrase": rephrase}
     line = [f"--{name}={value}" for name, value in options.items() if value is not None]
-    return made(["run", *line, *(f"--{name}" for name, is_set in flags.items() if is_set), "--", audit],
-                 warehouse, registry, quiet=quiet)  # fmt: skip
+    return made(
+        ["run", *line, *(f"--{name}" for name, is_set in flags.items() if is_set), "--", audit],
+        warehouse,
+        registry,
+        quiet=quiet,
+    )
 
 
 def import_answers(  # noqa: PLR0913 - one option of the command each
@@ -189,9 +196,16 @@ def import_answers(  # noqa: PLR0913 - one option of the command each
     from promptaudit.answers import frame
 
     options = {
-        "labels": None if labels is None else json.dumps([str(label) for label in labels]), "level": level, "task": task,
-        "strategy": strategy, "audit": audit, "reader": reader, "policy": policy, "resamples": resamples, "seed": seed,
-    }  # fmt: skip
+        "labels": None if labels is None else json.dumps([str(label) for label in labels]),
+        "level": level,
+        "task": task,
+        "strategy": strategy,
+        "audit": audit,
+        "reader": reader,
+        "policy": policy,
+        "resamples": resamples,
+        "seed": seed,
+    }
     line = [f"--{name}={value}" for name, value in options.items() if value is not None]
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
         file = Path(folder) / "answers.parquet"
@@ -228,10 +242,15 @@ def _command(
         tempfile.TemporaryFile("w+", encoding="utf-8") as result,
         subprocess.Popen(  # noqa: S603 - this interpreter, and the values of options
             [sys.executable, "-P", "-m", "promptaudit.flows.cli", *line],
-            stdin=subprocess.DEVNULL, stdout=result, stderr=subprocess.PIPE, text=True, encoding="utf-8",
-            start_new_session=True, env={**os.environ, **environment(), **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=result,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,
+            env={**os.environ, **environment(), **variables},
         ) as process,
-    ):  # fmt: skip
+    ):
         until(partial(process.send_signal, signal.SIGINT))
         with Bars() as bars:
             try:

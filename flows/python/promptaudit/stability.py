@@ -134,8 +134,18 @@ def intra_pss(  # noqa: PLR0913 - one choice each
         raise UsageError(msg)
     cards = _cards(audit, prompt, output_format, labels, level, connections, resamples)
     cards["audits"][audit] |= {"repetitions": {"original": repetitions}}
-    run = _asked(annotate, None, samples, cards, audit, warehouse, has_prompt=bool(prompt or output_format),
-                 max_requests=max_requests, new=new, quiet=quiet)  # fmt: skip
+    run = _asked(
+        annotate,
+        None,
+        samples,
+        cards,
+        audit,
+        warehouse,
+        has_prompt=bool(prompt or output_format),
+        max_requests=max_requests,
+        new=new,
+        quiet=quiet,
+    )
     return _stability(run, "intra", labels)
 
 
@@ -201,18 +211,33 @@ def inter_pss(  # noqa: PLR0913 - one choice each
     else:
         cards["rephrasers"] = {
             PARAPHRASER: {
-                "kind": "model", "model": PARAPHRASER, "instructions": INSTRUCTIONS, "protect_labels": False,
+                "kind": "model",
+                "model": PARAPHRASER,
+                "instructions": INSTRUCTIONS,
+                "protect_labels": False,
             }
-        }  # fmt: skip
+        }
         cards["models"][PARAPHRASER] = _model(PARAPHRASER, connections)
     cards["audits"][audit] |= {
         "repetitions": {"original": repetitions, "variants": repetitions},
         "rephrasing": {
-            "rephraser": PARAPHRASER, "temperatures": list(temperatures), "variants_per_temperature": variants,
+            "rephraser": PARAPHRASER,
+            "temperatures": list(temperatures),
+            "variants_per_temperature": variants,
         },
-    }  # fmt: skip
-    run = _asked(annotate, None if isinstance(chosen, Rules) else chosen, samples, cards, audit, warehouse,
-                 has_prompt=True, max_requests=max_requests, new=new, quiet=quiet)  # fmt: skip
+    }
+    run = _asked(
+        annotate,
+        None if isinstance(chosen, Rules) else chosen,
+        samples,
+        cards,
+        audit,
+        warehouse,
+        has_prompt=True,
+        max_requests=max_requests,
+        new=new,
+        quiet=quiet,
+    )
     return _stability(run, "inter", labels)
 
 
@@ -250,9 +275,12 @@ def _cards(
 
 def _model(name: str, connections: int) -> dict[str, Any]:
     return {
-        "engine": "openai_api", "model": name, "api_key_env": KEY, "price": "free",
+        "engine": "openai_api",
+        "model": name,
+        "api_key_env": KEY,
+        "price": "free",
         "limits": {"max_connections": connections, "timeout_s": 86_400},
-    }  # fmt: skip
+    }
 
 
 def _asked(  # noqa: PLR0913 - one choice each
@@ -279,10 +307,19 @@ def _asked(  # noqa: PLR0913 - one choice each
     with serving(annotate, paraphrase, has_prompt=has_prompt) as server:
         try:
             return made(
-                ["run", *(["--new"] if new else []), *([] if max_requests is None else [f"--max-requests={max_requests}"]),
-                 "--", audit], warehouse, [folder], quiet=quiet, variables=server.environment,
+                [
+                    "run",
+                    *(["--new"] if new else []),
+                    *([] if max_requests is None else [f"--max-requests={max_requests}"]),
+                    "--",
+                    audit,
+                ],
+                warehouse,
+                [folder],
+                quiet=quiet,
+                variables=server.environment,
                 until=lambda stop: setattr(server, "on_failure", stop),
-            )  # fmt: skip
+            )
         except BaseException:
             if server.failed is not None:
                 raise server.failed from None

@@ -190,20 +190,35 @@ def frame_of_answers(answers: Sequence[Answer], variants: Sequence[PromptVariant
     rows = []
     for answer, variant in zip(answers, variants, strict=True):
         completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
-        rows.append({
-            "model": answer.model, "task": answer.task, "sample_id": answer.sample_id, "completion": completion,
-            "strategy": answer.strategy, "variant_index": str(variant.index), "instruction": variant.instruction,
-            "variation": variant.variation, "setting": variant.setting,
-            "gold_label": answer.gold_label, "input": answer.input,
-            "references": listed(answer.references), "choices": listed(answer.choices),
-            "option_signs": listed(answer.option_signs),
-            "option_order": as_json(list(answer.option_order)) if answer.option_order else None,
-            "labels": listed(answer.labels),
-            "option_loglikelihoods": _weights(answer), "prompt_tokens": _shown(answer.prompt_tokens),
-            "completion_tokens": _shown(answer.completion_tokens), "cost_usd": _shown(answer.cost_usd),
-            "latency_ms": _shown(answer.latency_ms), "finish_reason": answer.finish_reason,
-            PROGRAM_SCORE: _shown(answer.score), "place": answer.place, ESCAPED: is_escaped,
-        })  # fmt: skip
+        rows.append(
+            {
+                "model": answer.model,
+                "task": answer.task,
+                "sample_id": answer.sample_id,
+                "completion": completion,
+                "strategy": answer.strategy,
+                "variant_index": str(variant.index),
+                "instruction": variant.instruction,
+                "variation": variant.variation,
+                "setting": variant.setting,
+                "gold_label": answer.gold_label,
+                "input": answer.input,
+                "references": listed(answer.references),
+                "choices": listed(answer.choices),
+                "option_signs": listed(answer.option_signs),
+                "option_order": as_json(list(answer.option_order)) if answer.option_order else None,
+                "labels": listed(answer.labels),
+                "option_loglikelihoods": _weights(answer),
+                "prompt_tokens": _shown(answer.prompt_tokens),
+                "completion_tokens": _shown(answer.completion_tokens),
+                "cost_usd": _shown(answer.cost_usd),
+                "latency_ms": _shown(answer.latency_ms),
+                "finish_reason": answer.finish_reason,
+                PROGRAM_SCORE: _shown(answer.score),
+                "place": answer.place,
+                ESCAPED: is_escaped,
+            }
+        )
     columns = {name: _column(name, [row[name] for row in rows]) for name in rows[0]}
     return pl.DataFrame(columns)
 

@@ -92,16 +92,30 @@ def _answer(place: str, row: Mapping[str, Any]) -> Answer:
     source = [identifier.get(name) for name in ("hf_repo", "hf_split", "hf_index")]
     score = number_of(row["evaluation"].get("score"))
     return Answer(
-        place=place, model=_model_of(row["model"]), task=str(identifier.get("dataset_name") or "dove"),
-        strategy=text_of(dimensions.get("strategy")), sample_id=sample_id, sample_key=as_json([*source, question]),
-        settings=_quantization_of(row["model"]), completion=text_of(row["output"].get("response")),
-        prompt=shown, fields=fields_of(raw, question), instruction=_phrasing_of(dimensions), variant=variant_of(dimensions),
-        dimensions=dimensions_of(dimensions), demonstrations=demonstrations_of(dimensions),
+        place=place,
+        model=_model_of(row["model"]),
+        task=str(identifier.get("dataset_name") or "dove"),
+        strategy=text_of(dimensions.get("strategy")),
+        sample_id=sample_id,
+        sample_key=as_json([*source, question]),
+        settings=_quantization_of(row["model"]),
+        completion=text_of(row["output"].get("response")),
+        prompt=shown,
+        fields=fields_of(raw, question),
+        instruction=_phrasing_of(dimensions),
+        variant=variant_of(dimensions),
+        dimensions=dimensions_of(dimensions),
+        demonstrations=demonstrations_of(dimensions),
         variation=text_of(dimensions.get("variation")),
-        setting=text_of(dimensions.get("setting")), gold_label=gold,
-        references=[] if choices or labels or gold is None else [gold], labels=labels,
-        input=shown if isinstance(raw, Mapping) else question, choices=choices, option_signs=signs, score=score,
-    )  # fmt: skip
+        setting=text_of(dimensions.get("setting")),
+        gold_label=gold,
+        references=[] if choices or labels or gold is None else [gold],
+        labels=labels,
+        input=shown if isinstance(raw, Mapping) else question,
+        choices=choices,
+        option_signs=signs,
+        score=score,
+    )
 
 
 def _phrasing_of(dimensions: Mapping[str, Any]) -> str | None:

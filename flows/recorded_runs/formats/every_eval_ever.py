@@ -79,14 +79,22 @@ def _answers_of(place: str, row: Mapping[str, Any]) -> Iterator[Answer]:
     )  # of several it is not said whose it is
     for completion in said:
         yield Answer(
-            place=place, model=str(row["model_id"]), task=str(row["evaluation_name"]), sample_id=str(row["sample_id"]),
-            completion=completion, prompt=text_of(given.get("formatted")) or question,
+            place=place,
+            model=str(row["model_id"]),
+            task=str(row["evaluation_name"]),
+            sample_id=str(row["sample_id"]),
+            completion=completion,
+            prompt=text_of(given.get("formatted")) or question,
             fields=fields if given.get("formatted") else {},
-            gold_label=letter_of(gold, choices, by_text=True) if choices else gold, references=[] if choices else references,
-            input=question, choices=choices, score=score,
-            prompt_tokens=whole_of(usage.get("input_tokens")), completion_tokens=whole_of(usage.get("output_tokens")),
+            gold_label=letter_of(gold, choices, by_text=True) if choices else gold,
+            references=[] if choices else references,
+            input=question,
+            choices=choices,
+            score=score,
+            prompt_tokens=whole_of(usage.get("input_tokens")),
+            completion_tokens=whole_of(usage.get("output_tokens")),
             latency_ms=number_of(latency),
-        )  # fmt: skip
+        )
 
 
 def _said(row: Mapping[str, Any]) -> list[str | None]:

@@ -147,12 +147,17 @@ def _common(place: str, state: Mapping[str, Any], task: str, scores: _Scores) ->
         if part
     )
     return {
-        "place": place, "model": str(request["model"]), "task": task, "sample_id": key[0], "prompt": text_of(request["prompt"]),
-        "variant": variant or None, "input": text_of(state["instance"]["input"]["text"]),
+        "place": place,
+        "model": str(request["model"]),
+        "task": task,
+        "sample_id": key[0],
+        "prompt": text_of(request["prompt"]),
+        "variant": variant or None,
+        "input": text_of(state["instance"]["input"]["text"]),
         "score": _score_of(key, state["instance"].get("perturbation"), scores),
         "split": text_of(state["instance"].get("split")),
         "latency_ms": None if seconds is None else seconds * 1000,
-    }  # fmt: skip
+    }
 
 
 def _answers_of(place: str, state: Mapping[str, Any], task: str, scores: _Scores) -> Iterator[Answer]:
@@ -204,6 +209,10 @@ def _likeliest(states: Sequence[tuple[str, Mapping[str, Any]]], task: str, score
     nats = [by_option[index] for index in range(len(options))]
     letters = letters_of(len(options))
     return Answer(
-        **{**common, "prompt": None}, instruction="(each option as the reply)", choices=options, loglikelihoods=nats,
-        completion=letters[nats.index(max(nats))], gold_label=letters[right[0]] if right else None,
-    )  # fmt: skip
+        **{**common, "prompt": None},
+        instruction="(each option as the reply)",
+        choices=options,
+        loglikelihoods=nats,
+        completion=letters[nats.index(max(nats))],
+        gold_label=letters[right[0]] if right else None,
+    )

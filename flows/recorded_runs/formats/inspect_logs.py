@@ -205,22 +205,39 @@ def _answers_of(
     options = sorted(choices) if len(set(choices)) == len(choices) else choices
     ask = None if task_id is None else as_json([task_id, sample["id"], sample.get("epoch", 1)])
     first = Answer(
-        **common, place=place, sample_id=str(sample["id"]), completion=_said(given[0], output, sample, attachments),
-        prompt=asked, fields={"input": question, **dict(zip(letters_of(len(choices)), choices, strict=False))},
-        gold_label=letter_of(gold, choices) if choices else gold, references=[] if choices else targets,
-        input=question, choices=choices, sample_key=as_json([str(sample["id"]), options]) if choices else None,
-        uuid=text_of(sample.get("uuid")), ask=ask, is_failed=bool(sample.get("error")),
-        prompt_tokens=whole_of(usage.get("input_tokens")), completion_tokens=whole_of(usage.get("output_tokens")),
-        cost_usd=number_of(usage.get("total_cost")), latency_ms=None if seconds is None else seconds * 1000,
+        **common,
+        place=place,
+        sample_id=str(sample["id"]),
+        completion=_said(given[0], output, sample, attachments),
+        prompt=asked,
+        fields={"input": question, **dict(zip(letters_of(len(choices)), choices, strict=False))},
+        gold_label=letter_of(gold, choices) if choices else gold,
+        references=[] if choices else targets,
+        input=question,
+        choices=choices,
+        sample_key=as_json([str(sample["id"]), options]) if choices else None,
+        uuid=text_of(sample.get("uuid")),
+        ask=ask,
+        is_failed=bool(sample.get("error")),
+        prompt_tokens=whole_of(usage.get("input_tokens")),
+        completion_tokens=whole_of(usage.get("output_tokens")),
+        cost_usd=number_of(usage.get("total_cost")),
+        latency_ms=None if seconds is None else seconds * 1000,
         finish_reason=_stop_of(given[0]),
-    )  # fmt: skip
+    )
     yield first
     for number, choice in enumerate(given[1:], start=2):
         yield replace(
-            first, completion=_said(choice, {}, sample, attachments), finish_reason=_stop_of(choice), prompt_tokens=None,
-            completion_tokens=None, cost_usd=None, latency_ms=None, uuid=first.uuid and f"{first.uuid} {number}",
+            first,
+            completion=_said(choice, {}, sample, attachments),
+            finish_reason=_stop_of(choice),
+            prompt_tokens=None,
+            completion_tokens=None,
+            cost_usd=None,
+            latency_ms=None,
+            uuid=first.uuid and f"{first.uuid} {number}",
             ask=first.ask and f"{first.ask} {number}",
-        )  # fmt: skip
+        )
 
 
 def _stop_of(choice: Mapping[str, Any]) -> str | None:

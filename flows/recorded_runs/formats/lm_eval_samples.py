@@ -77,9 +77,12 @@ def as_recorded(path: Path, model: str | None) -> RecordedAnswers:
     }
     notes += [f"{path}: {n} {what}" for what, n in counted.items() if n]
     return RecordedAnswers(
-        program=PROGRAM, answers=[each for _, answers in read for each in answers], task=task, notes=tuple(notes),
+        program=PROGRAM,
+        answers=[each for _, answers in read for each in answers],
+        task=task,
+        notes=tuple(notes),
         beside=(beside,) if beside is not None and has_results else (),
-    )  # fmt: skip
+    )
 
 
 def _rows_of_one_filter(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
@@ -127,10 +130,14 @@ def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> It
         right = set(targets)
         fields = {name: value for name, value in doc.items() if isinstance(value, str) and value not in right}
         common: dict[str, Any] = {
-            "place": place, "model": model, "task": task, "sample_id": str(row["doc_id"]),
+            "place": place,
+            "model": model,
+            "task": task,
+            "sample_id": str(row["doc_id"]),
             "sample_key": as_json([row["doc_id"], doc]),
-            "prompt": text_of(requests[0][0]), "input": _input_of(fields, text_of(requests[0][0])),
-        }  # fmt: skip
+            "prompt": text_of(requests[0][0]),
+            "input": _input_of(fields, text_of(requests[0][0])),
+        }
         score = _score(row)
         if is_weighed and len(requests) == 1:
             said = LIKELIEST if str(responses[0][0][1]) == "True" else NOT_LIKELIEST
@@ -148,9 +155,13 @@ def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> It
         scored = _scored(given, row.get("filtered_resps"))
         for number, completion in enumerate(given):
             yield Answer(
-                **common, fields=fields, completion=completion, gold_label=gold, references=targets,
+                **common,
+                fields=fields,
+                completion=completion,
+                gold_label=gold,
+                references=targets,
                 score=score if number == scored else None,
-            )  # fmt: skip
+            )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         msg = f"{place}: not a sample of lm-evaluation-harness: {type(error).__name__} {str(error)[:80]}"
         raise DataError(msg) from None
@@ -221,9 +232,13 @@ def _chosen(
         named = [letter for letter in named if (letter == best[0]) == (accuracy == 1.0)] if accuracy is not None else []
     gold = named[0] if len(named) == 1 else None
     return Answer(
-        **common, fields={**fields, **dict(zip(letters, choices, strict=True))}, choices=choices, completion=best[0],
-        gold_label=gold, loglikelihoods=nats,
-    )  # fmt: skip
+        **common,
+        fields={**fields, **dict(zip(letters, choices, strict=True))},
+        choices=choices,
+        completion=best[0],
+        gold_label=gold,
+        loglikelihoods=nats,
+    )
 
 
 def _named(target: str, choices: Sequence[str], letters: Sequence[str]) -> list[str]:

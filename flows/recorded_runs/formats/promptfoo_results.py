@@ -91,16 +91,25 @@ def _answer(
         used = [text for text in list(texts.values())[:MAX_COLUMNS] if text and text in sent]
         is_ruled = said is not None and assertions != [] and result.get("failureReason") != _FAILED
         return Answer(
-            place=place, model=label or "", task=task, sample_id=sample_id, sample_key=key, completion=said,
+            place=place,
+            model=label or "",
+            task=task,
+            sample_id=sample_id,
+            sample_key=key,
+            completion=said,
             settings=_provider_of(result, label or "", columns),
-            prompt=sent, fields=texts,
+            prompt=sent,
+            fields=texts,
             instruction=templates.get(str(result.get("promptId"))) or text_of(prompt.get("label")),
-            gold_label=golds[0] if len(golds) == 1 else None, references=golds,
+            gold_label=golds[0] if len(golds) == 1 else None,
+            references=golds,
             input=max(used, key=len, default=sent),
             score=number_of(result.get("success")) if is_ruled else None,
-            prompt_tokens=whole_of(usage.get("prompt")), completion_tokens=whole_of(usage.get("completion")),
-            cost_usd=number_of(response.get("cost", result.get("cost"))), latency_ms=number_of(result.get("latencyMs")),
-        )  # fmt: skip
+            prompt_tokens=whole_of(usage.get("prompt")),
+            completion_tokens=whole_of(usage.get("completion")),
+            cost_usd=number_of(response.get("cost", result.get("cost"))),
+            latency_ms=number_of(result.get("latencyMs")),
+        )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         msg = f"{place}: not a result of promptfoo: {type(error).__name__} {str(error)[:80]}"
         raise DataError(msg) from None

@@ -9,9 +9,14 @@ MODEL = "promptstability"
 FIGURES = ("ss_mean", "ss_lower", "ss_upper", "ka_mean", "ka_lower", "ka_upper", "Unnamed: 0", "")
 """Columns of the package that `import` derives itself, and of the index that pandas writes."""
 _NAMES = {
-    "id": "sample_id", "annotation": "completion", "text": "input", "prompt": "instruction", "original": "is_original",
-    "temperature": "paraphrase_temperature", "gold": "gold_label",
-}  # fmt: skip
+    "id": "sample_id",
+    "annotation": "completion",
+    "text": "input",
+    "prompt": "instruction",
+    "original": "is_original",
+    "temperature": "paraphrase_temperature",
+    "gold": "gold_label",
+}
 
 
 def is_of_promptstability(frame: pl.DataFrame) -> bool:

@@ -27,10 +27,12 @@ def environment(folder: Path) -> Environment:
     import jinja2
 
     templates = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FileSystemLoader(folder),
         trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     templates.filters.update(FILTERS)
     return templates
 
@@ -138,7 +140,22 @@ def row_name(row: Mapping[str, Any], mart: str) -> str:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    "said": said, "name": name, "number": number, "interval": interval, "percent": percent, "usd": usd, "count": count,
-    "when": when, "range_bar": range_bar, "width": width, "printed": printed, "traced": traced, "row_name": row_name,
-    "rows_of": rows_of, "exact": exact, "is_traced": is_traced, "lines": lines, "said_plainly": said_plainly,
-}  # fmt: skip
+    "said": said,
+    "name": name,
+    "number": number,
+    "interval": interval,
+    "percent": percent,
+    "usd": usd,
+    "count": count,
+    "when": when,
+    "range_bar": range_bar,
+    "width": width,
+    "printed": printed,
+    "traced": traced,
+    "row_name": row_name,
+    "rows_of": rows_of,
+    "exact": exact,
+    "is_traced": is_traced,
+    "lines": lines,
+    "said_plainly": said_plainly,
+}

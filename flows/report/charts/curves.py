@@ -44,11 +44,13 @@ def curves(
         up = {"title": axes.y, "scale": between(axes.domain)}
     shared = {
         "x": number(
-            "x", title=axes.x, scale=between([at[0] - room, at[-1] + room]),
+            "x",
+            title=axes.x,
+            scale=between([at[0] - room, at[-1] + room]),
             axis={"values": shown, "tickCount": len(shown), "format": axes.format},
         ),
         "color": names("place", scale=of(places, paints(len(series)))),
-    }  # fmt: skip
+    }
     value = {**shared, "y": number("value", **up)}
     span = {**shared, "y": number("low", **up), "y2": to("high")}
     dashes = names("place", scale=of(places, DASHES[: len(series)]))

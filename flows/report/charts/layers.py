@@ -10,9 +10,22 @@ from promptaudit.flows.warehouse import Row
 Spec = dict[str, Any]
 
 COLOURS = (
-    "ink", "muted", "line", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
-    "eleventh", "twelfth",
-)  # fmt: skip
+    "ink",
+    "muted",
+    "line",
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+)
 PAINT = {name: f"var(--{name})" for name in COLOURS}  # a colour of the page's theme, whichever it is
 
 

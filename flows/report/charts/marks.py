@@ -170,9 +170,11 @@ def _rules(layer: Spec, rows: Rows, frame: Frame) -> str:
             piece = f"M{px(x)} {px(top)}V{px(bottom)}"
         dash = " ".join(map(str, mark.get("strokeDash", ())))
         style = _styled(
-            {"stroke": frame.channel("color", layer, row)}, stroke_width=mark.get("strokeWidth"), stroke_dasharray=dash,
+            {"stroke": frame.channel("color", layer, row)},
+            stroke_width=mark.get("strokeWidth"),
+            stroke_dasharray=dash,
             opacity=mark.get("opacity"),
-        )  # fmt: skip
+        )
         pieces.append((style, piece, frame.title(layer, row)))
     return _clipped(layer, rows, frame, _paths(pieces))
 
@@ -210,9 +212,10 @@ def _lines(layer: Spec, rows: Rows, frame: Frame) -> str:
         dashes = frame.channel("strokeDash", layer, own[0]) or ()
         colour = frame.channel("color", layer, own[0])
         style = _styled(
-            {"stroke": colour}, stroke_width=layer["mark"].get("strokeWidth"),
+            {"stroke": colour},
+            stroke_width=layer["mark"].get("strokeWidth"),
             stroke_dasharray="" if list(dashes) == [1, 0] else " ".join(map(str, dashes)),
-        )  # fmt: skip
+        )
         path = "L".join(f"{px(x)} {px(y)}" for x, y, _ in points)
         out.append(f'<path{style} d="M{path}"/>')
         dot = layer["mark"].get("point")
@@ -281,6 +284,13 @@ def _texts(layer: Spec, rows: Rows, frame: Frame) -> str:
 
 
 PAINTERS: dict[str, Callable[[Spec, Rows, Frame], str]] = {
-    "rect": _rects, "bar": _rects, "rule": _rules, "area": _areas, "line": _lines, "circle": _points, "point": _points,
-    "tick": _ticks, "text": _texts,
-}  # fmt: skip
+    "rect": _rects,
+    "bar": _rects,
+    "rule": _rules,
+    "area": _areas,
+    "line": _lines,
+    "circle": _points,
+    "point": _points,
+    "tick": _ticks,
+    "text": _texts,
+}

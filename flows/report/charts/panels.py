@@ -51,9 +51,11 @@ Rows = Sequence[dict[str, Any]]
 def binned(bins: Rows, rows: str, title: str, what: str) -> tuple[Spec, list[dict[str, Any]]]:
     """Returns a layer of how many of something lie in each twentieth of [0, 1], and its data; rows have bin (from 0) and n."""
     encoding = {
-        "x": number("low", title=title, **UNIT), "x2": to("high"),
-        "y": number("n", title=what, axis={"tickMinStep": 1, "format": "~s"}), "y2": to("zero"),
-    }  # fmt: skip
+        "x": number("low", title=title, **UNIT),
+        "x2": to("high"),
+        "y": number("n", title=what, axis={"tickMinStep": 1, "format": "~s"}),
+        "y2": to("zero"),
+    }
     data = [{"low": row["bin"] / 20, "high": (row["bin"] + 1) / 20, "n": row["n"], "zero": 0} for row in bins]
     return layer(rows, "rect", encoding, color=PAINT["first"]), data
 
@@ -78,18 +80,30 @@ def bars(rows: Rows, label: str) -> Markup:
     y = names("name", sort=order, title=None, axis={"labelLimit": 130, "ticks": False})
     layers = [
         layer(
-            "rows", "bar", {"x": number("value", title="consistency", **UNIT), "y": y},
-            color=PAINT["first"], opacity=0.85, height={"band": 0.62},
+            "rows",
+            "bar",
+            {"x": number("value", title="consistency", **UNIT), "y": y},
+            color=PAINT["first"],
+            opacity=0.85,
+            height={"band": 0.62},
         ),
         layer(
-            "rows", "rule", {"x": number("low", title="consistency", **UNIT), "x2": to("high"), "y": y},
-            where=known("low", "high"), color=PAINT["ink"], strokeWidth=1.5,
+            "rows",
+            "rule",
+            {"x": number("low", title="consistency", **UNIT), "x2": to("high"), "y": y},
+            where=known("low", "high"),
+            color=PAINT["ink"],
+            strokeWidth=1.5,
         ),
-    ]  # fmt: skip
+    ]
     return drawn(
-        layers, label, {"rows": data}, height=max(70, ROW * len(data) + 46), has_table=False,
+        layers,
+        label,
+        {"rows": data},
+        height=max(70, ROW * len(data) + 46),
+        has_table=False,
         fields={"name": "class", "value": "consistency", "low": "low", "high": "high"},
-    )  # fmt: skip
+    )
 
 
 def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, has_table: bool = True) -> Markup:
@@ -107,17 +121,20 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, 
     }
     band = {**shared, "y": number("low", title="PSS", scale=between(domain)), "y2": to("high")}
     line = {
-        **shared, "y": number("pss", title="PSS", scale=between(domain)),
+        **shared,
+        "y": number("pss", title="PSS", scale=between(domain)),
         "strokeDash": names("series", scale=of(series, [[1, 0], [5, 3]])),
-    }  # fmt: skip
+    }
     dots = {"size": 14 if most <= MOST_DOTS else UNSEEN, "is_seen": most <= MOST_DOTS}
     layers = [
         layer("rows", "area", band, where=known("low", "high"), opacity=0.16, clip=True),
         layer("rows", "line", line, where=known("pss"), strokeWidth=2, clip=True, is_titled=True, point=dots),
     ]
     across = {
-        "x": number("from", scale=ends), "x2": to("to"), "y": number("level", title="PSS", scale=between(domain)),
-    }  # fmt: skip
+        "x": number("from", scale=ends),
+        "x2": to("to"),
+        "y": number("level", title="PSS", scale=between(domain)),
+    }
     layers += threshold(STABLE, domain, across)
     fields = {"series": "answers", "k": "annotators", "pss": "PSS", "low": "low", "high": "high"}
     data = {"rows": points, "threshold": [{"from": 2, "to": max(most, 3), "level": STABLE}]}
@@ -129,12 +146,14 @@ def stacks(rows: Rows, n_variants: int, label: str) -> Markup:
     most = n_variants - 1
     encoding = {
         "x": places(
-            "place", title="prompt variant", scale={"domain": list(range(max(most + 1, 8)))},
+            "place",
+            title="prompt variant",
+            scale={"domain": list(range(max(most + 1, 8)))},
             axis={"values": _ticks(0, most), "tickCount": 8, "labelAngle": 0},
         ),
         "y": number("rate", title="invalid", axis={"format": "~%"}),
         "color": names("status", scale=of(STATUSES, [PAINT[paint] for paint in STATUSES.values()])),
-    }  # fmt: skip
+    }
     chart = layer("rows", "bar", encoding, width={"band": 0.8 if most <= 60 else 1})  # noqa: PLR2004
     return drawn([chart], label, {"rows": rows}, fields={"place": "variant", "status": "became", "rate": "rate"})
 
@@ -144,21 +163,34 @@ def dots(rows: Rows, domain: tuple[float, float], label: str) -> Markup:
     most = max(row["place"] for row in rows)
     encoding = {
         "x": number(
-            "place", title="prompt variants, least accurate first", scale={"domain": [0.5, most + 0.5], "nice": False},
+            "place",
+            title="prompt variants, least accurate first",
+            scale={"domain": [0.5, most + 0.5], "nice": False},
             axis={"tickMinStep": 1, "format": "d"},
         ),
         "y": number("accuracy", title="accuracy", scale=between(domain)),
-    }  # fmt: skip
+    }
     layers = [
         layer(
-            "rows", "circle", encoding, where=is_set("is_original", to=False),
-            color=PAINT["first"], size=30, opacity=0.85,
+            "rows",
+            "circle",
+            encoding,
+            where=is_set("is_original", to=False),
+            color=PAINT["first"],
+            size=30,
+            opacity=0.85,
         ),
         layer(
-            "rows", "point", encoding, where=is_set("is_original"),
-            color=PAINT["second"], size=70, opacity=1, shape="diamond",
+            "rows",
+            "point",
+            encoding,
+            where=is_set("is_original"),
+            color=PAINT["second"],
+            size=70,
+            opacity=1,
+            shape="diamond",
         ),
-    ]  # fmt: skip
+    ]
     return drawn(
         layers, label, {"rows": rows}, fields={"place": "place", "is_original": "original", "accuracy": "accuracy"}
     )
@@ -183,15 +215,16 @@ def ranges(
         {**row, "name": short[row["name"]], "series": series.index(row["series"]), "method": cut(row["series"], 60)}
         for row in rows
         if row["value"] is not None
-    ]  # fmt: skip
+    ]
     own = range(len(series))
     scale = between(domain, clamp=True)
     shared = beside(short, "series", len(series), {"labelLimit": 130, "ticks": False, "labelPadding": 9})
     span = {**shared, "x": number("low", title=title, scale=scale, axis={"tickCount": 4}), "x2": to("high")}
     point = {
-        **shared, "x": number("value", title=title, scale=scale, axis={"tickCount": 4}),
+        **shared,
+        "x": number("value", title=title, scale=scale, axis={"tickCount": 4}),
         "shape": names("series", scale=of(own, SHAPES[: len(series)])),
-    }  # fmt: skip
+    }
     layers = [
         layer("rows", "rule", span, where=known("low", "high"), strokeWidth=2, opacity=0.6),
         layer("rows", "point", point, size=48, opacity=1),
@@ -199,9 +232,13 @@ def ranges(
     ]
     datasets = {"rows": data, "threshold": [{"level": level}]}
     return drawn(
-        layers, label, datasets, height=height_of(len(short), len(series)), has_table=False,
+        layers,
+        label,
+        datasets,
+        height=height_of(len(short), len(series)),
+        has_table=False,
         fields={"name": names_what, "method": of_what, "value": title, "low": "low", "high": "high"},
-    )  # fmt: skip
+    )
 
 
 def nights(
@@ -216,9 +253,11 @@ def nights(
     room = 44 if len(all_nights[0]) <= 5 else 100  # noqa: PLR2004 - pixels of `11-04`, and of one with its hour
     ticks = all_nights[:: max(1, math.ceil(len(all_nights) / (WIDTH // room)))]
     x = places(
-        "night", title=None, scale={"domain": list(all_nights), "type": "point", "padding": 0.5},
+        "night",
+        title=None,
+        scale={"domain": list(all_nights), "type": "point", "padding": 0.5},
         axis={"values": list(ticks), "labelAngle": 0},
-    )  # fmt: skip
+    )
     shared = {
         "x": x,
         "color": names("series", scale=of(own, paints(len(SERIES)))),
@@ -233,19 +272,35 @@ def nights(
         layer("points", "area", span, where=known("low", "high"), opacity=0.13, clip=True),
         layer("points", "rule", span, where=is_alone, strokeWidth=1.5, opacity=0.5, clip=True),
         layer(
-            "points", "line", {**at, "strokeDash": dashes}, strokeWidth=2, clip=True, is_titled=True,
+            "points",
+            "line",
+            {**at, "strokeDash": dashes},
+            strokeWidth=2,
+            clip=True,
+            is_titled=True,
             point={"size": UNSEEN, "is_seen": False},
         ),
         layer("points", "circle", at, where=is_set("is_alone"), size=26, opacity=1),
         layer(
-            "points", "point", at, where=is_set("is_marked"),
-            shape="diamond", size=110, opacity=1, stroke=PAINT["ink"], strokeWidth=1.5,
+            "points",
+            "point",
+            at,
+            where=is_set("is_marked"),
+            shape="diamond",
+            size=110,
+            opacity=1,
+            stroke=PAINT["ink"],
+            strokeWidth=1.5,
         ),
-    ]  # fmt: skip
+    ]
     return drawn(
-        layers, label, {"points": points, "changed": [{"night": night} for night in changed]},
-        fields={"night": "night", "value": "value"}, has_table=False, names_figures=False,
-    )  # fmt: skip
+        layers,
+        label,
+        {"points": points, "changed": [{"night": night} for night in changed]},
+        fields={"night": "night", "value": "value"},
+        has_table=False,
+        names_figures=False,
+    )
 
 
 def paints(n: int) -> list[str]:

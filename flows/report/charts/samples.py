@@ -19,8 +19,19 @@ Rows = Sequence[dict[str, Any]]
 
 BEHIND = {"random": "muted", "noisy": "fifth"}  # clouds of references
 LABELS = (
-    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
-)  # fmt: skip
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+)
 NOT_VALID, OTHER = "muted", "line"
 
 
@@ -28,7 +39,7 @@ def boxes(rows: Rows, all_names: Sequence[str], series: Sequence[str], label: st
     """Draws the middle half, the middle nine tenths and the median of each name and series, side by side.
 
     Rows have name, series, n, low, lower, median, upper, high. `all_names` are unique and in order; `series` at most four.
-    """  # fmt: skip
+    """
     short = distinct(all_names)
     data = [{**row, "name": short[row["name"]], "place": series.index(row["series"])} for row in rows]
     shared = beside(short, "place", len(series), {"labelLimit": 120, "ticks": False, "labelPadding": 8})
@@ -41,9 +52,15 @@ def boxes(rows: Rows, all_names: Sequence[str], series: Sequence[str], label: st
         layer("boxes", "tick", middle, thickness=2.5, opacity=1, bandSize=10),
     ]
     fields = {
-        "name": "class", "series": "strategy", "n": "samples", "low": "5 %", "lower": "lower quartile", "median": "median",
-        "upper": "upper quartile", "high": "95 %",
-    }  # fmt: skip
+        "name": "class",
+        "series": "strategy",
+        "n": "samples",
+        "low": "5 %",
+        "lower": "lower quartile",
+        "median": "median",
+        "upper": "upper quartile",
+        "high": "95 %",
+    }
     height = height_of(len(all_names), len(series))
     return drawn(layers, label, {"boxes": data}, height, fields=fields, has_table=False)
 
@@ -96,14 +113,18 @@ def violins(outlines: Rows, middles: Rows, series: Sequence[str], label: str) ->
     ends = between([len(series), -0.15])
     y = number("low", title=None, scale=ends, axis=None)
     outline = {
-        "x": number("at", title="mean consistency", **UNIT), "y": y, "y2": to("high"), "color": paint,
+        "x": number("at", title="mean consistency", **UNIT),
+        "y": y,
+        "y2": to("high"),
+        "color": paint,
         "detail": names("place"),
-    }  # fmt: skip
+    }
     middle = {"x": number("median", title="mean consistency", **UNIT), "y": y, "y2": to("high"), "color": paint}
     words = {
-        "x": number("start", scale=UNIT["scale"]), "y": number("top", scale=ends, axis=None),
+        "x": number("start", scale=UNIT["scale"]),
+        "y": number("top", scale=ends, axis=None),
         "text": {"field": "name", "type": "nominal"},
-    }  # fmt: skip
+    }
     layers = [
         layer("outlines", "area", outline, opacity=0.5),
         layer("middles", "rule", middle, strokeWidth=2.5, is_titled=True),
@@ -143,9 +164,10 @@ def steps(bars: Rows, label: str) -> Markup:
     encoding = {
         "x": number("low", title="1 - TVD of a pair", scale={"domain": [-0.06, 1.06], "nice": False}, axis=ends),
         "x2": to("high"),
-        "y": number("value", title="pairs", axis={"tickMinStep": 1, "format": "~s"}), "y2": to("zero"),
+        "y": number("value", title="pairs", axis={"tickMinStep": 1, "format": "~s"}),
+        "y2": to("zero"),
         "color": names("is_exact", scale=of([False, True], [PAINT["first"], PAINT["second"]])),
-    }  # fmt: skip
+    }
     data = []
     for row in bars:
         outside = 0.06 if row["start"] == row["end"] else 0.0

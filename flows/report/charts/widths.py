@@ -28,21 +28,30 @@ def widths(points: Sequence[dict[str, Any]], series: Sequence[str], fields: Mapp
     _, top = niced(0, max(row["value"] for row in points))
     encoding: Spec = {
         "x": number(
-            "requests", title="requests", scale={"domain": list(ends), "type": "log", "nice": False},
+            "requests",
+            title="requests",
+            scale={"domain": list(ends), "type": "log", "nice": False},
             axis={"values": values, "tickCount": ALL_LABELS, "format": "~s"},
         ),
         "y": number("value", title="width", scale=between((0, top))),
         "color": names("place", scale=of(own, paints(len(series)))),
-    }  # fmt: skip
+    }
     dashes = {"strokeDash": names("place", scale=of(own, DASHES[: len(series)]))}
     least = is_set("is_this_run", to=False)
     layers = [
         layer("points", "line", {**encoding, **dashes}, where=least, strokeWidth=2),
         layer("points", "circle", encoding, where=least, size=22, opacity=1),
         layer(
-            "points", "point", encoding, where=is_set("is_this_run"),
-            shape="diamond", size=110, opacity=1, stroke=PAINT["ink"], strokeWidth=1.5,
+            "points",
+            "point",
+            encoding,
+            where=is_set("is_this_run"),
+            shape="diamond",
+            size=110,
+            opacity=1,
+            stroke=PAINT["ink"],
+            strokeWidth=1.5,
         ),
-    ]  # fmt: skip
+    ]
     data = [{**row, "place": series.index(row["series"])} for row in points]
     return drawn(layers, label, {"points": data}, fields=fields, has_table=False)

@@ -17,8 +17,11 @@ from promptaudit.flows.warehouse import Row
 MOST_CELLS = 800
 FIRST = ("sensitivity", "consistency", "micro_f1", "pss_inter", "pss_intra", "invalid_rate", "label_churn")
 LEGEND = (
-    ("regressed-3", "regressed"), ("improved-3", "improved"), ("changed-3", "changed"), ("h0", "within noise, or not judged"),
-)  # fmt: skip
+    ("regressed-3", "regressed"),
+    ("improved-3", "improved"),
+    ("changed-3", "changed"),
+    ("h0", "within noise, or not judged"),
+)
 NOTE = (
     f"Candidate less base with its 95 % interval; below it from what to what. Deeper from {LARGE:g} and from {LARGER:g} on, of "
     f"costs and times from {share(LARGE)} and {share(LARGER)}. A dash cannot be compared."

@@ -34,17 +34,24 @@ def _recorded_by(side: str) -> Column:
 _COSTS = (*NAMES, words("Why", "reason"), *figures())
 _MEASURED = (*_COSTS, column_of("p", "p_value", lambda of, name: of.cell(name, chance(of.row[name]))), Q, DETECTABLE)
 _RECORDED = (
-    words("What", "what"), _or_every("model_id"), _or_every("task_id"),
+    words("What", "what"),
+    _or_every("model_id"),
+    _or_every("task_id"),
     Column("Cause", lambda of: str(PHRASES.get(of.row["cause"], of.row["cause"]))),
-    _recorded_by("base"), _recorded_by("candidate"),
-)  # fmt: skip
+    _recorded_by("base"),
+    _recorded_by("candidate"),
+)
 _FLIPS = (
-    Column("Flip", lambda of: of.row["flip"].replace("_", " ")), words("Sample", "sample_id"), MODEL,
-    words("Task", "task_id"), STRATEGY,
-    column_of("Share right, base", "base_share_right"), column_of("candidate", "candidate_share_right"),
+    Column("Flip", lambda of: of.row["flip"].replace("_", " ")),
+    words("Sample", "sample_id"),
+    MODEL,
+    words("Task", "task_id"),
+    STRATEGY,
+    column_of("Share right, base", "base_share_right"),
+    column_of("candidate", "candidate_share_right"),
     column_of("Share of the commonest label, base", "base_largest_share"),
     column_of("candidate", "candidate_largest_share"),
-)  # fmt: skip
+)
 
 
 def sections(comparison: RunComparison) -> list[DrawnSection]:

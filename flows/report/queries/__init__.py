@@ -18,15 +18,25 @@ SAMPLED = 150  # dots a model and strategy
 N_BINS = 50  # of a density
 
 LIMITS = {
-    "top_samples": TOP_SAMPLES, "examples": EXAMPLES, "most_rows": MOST_ROWS, "most_bases": MOST_BASES,
-    "most_disagreements": MOST_DISAGREEMENTS, "most_references": MOST_REFERENCES, "sampled": SAMPLED, "n_bins": N_BINS,
-}  # fmt: skip
+    "top_samples": TOP_SAMPLES,
+    "examples": EXAMPLES,
+    "most_rows": MOST_ROWS,
+    "most_bases": MOST_BASES,
+    "most_disagreements": MOST_DISAGREEMENTS,
+    "most_references": MOST_REFERENCES,
+    "sampled": SAMPLED,
+    "n_bins": N_BINS,
+}
 """What is bound in queries about any run."""
 
 _READS = {
-    "top": ("top_samples",), "top_sensitivities": ("top_samples",), "top_labels": ("top_samples", "top_answers"),
-    "top_examples": ("top_samples", "top_answers"), "rulings": ("ruled",), "disagreements": ("ruled",),
-}  # fmt: skip
+    "top": ("top_samples",),
+    "top_sensitivities": ("top_samples",),
+    "top_labels": ("top_samples", "top_answers"),
+    "top_examples": ("top_samples", "top_answers"),
+    "rulings": ("ruled",),
+    "disagreements": ("ruled",),
+}
 
 
 def query(name: str) -> str:

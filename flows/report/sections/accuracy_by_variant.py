@@ -31,19 +31,29 @@ from promptaudit.flows.warehouse import Row
 MOST_VARIANTS = 200  # a panel
 _SPREADS = "rpt_accuracy_spreads"
 _ACCURACY = (
-    MODEL, STRATEGY, words("Scored by", "scoring_method"),
+    MODEL,
+    STRATEGY,
+    words("Scored by", "scoring_method"),
     beside(_SPREADS, counted("Variants", "n_variants"), lambda row: count(row["n"])),
-    beside(_SPREADS, figure("Original", "accuracy_original")), words("Least", "least"),
-    beside(_SPREADS, figure("Mean", "accuracy_mean")), words("Most", "most"),
-    beside(_SPREADS, figure("Standard deviation", "accuracy_std")), words("Least accurate wording", "least_wording"),
+    beside(_SPREADS, figure("Original", "accuracy_original")),
+    words("Least", "least"),
+    beside(_SPREADS, figure("Mean", "accuracy_mean")),
+    words("Most", "most"),
+    beside(_SPREADS, figure("Standard deviation", "accuracy_std")),
+    words("Least accurate wording", "least_wording"),
     words("Most accurate wording", "most_wording"),
-)  # fmt: skip
+)
 
 _RECTIFIED = (
-    MODEL, STRATEGY, words("Judge", "scoring_method"), words("Wording", "worded"), figure("Judged accuracy", "accuracy"),
-    figure("Rectified accuracy", "accuracy_rectified"), bounds("accuracy_rectified"),
+    MODEL,
+    STRATEGY,
+    words("Judge", "scoring_method"),
+    words("Wording", "worded"),
+    figure("Judged accuracy", "accuracy"),
+    figure("Rectified accuracy", "accuracy_rectified"),
+    bounds("accuracy_rectified"),
     counted("Ruled by people", "n_ruled"),
-)  # fmt: skip
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
@@ -64,10 +74,17 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
             for pair, rows in by_pair(of_method).items():
                 ends = {"least": rows[0], "most": rows[-1]}
                 lines.append(
-                    {**rows[0], "n": len(rows), _SPREADS: spreads.get((task_id, method, *pair)),
-                     **{end: Traced("fct_variant_accuracy", row).number("accuracy") for end, row in ends.items()},
-                     **{f"{end}_wording": _worded(variants.get(row["prompt_variant_id"])) for end, row in ends.items()}}
-                )  # fmt: skip
+                    {
+                        **rows[0],
+                        "n": len(rows),
+                        _SPREADS: spreads.get((task_id, method, *pair)),
+                        **{end: Traced("fct_variant_accuracy", row).number("accuracy") for end, row in ends.items()},
+                        **{
+                            f"{end}_wording": _worded(variants.get(row["prompt_variant_id"]))
+                            for end, row in ends.items()
+                        },
+                    }
+                )
         block.tables.append(table("Accuracy over variants", _ACCURACY, lines, n_heads=3))
         if rectified := [row for row in rows_of[task_id] if row["accuracy_rectified"] is not None]:
             rows = [{**row, "worded": _worded(variants.get(row["prompt_variant_id"]))} for row in rectified]

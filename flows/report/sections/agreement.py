@@ -61,16 +61,24 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
 
 
 _CONTROLS = (
-    words("Judge", "scoring_method"), words("Controls", "kind"), counted("Shown", "n_controls"),
-    counted("Verdicts read", "n_scored"), counted("Wrong", "n_wrong"), figure("Error rate", "error_rate", Traced.percent),
-)  # fmt: skip
+    words("Judge", "scoring_method"),
+    words("Controls", "kind"),
+    counted("Shown", "n_controls"),
+    counted("Verdicts read", "n_scored"),
+    counted("Wrong", "n_wrong"),
+    figure("Error rate", "error_rate", Traced.percent),
+)
 
 
 _ANCHORS = (
-    words("Judge", "scoring_method"), counted("Anchors", "n_anchors"), counted("Of people", "n_known_by_people"),
-    counted("Verdicts read", "n_ruled"), counted("Too harsh", "n_too_harsh"), counted("Too mild", "n_too_mild"),
+    words("Judge", "scoring_method"),
+    counted("Anchors", "n_anchors"),
+    counted("Of people", "n_known_by_people"),
+    counted("Verdicts read", "n_ruled"),
+    counted("Too harsh", "n_too_harsh"),
+    counted("Too mild", "n_too_mild"),
     figure("As known", "judge_agreement", Traced.percent),
-)  # fmt: skip
+)
 
 
 def _of_models(of: Traced) -> Printed:
@@ -86,22 +94,31 @@ def _corrected() -> MartColumn:
 
 
 _WORDED = (
-    words("Judge", "scoring_method"), counted("Answers", "n_answers"), counted("Wordings", "n_wordings"),
-    figure("Sensitivity", "sensitivity"), Column("Corrected", lambda of: of.measure(_corrected()), is_figure=True),
+    words("Judge", "scoring_method"),
+    counted("Answers", "n_answers"),
+    counted("Wordings", "n_wordings"),
+    figure("Sensitivity", "sensitivity"),
+    Column("Corrected", lambda of: of.measure(_corrected()), is_figure=True),
     Column("95 % interval", lambda of: of.bounds_of(_corrected()), is_figure=True),
-    Column("Sensitivity of the models", _of_models, is_figure=True), figure("Fleiss' κ", "fleiss_kappa"),
+    Column("Sensitivity of the models", _of_models, is_figure=True),
+    figure("Fleiss' κ", "fleiss_kappa"),
     figure("Rules right, least", "match_rate_min", Traced.percent),
     figure("Rules right, most", "match_rate_max", Traced.percent),
     figure("Rules right, standard deviation", "match_rate_std"),
-)  # fmt: skip
+)
 
 
 _RUBRICS = (
-    words("Judge", "scoring_method"), Column("Wording", lambda of: _wording(of.row)), counted("Answers", "n_ruled"),
-    counted("Without a verdict", "n_unreadable"), figure("Rules right", "match_rate", Traced.percent),
-    figure("As its rubric as written", "agreement_rate", Traced.percent), figure("Cohen's κ", "cohen_kappa"),
-    counted("Ruled by people", "n_ruled_by_people"), figure("As people", "people_agreement_rate", Traced.percent),
-)  # fmt: skip
+    words("Judge", "scoring_method"),
+    Column("Wording", lambda of: _wording(of.row)),
+    counted("Answers", "n_ruled"),
+    counted("Without a verdict", "n_unreadable"),
+    figure("Rules right", "match_rate", Traced.percent),
+    figure("As its rubric as written", "agreement_rate", Traced.percent),
+    figure("Cohen's κ", "cohen_kappa"),
+    counted("Ruled by people", "n_ruled_by_people"),
+    figure("As people", "people_agreement_rate", Traced.percent),
+)
 
 
 def _wording(row: Row) -> str:
@@ -111,13 +128,16 @@ def _wording(row: Row) -> str:
 def _rater_columns(judging: JudgingData) -> tuple[Column, ...]:
     errors = judging.errors
     return (
-        words("Raters", "raters"), words("Kind", "kind"),
+        words("Raters", "raters"),
+        words("Kind", "kind"),
         Column("Judge wrong on controls", lambda of: _errors_of(of.row, errors)),
-        counted("Raters", "n_raters"), counted("Answers rated", "n_rated"),
+        counted("Raters", "n_raters"),
+        counted("Answers rated", "n_rated"),
         figure("Agreement", "agreement_rate", Traced.percent),
         figure("Perfect agreement", "perfect_agreement_rate", Traced.percent),
-        Column("Cohen's κ", _cohen, is_figure=True), figure("Fleiss' κ", "fleiss_kappa", _kappa),
-    )  # fmt: skip
+        Column("Cohen's κ", _cohen, is_figure=True),
+        figure("Fleiss' κ", "fleiss_kappa", _kappa),
+    )
 
 
 def _cohen(of: Traced) -> Printed:
@@ -139,11 +159,14 @@ def _errors_of(row: Row, errors: dict[tuple[str, str], str]) -> str:
 
 def _template_columns(judging: JudgingData) -> tuple[Column, ...]:
     return (
-        MODEL, words("Scored by", "scoring_method"), judge_errors(judging), counted("Templates", "n_variants"),
+        MODEL,
+        words("Scored by", "scoring_method"),
+        judge_errors(judging),
+        counted("Templates", "n_variants"),
         counted("Samples scored under all", "n_samples_scored_everywhere"),
         figure("Perfect agreement", "perfect_agreement_rate", Traced.percent),
         figure("Fleiss' κ", "fleiss_kappa", lambda of, name: of.cell(name, _fleiss(of.row))),
-    )  # fmt: skip
+    )
 
 
 def _fleiss(row: Row) -> str:

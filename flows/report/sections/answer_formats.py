@@ -53,18 +53,25 @@ def _summed(mart: str, heading: str, name: str) -> Column:
 
 # without a row of the mart nothing landed
 _BECAME = (
-    MODEL, STRATEGY, _summed(_LANDED, "Planned", "n_planned"), _summed(_LANDED, "Landed", "n_landed"),
+    MODEL,
+    STRATEGY,
+    _summed(_LANDED, "Planned", "n_planned"),
+    _summed(_LANDED, "Landed", "n_landed"),
     *(_summed(_TOTALS, status.capitalize(), f"n_{status}") for status in ("valid", *panels.STATUSES, "error")),
     Column("Missing", lambda of: count(_sum(of.row["formats"], "n_missing")), is_figure=True),
     beside(_LANDED, figure("Invalid rate", "invalid_rate", Traced.percent)),
     beside(_LANDED, bounds("invalid_rate", "95 % interval without quarantined"), lambda _: ""),
-)  # fmt: skip
+)
 _WORST = (
-    MODEL, STRATEGY, Column("Variant", lambda of: variant_number(of.row["variant"])),
+    MODEL,
+    STRATEGY,
+    Column("Variant", lambda of: variant_number(of.row["variant"])),
     Column("Instruction", lambda of: wording(of.row["variant"])),
     beside(_VARIANTS, counted("Invalid", "n_invalid"), lambda row: count(_n_invalid([row]))),
-    beside(_VARIANTS, figure("Invalid rate", "invalid_rate", Traced.percent), lambda row: percent(_invalid_rate([row]))),
-)  # fmt: skip
+    beside(
+        _VARIANTS, figure("Invalid rate", "invalid_rate", Traced.percent), lambda row: percent(_invalid_rate([row]))
+    ),
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
@@ -85,17 +92,25 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
             read = "read" if why_open(data, task_id) else "read as a label"
             block.absent.append(f"Every answer was {read}." if groups else "No answer was planned.")
         lines = [
-            {"model_id": model, "strategy": strategy, "formats": rows, _LANDED: scores.get((task_id, model, strategy)),
-             _TOTALS: totals.get((task_id, model, strategy))}
+            {
+                "model_id": model,
+                "strategy": strategy,
+                "formats": rows,
+                _LANDED: scores.get((task_id, model, strategy)),
+                _TOTALS: totals.get((task_id, model, strategy)),
+            }
             for (model, strategy), rows in groups.items()
-        ]  # fmt: skip
+        ]
         block.tables.append(table("What became of the answers", _BECAME, lines, is_open=True))
         worst = sorted(bad, key=lambda row: _invalid_rate([row]) or 0, reverse=True)[:WORST]
         lines = [
-            {**row, "variant": variants.get(row["prompt_variant_id"]),
-             _VARIANTS: of_variants.get((row["model_id"], row["prompt_variant_id"]))}
+            {
+                **row,
+                "variant": variants.get(row["prompt_variant_id"]),
+                _VARIANTS: of_variants.get((row["model_id"], row["prompt_variant_id"])),
+            }
             for row in worst
-        ]  # fmt: skip
+        ]
         if lines:
             block.tables.append(table("Variants with the most invalid answers", _WORST, lines, n_heads=3))
 

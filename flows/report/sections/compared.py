@@ -39,18 +39,23 @@ def gravest_first(rows: Sequence[Row]) -> list[Row]:
 
 
 NAMES = (
-    Column("Verdict", lambda of: of.row["verdict"].replace("_", " ")), MODEL, words("Task", "task_id"), STRATEGY,
+    Column("Verdict", lambda of: of.row["verdict"].replace("_", " ")),
+    MODEL,
+    words("Task", "task_id"),
+    STRATEGY,
     words("Measure", "measure"),
-)  # fmt: skip
+)
 """The columns that say which measure a row is about, and how it came out."""
 
 
 def figures(candidate: str = "Candidate") -> tuple[Column, ...]:
     """Returns the columns of the two figures and their difference, under the candidate's name."""
     return (
-        column_of("Base", "base", figure), column_of(candidate, "candidate", figure),
-        column_of("Difference", "difference", difference), column_of("95 % interval", "difference", around),
-    )  # fmt: skip
+        column_of("Base", "base", figure),
+        column_of(candidate, "candidate", figure),
+        column_of("Difference", "difference", difference),
+        column_of("95 % interval", "difference", around),
+    )
 
 
 Q = column_of("q", "q_value", lambda of, name: of.cell(name, chance(of.row[name])))

@@ -14,11 +14,15 @@ from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.warehouse import Row
 
 _CONSISTENCY = (
-    MODEL, STRATEGY, words("Gold label", "gold_label"), N_SAMPLES, figure("Consistency", "consistency"),
+    MODEL,
+    STRATEGY,
+    words("Gold label", "gold_label"),
+    N_SAMPLES,
+    figure("Consistency", "consistency"),
     bounds("consistency", "95 % interval, these wordings"),
     bounds("consistency_wordings", "for other wordings too"),
     figure("Without self-pairs", "consistency_distinct"),
-)  # fmt: skip
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
@@ -35,10 +39,14 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
 
 def _bars(rows: list[Row], who: str) -> Drawn:
     drawn = [
-        {"name": row["gold_label"], "value": row["consistency"], "low": row["consistency_low"],
-         "high": row["consistency_high"]}
+        {
+            "name": row["gold_label"],
+            "value": row["consistency"],
+            "low": row["consistency_low"],
+            "high": row["consistency_high"],
+        }
         for row in rows[: panels.MOST_BARS]
-    ]  # fmt: skip
+    ]
     some = "" if len(rows) == len(drawn) else f"the first {len(drawn)} of {len(rows)} classes"
     return some, panels.bars(drawn, f"{who}: consistency of {len(drawn)} classes; the figures are in the table below.")
 

@@ -32,17 +32,26 @@ def _cost(of: Traced, name: str) -> Cell:
 
 
 _COLUMNS = (
-    MODEL, STRATEGY, counted("Answers", "n_answers"), counted("Prompt tokens", "prompt_tokens"),
-    counted("Completion tokens", "completion_tokens"), figure("Cost", "cost_usd", _cost),
-    figure("Latency, median", "latency_p50_ms", _milliseconds), figure("95 %", "latency_p95_ms", _milliseconds),
-    figure("Tries, mean", "attempts_mean", lambda of, name: of.number(name, 2)), counted("most", "attempts_max"),
-    counted("Tried again", "n_retried"), counted("Errors", "n_error"),
-)  # fmt: skip
+    MODEL,
+    STRATEGY,
+    counted("Answers", "n_answers"),
+    counted("Prompt tokens", "prompt_tokens"),
+    counted("Completion tokens", "completion_tokens"),
+    figure("Cost", "cost_usd", _cost),
+    figure("Latency, median", "latency_p50_ms", _milliseconds),
+    figure("95 %", "latency_p95_ms", _milliseconds),
+    figure("Tries, mean", "attempts_mean", lambda of, name: of.number(name, 2)),
+    counted("most", "attempts_max"),
+    counted("Tried again", "n_retried"),
+    counted("Errors", "n_error"),
+)
 _FAILED = (
-    MODEL, Column("HTTP status", lambda of: "none" if of.row["http_status"] is None else str(of.row["http_status"])),
-    tally("Failed tries", "n_failed"), tally("Requests", "n_requests"),
+    MODEL,
+    Column("HTTP status", lambda of: "none" if of.row["http_status"] is None else str(of.row["http_status"])),
+    tally("Failed tries", "n_failed"),
+    tally("Requests", "n_requests"),
     Column("Waited before the next, s", lambda of: number(of.row["waited_s"], 1), is_figure=True),
-)  # fmt: skip
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:

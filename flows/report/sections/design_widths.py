@@ -23,8 +23,12 @@ FEWEST_SAMPLES, FEWEST_WORDINGS, FEWEST_FAMILIES = 20, 8, 5
 
 _MEASURES = {"sensitivity": "sensitivity", "micro_f1": "micro-F1"}
 _FIELDS = {
-    "series": "strategy", "requests": "requests", "value": "width", "samples": "samples", "wordings": "wordings",
-}  # fmt: skip
+    "series": "strategy",
+    "requests": "requests",
+    "value": "width",
+    "samples": "samples",
+    "wordings": "wordings",
+}
 
 
 def _design(of: Traced) -> Printed:
@@ -39,11 +43,19 @@ def _wordings(of: Traced) -> Printed:
 
 
 _COLUMNS = (
-    MODEL, STRATEGY, words("Measure", "measure_name"), Column("Design", _design), N_SAMPLES,
-    Column("Wordings", _wordings, is_figure=True), counted("Asks", "n_repetitions"), counted("Requests", "n_requests"),
-    figure("Cost", "cost_usd", Traced.usd), figure("Width", "width"), figure("60 wordings leave", "least_width"),
+    MODEL,
+    STRATEGY,
+    words("Measure", "measure_name"),
+    Column("Design", _design),
+    N_SAMPLES,
+    Column("Wordings", _wordings, is_figure=True),
+    counted("Asks", "n_repetitions"),
+    counted("Requests", "n_requests"),
+    figure("Cost", "cost_usd", Traced.usd),
+    figure("Width", "width"),
+    figure("60 wordings leave", "least_width"),
     figure("Difference that is found", "detectable_difference"),
-)  # fmt: skip
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
@@ -79,12 +91,17 @@ def _charts(rows: list[Row], task_id: str, shown: Sequence[str]) -> list[Chart]:
 def _curve(rows: list[Row], who: str, *, measure: str, shown: Sequence[str]) -> Drawn:
     points = [
         point(
-            MART, row, "width", series=row["strategy"], requests=row["n_requests"],
-            samples=row["n_samples"], wordings=row["n_wordings"],
+            MART,
+            row,
+            "width",
+            series=row["strategy"],
+            requests=row["n_requests"],
+            samples=row["n_samples"],
+            wordings=row["n_wordings"],
             is_this_run=row["is_this_run"],
         )
         for row in rows
-    ]  # fmt: skip
+    ]
     told = "; ".join(f"{cut(name, NAME)} {_told(own)}" for name, own in by(points, "series").items())
     return "", widths(points, shown, _FIELDS, f"{who}: width of the interval of {measure} by requests: {told}.")
 

@@ -23,9 +23,14 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     answers, rulings = by(judging.disagreements, "task_id"), by(judging.rulings, "task_id")
     most = min(MOST_DISAGREEMENTS, max(LEAST_SHOWN, MOST_SHOWN // max(1, len(rulings))))
     columns = (
-        words("Rule", "rule"), words("Judge", "judge"), judge_errors(judging, "judge"),
-        words("Rule says", "rule_ruling"), tally("Judge: right", "right"), tally("wrong", "wrong"), tally("unscored", "unscored"),
-    )  # fmt: skip
+        words("Rule", "rule"),
+        words("Judge", "judge"),
+        judge_errors(judging, "judge"),
+        words("Rule says", "rule_ruling"),
+        tally("Judge: right", "right"),
+        tally("wrong", "wrong"),
+        tally("unscored", "unscored"),
+    )
     for task_id, rows in rulings.items():
         block = section.add(task_id)
         caption = "Predictions by what rule and judge make of them"

@@ -22,9 +22,12 @@ _MEANS = tuple(
 )
 _ASKS = (MODEL, STRATEGY, Column("Repetition", lambda of: f"{of.row['repetition']}", is_figure=True), *_MEANS)
 _WARM = (
-    MODEL, STRATEGY, Column("Temperature", lambda of: f"{of.row['paraphrase_temperature']:g}", is_figure=True),
-    counted("Variants", "n_variants"), *_MEANS,
-)  # fmt: skip
+    MODEL,
+    STRATEGY,
+    Column("Temperature", lambda of: f"{of.row['paraphrase_temperature']:g}", is_figure=True),
+    counted("Variants", "n_variants"),
+    *_MEANS,
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:

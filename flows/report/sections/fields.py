@@ -13,13 +13,21 @@ from promptaudit.flows.report.sections.section import Section
 from promptaudit.models_registry.cards import ALL_FIELDS
 
 _COLUMNS = (
-    MODEL, STRATEGY, words("Field", "field"), N_SAMPLES, counted("Wordings", "n_variants"),
-    figure("Accuracy", "accuracy"), bounds("accuracy"),
-    figure("Sensitivity", "sensitivity"), bounds("sensitivity"),
-    figure("PSS, inter", "pss_inter"), bounds("pss_inter"),
-    figure("PSS, intra", "pss_intra"), bounds("pss_intra"),
+    MODEL,
+    STRATEGY,
+    words("Field", "field"),
+    N_SAMPLES,
+    counted("Wordings", "n_variants"),
+    figure("Accuracy", "accuracy"),
+    bounds("accuracy"),
+    figure("Sensitivity", "sensitivity"),
+    bounds("sensitivity"),
+    figure("PSS, inter", "pss_inter"),
+    bounds("pss_inter"),
+    figure("PSS, intra", "pss_intra"),
+    bounds("pss_intra"),
     figure("Unread", "unread_rate", Traced.percent),
-)  # fmt: skip
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:

@@ -27,10 +27,14 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
         block.links.append((link, "What was expected of the formats, by Great Expectations"))
     if n_failed:
         checks = (
-            MODEL, words("Task", "task_id"),
-            Column("Strategy", lambda of: (variants.get(of.row["prompt_variant_id"]) or {}).get("strategy", "?")), number,
-            words("Check", "expectation"), Column("Found", lambda of: cut(of.row["reason"] or "")), words("Action", "action"),
-        )  # fmt: skip
+            MODEL,
+            words("Task", "task_id"),
+            Column("Strategy", lambda of: (variants.get(of.row["prompt_variant_id"]) or {}).get("strategy", "?")),
+            number,
+            words("Check", "expectation"),
+            Column("Found", lambda of: cut(of.row["reason"] or "")),
+            words("Action", "action"),
+        )
         note = "" if n_failed <= MOST_ROWS else f"The worst {MOST_ROWS} of {count(n_failed)}."
         block.tables.append(table("Checks that failed", checks, data.failed_checks, n_heads=4, is_open=True, note=note))
     quarantined = [row for row in data.formats if row["is_quarantined"]]
@@ -38,11 +42,16 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
         block.absent.append("No variant is quarantined.")
         return
     columns = (
-        MODEL, words("Task", "task_id"), words("Strategy", "strategy"), number,
+        MODEL,
+        words("Task", "task_id"),
+        words("Strategy", "strategy"),
+        number,
         Column("Reason", lambda of: cut(of.row["quarantine_reason"] or "")),
-        Column("Instruction", lambda of: cut(
-            (variants.get(of.row["prompt_variant_id"]) or {}).get("instruction") or "", LONG_WORDING)),
-    )  # fmt: skip
+        Column(
+            "Instruction",
+            lambda of: cut((variants.get(of.row["prompt_variant_id"]) or {}).get("instruction") or "", LONG_WORDING),
+        ),
+    )
     caption = f"Quarantined variants: {len(quarantined)}"
     block.tables.append(table(caption, columns, quarantined, n_heads=4, is_open=True))
 

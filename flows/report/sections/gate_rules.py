@@ -37,10 +37,13 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
         shown, n_more = shown_rows(result)
         reasons = [result.reason, *(f"{name_of(each)}: {figures_of(each)}" for each in shown)]
         lines.append(
-            {"outcome": NAMED[result.outcome].capitalize(), "rule": cut(result.rule, LONGEST),
-             "found": "; ".join([*_cut(reasons), *([f"and {n_more} more"] if n_more else [])]),
-             "look_closer": "; ".join(_cut(result.look_closer))}
-        )  # fmt: skip
+            {
+                "outcome": NAMED[result.outcome].capitalize(),
+                "rule": cut(result.rule, LONGEST),
+                "found": "; ".join([*_cut(reasons), *([f"and {n_more} more"] if n_more else [])]),
+                "look_closer": "; ".join(_cut(result.look_closer)),
+            }
+        )
     block.tables.append(table("Rules of the gate", _COLUMNS, lines, is_open=True))
 
 

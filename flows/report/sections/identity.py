@@ -79,26 +79,34 @@ def cost(scorecard: list[Row]) -> str:
 
 
 _MODELS = (
-    words("Model", "model_id"), words("Engine", "engine"), words("Asked for", "model"),
+    words("Model", "model_id"),
+    words("Engine", "engine"),
+    words("Asked for", "model"),
     Column("Input, USD a million tokens", lambda of: price(of.row["input_usd_per_mtok"])),
-    Column("Output", lambda of: price(of.row["output_usd_per_mtok"])), words("Fingerprint", "fingerprint"),
-)  # fmt: skip
+    Column("Output", lambda of: price(of.row["output_usd_per_mtok"])),
+    words("Fingerprint", "fingerprint"),
+)
 _JUDGES = (
-    words("Judge", "judge_id"), Column("Model", lambda of: _judge_model(of.row)),
-    Column("Fingerprint", lambda of: of.row["judge_key"][:16]), tally("Repetitions", "repetitions"),
+    words("Judge", "judge_id"),
+    Column("Model", lambda of: _judge_model(of.row)),
+    Column("Fingerprint", lambda of: of.row["judge_key"][:16]),
+    tally("Repetitions", "repetitions"),
     tally("Replies", "n_replies"),
-    tally("Rulings", "n_rulings"), tally("Unreadable", "n_unreadable"),
-)  # fmt: skip
+    tally("Rulings", "n_rulings"),
+    tally("Unreadable", "n_unreadable"),
+)
 
 
 def tables(data: ReportData) -> list[Table]:
     """Returns the cards, libraries and files behind the run."""
     tasks = (
-        words("Task", "task_id"), words("Kind", "kind"), words("Level", "level"),
+        words("Task", "task_id"),
+        words("Kind", "kind"),
+        words("Level", "level"),
         Column("Labels", lambda of: cut(", ".join((of.row["labels"] or [])[:50]))),
         Column("Instruction", lambda of: cut(of.row["instruction"] or ABSENT, data.texts.long)),
         words("Fingerprint", "fingerprint"),
-    )  # fmt: skip
+    )
     out = [table("Models", _MODELS, data.models, n_heads=1), table("Tasks", tasks, data.tasks, n_heads=1)]
     if data.judging.judges:  # as they are now, with what decides their verdicts as a hash
         out.append(table("Judges", _JUDGES, data.judging.judges, n_heads=1))

@@ -21,10 +21,15 @@ ROLES = ("least, right", "least, wrong", "least", "median", "most")
 OTHER = "other labels"
 MOST_PRINTED = 8  # labels a cell
 _COLUMNS = (
-    MODEL, STRATEGY, Column("Which", lambda of: _role(of.row)), words("Sample", "sample_id"),
-    Column("Gold label", lambda of: of.row["gold_label"] or "not known"), words("Labels over the wordings", "labels"),
-    figure("Sensitivity", "sensitivity"), figure("Mean consistency", "mean_consistency"),
-)  # fmt: skip
+    MODEL,
+    STRATEGY,
+    Column("Which", lambda of: _role(of.row)),
+    words("Sample", "sample_id"),
+    Column("Gold label", lambda of: of.row["gold_label"] or "not known"),
+    words("Labels over the wordings", "labels"),
+    figure("Sensitivity", "sensitivity"),
+    figure("Mean consistency", "mean_consistency"),
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
@@ -100,9 +105,15 @@ def _shares(rows: list[Row], who: str, *, paints: dict[str | None, str]) -> Draw
         start = 0.0
         for place, (label, p_tau) in sorted(parts.items()):
             bars.append(
-                {"name": _role(own[0]), "part": place, "label": label, "start": start, "end": min(1.0, start + p_tau),
-                 "p_tau": p_tau}
-            )  # fmt: skip
+                {
+                    "name": _role(own[0]),
+                    "part": place,
+                    "label": label,
+                    "start": start,
+                    "end": min(1.0, start + p_tau),
+                    "p_tau": p_tau,
+                }
+            )
             start += p_tau
     names = [_role(own[0]) for own in samples]
     values = "; ".join(f"{_role(own[0])} {number(own[0]['sensitivity'])}" for own in samples)

@@ -117,9 +117,14 @@ def _correlation(row: Row) -> Printed:
             f": {why}.",
         )
     return (
-        "Over the ", of.count("n_cells"), " cells ", *where, ", Pearson's correlation of sensitivity and consistency is ",
-        of.number("pearson"), ". Reference models are left out.",
-    )  # fmt: skip
+        "Over the ",
+        of.count("n_cells"),
+        " cells ",
+        *where,
+        ", Pearson's correlation of sensitivity and consistency is ",
+        of.number("pearson"),
+        ". Reference models are left out.",
+    )
 
 
 def _finding(data: ReportData) -> str:

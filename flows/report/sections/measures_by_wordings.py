@@ -22,11 +22,16 @@ from promptaudit.flows.warehouse import Row
 MART, STABILITY = "rpt_measures_by_wordings", "fct_prompt_stability"
 _GROUP = ("model_id", "task_id", "strategy")
 _COLUMNS = (
-    MODEL, STRATEGY, counted("Wordings", "n_wordings"), N_SAMPLES, figure("Sensitivity", "sensitivity"),
-    figure("Consistency", "consistency"), figure("std over subsets", "consistency_subset_std"),
+    MODEL,
+    STRATEGY,
+    counted("Wordings", "n_wordings"),
+    N_SAMPLES,
+    figure("Sensitivity", "sensitivity"),
+    figure("Consistency", "consistency"),
+    figure("std over subsets", "consistency_subset_std"),
     counted("Subsets", "n_subsets"),
     *(beside(STABILITY, column, lambda _: "") for column in (figure("PSS, first k", "pss"), bounds("pss"))),
-)  # fmt: skip
+)
 _FIELDS = {"series": "strategy", "at": "wordings", "value": "figure", "low": "low", "high": "high"}
 
 
@@ -49,8 +54,11 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
 
 def _is_first_k(row: Row) -> bool:
     return (row["scope"], row["series"], row["annotation_filter"], row["paraphrase_temperature"]) == (
-        "inter", "cumulative", "valid", None,
-    )  # fmt: skip
+        "inter",
+        "cumulative",
+        "valid",
+        None,
+    )
 
 
 def _charts(rows: list[Row], task_id: str, shown: Sequence[str]) -> list[Chart]:

@@ -53,11 +53,14 @@ def _bound(of: Traced, end: str) -> Printed:
 
 
 _COLUMNS = (
-    MODEL, STRATEGY, words("Measure", "label"), Column("Unanswered asks", lambda of: of.row["n_unanswered"], is_figure=True),
+    MODEL,
+    STRATEGY,
+    words("Measure", "label"),
+    Column("Unanswered asks", lambda of: of.row["n_unanswered"], is_figure=True),
     Column("Without them", lambda of: of.measure(mart_columns(MART)[of.row["measure"]]), is_figure=True),
     Column("All N/A", lambda of: _bound(of, AS_NA), is_figure=True),
     Column("All the commonest label", lambda of: _bound(of, AS_MODAL), is_figure=True),
-)  # fmt: skip
+)
 
 
 def _finding(data: ReportData) -> str:

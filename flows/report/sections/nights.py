@@ -28,9 +28,12 @@ def _size(of: Traced) -> Printed:
 
 
 _COLUMNS = (
-    words("Night", "night"), MODEL, words("Against normal nights", "against"),
-    Column("Samples × variants × asks", _size, is_figure=True), figure("Sensitivity", "sensitivity"),
-)  # fmt: skip
+    words("Night", "night"),
+    MODEL,
+    words("Against normal nights", "against"),
+    Column("Samples × variants × asks", _size, is_figure=True),
+    figure("Sensitivity", "sensitivity"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,10 +160,12 @@ def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
 
 def _findings(group: Group) -> list[tuple[str, str]]:
     return [
-        (f"{group.names[row['audit_run_id']]}: {_news(row)}",
-         f"{cut(row['model_id'], NAME)}: {cut(row['reason'] or 'no reason is recorded')}")
+        (
+            f"{group.names[row['audit_run_id']]}: {_news(row)}",
+            f"{cut(row['model_id'], NAME)}: {cut(row['reason'] or 'no reason is recorded')}",
+        )
         for row in group.news[:MOST_FINDINGS]
-    ]  # fmt: skip
+    ]
 
 
 def _news(row: Row) -> str:

@@ -58,11 +58,16 @@ def points(
         is_joined = is_next and last is not None and not differs(last, row)
         out.append(
             point(
-                "rpt_audit", row, column, night=names[run], series=series, model=cut(row["model_id"], 60),
+                "rpt_audit",
+                row,
+                column,
+                night=names[run],
+                series=series,
+                model=cut(row["model_id"], 60),
                 segment=out[-1]["segment"] if is_joined else f"{series} {len(out)}",
                 is_marked=(run, row["model_id"]) in worse,
             )
-        )  # fmt: skip
+        )
         last = row
     n_of_segment = Counter(drawn["segment"] for drawn in out)
     return [{**drawn, "is_alone": n_of_segment[drawn["segment"]] == 1} for drawn in out]

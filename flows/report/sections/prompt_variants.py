@@ -43,7 +43,8 @@ def _accuracy(row: Row) -> str:
 
 
 _COLUMNS = (
-    STRATEGY, Column("Variant", lambda of: _variant(of.row["variant"])),
+    STRATEGY,
+    Column("Variant", lambda of: _variant(of.row["variant"])),
     words("Instruction", "wording"),
     beside(_SCORES, Column("Accuracy", lambda of: of.number(_accuracy(of.row)), is_figure=True)),
     beside(_SCORES, figure("On other samples", "accuracy_shrunk")),
@@ -51,26 +52,38 @@ _COLUMNS = (
     beside(_ANSWERS, figure("Invalid rate", "invalid_rate", Traced.percent)),
     beside(_ANSWERS, figure("Differs from the others", "disagreement")),
     beside(_ANSWERS, Column("Breaks", lambda of: "breaks" if of.row["is_breaking"] else "")),
-)  # fmt: skip
+)
 
 
 _QUANTILES = (
-    words("Model", "model_id"), STRATEGY, figure("Worst 5 % of wordings", "micro_f1_worst_5"),
-    figure("Median", "micro_f1_median"), figure("Best 5 %", "micro_f1_best_5"),
-)  # fmt: skip
+    words("Model", "model_id"),
+    STRATEGY,
+    figure("Worst 5 % of wordings", "micro_f1_worst_5"),
+    figure("Median", "micro_f1_median"),
+    figure("Best 5 %", "micro_f1_best_5"),
+)
 
 _UNDER_ALL = (
-    words("Model", "model_id"), STRATEGY, figure("Under all", "accuracy_under_all"), bounds("accuracy_under_all"),
-    figure("Under any", "accuracy_under_any"), bounds("accuracy_under_any"),
+    words("Model", "model_id"),
+    STRATEGY,
+    figure("Under all", "accuracy_under_all"),
+    bounds("accuracy_under_all"),
+    figure("Under any", "accuracy_under_any"),
+    bounds("accuracy_under_any"),
     figure("Unlike wordings", "n_wordings_effective"),
-)  # fmt: skip
+)
 
 _UNBROKEN = (
-    words("Model", "model_id"), STRATEGY, counted("Prompts that break", "n_variants_breaking"),
-    figure("micro-F1", "micro_f1"), figure("without them", "micro_f1_unbroken"), bounds("micro_f1_unbroken"),
-    figure("Corrected sensitivity", "sensitivity_corrected"), figure("without them", "sensitivity_corrected_unbroken"),
+    words("Model", "model_id"),
+    STRATEGY,
+    counted("Prompts that break", "n_variants_breaking"),
+    figure("micro-F1", "micro_f1"),
+    figure("without them", "micro_f1_unbroken"),
+    bounds("micro_f1_unbroken"),
+    figure("Corrected sensitivity", "sensitivity_corrected"),
+    figure("without them", "sensitivity_corrected_unbroken"),
     bounds("sensitivity_corrected_unbroken"),
-)  # fmt: skip
+)
 
 
 MUCH = 0.1  # of accuracy

@@ -16,14 +16,20 @@ LEAST_MODELS = 3
 
 def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     columns = (
-        words("Scored by", "scoring_method"), words("Model set", "model_set"), judge_errors(data.judging),
-        counted("Models", "n_models"), counted("Templates", "n_variants"),
+        words("Scored by", "scoring_method"),
+        words("Model set", "model_set"),
+        judge_errors(data.judging),
+        counted("Models", "n_models"),
+        counted("Templates", "n_variants"),
         _correlation("Mean Spearman", "mean_spearman", "n_pairs"),
-        figure("Without luck", "mean_spearman_corrected"), bounds("mean_spearman_corrected"),
-        figure("Textbook formula", "mean_spearman_textbook"), counted("Pairs", "n_pairs"),
+        figure("Without luck", "mean_spearman_corrected"),
+        bounds("mean_spearman_corrected"),
+        figure("Textbook formula", "mean_spearman_textbook"),
+        counted("Pairs", "n_pairs"),
         counted("Undefined pairs", "n_undefined_pairs"),
-        _correlation("Scored answers alone", "mean_spearman_scored", "n_pairs_scored"), counted("Pairs", "n_pairs_scored"),
-    )  # fmt: skip
+        _correlation("Scored answers alone", "mean_spearman_scored", "n_pairs_scored"),
+        counted("Pairs", "n_pairs_scored"),
+    )
     for task_id, rows in by(data.judging.rankings, "task_id").items():
         is_few = any(row["is_of_few_models"] and row["mean_spearman"] is not None for row in rows)
         few = "* of three or four models alone, where one exchange of two ranks moves it far." if is_few else ""

@@ -143,7 +143,7 @@ def conclusion(row: Row) -> str:
         "most": f"Most of the spread is the rule's: {both}; {removed}.",
         "judge_errs": f"Of a spread of {by_rule} under the rule {removed}, but errors as frequent as on its controls would "
         f"alone remove {share(errors_on_controls(row))}: whose spread it is these answers do not tell.",
-    }[shows]  # fmt: skip
+    }[shows]
     return f"{sentence} {vouched(row)}" if shows in {"little", "part", "most"} else sentence
 
 

@@ -24,11 +24,16 @@ MART = "rpt_sample_spreads"
 BANDWIDTH = 0.03
 HALF = 0.36  # of the room between two violins
 _COLUMNS = (
-    MODEL, STRATEGY, counted("Samples", "n_compared"), figure("Least", "mean_consistency_min"),
-    figure("Lower quartile", "mean_consistency_p25"), figure("Median", "mean_consistency_p50"),
-    figure("Upper quartile", "mean_consistency_p75"), figure("Most", "mean_consistency_max"),
+    MODEL,
+    STRATEGY,
+    counted("Samples", "n_compared"),
+    figure("Least", "mean_consistency_min"),
+    figure("Lower quartile", "mean_consistency_p25"),
+    figure("Median", "mean_consistency_p50"),
+    figure("Upper quartile", "mean_consistency_p75"),
+    figure("Most", "mean_consistency_max"),
     figure("Mean", "mean_consistency_mean"),
-)  # fmt: skip
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
@@ -73,14 +78,25 @@ def _violins(bins: list[Row], who: str, *, medians: dict[str, list[Row]], shown:
                 counts[bin_["bin"]] = bin_["n"]
         centre = place + 0.5
         outlines += [
-            {"place": place, "at": round((at + 0.5) / N_BINS, 4), "low": round(centre - HALF * width, 4),
-             "high": round(centre + HALF * width, 4)}
+            {
+                "place": place,
+                "at": round((at + 0.5) / N_BINS, 4),
+                "low": round(centre - HALF * width, 4),
+                "high": round(centre + HALF * width, 4),
+            }
             for at, width in enumerate(density(counts).tolist())
-        ]  # fmt: skip
+        ]
         middles.append(
-            {"place": place, "series": row["strategy"], "n": row["n_compared"], "median": row["mean_consistency_p50"],
-             "low": centre - HALF, "high": centre + HALF, "figure": figure_id(MART, row, "mean_consistency_p50")}
-        )  # fmt: skip
+            {
+                "place": place,
+                "series": row["strategy"],
+                "n": row["n_compared"],
+                "median": row["mean_consistency_p50"],
+                "low": centre - HALF,
+                "high": centre + HALF,
+                "figure": figure_id(MART, row, "mean_consistency_p50"),
+            }
+        )
     spans = ", ".join(f"{cut(row['series'], NAME)} {number(row['median'])}" for row in middles)
     label = f"{who}: density of mean consistency over samples by strategy; medians: {spans}."
     return "", charts.violins(outlines, middles, shown, label)

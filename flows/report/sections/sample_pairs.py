@@ -26,13 +26,19 @@ LEVELS = 20  # of a cell's shade: neighbours of one shade are one mark
 EXTREMES = ("lowest", "highest")
 _CLASS = ("model_id", "strategy", "gold_label")
 _COLUMNS = (
-    tally("Place", "place"), words("Sample", "sample_id"), words("Labels over the wordings", "labels"),
+    tally("Place", "place"),
+    words("Sample", "sample_id"),
+    words("Labels over the wordings", "labels"),
     figure("Like the others shown", "mean_similarity"),
-)  # fmt: skip
+)
 _STEPS = (
-    words("Class", "gold_label"), figure("1 - TVD from", "similarity_low"), figure("to", "similarity_high"),
-    counted("Pairs", "n_pairs"), figure("Share of pairs", "pair_share"), figure("Mean", "mean_similarity"),
-)  # fmt: skip
+    words("Class", "gold_label"),
+    figure("1 - TVD from", "similarity_low"),
+    figure("to", "similarity_high"),
+    counted("Pairs", "n_pairs"),
+    figure("Share of pairs", "pair_share"),
+    figure("Mean", "mean_similarity"),
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:

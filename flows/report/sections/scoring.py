@@ -31,18 +31,31 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
         section.intro += " What a judge that rarely errs does not see of a rule's spread comes from the rule."
     compared, errors = by(judging.comparisons, "task_id"), judging.errors
     columns = (
-        MODEL, words("Scored by", "scoring_method"), judge_errors(judging), counted("Templates", "n_variants"),
-        counted("Samples", "n_samples"), figure("Mean accuracy", "accuracy_mean"), figure("std (ddof 0)", "accuracy_std"),
-        figure("std (ddof 1)", "accuracy_std_sample"), figure("Range", "accuracy_range"),
-        figure("Corrected std", "accuracy_std_corrected"), bounds("accuracy_std_corrected"),
-        figure("Scored answers alone: mean", "accuracy_scored_mean"), figure("std (ddof 1)", "accuracy_scored_std_sample"),
-        figure("Corrected std", "accuracy_scored_std_corrected"), bounds("accuracy_scored_std_corrected"),
-    )  # fmt: skip
+        MODEL,
+        words("Scored by", "scoring_method"),
+        judge_errors(judging),
+        counted("Templates", "n_variants"),
+        counted("Samples", "n_samples"),
+        figure("Mean accuracy", "accuracy_mean"),
+        figure("std (ddof 0)", "accuracy_std"),
+        figure("std (ddof 1)", "accuracy_std_sample"),
+        figure("Range", "accuracy_range"),
+        figure("Corrected std", "accuracy_std_corrected"),
+        bounds("accuracy_std_corrected"),
+        figure("Scored answers alone: mean", "accuracy_scored_mean"),
+        figure("std (ddof 1)", "accuracy_scored_std_sample"),
+        figure("Corrected std", "accuracy_scored_std_corrected"),
+        bounds("accuracy_scored_std_corrected"),
+    )
     rectified = (
-        MODEL, words("Scored by", "scoring_method"),
-        figure("Rectified mean", "accuracy_rectified"), bounds("accuracy_rectified"), counted("Ruled by people", "n_ruled"),
-        figure("Rectified std", "accuracy_std_rectified"), bounds("accuracy_std_rectified"),
-    )  # fmt: skip
+        MODEL,
+        words("Scored by", "scoring_method"),
+        figure("Rectified mean", "accuracy_rectified"),
+        bounds("accuracy_rectified"),
+        counted("Ruled by people", "n_ruled"),
+        figure("Rectified std", "accuracy_std_rectified"),
+        bounds("accuracy_std_rectified"),
+    )
     for task_id, rows in by(judging.spreads, "task_id").items():
         block = section.add(task_id)
         own = compared.get(task_id, [])
@@ -152,8 +165,13 @@ def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
         bounds = parts(of.bounds("share_removed_rectified", "share"))
         vouching.append(("rectified: share removed ", of.share("share_removed_rectified"), " ", *bounds))
     figures = (
-        accuracy("rule"), accuracy("judge"), spread("spread_rule"), spread("spread_judge"), spread("difference"), removed,
-    )  # fmt: skip
+        accuracy("rule"),
+        accuracy("judge"),
+        spread("spread_rule"),
+        spread("spread_judge"),
+        spread("difference"),
+        removed,
+    )
     name = row_id("rpt_rule_against_judge", row)
     return Comparison(
         model_id=row["model_id"],

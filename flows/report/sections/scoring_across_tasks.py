@@ -18,15 +18,23 @@ from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.warehouse import Row
 
 MART, SPREADS, RANKINGS, AGREEMENTS = (
-    "rpt_scoring_across_tasks", "fct_scoring_sensitivity", "fct_ranking_consistency", "fct_judge_agreement",
-)  # fmt: skip
+    "rpt_scoring_across_tasks",
+    "fct_scoring_sensitivity",
+    "fct_ranking_consistency",
+    "fct_judge_agreement",
+)
 ALL = "all"  # the set of all models
 _HEADS = {"Task": "task_id", "Scored by": "scoring_method"}
 _RATERS = (
-    words("Task", "task_id"), words("Raters", "raters"), words("Kind", "kind"), counted("Answers", "n_rated"),
-    figure("Agreement", "agreement_rate"), figure("Perfect agreement", "perfect_agreement_rate"),
-    figure("Cohen's κ", "cohen_kappa"), figure("Fleiss' κ", "fleiss_kappa"),
-)  # fmt: skip
+    words("Task", "task_id"),
+    words("Raters", "raters"),
+    words("Kind", "kind"),
+    counted("Answers", "n_rated"),
+    figure("Agreement", "agreement_rate"),
+    figure("Perfect agreement", "perfect_agreement_rate"),
+    figure("Cohen's κ", "cohen_kappa"),
+    figure("Fleiss' κ", "fleiss_kappa"),
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:

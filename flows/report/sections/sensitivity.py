@@ -18,13 +18,23 @@ from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.warehouse import Row
 
 _SENSITIVITY = (
-    MODEL, STRATEGY, N_SAMPLES, figure("At 0", "steady_rate", Traced.percent), figure("Least", "sensitivity_min"),
-    figure("Lower quartile", "sensitivity_p25"), figure("Median", "sensitivity_p50"), figure("Upper quartile", "sensitivity_p75"),
-    figure("Most", "sensitivity_max"), figure("Mean", "sensitivity_mean"),
-)  # fmt: skip
+    MODEL,
+    STRATEGY,
+    N_SAMPLES,
+    figure("At 0", "steady_rate", Traced.percent),
+    figure("Least", "sensitivity_min"),
+    figure("Lower quartile", "sensitivity_p25"),
+    figure("Median", "sensitivity_p50"),
+    figure("Upper quartile", "sensitivity_p75"),
+    figure("Most", "sensitivity_max"),
+    figure("Mean", "sensitivity_mean"),
+)
 _UNCERTAINTY = (
-    MODEL, STRATEGY, figure("Sensitivity", "sensitivity"), figure("Output uncertainty, nats a token", "output_uncertainty"),
-)  # fmt: skip
+    MODEL,
+    STRATEGY,
+    figure("Sensitivity", "sensitivity"),
+    figure("Output uncertainty, nats a token", "output_uncertainty"),
+)
 BINARY = 2
 CEILING = (
     "Answers that are all one of two labels reach at most 0.631, ln 2 / ln 3: an answer that is no label is a class too, and 1 "

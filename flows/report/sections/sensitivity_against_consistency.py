@@ -21,9 +21,13 @@ _KINDS = {
     "noisy": "another model's answers with errors of a known share (crosses)",
 }
 _COLUMNS = (
-    MODEL, STRATEGY, counted("Samples", "n_correlated"), figure("Mean sensitivity", "sensitivity_mean"),
-    figure("Mean consistency", "mean_consistency_mean"), figure("Correlation", "correlation"),
-)  # fmt: skip
+    MODEL,
+    STRATEGY,
+    counted("Samples", "n_correlated"),
+    figure("Mean sensitivity", "sensitivity_mean"),
+    figure("Mean consistency", "mean_consistency_mean"),
+    figure("Correlation", "correlation"),
+)
 _NOTE = (
     "Counted are samples with both figures; over them is the correlation, Pearson's, a dash where one of the two does not vary. "
     "A mean is over all samples that have its figure."
@@ -49,8 +53,11 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
             own, references = dots, {}
         shown = colour(block, dots)
         behind = [
-            {**row, "who": kind} for kind, model in references.items() for row in models[model] if row["strategy"] in shown
-        ]  # fmt: skip
+            {**row, "who": kind}
+            for kind, model in references.items()
+            for row in models[model]
+            if row["strategy"] in shown
+        ]
         block.legend += tuple(
             (charts.BEHIND[kind], f"{cut(model, NAME)}: {_KINDS[kind]}") for kind, model in references.items()
         )

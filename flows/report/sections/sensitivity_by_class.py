@@ -21,13 +21,20 @@ from promptaudit.flows.warehouse.figure_names import figure_id
 MART = "rpt_class_sensitivities"
 # what a chart draws: heading, column
 _QUANTILES = {
-    "low": ("5 %", "sensitivity_p05"), "lower": ("Lower quartile", "sensitivity_p25"), "median": ("Median", "sensitivity_p50"),
-    "upper": ("Upper quartile", "sensitivity_p75"), "high": ("95 %", "sensitivity_p95"),
-}  # fmt: skip
+    "low": ("5 %", "sensitivity_p05"),
+    "lower": ("Lower quartile", "sensitivity_p25"),
+    "median": ("Median", "sensitivity_p50"),
+    "upper": ("Upper quartile", "sensitivity_p75"),
+    "high": ("95 %", "sensitivity_p95"),
+}
 _COLUMNS = (
-    MODEL, STRATEGY, words("Gold label", "gold_label"), N_SAMPLES, *(figure(*own) for own in _QUANTILES.values()),
+    MODEL,
+    STRATEGY,
+    words("Gold label", "gold_label"),
+    N_SAMPLES,
+    *(figure(*own) for own in _QUANTILES.values()),
     figure("Mean", "sensitivity_mean"),
-)  # fmt: skip
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
@@ -50,12 +57,16 @@ def _boxes(rows: list[Row], who: str, *, shown: list[str]) -> Drawn:
     everything = list(dict.fromkeys(row["gold_label"] for row in rows))
     names = everything[:MOST_BARS]
     drawn = [
-        {"name": row["gold_label"], "series": row["strategy"], "n": row["n_samples"],
-         **{name: row[column] for name, (_, column) in _QUANTILES.items()},
-         "figure": figure_id(MART, row, "sensitivity_p50")}
+        {
+            "name": row["gold_label"],
+            "series": row["strategy"],
+            "n": row["n_samples"],
+            **{name: row[column] for name, (_, column) in _QUANTILES.items()},
+            "figure": figure_id(MART, row, "sensitivity_p50"),
+        }
         for row in rows
         if row["gold_label"] in names and row["strategy"] in shown
-    ]  # fmt: skip
+    ]
     most = max(rows, key=lambda row: row["sensitivity_mean"])
     largest = f"largest mean {number(most['sensitivity_mean'])}"
     label = (

@@ -26,11 +26,16 @@ MOST_PANELS = 24  # panels of one figure on a page
 SCOPES = {"intra": "over asks of the same prompt", "inter": "over rewordings of the prompt"}
 _COLUMNS = {
     scope: (
-        words("Task", "task_id"), MODEL, STRATEGY, N_SAMPLES, counted(*asked), figure("PSS", f"pss_{scope}"),
+        words("Task", "task_id"),
+        MODEL,
+        STRATEGY,
+        N_SAMPLES,
+        counted(*asked),
+        figure("PSS", f"pss_{scope}"),
         bounds(f"pss_{scope}"),
     )
     for scope, asked in (("intra", ("Asks", "n_repetitions")), ("inter", ("Variants", "n_variants")))
-}  # fmt: skip
+}
 
 
 class Figures(NamedTuple):
@@ -118,9 +123,10 @@ def _along(data: ReportData, figures: Figures, scope: str) -> list[Row]:
     rows = [
         row
         for row in data["stabilities"]
-        if (row["scope"], row["annotation_filter"]) == (scope, "valid") and row["pss"] is not None
+        if (row["scope"], row["annotation_filter"]) == (scope, "valid")
+        and row["pss"] is not None
         and (row["task_id"], row["model_id"], row["strategy"]) in groups
-    ]  # fmt: skip
+    ]
     warm = [row for row in rows if row["series"] == "all" and row["paraphrase_temperature"] is not None]
     cold = [row for row in rows if row["series"] == "cumulative" and row["paraphrase_temperature"] is None]
     return warm or cold

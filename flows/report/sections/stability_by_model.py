@@ -19,10 +19,14 @@ from promptaudit.flows.warehouse import Row
 
 _SCOPES = (("pss_intra", "PSS intra", "by repetition"), ("pss_inter", "PSS inter", "by wording"))
 _COLUMNS = (
-    MODEL, STRATEGY, Column("Samples", lambda of: plain(of.samples()), is_figure=True),
-    figure("PSS intra", "pss_intra"), bounds("pss_intra"),
-    figure("PSS inter", "pss_inter"), bounds("pss_inter"),
-)  # fmt: skip
+    MODEL,
+    STRATEGY,
+    Column("Samples", lambda of: plain(of.samples()), is_figure=True),
+    figure("PSS intra", "pss_intra"),
+    bounds("pss_intra"),
+    figure("PSS inter", "pss_inter"),
+    bounds("pss_inter"),
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
@@ -51,10 +55,15 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
 def _ranges(rows: list[Row], shown: list[str], name: str, title: str, task: str) -> Drawn:
     known = [row for row in rows if row[name] is not None]
     points = [
-        {"name": row["model_id"], "series": row["strategy"], "value": row[name], "low": row[f"{name}_low"],
-         "high": row[f"{name}_high"]}
+        {
+            "name": row["model_id"],
+            "series": row["strategy"],
+            "value": row[name],
+            "low": row[f"{name}_low"],
+            "high": row[f"{name}_high"],
+        }
         for row in known
-    ]  # fmt: skip
+    ]
     domain = panels.domain_of([row["value"] if row["low"] is None else row["low"] for row in points])
     least, most = min(known, key=lambda row: row[name]), max(known, key=lambda row: row[name])
     label = (

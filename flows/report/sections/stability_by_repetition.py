@@ -31,9 +31,14 @@ from promptaudit.flows.warehouse import Row
 
 _REPETITION = (MODEL, STRATEGY, ANSWERS, tally("Annotators", "n_annotators"), SAMPLES, PSS, INTERVAL)
 _BY_K = (
-    MODEL, STRATEGY, ANSWERS, tally("Asks", "n_annotators"), replace(PSS, heading="First k"), INTERVAL,
+    MODEL,
+    STRATEGY,
+    ANSWERS,
+    tally("Asks", "n_annotators"),
+    replace(PSS, heading="First k"),
+    INTERVAL,
     *(beside(MART, column, lambda _: "") for column in (replace(PSS, heading="k against k - 1"), INTERVAL)),
-)  # fmt: skip
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:

@@ -36,10 +36,17 @@ def _temperature(of: Traced) -> str:
 
 
 _WORDINGS = (
-    MODEL, STRATEGY, ANSWERS, Column("Temperature", _temperature, is_figure=True), tally("Variants", "n_annotators"),
-    tally("Distinct wordings", "n_distinct_wordings"), SAMPLES, PSS, bounds("pss", "95 % interval, these wordings"),
+    MODEL,
+    STRATEGY,
+    ANSWERS,
+    Column("Temperature", _temperature, is_figure=True),
+    tally("Variants", "n_annotators"),
+    tally("Distinct wordings", "n_distinct_wordings"),
+    SAMPLES,
+    PSS,
+    bounds("pss", "95 % interval, these wordings"),
     bounds("pss_wordings", "for other wordings too"),
-)  # fmt: skip
+)
 _MODELS = (STRATEGY, ANSWERS, tally("Models", "n_annotators"), SAMPLES, PSS, INTERVAL)
 
 

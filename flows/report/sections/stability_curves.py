@@ -34,10 +34,16 @@ def draw_series(block: Block, rows: list[Row], room: Room, axis: str, *, has_tab
 
 def _first_k(rows: list[Row], who: str, *, domain: panels.Domain, axis: str, has_table: bool) -> Drawn:
     points = [
-        {"series": row["annotation_filter"], "k": row["n_annotators"], "pss": row["pss"], "low": row["pss_low"],
-         "high": row["pss_high"], "figure": figure_id(MART, row, "pss")}
+        {
+            "series": row["annotation_filter"],
+            "k": row["n_annotators"],
+            "pss": row["pss"],
+            "low": row["pss_low"],
+            "high": row["pss_high"],
+            "figure": figure_id(MART, row, "pss"),
+        }
         for row in rows
-    ]  # fmt: skip
+    ]
     last = {row["annotation_filter"]: row for row in rows}
     values = ", ".join(f"{name} {ranged(row['pss'], row['pss_low'], row['pss_high'])}" for name, row in last.items())
     most = max(row["n_annotators"] for row in rows)

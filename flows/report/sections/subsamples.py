@@ -23,9 +23,13 @@ NEAR = 0.05  # of PSS: a part of the samples says as much
 _SCOPES = {"intra": "by repetition", "inter": "over prompt variants"}
 _FIELDS = {"series": "strategy", "at": "share of samples", "value": "PSS", "low": "low", "high": "high", "n": "samples"}
 _COLUMNS = (
-    MODEL, STRATEGY, figure("Share of samples", "sample_share", Traced.percent), N_SAMPLES, figure("PSS", "pss"),
+    MODEL,
+    STRATEGY,
+    figure("Share of samples", "sample_share", Traced.percent),
+    N_SAMPLES,
+    figure("PSS", "pss"),
     bounds("pss"),
-)  # fmt: skip
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:

@@ -54,16 +54,24 @@ def _bounds(of: Traced, name: str) -> Printed:
 
 
 _COLUMNS = (
-    MODEL, STRATEGY, Column("Kind", lambda of: kind(of.row)), Column("Verdict", lambda of: SAYS[of.row["verdict"]]),
-    counted("Variants", "n_variants"), N_SAMPLES,
-    figure("Disagreement", "disagreement"), figure("of repeating", "noise"),
-    figure("Effect", "effect", _measure), figure(INTERVAL, "effect", _bounds),
+    MODEL,
+    STRATEGY,
+    Column("Kind", lambda of: kind(of.row)),
+    Column("Verdict", lambda of: SAYS[of.row["verdict"]]),
+    counted("Variants", "n_variants"),
+    N_SAMPLES,
+    figure("Disagreement", "disagreement"),
+    figure("of repeating", "noise"),
+    figure("Effect", "effect", _measure),
+    figure(INTERVAL, "effect", _bounds),
     figure("Share of effects", "effect_share", Traced.share),
-    figure("Sensitivity", "sensitivity"), figure("Corrected sensitivity", "sensitivity_corrected", _measure),
+    figure("Sensitivity", "sensitivity"),
+    figure("Corrected sensitivity", "sensitivity_corrected", _measure),
     figure(INTERVAL, "sensitivity_corrected", _bounds),
-    figure("Consistency", "consistency"), figure("PSS inter", "pss_inter", _measure),
+    figure("Consistency", "consistency"),
+    figure("PSS inter", "pss_inter", _measure),
     figure(INTERVAL, "pss_inter", _bounds),
-)  # fmt: skip
+)
 _POSIX = figure("POSIX", "posix")
 
 

@@ -25,12 +25,20 @@ MART = "rpt_wording_choices"
 SHORT = 60  # characters of a wording
 TOO_FEW = "Fewer than 20 samples, or no wording beside the original."
 _COLUMNS = (
-    MODEL, STRATEGY, words("Right by", "scoring_method"), words("Wording", "worded"), figure("Accuracy", "accuracy"),
-    bounds("accuracy", "95 % interval of all at once"), figure("Chance to be best", "chance_best"),
-    figure("Expected loss", "expected_loss"), figure("In its worst variation", "accuracy_worst_variation"),
-    figure("Agrees with itself", "agreement"), figure("Prompt tokens", "mean_prompt_tokens"),
-    figure("Gain over the original", "gain"), bounds("gain", "95 % interval of the gain"),
-)  # fmt: skip
+    MODEL,
+    STRATEGY,
+    words("Right by", "scoring_method"),
+    words("Wording", "worded"),
+    figure("Accuracy", "accuracy"),
+    bounds("accuracy", "95 % interval of all at once"),
+    figure("Chance to be best", "chance_best"),
+    figure("Expected loss", "expected_loss"),
+    figure("In its worst variation", "accuracy_worst_variation"),
+    figure("Agrees with itself", "agreement"),
+    figure("Prompt tokens", "mean_prompt_tokens"),
+    figure("Gain over the original", "gain"),
+    bounds("gain", "95 % interval of the gain"),
+)
 
 
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:

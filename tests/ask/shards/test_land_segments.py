@@ -241,28 +241,50 @@ def test_what_is_not_of_the_run_is_set_aside_and_told_and_the_rest_lands(landed:
         "4.predictions.jsonl": (with_id(content, sample_id="s999"), "line 1: a cell that run"),
         "5.predictions.jsonl": (with_id(content, model_id="other"), "line 1: a cell that run"),
         "6.predictions.jsonl": (with_id(content, repetition=9), "line 1: a cell that run"),
-        "7.predictions.jsonl": (changed(content, prediction_id="0" * 32), "line 1: a prediction_id that is not of its cell"),
+        "7.predictions.jsonl": (
+            changed(content, prediction_id="0" * 32),
+            "line 1: a prediction_id that is not of its cell",
+        ),
         "8.predictions.jsonl": (content + with_id(content, request_sha256="0" * 64), "whose cell has another answer"),
         "9.predictions.jsonl": (changed(content, landed_at=None), "line 1: no landed_at"),
         "10.predictions.jsonl": (content + b"\x00 no row\n", "line 61: no row that can be landed"),
         "11.predictions.jsonl": (b"[]\n", "line 1: no row that can be landed"),
-        "12.audit_runs.jsonl": (json.dumps({"audit_run_id": run}).encode() + b"\n", "no process hands over rows of 'audit_runs'"),
+        "12.audit_runs.jsonl": (
+            json.dumps({"audit_run_id": run}).encode() + b"\n",
+            "no process hands over rows of 'audit_runs'",
+        ),
         "13.verdicts.jsonl": (b"{}\n", "no process hands over rows of 'verdicts'"),
         "14.nothing.jsonl": (b"{}\n", "no file of a spool"),
         "x.jsonl": (b"{}\n", "no file of a spool"),
-        "15.attempts.jsonl": (json.dumps(attempt | {"audit_run_id": None}).encode() + b"\n", "line 1: a row of another run"),
-        "20.predictions.jsonl": (content + changed(content, cost_usd=-1e300), "line 61: a cost_usd that is negative or infinite"),
+        "15.attempts.jsonl": (
+            json.dumps(attempt | {"audit_run_id": None}).encode() + b"\n",
+            "line 1: a row of another run",
+        ),
+        "20.predictions.jsonl": (
+            content + changed(content, cost_usd=-1e300),
+            "line 61: a cost_usd that is negative or infinite",
+        ),
         "21.predictions.jsonl": (changed(content, latency_ms=-0.5), "line 1: a latency_ms that is negative"),
-        "22.predictions.jsonl": (changed(content, completion_tokens=-7), "line 1: a completion_tokens that is negative"),
+        "22.predictions.jsonl": (
+            changed(content, completion_tokens=-7),
+            "line 1: a completion_tokens that is negative",
+        ),
         "23.predictions.jsonl": (changed(content, n_attempts=-1), "line 1: a n_attempts that is negative"),
-        "24.predictions.jsonl": (changed(content, landed_at=2**63 - 1), "line 1: a landed_at before the run began, or still"),
+        "24.predictions.jsonl": (
+            changed(content, landed_at=2**63 - 1),
+            "line 1: a landed_at before the run began, or still",
+        ),
         "25.predictions.jsonl": (changed(content, landed_at=1), "line 1: a landed_at before the run began, or still"),
-        "26.attempts.jsonl": (json.dumps(attempt | {"waited_ms": -1.0}).encode() + b"\n", "line 1: a waited_ms that is negative"),
+        "26.attempts.jsonl": (
+            json.dumps(attempt | {"waited_ms": -1.0}).encode() + b"\n",
+            "line 1: a waited_ms that is negative",
+        ),
         "28.engines.jsonl": (json.dumps(served | {"model_id": "other"}).encode() + b"\n", "line 1: a model that run"),
         "27.attempts.jsonl": (
-            "".join(json.dumps(row) + "\n" for row in invented).encode(), "200 failed tries, and 139 requests are left of",
+            "".join(json.dumps(row) + "\n" for row in invented).encode(),
+            "200 failed tries, and 139 requests are left of",
         ),
-    }  # fmt: skip
+    }
     for name, (bad, _) in planted.items():
         folder.write(f"1/a/{name}", bad)
     folder.write("1/a/16.attempts.jsonl", json.dumps(attempt).encode() + b"\n")

@@ -36,9 +36,13 @@ def speed(folder: Path, n_askers: int) -> Speed:
     warehouse = folder / "audit.duckdb"
     with running_fast_server(LATENCY_S) as server:
         registry = write_cards(
-            folder / "cards", server.base_url, n_samples=n_askers * N_CELLS // N_VARIANTS, variants=N_VARIANTS,
-            limits=f"{{max_connections: {CONNECTIONS}}}", price="free",
-        )  # fmt: skip
+            folder / "cards",
+            server.base_url,
+            n_samples=n_askers * N_CELLS // N_VARIANTS,
+            variants=N_VARIANTS,
+            limits=f"{{max_connections: {CONNECTIONS}}}",
+            price="free",
+        )
         began, processor = time.monotonic(), time.process_time()
         ask(warehouse, registry, n_askers=n_askers)
         lander = (time.process_time() - processor) / (time.monotonic() - began)

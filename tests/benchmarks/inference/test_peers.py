@@ -75,9 +75,14 @@ def ours(folder: Path, n: int, latency_s: float) -> Price:
     """`promptaudit run`: plan, wordings, asking, landing, checks, marts and page."""
     with running_fast_server(latency_s) as server:
         write_cards(
-            folder / "registry", server.base_url, n_samples=n // N_WORDINGS, variants=N_WORDINGS, price="free",
-            limits=f"{{max_connections: {CONNECTIONS}}}", max_invalid_rate_at_first=1,
-        )  # fmt: skip
+            folder / "registry",
+            server.base_url,
+            n_samples=n // N_WORDINGS,
+            variants=N_WORDINGS,
+            price="free",
+            limits=f"{{max_connections: {CONNECTIONS}}}",
+            max_invalid_rate_at_first=1,
+        )
         found = price(folder, [*promptaudit(), "run", AUDIT], AUDIT_KEY=KEY)
         assert server.counters()["requests"] == n
     with duckdb.connect(str(folder / "warehouse/published/audit.duckdb"), read_only=True) as con:

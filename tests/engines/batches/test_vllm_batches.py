@@ -67,9 +67,16 @@ def test_each_setting_of_a_card_is_a_flag_in_one_word() -> None:
 
 def test_its_environment_has_the_guards_mark_and_no_key_but_that_of_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {
-        MARK: "mark", "HF_TOKEN": "hf", "HF_HUB_OFFLINE": "1", "OPENAI_API_KEY": "sk", "MY_SECRET": "s",
-        "AWS_SECRET_ACCESS_KEY": "a", "VIRTUAL_ENV": "x", "PYTHONPATH": "x", "TOKENIZERS_PARALLELISM": "false",
-    }  # fmt: skip
+        MARK: "mark",
+        "HF_TOKEN": "hf",
+        "HF_HUB_OFFLINE": "1",
+        "OPENAI_API_KEY": "sk",
+        "MY_SECRET": "s",
+        "AWS_SECRET_ACCESS_KEY": "a",
+        "VIRTUAL_ENV": "x",
+        "PYTHONPATH": "x",
+        "TOKENIZERS_PARALLELISM": "false",
+    }
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     made = command_line.vllm_environment()

@@ -284,8 +284,10 @@ def test_signs_stand_in_the_brackets_of_the_prompt() -> None:
     annotate = examinee_annotator(card())
     prompts = {"A. Ottawa": "{}", "(A) Ottawa": "({})", "[A] Ottawa": "[{}]"}
     for prompt, form in prompts.items():
-        said = {annotate(chosen(s, messages=(("user", prompt + form.format("B") + form.format("C") + form.format("D")),)))
-                for s in range(200)}  # fmt: skip
+        said = {
+            annotate(chosen(s, messages=(("user", prompt + form.format("B") + form.format("C") + form.format("D")),)))
+            for s in range(200)
+        }
         assert {form.format(sign) for sign in "ABCD"} <= said
         assert {f"The answer is {form.format(sign)}." for sign in "ABCD"} <= said
         assert {f"{sign}. {option}" for sign, option in zip("ABCD", OPTIONS, strict=True)} <= said

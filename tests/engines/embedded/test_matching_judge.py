@@ -267,9 +267,13 @@ def test_it_rules_right_on_every_anchor_of_every_shipped_sample() -> None:
             for completion, is_match in zip(said, (True, False), strict=True):
                 assert completion is not None
                 ruling = Ruling(
-                    prediction_id=None, control_id="c", task_id=task_id, sample_id=sample.sample_id, signs=(),
+                    prediction_id=None,
+                    control_id="c",
+                    task_id=task_id,
+                    sample_id=sample.sample_id,
+                    signs=(),
                     completion=completion,
-                )  # fmt: skip
+                )
                 messages, question = rulings_of(task, design.judges["matcher"], sample, ruling)
                 reply = annotate(request_of(messages=messages, question=question, labels=()))
                 n_seen += 1

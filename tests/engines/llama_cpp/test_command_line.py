@@ -101,9 +101,14 @@ def test_by_default_it_is_served_by_a_program_that_is_told_the_settings(
     python, safe, program, told = launch.words(8123)
     assert (python, safe, Path(program).name) == (sys.executable, "-P", "serve.py")
     assert json.loads(told) == {
-        "gguf": str(root / "weights/tiny.gguf"), "model": "tiny", "port": 8123, "n_ctx": 300, "slots": 3, "threads": 2,
+        "gguf": str(root / "weights/tiny.gguf"),
+        "model": "tiny",
+        "port": 8123,
+        "n_ctx": 300,
+        "slots": 3,
+        "threads": 2,
         "gpu_layers": None,
-    }  # fmt: skip
+    }
     assert not {"OPENAI_API_KEY", "LLAMA_ARG_CTX_SIZE"} & set(launch.environment)
     assert launch.settings == launch_of(card(llama_cpp={"context": 100, "slots": 3, "threads": 2}), root).settings
     assert launch.settings != launch_of(card(), root).settings
@@ -118,10 +123,24 @@ def test_a_llama_server_is_given_each_value_as_a_word_of_its_own(root: Path, mon
     program.chmod(0o700)
     made = card(model="--verbose", llama_cpp={"gpu_layers": 0})
     assert launch_of(made, root).words(8123) == [
-        str(root / "llama-server"), "--host", "127.0.0.1", "--port", "8123", "--model", str(root / "weights/tiny.gguf"),
-        "--alias", "--verbose", "--ctx-size", str(4 * 4096), "--parallel", "4", "--jinja", "--no-webui",
-        "--n-gpu-layers", "0",
-    ]  # fmt: skip
+        str(root / "llama-server"),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "8123",
+        "--model",
+        str(root / "weights/tiny.gguf"),
+        "--alias",
+        "--verbose",
+        "--ctx-size",
+        str(4 * 4096),
+        "--parallel",
+        "4",
+        "--jinja",
+        "--no-webui",
+        "--n-gpu-layers",
+        "0",
+    ]
 
 
 @pytest.mark.parametrize(

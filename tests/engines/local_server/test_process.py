@@ -217,9 +217,14 @@ def test_what_a_killed_run_left_goes_after_a_day(folder: Path) -> None:
 # ---------------------------------------------------------------- who shares one
 def launch(*settings: str) -> Launch:
     return Launch(
-        program="vLLM", model="m", settings=settings, words=lambda port: [str(port)], environment={}, key_variable="KEY",
+        program="vLLM",
+        model="m",
+        settings=settings,
+        words=lambda port: [str(port)],
+        environment={},
+        key_variable="KEY",
         timeout_s=1,
-    )  # fmt: skip
+    )
 
 
 class _Counted:

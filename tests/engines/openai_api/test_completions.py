@@ -92,18 +92,46 @@ def ended_by(reason: object, content: str | None = "number", **choice: Any) -> A
 @pytest.mark.parametrize(
     ("reason", "kept"),
     [
-        ("stop", "stop"), ("eos", "stop"), ("eos_token", "stop"), ("stop_sequence", "stop"), ("end_turn", "stop"),
-        ("STOP", "stop"), ("COMPLETE", "stop"), ("length", "length"), ("max_tokens", "length"), ("MAX_TOKENS", "length"),
-        ("model_length", "length"), ("tool_calls", "tool_calls"), ("tool-calls", "tool_calls"),
-        ("function_call", "tool_calls"), ("content_filter", "content_filter"), ("SAFETY", "content_filter"),
-        ("content_filter: RECITATION", "content_filter"), (None, None), ("", None), ("null", None), ("None", None),
-        ("MAX_TOKENS_EXCEEDED", "length"), ("max_length", "length"), ("max_new_tokens", "length"), ("maxTokens", "length"),
-        ("repetition", "length"), ("FinishReason.STOP", "stop"), ("FINISH_REASON_STOP", "stop"), ("endoftext", "stop"),
-        ("FinishReason.MaxTokens", "length"), ("stop_token", "stop"), ("finished", "stop"), ("done", "stop"), ("end", "stop"),
-        ("IMAGE_SAFETY", "content_filter"), ("MODEL_ARMOR", "content_filter"), ("LANGUAGE", "content_filter"),
+        ("stop", "stop"),
+        ("eos", "stop"),
+        ("eos_token", "stop"),
+        ("stop_sequence", "stop"),
+        ("end_turn", "stop"),
+        ("STOP", "stop"),
+        ("COMPLETE", "stop"),
+        ("length", "length"),
+        ("max_tokens", "length"),
+        ("MAX_TOKENS", "length"),
+        ("model_length", "length"),
+        ("tool_calls", "tool_calls"),
+        ("tool-calls", "tool_calls"),
+        ("function_call", "tool_calls"),
+        ("content_filter", "content_filter"),
+        ("SAFETY", "content_filter"),
+        ("content_filter: RECITATION", "content_filter"),
+        (None, None),
+        ("", None),
+        ("null", None),
+        ("None", None),
+        ("MAX_TOKENS_EXCEEDED", "length"),
+        ("max_length", "length"),
+        ("max_new_tokens", "length"),
+        ("maxTokens", "length"),
+        ("repetition", "length"),
+        ("FinishReason.STOP", "stop"),
+        ("FINISH_REASON_STOP", "stop"),
+        ("endoftext", "stop"),
+        ("FinishReason.MaxTokens", "length"),
+        ("stop_token", "stop"),
+        ("finished", "stop"),
+        ("done", "stop"),
+        ("end", "stop"),
+        ("IMAGE_SAFETY", "content_filter"),
+        ("MODEL_ARMOR", "content_filter"),
+        ("LANGUAGE", "content_filter"),
         ("ERROR_TOXIC", "content_filter"),
     ],
-)  # fmt: skip
+)
 def test_an_end_in_a_providers_word_is_kept_as_openais(reason: object, kept: str | None) -> None:
     answer = ended_by(reason)
     assert isinstance(answer, Answer)
@@ -114,9 +142,21 @@ def test_an_end_in_a_providers_word_is_kept_as_openais(reason: object, kept: str
 @pytest.mark.parametrize("content", ["", None, "numb"])
 @pytest.mark.parametrize(
     "reason",
-    ["error", "abort", "insufficient_system_resource", "network_error", "timeout", "cancelled", "load", "pause_turn",
-     "function_call_filter: MALFORMED_FUNCTION_CALL", "never heard of", 0, {"type": "stop"}],
-)  # fmt: skip
+    [
+        "error",
+        "abort",
+        "insufficient_system_resource",
+        "network_error",
+        "timeout",
+        "cancelled",
+        "load",
+        "pause_turn",
+        "function_call_filter: MALFORMED_FUNCTION_CALL",
+        "never heard of",
+        0,
+        {"type": "stop"},
+    ],
+)
 def test_any_other_reason_is_a_failed_try_that_says_it(reason: object, content: str | None) -> None:
     failure = ended_by(reason, content)
     assert isinstance(failure, Failure)
@@ -176,7 +216,7 @@ def test_an_error_beside_a_choice_makes_it_none() -> None:
         ({}, {"finish_reason": None, "stop_reason": "error"}, "an answer that did not end: its stop_reason is 'error'"),
         ({}, {"native_finish_reason": "error"}, "an answer that did not end: its native_finish_reason is 'error'"),
     ],
-)  # fmt: skip
+)
 def test_an_error_is_found_wherever_it_stands(beside: dict[str, Any], choice: dict[str, Any], text: str) -> None:
     body = completion_of("numb") | beside
     body["choices"][0] |= choice
@@ -192,9 +232,12 @@ def test_a_stop_that_the_card_names_is_no_error() -> None:
 
 def test_of_a_content_in_parts_its_texts_are_the_completion() -> None:
     parts = [
-        {"type": "reasoning", "text": "negative"}, {"type": "text", "text": "posi"}, {"type": "output_text", "text": "ti"},
-        {"text": "ve"}, {"type": "thinking", "text": "so"},
-    ]  # fmt: skip
+        {"type": "reasoning", "text": "negative"},
+        {"type": "text", "text": "posi"},
+        {"type": "output_text", "text": "ti"},
+        {"text": "ve"},
+        {"type": "thinking", "text": "so"},
+    ]
     answer = read(completion_of(parts))
     assert isinstance(answer, Answer)
     assert answer.completion == "positive"
@@ -258,23 +301,40 @@ def test_a_model_that_never_ends_uses_up_its_tries() -> None:
         ({"type": "error", "error": {"type": "not_found_error", "message": "model: x"}}, "model: x"),
         ({"timestamp": 1, "status": 404, "error": "Not Found", "message": "no handler"}, "Not Found: no handler"),
         ({"title": "Not Found", "status": 404, "detail": "no such route"}, "no such route: Not Found"),
-        ({"success": False, "errors": [{"code": 7000, "message": "No route for that URI"}]}, "7000: No route for that URI"),
-        ([{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}], "400: API key not valid."),
+        (
+            {"success": False, "errors": [{"code": 7000, "message": "No route for that URI"}]},
+            "7000: No route for that URI",
+        ),
+        (
+            [{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}],
+            "400: API key not valid.",
+        ),
         ({"fault": {"faultstring": "Invalid ApiKey", "detail": {"errorcode": "x"}}}, "x: Invalid ApiKey"),
         ({"error_code": 336001, "error_msg": "Invalid token"}, "336001: Invalid token"),
         ({"error": {"message": '{"error": {"message": "inner"}}'}}, "inner"),
-        ({"error": {"message": "Provider returned error", "metadata": {"raw": "busy"}}}, "Provider returned error: busy"),
+        (
+            {"error": {"message": "Provider returned error", "metadata": {"raw": "busy"}}},
+            "Provider returned error: busy",
+        ),
         ({"detail": "Not Found"}, "Not Found"),
         ({"detail": [{"type": "missing", "loc": ["body", "input"], "msg": "Field required"}]}, "input: Field required"),
         ({"info": "nothing that is known"}, '{"info": "nothing that is known"}'),
-        ("<html><head><title>502 Bad Gateway</title><style>p{}</style></head><p>nginx &amp; co</p></html>",
-         "502 Bad Gateway nginx & co"),
+        (
+            "<html><head><title>502 Bad Gateway</title><style>p{}</style></head><p>nginx &amp; co</p></html>",
+            "502 Bad Gateway nginx & co",
+        ),
         ("<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>", "AccessDenied Access Denied"),
         ("upstream connect error", "upstream connect error"),
-        ("{half", "{half"), ("[]", "[]"), ("{}", "{}"), ("7", "7"), ("", ""),
-        ('{"error": ' * 400 + "1" + "}" * 400, None), ("[" * 5000, None), ("[" * 900 + "]" * 900, None),
+        ("{half", "{half"),
+        ("[]", "[]"),
+        ("{}", "{}"),
+        ("7", "7"),
+        ("", ""),
+        ('{"error": ' * 400 + "1" + "}" * 400, None),
+        ("[" * 5000, None),
+        ("[" * 900 + "]" * 900, None),
     ],
-)  # fmt: skip
+)
 def test_what_a_server_says_is_found_whatever_its_form(said: Any, text: str | None) -> None:
     body = said if isinstance(said, str) else json.dumps(said)
     found = described(error_of(body))
@@ -293,23 +353,42 @@ NO_SUCH_ENDPOINT = "Unexpected endpoint or method. (POST /chat/completions)"
         (200, {"message": "Unauthorized"}),
         (200, {"error": {"message": "Incorrect API key provided", "type": "invalid_request_error"}}),
         (200, {"detail": "Not Found"}),
-        (200, {"message": "Forbidden"}), (200, {"message": "User is not authorized to access this resource"}),
-        (200, {"error": "Authentication error"}), (200, {"msg": "Access token invalid"}), (200, {"error": "Access denied"}),
-        (200, {"choices": None, "base_resp": {
-            "status_code": 1004, "status_msg": "login fail: Please carry the API secret key in the 'Authorization' field"}}),
-        (200, {"error": "Your account is in arrears"}), (200, {"message": "no Route matched with those values"}),
-        (200, "Unauthorized"), (200, "<html><body>Sign in to the network</body></html>"),
+        (200, {"message": "Forbidden"}),
+        (200, {"message": "User is not authorized to access this resource"}),
+        (200, {"error": "Authentication error"}),
+        (200, {"msg": "Access token invalid"}),
+        (200, {"error": "Access denied"}),
+        (
+            200,
+            {
+                "choices": None,
+                "base_resp": {
+                    "status_code": 1004,
+                    "status_msg": "login fail: Please carry the API secret key in the 'Authorization' field",
+                },
+            },
+        ),
+        (200, {"error": "Your account is in arrears"}),
+        (200, {"message": "no Route matched with those values"}),
+        (200, "Unauthorized"),
+        (200, "<html><body>Sign in to the network</body></html>"),
         (200, "<!doctype html><html><title>403 Forbidden</title></html>"),
-        (404, "404 page not found"), (404, {"error": "model 'm' not found"}), (405, {"detail": "Method Not Allowed"}),
-        (401, {"message": "nope"}), (400, {"error": {"message": "Model Not Exist", "code": "invalid_request_error"}}),
+        (404, "404 page not found"),
+        (404, {"error": "model 'm' not found"}),
+        (405, {"detail": "Method Not Allowed"}),
+        (401, {"message": "nope"}),
+        (400, {"error": {"message": "Model Not Exist", "code": "invalid_request_error"}}),
         (400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}]),
         (400, {"error": {"message": "Missing required query parameter: api-version"}}),
         (422, {"detail": [{"type": "missing", "loc": ["body", "prompt"], "msg": "Field required"}]}),
         (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "reasoning"], "msg": "Extra inputs"}]}),
-        (422, {"detail": [{"type": "less_than", "loc": ["body", "temperature"], "msg": "Input should be less than 1"}]}),
+        (
+            422,
+            {"detail": [{"type": "less_than", "loc": ["body", "temperature"], "msg": "Input should be less than 1"}]},
+        ),
         (400, {"error": {"message": "must be one of a, b", "param": "model"}}),
     ],
-)  # fmt: skip
+)
 def test_a_refusal_that_never_passes_stops_the_model(status: int, said: Any) -> None:
     failure = failed(status, said)
     assert failure.verdict == "stop"
@@ -338,14 +417,22 @@ AZURE = "without an api-version and with the deployment's name as `model`"
         ("http://h:1", 404, "The model `m` does not exist", ""),
         ("http://h:1", 400, "no", ""),
         ("http://h:1/v1/chat/completions", 404, "Not Found", "; base_url ends before /chat/completions"),
-        ("https://r.openai.azure.com/openai/deployments/d", 404, "Resource not found",
-         f"; Azure answers at https://r.openai.azure.com/openai/v1, {AZURE}"),
+        (
+            "https://r.openai.azure.com/openai/deployments/d",
+            404,
+            "Resource not found",
+            f"; Azure answers at https://r.openai.azure.com/openai/v1, {AZURE}",
+        ),
         ("https://r.openai.azure.com/openai/v1", 404, "Resource not found", ""),
-        ("https://gateway.org/azure", 400, "Missing required query parameter: api-version",
-         f"; Azure answers at https://gateway.org/openai/v1, {AZURE}"),
+        (
+            "https://gateway.org/azure",
+            400,
+            "Missing required query parameter: api-version",
+            f"; Azure answers at https://gateway.org/openai/v1, {AZURE}",
+        ),
         ("http://h:1", 401, "no", "; its key is read from OPENAI_API_KEY"),
     ],
-)  # fmt: skip
+)
 def test_a_refusal_says_what_to_look_at(url: str, status: int, text: str, told: str) -> None:
     card = ModelCard(engine="openai_api", model="m", base_url=("http://other/v1", url))
     assert advice(card, url.split("/")[2], status, text) == told
@@ -371,11 +458,15 @@ def test_azures_query_is_refused_with_the_address_that_needs_none(monkeypatch: p
         {"id": "x", "choices": []},
         {"object": "error", "message": "engine died", "type": "InternalServerError", "code": 500},
         {"error": "the words of this request are forbidden"},
-        "<html><body>503 Service Unavailable</body></html>", "<p>We are busy, try again</p>", "upstream connect error",
+        "<html><body>503 Service Unavailable</body></html>",
+        "<p>We are busy, try again</p>",
+        "upstream connect error",
         'data: {"choices": []}\n\n',
-        "[7]", '"busy"', "null",
+        "[7]",
+        '"busy"',
+        "null",
     ],
-)  # fmt: skip
+)
 def test_what_may_pass_with_status_200_is_asked_again(said: Any) -> None:
     failure = read(said)
     assert isinstance(failure, Failure)
@@ -398,22 +489,38 @@ def test_the_words_of_a_200_that_is_no_completion_are_told() -> None:
 @pytest.mark.parametrize(
     "refusal",
     [
-        {"detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"], "msg": "Extra inputs are not permitted"}]},
+        {
+            "detail": [
+                {"type": "extra_forbidden", "loc": ["body", "max_tokens"], "msg": "Extra inputs are not permitted"}
+            ]
+        },
         {"detail": [{"loc": ["body", "max_tokens"], "msg": "extra fields not permitted", "type": "value_error.extra"}]},
-        {"detail": [
-            {"type": "string_type", "loc": ["body", "Other", "messages"], "msg": "Input should be a valid string"},
-            {"type": "extra_forbidden", "loc": ["body", "Chat", "max_tokens"], "msg": "Extra inputs are not permitted"},
-        ]},
-        {"object": "error", "type": "invalid_request_error", "message": {
-            "detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"], "msg": "Extra inputs are not permitted"}]
-        }},
+        {
+            "detail": [
+                {"type": "string_type", "loc": ["body", "Other", "messages"], "msg": "Input should be a valid string"},
+                {
+                    "type": "extra_forbidden",
+                    "loc": ["body", "Chat", "max_tokens"],
+                    "msg": "Extra inputs are not permitted",
+                },
+            ]
+        },
+        {
+            "object": "error",
+            "type": "invalid_request_error",
+            "message": {
+                "detail": [
+                    {"type": "extra_forbidden", "loc": ["body", "max_tokens"], "msg": "Extra inputs are not permitted"}
+                ]
+            },
+        },
         {"detail": "Unsupported parameter: max_tokens"},
         {"detail": [{"type": "extra_forbidden", "loc": "body.max_tokens", "msg": "Extra inputs are not permitted"}]},
         {"errors": {"max_tokens": ["unknown field"]}},
         {"detail": "create() got an unexpected keyword argument 'max_tokens'"},
         {"error": {"message": "Unsupported parameter: 'max_tokens'", "code": 400, "param": "max_tokens"}},
     ],
-)  # fmt: skip
+)
 def test_a_refused_parameter_is_learnt_from_every_form(refusal: dict[str, Any], status: int) -> None:
     failure = failed(status, refusal if status != 200 else {"code": 400, **refusal})
     body = Body(ModelCard(engine="openai_api", model="m", sampling={"max_tokens": 16, "seed": 1}))

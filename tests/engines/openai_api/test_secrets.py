@@ -21,9 +21,23 @@ from tests.support.openai_server import RunningServer
 
 KEYS = ("sk-proj-AbCdEf0123456789AbCdEf0123456789", "k.3+y", "a-plain-but-long-pass(word)*")
 FAULTS = (
-    "wrong_key", "echo_500", "echo_reason", "status_500", "status_429", "context_length", "unknown_model",
-    "insufficient_quota", "redirect", "truncated", "html", "reset", "cut", "key_in_completion", "key_in_reason", "refusal",
-)  # fmt: skip
+    "wrong_key",
+    "echo_500",
+    "echo_reason",
+    "status_500",
+    "status_429",
+    "context_length",
+    "unknown_model",
+    "insufficient_quota",
+    "redirect",
+    "truncated",
+    "html",
+    "reset",
+    "cut",
+    "key_in_completion",
+    "key_in_reason",
+    "refusal",
+)
 
 
 def forms(key: str) -> tuple[str, ...]:

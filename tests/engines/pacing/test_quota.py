@@ -12,10 +12,22 @@ from promptaudit.flows.engines.pacing.quota import Quota, seconds_of
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
-        ("6m0s", 360), ("20ms", 0.02), ("1s", 1), ("1h2m3.5s", 3723.5), ("350µs", 0.00035), ("7us", 7e-6), ("90ns", 9e-8),
-        ("12", 12), ("0.5", 0.5), (" 3s ", 3), ("0s", 0), ("-4", 0), ("inf", 300), ("2h", 300),
+        ("6m0s", 360),
+        ("20ms", 0.02),
+        ("1s", 1),
+        ("1h2m3.5s", 3723.5),
+        ("350µs", 0.00035),
+        ("7us", 7e-6),
+        ("90ns", 9e-8),
+        ("12", 12),
+        ("0.5", 0.5),
+        (" 3s ", 3),
+        ("0s", 0),
+        ("-4", 0),
+        ("inf", 300),
+        ("2h", 300),
     ],
-)  # fmt: skip
+)
 def test_durations_as_go_writes_them(text: str, seconds: float) -> None:
     assert seconds_of(text) == pytest.approx(min(seconds, 300))
 

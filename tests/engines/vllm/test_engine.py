@@ -140,9 +140,13 @@ def test_options_are_as_likely_as_the_servers_own_completions_say(serving: Servi
     prompt = f"{START}user\n{content}{END}\n{START}assistant\n"
     for option, likely in zip(options, found, strict=True):
         body = {
-            "model": str(model), "prompt": prompt + option, "echo": True, "max_tokens": 0, "logprobs": 0,
+            "model": str(model),
+            "prompt": prompt + option,
+            "echo": True,
+            "max_tokens": 0,
+            "logprobs": 0,
             "add_special_tokens": False,
-        }  # fmt: skip
+        }
         headers = {"Authorization": f"Bearer {serving.server.key}"}
         reply = httpx2.post(f"{serving.server.base_url}/completions", json=body, headers=headers, timeout=60).json()
         logprobs = reply["choices"][0]["logprobs"]

@@ -29,10 +29,12 @@ CONSTANTS = {
 }
 CONSTANT_OF = {
     ("rpt_design_widths", "measure"),
-    ("rpt_measures_across_tasks", "measure"), ("rpt_measures_across_tasks", "direction"),
+    ("rpt_measures_across_tasks", "measure"),
+    ("rpt_measures_across_tasks", "direction"),
     ("rpt_sensitivity_against_consistency", "min_sensitivity"),
-    ("rpt_sample_pairs", "extreme"), ("rpt_sample_similarities", "extreme"),
-}  # fmt: skip  # of all columns of marts, what takes nothing from a table
+    ("rpt_sample_pairs", "extreme"),
+    ("rpt_sample_similarities", "extreme"),
+}  # of all columns of marts, what takes nothing from a table
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -101,8 +103,11 @@ def test_sensitivity_is_made_of_answers_of_how_they_are_read_and_of_wordings() -
     assert "normalised_entropy(array_agg(fct_p_tau.p_tau)" in below.expression
     raw = tree.raw_columns()
     assert {
-        "raw.predictions.completion", "raw.tasks.reader", "raw.task_labels.label", "raw.prompt_variants.instruction",
-    } <= set(raw)  # fmt: skip
+        "raw.predictions.completion",
+        "raw.tasks.reader",
+        "raw.task_labels.label",
+        "raw.prompt_variants.instruction",
+    } <= set(raw)
     assert not [name for name in raw if name.endswith(("latency_ms", "cost_usd", "prompt_tokens", "served_model"))]
 
 

@@ -31,9 +31,17 @@ def warehouse(tmp_path: Path) -> Path:
     path = tmp_path / "audit.duckdb"
     Warehouse(path).apply_schema()
     row = run_row(
-        audit_run_id=RUN, audit_id="<b>night</b>", origin="run", fingerprint="f", plan_fingerprint="p", card="{}",
-        format_limits="{}", seed=1, n_resamples=10, manifest={},
-    )  # fmt: skip
+        audit_run_id=RUN,
+        audit_id="<b>night</b>",
+        origin="run",
+        fingerprint="f",
+        plan_fingerprint="p",
+        card="{}",
+        format_limits="{}",
+        seed=1,
+        n_resamples=10,
+        manifest={},
+    )
     model = {
         "audit_run_id": RUN,
         "model_id": "m",
@@ -60,9 +68,11 @@ def test_a_run_that_ends_well(warehouse: Path) -> None:
     with following(Warehouse(warehouse), RUN, pytest.fail):
         landed(Warehouse(warehouse), RUN)
     assert states(warehouse) == [
-        ("run.<b>night</b>", "START"), ("land.<b>night</b>", "START"), ("land.<b>night</b>", "COMPLETE"),
+        ("run.<b>night</b>", "START"),
+        ("land.<b>night</b>", "START"),
+        ("land.<b>night</b>", "COMPLETE"),
         ("run.<b>night</b>", "COMPLETE"),
-    ]  # fmt: skip
+    ]
     start, _, landing, _ = told(warehouse)
     assert start["run"]["runId"] == run_id_of(RUN) == "01234567-89ab-cdef-0123-456789abcdef"
     assert landing["run"]["facets"]["parent"]["run"]["runId"] == run_id_of(RUN)

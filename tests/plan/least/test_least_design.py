@@ -177,9 +177,11 @@ def test_a_difference_is_detected_by_the_least_design(answers: tuple[PlannedAnsw
     assert (found["n_comparisons"], found["min_effect"]) == (16, 0.03)
     best = design_of(found["design"])
     fewer = Design(
-        n_samples=best.n_samples - 1, n_wordings=best.n_wordings, wordings_per_sample=best.n_wordings,
+        n_samples=best.n_samples - 1,
+        n_wordings=best.n_wordings,
+        wordings_per_sample=best.n_wordings,
         n_repetitions=best.n_repetitions,
-    )  # fmt: skip
+    )
     worst = [
         max(
             detectable_difference(components_of(own), each, n_comparisons=16, min_effect=0.03)
@@ -262,8 +264,17 @@ def test_what_is_printed(folder: Path) -> None:
     lines = plan(folder, "--target-width", 0.14, "--measure", "micro_f1", "--assurance", 0.7).out.splitlines()
     assert lines[0] == "micro_f1, planned from run 1new with assurance 0.7"
     assert [line.split()[0] for line in lines[1:11]] == [
-        "design", "card", "full", "unmeasured", "cost", "width", "difference", "decided", "noise", "width",
-    ]  # fmt: skip
+        "design",
+        "card",
+        "full",
+        "unmeasured",
+        "cost",
+        "width",
+        "difference",
+        "decided",
+        "noise",
+        "width",
+    ]
     size = re.fullmatch(r"design     (\d+) samples x (\d+) of (\d+) wordings x 1 ask", lines[1])
     assert size is not None
     n, own, q = size.groups()

@@ -118,8 +118,17 @@ def test_labels_descriptions_and_examples_stand_in_another_order() -> None:
 
 def test_a_prompt_without_labels_has_no_order_of_them() -> None:
     silent = SORTED.model_copy(update={"labels_line": "none"})
-    fits = [label_order.fits(Original(
-        task=silent, strategy=strategy, prompt=prompt_of(silent, strategy, {}), chosen=ChosenSamples((), {}),
-        noise_rate=0.1, systems=(),
-    )) for strategy in ("simple", "detail", "one_shot", "structured")]  # fmt: skip
+    fits = [
+        label_order.fits(
+            Original(
+                task=silent,
+                strategy=strategy,
+                prompt=prompt_of(silent, strategy, {}),
+                chosen=ChosenSamples((), {}),
+                noise_rate=0.1,
+                systems=(),
+            )
+        )
+        for strategy in ("simple", "detail", "one_shot", "structured")
+    ]
     assert fits == [False, True, True, False]

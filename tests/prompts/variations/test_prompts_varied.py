@@ -48,8 +48,14 @@ def original(task: TaskCard, strategy: str = "simple", template: Template | None
 # ------------------------------------------------------------------ form
 def test_the_form_of_a_template_changes_and_its_words_do_not() -> None:
     template = Template(text="Here is one.\n\nQuestion: {question}\nOptions:\n{options}\nRule: be brief.\nAnswer:")
-    level = {"casing": "upper", "separator": " - ", "spacing": "\n\n", "option": "[{enumerator}] {option}",
-             "between": " | ", "enumerators": "roman"}  # fmt: skip
+    level = {
+        "casing": "upper",
+        "separator": " - ",
+        "spacing": "\n\n",
+        "option": "[{enumerator}] {option}",
+        "between": " | ",
+        "enumerators": "roman",
+    }
     changed = formatting.apply(template, level)
     ((_, content),) = ask(changed, QUESTION)
     assert content == (
@@ -148,8 +154,9 @@ def test_examples_of_a_template_come_in_other_orders_and_fewer() -> None:
 def test_system_messages_replace_the_originals_and_may_be_none() -> None:
     assert levels("system", original(SORTED), 3) == list(system.SHIPPED[:3])
     messages = [{"role": "developer", "content": "Be kind."}, {"role": "user", "content": "{instruction} {input}"}]
-    card = SORTED.model_copy(update={"messages": TaskCard.model_validate(
-        SORTED.model_dump() | {"messages": messages}).messages})  # fmt: skip
+    card = SORTED.model_copy(
+        update={"messages": TaskCard.model_validate(SORTED.model_dump() | {"messages": messages}).messages}
+    )
     of = original(card, systems=("Be kind.", "Be strict."))
     assert system.levels(of, 9) == [None, "Be strict."]
     sent = [

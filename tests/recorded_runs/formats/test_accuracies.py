@@ -46,34 +46,60 @@ def dove_row(question: int, variant: int, said: str) -> dict[str, Any]:
     score = 1.0 if said.split(".", maxsplit=1)[0].strip() == signs[gold] else 0.0
     return {
         "evaluation_id": f"e{question}{variant}",
-        "model": {"model_info": {"name": "meta-llama/mock-7b", "family": "Llama"}, "configuration": {"is_instruct": True}},
-        "prompt_config": {"prompt_class": "MultipleChoice", "dimensions": {
-            "instruction_phrasing": {"text": wording + " {question} {choices}", "name": f"w{variant}"},
-            "separator": "\n", "enumerator": ("capitals", "greek")[variant],
-            "choices_order": {"method": "none", "description": "Preserves the original order of choices as provided"},
-            "shots": 0, "demonstrations": [],
-        }},
+        "model": {
+            "model_info": {"name": "meta-llama/mock-7b", "family": "Llama"},
+            "configuration": {"is_instruct": True},
+        },
+        "prompt_config": {
+            "prompt_class": "MultipleChoice",
+            "dimensions": {
+                "instruction_phrasing": {"text": wording + " {question} {choices}", "name": f"w{variant}"},
+                "separator": "\n",
+                "enumerator": ("capitals", "greek")[variant],
+                "choices_order": {
+                    "method": "none",
+                    "description": "Preserves the original order of choices as provided",
+                },
+                "shots": 0,
+                "demonstrations": [],
+            },
+        },
         "instance": {
-            "task_type": "classification", "raw_input": f"{wording} {text}\n{listed}", "language": "en",
-            "sample_identifier": {"dataset_name": "mmlu.facts", "hf_repo": "cais/mmlu", "hf_index": question, "hf_split": "test"},
+            "task_type": "classification",
+            "raw_input": f"{wording} {text}\n{listed}",
+            "language": "en",
+            "sample_identifier": {
+                "dataset_name": "mmlu.facts",
+                "hf_repo": "cais/mmlu",
+                "hf_index": question,
+                "hf_split": "test",
+            },
             "classification_fields": {"question": text, "choices": options, "ground_truth": options[gold]},
         },
         "output": {"response": said, "cumulative_logprob": -0.1},
         "evaluation": {
             "ground_truth": f"{signs[gold]}. {choices[gold]}",
-            "evaluation_method": {"method_name": "content_similarity", "description": "…"}, "score": score,
+            "evaluation_method": {"method_name": "content_similarity", "description": "…"},
+            "score": score,
         },
-    }  # fmt: skip
+    }
 
 
 def eee_row(sample: int, said: str, is_correct: bool) -> dict[str, Any]:
     """An instance-level row of the schema every_eval_ever: yes is right for even samples."""
     asked = {"raw": f"Is {sample} even?", "reference": [("yes", "no")[sample % 2]]}
     return {
-        "schema_version": "0.3.0", "evaluation_id": "e", "model_id": "m", "evaluation_name": "t", "sample_id": str(sample),
-        "interaction_type": "single_turn", "input": asked, "output": {"raw": [said]}, "answer_attribution": [],
+        "schema_version": "0.3.0",
+        "evaluation_id": "e",
+        "model_id": "m",
+        "evaluation_name": "t",
+        "sample_id": str(sample),
+        "interaction_type": "single_turn",
+        "input": asked,
+        "output": {"raw": [said]},
+        "answer_attribution": [],
         "evaluation": {"score": float(is_correct), "is_correct": is_correct},
-    }  # fmt: skip
+    }
 
 
 def without_prompt(question: int) -> dict[str, Any]:
@@ -81,10 +107,15 @@ def without_prompt(question: int) -> dict[str, Any]:
     asked = [(prompt, f" {option}") for prompt in (f"Question {question}?", "") for option in QUESTIONS[0][1]]
     nats = [-2.0, -9.0, -8.0, -7.0, -3.0, -1.0, -0.5, -4.0]
     return {
-        "doc_id": question, "doc": {"question": f"Question {question}?"}, "target": str(question % 2), "filter": "none",
+        "doc_id": question,
+        "doc": {"question": f"Question {question}?"},
+        "target": str(question % 2),
+        "filter": "none",
         "arguments": {f"gen_args_{n}": {"arg_0": prompt, "arg_1": option} for n, (prompt, option) in enumerate(asked)},
-        "resps": [[[str(each), "False"]] for each in nats], "acc": float(question % 2 == 0), "acc_mutual_info": 0.0,
-    }  # fmt: skip
+        "resps": [[[str(each), "False"]] for each in nats],
+        "acc": float(question % 2 == 0),
+        "acc_mutual_info": 0.0,
+    }
 
 
 def with_other_assertions() -> dict[str, Any]:
@@ -131,8 +162,11 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     lenient = [eee_row(n, text, text.lower().startswith("yes" if n % 2 == 0 else "no")) for n, text in enumerate(said)]
     (folder / "lenient.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lenient))
     (folder / "mutual.jsonl").write_text("".join(json.dumps(without_prompt(n)) + "\n" for n in range(4)))
-    own = [{"model": m, "task": t, "sample_id": f"{t}{n}", "completion": "a", "gold_label": "ab"[n % 2]}
-           for m, t in (("m", "t1"), ("n", "t2")) for n in range(6)]  # fmt: skip
+    own = [
+        {"model": m, "task": t, "sample_id": f"{t}{n}", "completion": "a", "gold_label": "ab"[n % 2]}
+        for m, t in (("m", "t1"), ("n", "t2"))
+        for n in range(6)
+    ]
     pl.DataFrame(own).write_csv(folder / "own_tasks.csv")
     (folder / "assertions.json").write_text(json.dumps(with_other_assertions()))
     files: dict[str, Sequence[Path]] = {

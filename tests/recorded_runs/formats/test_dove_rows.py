@@ -105,8 +105,9 @@ def test_examples_of_each_sample_of_its_own_are_no_variants(tmp_path: Path) -> N
     more = [choice_row(sample, said=0, demonstrations=shown(sample + 10)) for sample in range(4)]
     found = variants(read_recordings([write(tmp_path / "draws.jsonl", own + more)]).frame)
     assert [each[1:] for each in found] == [
-        ("original", {}, 4), ("examples", {"examples": {"demonstrations": "draw 2"}}, 4),
-    ]  # fmt: skip
+        ("original", {}, 4),
+        ("examples", {"examples": {"demonstrations": "draw 2"}}, 4),
+    ]
 
 
 def test_what_is_sent_of_messages_is_their_contents_in_order(tmp_path: Path) -> None:
@@ -165,9 +166,11 @@ def test_strategies_of_rows_of_ours_have_originals_of_their_own(tmp_path: Path) 
             rows.append(row)
     frame = read_recordings([write(tmp_path / "rows.jsonl", rows)]).frame
     assert frame.select("strategy", "variant_index", "variation", "repetition").rows() == [
-        ("simple", "0", "original", "1"), ("simple", "1", "wording", "1"),
-        ("detail", "0", "original", "1"), ("detail", "1", "wording", "1"),
-    ]  # fmt: skip
+        ("simple", "0", "original", "1"),
+        ("simple", "1", "wording", "1"),
+        ("detail", "0", "original", "1"),
+        ("detail", "1", "wording", "1"),
+    ]
     # beside rows that name none these are of the strategy that the command says
     files = [write(tmp_path / "rows.jsonl", rows), write(tmp_path / "others.jsonl", [choice_row(0, said=0)])]
     told = typed(read_recordings(files).frame, "plain", None)

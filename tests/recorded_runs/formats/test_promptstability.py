@@ -36,16 +36,21 @@ def test_iterations_of_one_prompt_are_repetitions(tmp_path: Path) -> None:
     rows = read(tmp_path / "intra.csv", INTRA)
     names = ("model", "sample_id", "input", "completion", "repetition", "variant_index", "paraphrase_temperature")
     assert [tuple(row[name] for name in names) for row in rows] == [
-        ("promptstability", "0", "Good.", "1", 1, 0, None), ("promptstability", "0", "Good.", "1", 2, 0, None),
-        ("promptstability", "1", "Bad.", "0.0", 1, 0, None), ("promptstability", "1", "Bad.", "maybe", 2, 0, None),
-    ]  # fmt: skip
+        ("promptstability", "0", "Good.", "1", 1, 0, None),
+        ("promptstability", "0", "Good.", "1", 2, 0, None),
+        ("promptstability", "1", "Bad.", "0.0", 1, 0, None),
+        ("promptstability", "1", "Bad.", "maybe", 2, 0, None),
+    ]
 
 
 def test_prompts_are_variants_of_their_temperature_and_the_original_is_variant_0(tmp_path: Path) -> None:
     rows = read(tmp_path / "inter.csv", INTER)
     names = ("paraphrase_temperature", "variant_index", "is_original", "instruction", "completion", "repetition")
     assert [tuple(row[name] for name in names) for row in rows] == [
-        (0.1, 0, True, "Is it good?", "1", 1), (0.1, 1, False, "Good or not?", "1", 1),
-        (0.1, 2, False, "Would you call it good?", "0", 1), (2.0, 0, True, "Is it good?", "1", 1),
-        (2.0, 1, False, "Fine or foul?", "1", 1), (2.0, 1, False, "Fine or foul?", "1", 2),
-    ]  # fmt: skip
+        (0.1, 0, True, "Is it good?", "1", 1),
+        (0.1, 1, False, "Good or not?", "1", 1),
+        (0.1, 2, False, "Would you call it good?", "0", 1),
+        (2.0, 0, True, "Is it good?", "1", 1),
+        (2.0, 1, False, "Fine or foul?", "1", 1),
+        (2.0, 1, False, "Fine or foul?", "1", 2),
+    ]

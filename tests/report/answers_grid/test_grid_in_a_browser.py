@@ -28,9 +28,13 @@ PROMPT = [
     {"role": "user", "content": "Name the colour.\nOne word {not a field}.\n\n{input}"},
 ]
 TEMPLATE = Template(
-    text="{examples}\n\nQ: {question}\n{options}\nA:{missing}", system="One number.", enumerators="numbers",
-    option="({enumerator}) {option}", between=" | ", examples=({"question": "Which is first?", "answer": "1"},),
-)  # fmt: skip
+    text="{examples}\n\nQ: {question}\n{options}\nA:{missing}",
+    system="One number.",
+    enumerators="numbers",
+    option="({enumerator}) {option}",
+    between=" | ",
+    examples=({"question": "Which is first?", "answer": "1"},),
+)
 OPTIONS = ("Lyon", "Metz", "{question}", "Nice")
 
 

@@ -45,11 +45,17 @@ def answers_of(content: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
             variant = content["variants"][group["wordings"][group["wording"][at]]]
             label, said = group["label"][at], group["completion"][at]
             yield (
-                group["model"], task["name"], group["strategy"], content["samples"][row]["name"],
-                variant["variant_index"], variant["paraphrase_temperature"], group["repetition"][at],
-                content["statuses"][group["status"][at]], None if label < 0 else task["labels"][label],
+                group["model"],
+                task["name"],
+                group["strategy"],
+                content["samples"][row]["name"],
+                variant["variant_index"],
+                variant["paraphrase_temperature"],
+                group["repetition"][at],
+                content["statuses"][group["status"][at]],
+                None if label < 0 else task["labels"][label],
                 None if said < 0 else content["completions"][said],
-            )  # fmt: skip
+            )
 
 
 def test_every_answer_is_there_once_as_the_mart_has_it(ordinary: Reported) -> None:

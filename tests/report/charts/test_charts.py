@@ -13,13 +13,22 @@ from promptaudit.flows.report.charts.widths import widths
 SVG = "{http://www.w3.org/2000/svg}"
 # what our charts share, in the words of Vega-Lite
 VEGA = {
-    "padding": 6, "autosize": {"type": "fit", "contains": "padding"},
+    "padding": 6,
+    "autosize": {"type": "fit", "contains": "padding"},
     "config": {
-        "axis": {"labelFontSize": 11, "titleFontSize": 11, "tickSize": 4, "labelPadding": 4, "titlePadding": 6, "tickCount": 5,
-                 "labelFlush": False},
-        "axisX": {"grid": False}, "legend": {"disable": True},
+        "axis": {
+            "labelFontSize": 11,
+            "titleFontSize": 11,
+            "tickSize": 4,
+            "labelPadding": 4,
+            "titlePadding": 6,
+            "tickCount": 5,
+            "labelFlush": False,
+        },
+        "axisX": {"grid": False},
+        "legend": {"disable": True},
     },
-}  # fmt: skip
+}
 
 
 def _parsed(drawn: str) -> ET.Element:
@@ -36,9 +45,21 @@ def test_a_label_that_is_markup_is_drawn_as_text() -> None:
     assert any(text.startswith("<script>") for text in texts)
     assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {"svg", "g", "path", "text", "title"}
     assert {name for element in root.iter() for name in element.attrib} <= {
-        "role", "aria-label", "width", "height", "viewBox", "class", "fill", "d", "text-anchor", "x", "y", "opacity",
-        "stroke-width", "transform",
-    }  # fmt: skip
+        "role",
+        "aria-label",
+        "width",
+        "height",
+        "viewBox",
+        "class",
+        "fill",
+        "d",
+        "text-anchor",
+        "x",
+        "y",
+        "opacity",
+        "stroke-width",
+        "transform",
+    }
 
 
 def test_the_title_of_a_mark_says_its_figure_in_full_and_its_name() -> None:
@@ -163,10 +184,13 @@ def test_a_run_is_a_diamond_beside_the_line_of_its_series() -> None:
     points = [
         {"series": series, "requests": requests, "value": value, "is_this_run": is_this_run}
         for series, requests, value, is_this_run in (
-            ("simple", 3000, 0.2, True), ("simple", 100, 0.4, False), ("simple", 1000, 0.2, False),
-            ("detail", 200, 0.3, False), ("detail", 2000, 0.15, False),
+            ("simple", 3000, 0.2, True),
+            ("simple", 100, 0.4, False),
+            ("simple", 1000, 0.2, False),
+            ("detail", 200, 0.3, False),
+            ("detail", 2000, 0.15, False),
         )
-    ]  # fmt: skip
+    ]
     root = _parsed(widths(points, ["simple", "detail"], {"value": "width"}, "widths"))
     lines = [each for each in root.iter(SVG + "path") if each.get("stroke-width") == "2"]
     assert [each.get("stroke-dasharray") for each in lines] == [None, "6 3"]

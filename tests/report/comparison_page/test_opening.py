@@ -24,12 +24,27 @@ def row(
 ) -> dict[str, Any]:
     around = (None, None) if difference is None else (difference - 0.01, difference + 0.01)
     found = {
-        "comparison_id": ID, "base_run_id": "b" * 32, "candidate_run_id": "c" * 32, "base_model_id": "m", "model_id": "m",
-        "task_id": "t", "strategy": "s", "measure": measure, "verdict": verdict, "base": base,
-        "candidate": None if difference is None else base + difference, "difference": difference,
-        "difference_low": around[0], "difference_high": around[1], "p_value": 0.01, "q_value": 0.02, "min_effect": 0.02,
-        "detectable_difference": 0.1, "reason": "why not", "cause": "nothing_changed",
-    }  # fmt: skip
+        "comparison_id": ID,
+        "base_run_id": "b" * 32,
+        "candidate_run_id": "c" * 32,
+        "base_model_id": "m",
+        "model_id": "m",
+        "task_id": "t",
+        "strategy": "s",
+        "measure": measure,
+        "verdict": verdict,
+        "base": base,
+        "candidate": None if difference is None else base + difference,
+        "difference": difference,
+        "difference_low": around[0],
+        "difference_high": around[1],
+        "p_value": 0.01,
+        "q_value": 0.02,
+        "min_effect": 0.02,
+        "detectable_difference": 0.1,
+        "reason": "why not",
+        "cause": "nothing_changed",
+    }
     return {**found, **others}
 
 
@@ -58,17 +73,26 @@ def data(
 @pytest.mark.parametrize(
     ("verdicts", "state", "reason"),
     [
-        (["regressed", "improved", "within_noise"], "regressed",
-         "Of 3 measures 1 regressed, 1 improved, 1 is within noise; corrected for 3 tests."),
-        (["improved", "changed"], "improved",
-         "Of 2 measures 1 improved, 1 changed, 0 are within noise; corrected for 2 tests."),
+        (
+            ["regressed", "improved", "within_noise"],
+            "regressed",
+            "Of 3 measures 1 regressed, 1 improved, 1 is within noise; corrected for 3 tests.",
+        ),
+        (
+            ["improved", "changed"],
+            "improved",
+            "Of 2 measures 1 improved, 1 changed, 0 are within noise; corrected for 2 tests.",
+        ),
         (["changed"], "changed", "Of 1 measure 1 changed, 0 are within noise; corrected for 1 tests."),
-        (["within_noise", "within_noise", "not_comparable"], "within noise",
-         "Of 2 measures 2 are within noise; corrected for 3 tests. 1 measure cannot be compared."),
+        (
+            ["within_noise", "within_noise", "not_comparable"],
+            "within noise",
+            "Of 2 measures 2 are within noise; corrected for 3 tests. 1 measure cannot be compared.",
+        ),
         (["not_comparable", "not_judged"], "not comparable", "No measure could be tested: why not."),
         (["not_judged"], "not comparable", "No measure could be tested."),
     ],
-)  # fmt: skip
+)
 def test_the_verdict_is_the_gravest_and_says_how_many_came_out_how(
     verdicts: list[str], state: str, reason: str
 ) -> None:
@@ -79,8 +103,10 @@ def test_the_verdict_is_the_gravest_and_says_how_many_came_out_how(
 def test_the_largest_difference_is_beyond_chance_where_any_is_and_no_cost_where_an_answer_differs() -> None:
     moved = row("micro_f1", "regressed", -0.06)
     others = [
-        row("sensitivity", "within_noise", 0.4), row("cost_usd", "regressed", 7.0, base=1.0), row("label_churn", "changed", 0.3),
-    ]  # fmt: skip
+        row("sensitivity", "within_noise", 0.4),
+        row("cost_usd", "regressed", 7.0, base=1.0),
+        row("label_churn", "changed", 0.3),
+    ]
     largest = largest_of([*others, moved])
     assert largest is not None
     assert largest.row == moved
@@ -98,9 +124,11 @@ def test_the_largest_difference_is_beyond_chance_where_any_is_and_no_cost_where_
 
 def test_a_figure_that_is_not_finite_is_not_ranked() -> None:
     rows = [
-        row("micro_f1", "regressed", float("inf")), row("sensitivity", "regressed", -0.3, base=float("nan")),
-        row("cost_usd", "regressed", 0.1, base=float("inf")), row("pss_inter", "regressed", -0.1),
-    ]  # fmt: skip
+        row("micro_f1", "regressed", float("inf")),
+        row("sensitivity", "regressed", -0.3, base=float("nan")),
+        row("cost_usd", "regressed", 0.1, base=float("inf")),
+        row("pss_inter", "regressed", -0.1),
+    ]
     assert [each["measure"] for each in ranked(rows)] == ["pss_inter"]
     assert largest_of(rows[:3]) is None
     assert len(heat(rows).columns) == 4  # and they are drawn all the same
@@ -127,11 +155,14 @@ def test_the_title_says_which_two(given: dict[str, Any], title: str) -> None:
 def test_the_picture_has_a_shade_for_verdict_and_size_and_a_dash_for_what_cannot_be_compared() -> None:
     drawn = heat(
         [
-            row("micro_f1", "regressed", -0.06), row("sensitivity", "within_noise", 0.3), row("pss_inter", "not_comparable"),
-            row("sensitivity", "improved", -0.2, strategy="r"), row("cost_usd", "regressed", 0.04, base=1.0, strategy="r"),
+            row("micro_f1", "regressed", -0.06),
+            row("sensitivity", "within_noise", 0.3),
+            row("pss_inter", "not_comparable"),
+            row("sensitivity", "improved", -0.2, strategy="r"),
+            row("cost_usd", "regressed", 0.04, base=1.0, strategy="r"),
             row("micro_f1", "changed", 0.01, task_id="u"),
         ]
-    )  # fmt: skip
+    )
     assert [name for name, _ in drawn.columns] == ["Sensitivity", "micro-F1", "cost_usd"]
     assert [
         (line.heading, line.name, [None if cell is None else (cell.shade, plain(cell.figure)) for cell in line.cells])
@@ -169,13 +200,22 @@ def test_headings_of_what_is_folded_say_what_is_found() -> None:
         "candidate": "x",
     }
     flip = {
-        "comparison_id": ID, "model_id": "m", "task_id": "t", "strategy": "s", "sample_id": "1", "flip": "became_wrong",
-        "base_share_right": 1.0, "candidate_share_right": 0.0, "base_largest_share": 1.0, "candidate_largest_share": 1.0,
-    }  # fmt: skip
+        "comparison_id": ID,
+        "model_id": "m",
+        "task_id": "t",
+        "strategy": "s",
+        "sample_id": "1",
+        "flip": "became_wrong",
+        "base_share_right": 1.0,
+        "candidate_share_right": 0.0,
+        "base_largest_share": 1.0,
+        "candidate_largest_share": 1.0,
+    }
     measures = [
-        row("micro_f1", "regressed", -0.06), row("pss_inter", "not_comparable", reason="other label set"),
+        row("micro_f1", "regressed", -0.06),
+        row("pss_inter", "not_comparable", reason="other label set"),
         row("latency_ms", "not_judged", 30.0, base=10.0),
-    ]  # fmt: skip
+    ]
     found = sections(
         RunComparison(comparison_id=ID, runs=[], measures=measures, changes=[change], flips=[flip], moved=[])
     )

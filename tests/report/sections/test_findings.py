@@ -43,15 +43,21 @@ def stability(model: str, temperature: float | None, pss: float) -> dict[str, An
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([stability("lexical", 0.5, 0.95), stability("lexical", 2.1, 0.79), stability("other", 3.0, 0.2)],
-         "PSS falls below .8 from temperature 2.1 for lexical, t, s"),
-        ([stability("lexical", 0.5, 0.95), stability("lexical", 2.1, 0.81)],
-         "PSS stays at .8 or above at every paraphrase temperature, up to 2.1"),
-        ([stability("lexical", None, 0.75), stability("other", None, 0.5), stability("third", None, 0.9)],
-         "PSS over wordings is below .8 for 2 of 3 groups, lowest for other, t, s: 0.500"),
+        (
+            [stability("lexical", 0.5, 0.95), stability("lexical", 2.1, 0.79), stability("other", 3.0, 0.2)],
+            "PSS falls below .8 from temperature 2.1 for lexical, t, s",
+        ),
+        (
+            [stability("lexical", 0.5, 0.95), stability("lexical", 2.1, 0.81)],
+            "PSS stays at .8 or above at every paraphrase temperature, up to 2.1",
+        ),
+        (
+            [stability("lexical", None, 0.75), stability("other", None, 0.5), stability("third", None, 0.9)],
+            "PSS over wordings is below .8 for 2 of 3 groups, lowest for other, t, s: 0.500",
+        ),
         ([], "Only one prompt variant was asked, so nothing tells how far answers agree between them"),
     ],
-)  # fmt: skip
+)
 def test_where_stability_falls(rows: list[dict[str, Any]], sentence: str) -> None:
     assert stability_by_wording.finding(data(stabilities=rows)) == sentence
 
@@ -93,9 +99,15 @@ def test_variants_of_other_kinds_are_no_wordings() -> None:
         measures_by_wordings=[group("m", n_wordings=n, sensitivity=n / 10) for n in (2, 5)],
     )
     of_sections = (
-        prompt_variants, accuracy_by_variant, stability_by_wording, sensitivity, sensitivity_by_class, measures_by_wordings,
-        stability_across_tasks, stability_by_model,
-    )  # fmt: skip
+        prompt_variants,
+        accuracy_by_variant,
+        stability_by_wording,
+        sensitivity,
+        sensitivity_by_class,
+        measures_by_wordings,
+        stability_across_tasks,
+        stability_by_model,
+    )
     told = [*(section.finding(of) for section in of_sections), of_samples(of), *heat(of).notes]
     assert all("prompt" in sentence for sentence in told), told
     assert not any("wording" in sentence for sentence in told), told

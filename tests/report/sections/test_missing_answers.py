@@ -15,18 +15,36 @@ from promptaudit.flows.report.terminal import scorecard
 from tests.report.sections.test_sections_across_tasks import report_data
 
 GAPS = {
-    "sensitivity_if_missing_na": 0.412, "sensitivity_if_missing_modal": 0.25, "consistency_if_missing_na": None,
-    "consistency_if_missing_modal": None, "micro_f1_if_missing_na": 0.5, "micro_f1_if_missing_modal": 0.625,
-    "invalid_rate_if_missing_na": 0.2, "invalid_rate_if_missing_modal": 0.1,
-}  # fmt: skip
+    "sensitivity_if_missing_na": 0.412,
+    "sensitivity_if_missing_modal": 0.25,
+    "consistency_if_missing_na": None,
+    "consistency_if_missing_modal": None,
+    "micro_f1_if_missing_na": 0.5,
+    "micro_f1_if_missing_modal": 0.625,
+    "invalid_rate_if_missing_na": 0.2,
+    "invalid_rate_if_missing_modal": 0.1,
+}
 
 
 def row(model: str, **columns: Any) -> dict[str, Any]:
     return {
-        "audit_run_id": "r", "model_id": model, "task_id": "t", "strategy": "simple", "n_planned": 1200, "n_landed": 1100,
-        "n_error": 5, "n_samples": 39, "n_samples_planned": 40, "n_variants": 30, "sensitivity": 0.3, "consistency": None,
-        "micro_f1": 0.55, "invalid_rate": 0.12, **dict.fromkeys(GAPS), **columns,
-    }  # fmt: skip
+        "audit_run_id": "r",
+        "model_id": model,
+        "task_id": "t",
+        "strategy": "simple",
+        "n_planned": 1200,
+        "n_landed": 1100,
+        "n_error": 5,
+        "n_samples": 39,
+        "n_samples_planned": 40,
+        "n_variants": 30,
+        "sensitivity": 0.3,
+        "consistency": None,
+        "micro_f1": 0.55,
+        "invalid_rate": 0.12,
+        **dict.fromkeys(GAPS),
+        **columns,
+    }
 
 
 def test_the_section_stands_only_where_answers_are_missing() -> None:

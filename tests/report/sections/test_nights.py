@@ -92,10 +92,16 @@ def test_tables_hold_every_figure_of_every_night(tmp_path_factory: pytest.TempPa
         )[1]
         assert len(expected) == 8
         assert [tuple(plain(cell) for cell in row) for row in block.tables[0].rows] == [
-            (f"{row[0]:%Y-%m-%d}", row[1], "–", f"{row[2]} × {row[3]} × {row[4]}", number(row[5]),
-             *(ranged(*row[start : start + 3]) for start in range(6, len(row), 3)))
+            (
+                f"{row[0]:%Y-%m-%d}",
+                row[1],
+                "–",
+                f"{row[2]} × {row[3]} × {row[4]}",
+                number(row[5]),
+                *(ranged(*row[start : start + 3]) for start in range(6, len(row), 3)),
+            )
             for row in expected
-        ]  # fmt: skip
+        ]
     assert [panel.name for panel in found.blocks[0].panels] == [drawn.label for drawn in drawn_measures()]
     # one wording and no gold labels: only how answers were read can be followed
     assert [panel.name for panel in found.blocks[2].panels] == ["Invalid rate"]
@@ -200,9 +206,12 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "update marts.rpt_audit set strategy = '</svg><i onclick=alert(4)>{{7*7}}' where strategy = 'simple'",
     )
     said = Verdict(
-        4, f"{SCRIPT}\u202e", "regressed", "</li><img src=x onerror=alert(2)>\x00 why",
+        4,
+        f"{SCRIPT}\u202e",
+        "regressed",
+        "</li><img src=x onerror=alert(2)>\x00 why",
         strategy="</svg><i onclick=alert(4)>{{7*7}}",
-    )  # fmt: skip
+    )
     tell(warehouse, runs, [said])
     page = warehouse.with_name("nights.html")
     page.write_text(render(gather(Warehouse(warehouse), runs[-1])), encoding="utf-8")
@@ -240,9 +249,13 @@ def test_a_browser_shows_every_chart_within_the_page(browser: Any, hostile: Path
 # ---------------------------------------------------------------- points, axes, names
 def test_a_line_breaks_where_a_night_has_no_figure_or_does_not_compare() -> None:
     rows = [
-        night("r0", 0.1), night("r1", 0.2), night("r2", None), night("r3", 0.3), night("r4", 0.4, n_variants=3),
+        night("r0", 0.1),
+        night("r1", 0.2),
+        night("r2", None),
+        night("r3", 0.3),
+        night("r4", 0.4, n_variants=3),
         night("r5", 0.5, n_variants=3),
-    ]  # fmt: skip
+    ]
     found = points(rows, "micro_f1", 1, NAMES, {("r4", "m"), ("r2", "m")})
     assert [point["value"] for point in found] == [0.1, 0.2, 0.3, 0.4, 0.5]
     assert [point["segment"] for point in found] == ["1 0", "1 0", "1 2", "1 3", "1 3"]
@@ -286,8 +299,16 @@ def test_an_axis_holds_what_it_shows(
 
 
 def test_a_single_night_is_a_dot_with_its_interval() -> None:
-    alone = {"night": "a", "series": 0, "segment": "0 0", "value": 0.5, "low": 0.4, "high": 0.6, "is_alone": True,
-             "is_marked": False}  # fmt: skip
+    alone = {
+        "night": "a",
+        "series": 0,
+        "segment": "0 0",
+        "value": 0.5,
+        "low": 0.4,
+        "high": 0.6,
+        "is_alone": True,
+        "is_marked": False,
+    }
     joined = [alone | {"is_alone": False, "night": name, "segment": "0 1"} for name in ("b", "c")]
     with_dot = drawn_nights([alone, *joined], ["a", "b", "c"], (0.0, 1.0), [], "x")
     without = drawn_nights(joined, ["a", "b", "c"], (0.0, 1.0), [], "x")

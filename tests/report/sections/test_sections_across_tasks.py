@@ -46,10 +46,17 @@ RUN = {"audit_run_id": "r", "audit_id": "paper"}
 def report_data(**rows: Any) -> ReportData:
     """A run with nothing but what is given: fields, and the rows of queries that sections name."""
     nothing: dict[str, Any] = {
-        "run": RUN, "texts": Texts(), "gate": None, "summary": empty_summary(), "judging": JudgingData(),
+        "run": RUN,
+        "texts": Texts(),
+        "gate": None,
+        "summary": empty_summary(),
+        "judging": JudgingData(),
         "answers": cast("GridAnswers", None),  # no section reads it
-        "nights": Nights(), "n_checks": 0, "has_formats_page": False, "of_sections": {name: [] for name in OF_SECTIONS},
-    }  # fmt: skip
+        "nights": Nights(),
+        "n_checks": 0,
+        "has_formats_page": False,
+        "of_sections": {name: [] for name in OF_SECTIONS},
+    }
     return replaced(ReportData(**nothing), **rows)
 
 
@@ -64,9 +71,17 @@ def replaced(data: ReportData, **rows: Any) -> ReportData:
 
 def empty_summary() -> Summary:
     return Summary(
-        audit_run_id="run", audit_id="audit", outcome=Outcome(state="no gate", word="No gate", reason=""), compared_with=None,
-        causes=(), unread=(), worst=None, example=None, better=None, next_command="promptaudit run",
-    )  # fmt: skip
+        audit_run_id="run",
+        audit_id="audit",
+        outcome=Outcome(state="no gate", word="No gate", reason=""),
+        compared_with=None,
+        causes=(),
+        unread=(),
+        worst=None,
+        example=None,
+        better=None,
+        next_command="promptaudit run",
+    )
 
 
 def measured(measure: str, task: str, values: Mapping[str, float | None], *, unread: str = "") -> list[Row]:
@@ -75,12 +90,26 @@ def measured(measure: str, task: str, values: Mapping[str, float | None], *, unr
     known = [value for model, value in values.items() if value is not None and model != "chance"]
     best = (min if direction == "lower" else max)(known)
     return [
-        {**RUN, "task_id": task, "strategy": "simple", "measure": measure, "model_id": model, "direction": direction,
-         "value": value, "value_low": None, "value_high": None, "value_std": None if measure.startswith("pss") else 0.125,
-         "rank_in_row": None, "n_ranked": len(known), "is_best": model != "chance" and value == best,
-         "is_reference": model == "chance", "is_readable": model != unread, "best_of_sets": []}
+        {
+            **RUN,
+            "task_id": task,
+            "strategy": "simple",
+            "measure": measure,
+            "model_id": model,
+            "direction": direction,
+            "value": value,
+            "value_low": None,
+            "value_high": None,
+            "value_std": None if measure.startswith("pss") else 0.125,
+            "rank_in_row": None,
+            "n_ranked": len(known),
+            "is_best": model != "chance" and value == best,
+            "is_reference": model == "chance",
+            "is_readable": model != unread,
+            "best_of_sets": [],
+        }
         for model, value in values.items()
-    ]  # fmt: skip
+    ]
 
 
 def across(**changes: Any) -> ReportData:
@@ -150,9 +179,11 @@ def test_what_two_labels_reach_at_most_stands_at_sensitivity(labels: list[str], 
     names = ("steady_rate", *(f"sensitivity_{each}" for each in ("min", "p25", "p50", "p75", "max", "mean")))
     spread = {**of, "n_samples": 3, "n_steady": 0, **dict.fromkeys(names, 0.5)}
     data = report_data(
-        scorecard=[{**of, "sensitivity": 0.5, "output_uncertainty": None}], sample_spreads=[spread],
-        sensitivity=[{**of, "bin": 10, "n": 3}], tasks=[{**RUN, "task_id": "rte", "labels": labels}],
-    )  # fmt: skip
+        scorecard=[{**of, "sensitivity": 0.5, "output_uncertainty": None}],
+        sample_spreads=[spread],
+        sensitivity=[{**of, "bin": 10, "n": 3}],
+        tasks=[{**RUN, "task_id": "rte", "labels": labels}],
+    )
     block = the_block(sensitivity.drawn(data, Room(data)))
     assert [plain(note) for note in block.notes] == [CEILING][:n_notes]
     assert len(block.panels) == 1
@@ -230,10 +261,19 @@ def stable(n_tasks: int, models: tuple[str, ...] = ("m",), strategies: tuple[str
         group = {**RUN, "task_id": f"task {k}", "model_id": model, "strategy": strategy}
         ends = {"pss_low": pss - 0.5, "pss_high": pss}
         scorecard.append(
-            {**group, "n_samples": 9, "n_variants": 5, "n_repetitions": 3, "sensitivity": 0.5,
-             **{f"{name}_{scope}{end}": value for scope in ("intra", "inter") for name, end, value in
-                (("pss", "", pss), ("pss", "_low", pss - 0.5), ("pss", "_high", pss))}}
-        )  # fmt: skip
+            {
+                **group,
+                "n_samples": 9,
+                "n_variants": 5,
+                "n_repetitions": 3,
+                "sensitivity": 0.5,
+                **{
+                    f"{name}_{scope}{end}": value
+                    for scope in ("intra", "inter")
+                    for name, end, value in (("pss", "", pss), ("pss", "_low", pss - 0.5), ("pss", "_high", pss))
+                },
+            }
+        )
         common = {**group, **ends, "annotation_filter": "valid", "pss": pss}
         stabilities += [
             {**common, "scope": "intra", "series": "cumulative", "paraphrase_temperature": None, "n_annotators": n}
@@ -297,15 +337,21 @@ def test_panels_are_one_picture_as_wide_as_a_page() -> None:
     with unlimited():
         (_, of_two, *_) = _charts(stability_across_tasks.drawn(stable(2, ("a", "b"), ("simple", "detail"))))
     assert list(dict.fromkeys(row[0] for row in of_two.picture.rows)) == [
-        "task 0 · a", "task 1 · a", "task 0 · b", "task 1 · b",
-    ]  # fmt: skip
+        "task 0 · a",
+        "task 1 · a",
+        "task 0 · b",
+        "task 1 · b",
+    ]
 
 
 def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() -> None:
     hostile = "<b>\x00\u202e&'\"" + "x" * 300
     data = stable(2, (hostile, "b"), (hostile, "simple"))
-    data = replaced(data, scorecard=[{**row, "task_id": row["task_id"] + hostile} for row in data.scorecard],
-                   stabilities=[{**row, "task_id": row["task_id"] + hostile} for row in data["stabilities"]])  # fmt: skip
+    data = replaced(
+        data,
+        scorecard=[{**row, "task_id": row["task_id"] + hostile} for row in data.scorecard],
+        stabilities=[{**row, "task_id": row["task_id"] + hostile} for row in data["stabilities"]],
+    )
     charts = list(_charts(stability_across_tasks.drawn(data)))
     assert len(charts) == 4
     for chart in charts:
@@ -319,28 +365,60 @@ def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() ->
 def scored(task: str, method: str, means: Mapping[str, float], std: float = 0.125) -> list[Row]:
     """Rows of rpt_scoring_across_tasks and of fct_scoring_sensitivity in one; the second model is the steadier one."""
     return [
-        {**RUN, "task_id": task, "scoring_method": method, "model_id": model, "accuracy_mean": mean, "n_ranked": len(means),
-         "accuracy_std_sample": std / (1 + place), "is_best": mean == max(means.values()),
-         "rule": "a rule", "mean_difference": 0.25 if "judge" in method else None, "std_difference": -0.125,
-         "is_steadiest": place == len(means) - 1, "is_reference": False, "fleiss_kappa": 0.5, "perfect_agreement_rate": 0.25}
+        {
+            **RUN,
+            "task_id": task,
+            "scoring_method": method,
+            "model_id": model,
+            "accuracy_mean": mean,
+            "n_ranked": len(means),
+            "accuracy_std_sample": std / (1 + place),
+            "is_best": mean == max(means.values()),
+            "rule": "a rule",
+            "mean_difference": 0.25 if "judge" in method else None,
+            "std_difference": -0.125,
+            "is_steadiest": place == len(means) - 1,
+            "is_reference": False,
+            "fleiss_kappa": 0.5,
+            "perfect_agreement_rate": 0.25,
+        }
         for place, (model, mean) in enumerate(means.items())
-    ]  # fmt: skip
+    ]
 
 
 def test_scoring_stands_by_task_and_method() -> None:
     rows = [
-        *scored("arc", "option_letter", {"a": 0.75, "b": 0.5}), *scored("arc", "judge:j", {"a": 0.875, "b": 0.75}),
+        *scored("arc", "option_letter", {"a": 0.75, "b": 0.5}),
+        *scored("arc", "judge:j", {"a": 0.875, "b": 0.75}),
         *scored("math", "math_equal", {"a": 0.25, "b": 0.5}),
-    ]  # fmt: skip
+    ]
     rankings = [
-        {**RUN, "task_id": "arc", "scoring_method": "judge:j", "model_set": model_set, "mean_spearman": spearman, "n_pairs": 66,
-         "n_models": n, "n_variants": 12, "is_of_few_models": n < 5}
+        {
+            **RUN,
+            "task_id": "arc",
+            "scoring_method": "judge:j",
+            "model_set": model_set,
+            "mean_spearman": spearman,
+            "n_pairs": 66,
+            "n_models": n,
+            "n_variants": 12,
+            "is_of_few_models": n < 5,
+        }
         for model_set, spearman, n in (("all", 0.9375, 7), ("open", 0.5, 4))
-    ]  # fmt: skip
+    ]
     agreements = [
-        {**RUN, "task_id": "arc", "raters": "judge:j | judge:k", "kind": "judge and judge", "n_rated": 1000,
-         "agreement_rate": 0.5, "perfect_agreement_rate": 0.5, "cohen_kappa": 0.25, "fleiss_kappa": 0.25}
-    ]  # fmt: skip
+        {
+            **RUN,
+            "task_id": "arc",
+            "raters": "judge:j | judge:k",
+            "kind": "judge and judge",
+            "n_rated": 1000,
+            "agreement_rate": 0.5,
+            "perfect_agreement_rate": 0.5,
+            "cohen_kappa": 0.25,
+            "fleiss_kappa": 0.25,
+        }
+    ]
     judging = JudgingData(spreads=rows, rankings=rankings, agreements=agreements)
     data = report_data(judging=judging, scoring_across_tasks=rows)
     accuracies, differences, ranked, templates, raters = the_block(scoring_across_tasks.drawn(data)).tables
@@ -375,8 +453,15 @@ def test_a_table_is_a_file_of_exact_figures_and_a_tabular() -> None:
         caption="a\n\\input{b}", columns=("_",), rows=[(Cell("-0.5", "rpt_audit.pss_intra.0", -0.5),)], n_figures=1
     )
     assert as_latex(negative).splitlines() == [
-        r"% a\n\input{b}", r"\begin{tabular}{r}", r"\hline", r"\_ \\", r"\hline", r"$-$0.5 \\", r"\hline", r"\end{tabular}",
-    ]  # fmt: skip
+        r"% a\n\input{b}",
+        r"\begin{tabular}{r}",
+        r"\hline",
+        r"\_ \\",
+        r"\hline",
+        r"$-$0.5 \\",
+        r"\hline",
+        r"\end{tabular}",
+    ]
 
 
 @given(st.text())
@@ -384,7 +469,17 @@ def test_no_name_is_a_command_of_latex(name: str) -> None:
     made = as_latex(Table(caption=name, columns=("a",), rows=[(name,)], note=f"{name}.")).split("\n")
     assert [line[:1] for line in made] == [*"%\\\\a\\", made[5][:1], *"\\\\%", ""]
     line = made[5]
-    own = {"textbackslash", "textasciitilde", "textasciicircum", "textless", "textgreater", "textbar", "textasciigrave",
-           "pm", "kappa", "dagger"}  # fmt: skip
+    own = {
+        "textbackslash",
+        "textasciitilde",
+        "textasciicircum",
+        "textless",
+        "textgreater",
+        "textbar",
+        "textasciigrave",
+        "pm",
+        "kappa",
+        "dagger",
+    }
     assert set(re.findall(r"\\([A-Za-z]+)", line.replace(r"\\", ""))) <= own
     assert not re.search(r"(?<!\\)[&#%_]", line)

@@ -229,8 +229,10 @@ def test_designs_stand_with_the_run_that_they_are_held_against(ordinary: Reporte
         "What answers vary by is told from 20 samples under 8 wordings up, 5 of them no near-duplicates."
     ]
     assert (FEWEST_SAMPLES, FEWEST_WORDINGS, FEWEST_FAMILIES) == (
-        search.FEWEST_SAMPLES, FEWEST_WORDINGS_ASKED, search.FEWEST_WORDINGS,
-    )  # fmt: skip
+        search.FEWEST_SAMPLES,
+        FEWEST_WORDINGS_ASKED,
+        search.FEWEST_WORDINGS,
+    )
 
 
 def test_models_stand_with_the_scorecards_pss(ordinary: Reported, found: ReportData) -> None:
@@ -385,12 +387,37 @@ def test_what_answers_took_is_counted(found: ReportData) -> None:
     own = {"audit_run_id": "r", "task_id": "t", "strategy": "s"}
     nothing = dict.fromkeys(("completion_tokens", "latency_p50_ms", "latency_p95_ms"))
     taken = [
-        {**own, **nothing, "model_id": "dear", "n_answers": 10, "prompt_tokens": 100, "cost_usd": 0.05, "n_priced": 5,
-         "n_timed": 0, "attempts_mean": 1.0, "attempts_max": 1, "n_retried": 0, "n_error": 0},
-        {**own, "model_id": "slow", "n_answers": 100, "prompt_tokens": 1000, "completion_tokens": 200, "cost_usd": 0.5,
-         "n_priced": 50, "n_timed": 100, "latency_p50_ms": 50.5, "latency_p95_ms": 95.05, "attempts_mean": 1.06,
-         "attempts_max": 4, "n_retried": 2, "n_error": 1},
-    ]  # fmt: skip
+        {
+            **own,
+            **nothing,
+            "model_id": "dear",
+            "n_answers": 10,
+            "prompt_tokens": 100,
+            "cost_usd": 0.05,
+            "n_priced": 5,
+            "n_timed": 0,
+            "attempts_mean": 1.0,
+            "attempts_max": 1,
+            "n_retried": 0,
+            "n_error": 0,
+        },
+        {
+            **own,
+            "model_id": "slow",
+            "n_answers": 100,
+            "prompt_tokens": 1000,
+            "completion_tokens": 200,
+            "cost_usd": 0.5,
+            "n_priced": 50,
+            "n_timed": 100,
+            "latency_p50_ms": 50.5,
+            "latency_p95_ms": 95.05,
+            "attempts_mean": 1.06,
+            "attempts_max": 4,
+            "n_retried": 2,
+            "n_error": 1,
+        },
+    ]
     card = {**found.scorecard[0], "task_id": "t"}
     run = replaced(found, scorecard=[card], **AGGREGATES | {"answer_totals": taken, "attempts": failed})
     block, others = costs.drawn(run, Room(run)).blocks
@@ -401,8 +428,10 @@ def test_what_answers_took_is_counted(found: ReportData) -> None:
     ]
     assert block.tables[0].note == "* of some answers alone, whose price is known."
     assert printed(block.tables[1]) == [
-        ("slow", "429", "2", "1", "0.5"), ("slow", "500", "1", "1", "0.2"), ("slow", "none", "1", "1", "0.2"),
-    ]  # fmt: skip
+        ("slow", "429", "2", "1", "0.5"),
+        ("slow", "500", "1", "1", "0.2"),
+        ("slow", "none", "1", "1", "0.2"),
+    ]
     assert printed(others.tables[0]) == [("other", "429", "1", "1", "0.2")]
     (data,) = drawn_data_of_ranges(block)
     assert [(row["value"], row["low"], row["high"]) for row in data] == [pytest.approx((50.5, 50.5, 95.05))]
@@ -521,8 +550,13 @@ def test_open_questions_have_prompts_and_costs_and_no_labels(questions: ReportDa
 def test_a_run_without_answers_says_so_in_every_section(found: ReportData) -> None:
     card = [{**row, "n_landed": 0, "pss_intra": None, "pss_inter": None} for row in found.scorecard]
     silent = replaced(
-        found, scorecard=card, formats=[], references=[], designs=[], **AGGREGATES,
-    )  # fmt: skip
+        found,
+        scorecard=card,
+        formats=[],
+        references=[],
+        designs=[],
+        **AGGREGATES,
+    )
     for section in (each.drawn(silent) for each in OF_TASKS if not each.is_optional):
         assert section.blocks
         for block in section.blocks:

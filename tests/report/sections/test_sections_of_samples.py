@@ -37,8 +37,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVERY = (
-    sensitivity_by_class, label_distributions, sensitivity_against_consistency, sample_consistency, sample_pairs,
-)  # fmt: skip
+    sensitivity_by_class,
+    label_distributions,
+    sensitivity_against_consistency,
+    sample_consistency,
+    sample_pairs,
+)
 Group = tuple[str, str]
 AGGREGATES: dict[str, Any] = {name: [] for name in OF_SECTIONS}
 
@@ -210,8 +214,18 @@ def test_the_labels_of_a_telling_sample_are_its_p_tau(ordinary: Reported, found:
 
 
 def test_more_labels_than_colours_share_one() -> None:
-    row = {"audit_run_id": "r", "task_id": "t", "model_id": "m", "strategy": "s", "sample_id": "x", "gold_label": "l0",
-           "sensitivity": 0.9, "mean_consistency": None, "roles": ["most"], "place": 1}  # fmt: skip
+    row = {
+        "audit_run_id": "r",
+        "task_id": "t",
+        "model_id": "m",
+        "strategy": "s",
+        "sample_id": "x",
+        "gold_label": "l0",
+        "sensitivity": 0.9,
+        "mean_consistency": None,
+        "roles": ["most"],
+        "place": 1,
+    }
     shares = [0.1] * 5 + [0.04] * 10 + [0.1]
     labels = [*(f"l{place}" for place in range(15)), None]
     told = [
@@ -275,11 +289,13 @@ def test_sensitivity_over_samples_is_that_of_the_marts(ordinary: Reported, found
         truth.setdefault((model, strategy), []).append(value)
     assert {line[:2]: line[2:] for line in printed(block.tables[0])} == {
         group: (
-            str(len(values)), percent(values.count(0) / len(values)),
-            *map(number, np.quantile(values, [0, 0.25, 0.5, 0.75, 1])), number(float(np.mean(values))),
+            str(len(values)),
+            percent(values.count(0) / len(values)),
+            *map(number, np.quantile(values, [0, 0.25, 0.5, 0.75, 1])),
+            number(float(np.mean(values))),
         )
         for group, values in truth.items()
-    }  # fmt: skip
+    }
 
 
 def test_token_probabilities_stand_beside_sensitivity_where_there_are_any(found: ReportData) -> None:
@@ -314,11 +330,13 @@ def test_the_matrix_is_of_the_class_that_is_treated_least_alike(ordinary: Report
         block.notes[0]
     )
     # of so few samples all are shown, so that each one's mean is the mart's and the mean of all cells the class's figure
-    truth = dict(asked(
-        ordinary,
-        "select sample_id, mean_consistency from marts.fct_sensitivity where audit_run_id = {run} "
-        f"and model_id = '{model}' and strategy = '{strategy}' and gold_label = '{gold}'",
-    ))  # fmt: skip
+    truth = dict(
+        asked(
+            ordinary,
+            "select sample_id, mean_consistency from marts.fct_sensitivity where audit_run_id = {run} "
+            f"and model_id = '{model}' and strategy = '{strategy}' and gold_label = '{gold}'",
+        )
+    )
     lines = printed(block.tables[0])
     assert {line[1]: line[3] for line in lines} == {sample: number(value) for sample, value in truth.items()}
     assert [line[0] for line in lines] == [str(place + 1) for place in range(n)]

@@ -37,8 +37,12 @@ def test_it_names_the_worst_group_with_its_interval_and_an_example(ordinary: Rep
     assert text.startswith(f"worst {', '.join(group)}: ")
     assert figure in text
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == [
-        "worst", "example", "better", "unread", "next"
-    ]  # fmt: skip
+        "worst",
+        "example",
+        "better",
+        "unread",
+        "next",
+    ]
 
 
 def test_a_command_is_parted_between_its_words_alone(ordinary: Reported) -> None:

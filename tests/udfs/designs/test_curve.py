@@ -24,9 +24,14 @@ WORLD = World()
 
 def own(n: int, q: int, *, r: int = 2) -> OwnRun:
     return OwnRun(
-        n_samples=n, n_wordings=q, n_repetitions=r, n_requests=n * q * r,
-        is_incomplete=False, n_comparisons=16, min_effect=0.02,
-    )  # fmt: skip
+        n_samples=n,
+        n_wordings=q,
+        n_repetitions=r,
+        n_requests=n * q * r,
+        is_incomplete=False,
+        n_comparisons=16,
+        min_effect=0.02,
+    )
 
 
 def curve_of(answers: NDArray[np.float64], families: NDArray[np.int64] | None = None) -> list[CurvePoint]:

@@ -28,8 +28,14 @@ from tests.udfs.designs.worlds import World, components_of, dealt
 
 def components(samples: float, wordings: float, cells: float, repetitions: float) -> VarianceComponents:
     return VarianceComponents(
-        n_samples=60, n_wordings=8, mean=0.5, samples=samples, wordings=wordings, cells=cells, repetitions=repetitions,
-    )  # fmt: skip
+        n_samples=60,
+        n_wordings=8,
+        mean=0.5,
+        samples=samples,
+        wordings=wordings,
+        cells=cells,
+        repetitions=repetitions,
+    )
 
 
 def width_of(found: VarianceComponents, kind: Kind, assurance: float | None = None) -> Criterion:

@@ -185,8 +185,10 @@ def test_components_of_some_wordings_a_sample_are_drawn_around_them() -> None:
     found = linear_components(sample, wording, value, nothing, np.ones(len(value), np.int64), n_draws=400)
     assert found.draws is not None
     for drawn, own in (
-        (found.draws.samples, found.samples), (found.draws.wordings, found.wordings), (found.draws.cells, found.cells),
-    ):  # fmt: skip
+        (found.draws.samples, found.samples),
+        (found.draws.wordings, found.wordings),
+        (found.draws.cells, found.cells),
+    ):
         assert np.median(drawn) == pytest.approx(own, rel=0.3)
 
 

@@ -24,8 +24,14 @@ from promptaudit.udfs.two_way import two_way_interval
 from tests.udfs.designs.worlds import World, components_of, dealt
 
 COMPONENTS = VarianceComponents(
-    n_samples=60, n_wordings=8, mean=0.6, samples=0.04, wordings=0.0036, cells=0.01, repetitions=0.18,
-)  # fmt: skip
+    n_samples=60,
+    n_wordings=8,
+    mean=0.6,
+    samples=0.04,
+    wordings=0.0036,
+    cells=0.01,
+    repetitions=0.18,
+)
 
 
 def design(n: int, q: int, of_a_sample: int | None = None, r: int = 1) -> Design:

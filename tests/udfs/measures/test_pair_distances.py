@@ -82,8 +82,10 @@ def test_pairs_of_the_worked_example() -> None:
     # p_tau (1, 0, 0), (.5, .5, 0), (0, 0, 1): distances .5, 1 and 1, so consistency 1 - (2 * 2.5) / 9 = .444444
     found = sample_pairs(np.array([[1.0, 0, 0], [0.5, 0.5, 0], [0, 0, 1.0]]))
     assert {frozenset((pair.sample, pair.other_sample)): pair.similarity for pair in found} == {
-        frozenset((0, 1)): 0.5, frozenset((0, 2)): 0, frozenset((1, 2)): 0,
-    }  # fmt: skip
+        frozenset((0, 1)): 0.5,
+        frozenset((0, 2)): 0,
+        frozenset((1, 2)): 0,
+    }
     assert [(pair.place, pair.other_place) for pair in found] == [(1, 2), (1, 3), (2, 3)]
     assert (3 + 2 * sum(pair.similarity for pair in found)) / 9 == pytest.approx(4 / 9)
     assert sample_pairs(np.array([[1.0], [1.0]])) == [SamplePair(0, 1, 1, 2, 1.0)]

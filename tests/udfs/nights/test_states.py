@@ -17,10 +17,20 @@ def stream(
 ) -> StreamNight:
     """A measure's night: by default told where it differs by .02 and more."""
     test = WindowTest(
-        difference=difference, low=difference - 0.01, high=difference + 0.01, standard_error=ERROR, spread_factor=1.0,
-        p_value=0.5, span=span, p_value_tonight=0.5, difference_tonight=difference,
-        difference_two=difference if two is None else two, error_two=ERROR, n_samples=60, n_nights=9,
-    )  # fmt: skip
+        difference=difference,
+        low=difference - 0.01,
+        high=difference + 0.01,
+        standard_error=ERROR,
+        spread_factor=1.0,
+        p_value=0.5,
+        span=span,
+        p_value_tonight=0.5,
+        difference_tonight=difference,
+        difference_two=difference if two is None else two,
+        error_two=ERROR,
+        n_samples=60,
+        n_nights=9,
+    )
     return StreamNight(test=test, q_value=(1e-4 if abs(difference) >= 0.02 else 0.5) if q is None else q, worse=worse)
 
 

@@ -30,7 +30,7 @@ def answers(*completions: str, labels: tuple[str, ...] = WORDS, reader: str = "e
         (answers("I say \u2212 1", "It is 0", "1, I think", labels=("-1", "0", "1")), "first_integer", 3),
         (answers("<think>negative?</think> It is positive."), "label_in_text", 1),
     ],
-)  # fmt: skip
+)
 def test_the_reader_that_takes_the_most_is_named(first: list[SeenAnswer], reader: object, n_more: int) -> None:
     assert better_reader(first) == (reader, n_more)
 

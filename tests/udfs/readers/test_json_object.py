@@ -95,9 +95,17 @@ def test_no_text_breaks_it(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{" * 1_000_000, '{"a":' * 200_000, '{"a":"' * 150_000, '{"total":[' * 100_000, '{"x":1} ' * 125_000, '"{' * 500_000,
-     "{ " * 500_000, '{"total": "' + "x" * 1_000_000],
-)  # fmt: skip
+    [
+        "{" * 1_000_000,
+        '{"a":' * 200_000,
+        '{"a":"' * 150_000,
+        '{"total":[' * 100_000,
+        '{"x":1} ' * 125_000,
+        '"{' * 500_000,
+        "{ " * 500_000,
+        '{"total": "' + "x" * 1_000_000,
+    ],
+)
 def test_a_hostile_text_takes_no_time(text: str) -> None:
     started = time.perf_counter()
     assert object_with(text, NAMES) is None

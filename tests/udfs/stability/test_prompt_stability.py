@@ -371,9 +371,17 @@ def test_copies_of_an_annotator_say_no_more_where_they_are_a_family(level: Level
     def everyone(table: NDArray[np.int64], family: NDArray[np.int64] | None) -> StabilityRow:
         annotator, sample = (axis.ravel() for axis in np.indices(table.shape))
         return prompt_stability(
-            sample, annotator, np.zeros(table.size, np.int64), table.ravel(), np.arange(3.0), level,
-            is_balanced=False, seed=1, n_resamples=0, family=None if family is None else family[annotator],
-        )[-1]  # fmt: skip
+            sample,
+            annotator,
+            np.zeros(table.size, np.int64),
+            table.ravel(),
+            np.arange(3.0),
+            level,
+            is_balanced=False,
+            seed=1,
+            n_resamples=0,
+            family=None if family is None else family[annotator],
+        )[-1]
 
     alone, own = everyone(codes, None), everyone(codes, np.arange(8))
     assert (alone.pss_wordings_low, alone.pss_wordings_high) == (own.pss_wordings_low, own.pss_wordings_high)

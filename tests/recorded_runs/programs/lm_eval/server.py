@@ -5,13 +5,25 @@ import json
 import sys
 
 PLAIN = {
-    "moons": "number", "Eiffel": "location", "Hamlet": "person", "marathon": "number", "Louvre": "location",
-    "Guernica": "location", "bones": "number", "first": "person",
-}  # fmt: skip
+    "moons": "number",
+    "Eiffel": "location",
+    "Hamlet": "person",
+    "marathon": "number",
+    "Louvre": "location",
+    "Guernica": "location",
+    "bones": "number",
+    "first": "person",
+}
 POLITE = {
-    "moons": "number", "Eiffel": "place", "Hamlet": "person", "marathon": "number", "Louvre": "It is a location",
-    "Guernica": "person", "bones": "person", "first": "person",
-}  # fmt: skip
+    "moons": "number",
+    "Eiffel": "place",
+    "Hamlet": "person",
+    "marathon": "number",
+    "Louvre": "It is a location",
+    "Guernica": "person",
+    "bones": "person",
+    "first": "person",
+}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
