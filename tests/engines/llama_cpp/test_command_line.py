@@ -87,7 +87,9 @@ def test_what_is_not_there_is_one_line(
 
 def test_without_llama_cpp_the_line_says_how_to_have_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     has(monkeypatch, xllamacpp=None)
-    with pytest.raises(EngineError, match=r"llama\.cpp needs the extra `local`: python -m pip install 'promptaudit\[local\]'"):
+    with pytest.raises(
+        EngineError, match=r"llama\.cpp needs the extra `local`: python -m pip install 'promptaudit\[local\]'"
+    ):
         launch_of(card(), root)
 
 
