@@ -1,7 +1,7 @@
 """Sends what a run does as OpenLineage events to a lineage tool; the steps call it, and it fails none of them.
 
 Events go to `<warehouse folder>/lineage/<audit_run_id>.jsonl` and to a receiver where one is set (`transport`).
-PROMPTAUDIT_LINEAGE=off turns it off, and so does the absence of the extra `lineage`, which is told where a receiver is set.
+That is where PROMPTAUDIT_LINEAGE or a receiver asks for it; without the extra `lineage` the run says so and goes on.
 OpenLineage is imported at the first event.
 """
 
@@ -21,14 +21,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FOLDER = "lineage"
-ASKING = ("PROMPTAUDIT_LINEAGE", "OPENLINEAGE_URL", "OPENLINEAGE_CONFIG")
-"""Variables of the environment, each of which asks for events where it is set."""
+RECEIVER = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG")
+"""Variables of the environment, each of which sets a receiver."""
 _current: list[FollowedRun] = []
 
 
 def is_on() -> bool:
-    """Returns whether events are told: the setting says so and OpenLineage is installed."""
-    return Settings().lineage and is_installed("lineage")
+    """Returns whether events are told: they are asked for and OpenLineage is installed."""
+    return _is_asked_for() and is_installed("lineage")
+
+
+def _is_asked_for() -> bool:
+    setting = Settings().lineage
+    return any(map(os.environ.get, RECEIVER)) if setting is None else setting
 
 
 @contextlib.contextmanager
@@ -102,7 +107,7 @@ def _follow(
 ) -> Iterator[FollowedRun | None]:
     """Yields the run that is followed now, or one for this block; None where lineage is off or cannot be sent."""
     warn = say or _warn
-    if say is not None and Settings().lineage and not is_on() and any(map(os.environ.get, ASKING)):
+    if say is not None and _is_asked_for() and not is_on():
         say(needs_extra("lineage", "lineage"))
     run = _try(warn, lambda: _open(warehouse, audit_run_ids, comparison_ids, warn)) if is_on() else None
     try:

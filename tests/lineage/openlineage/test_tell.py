@@ -23,7 +23,7 @@ RUN = "0123456789abcdef0123456789abcdef"
 
 @pytest.fixture(autouse=True)
 def _told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PROMPTAUDIT_LINEAGE")
+    monkeypatch.setenv("PROMPTAUDIT_LINEAGE", "on")
 
 
 @pytest.fixture
@@ -117,6 +117,7 @@ def test_without_its_extra_lineage_is_off_and_says_so_where_it_is_asked_for(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "openlineage.client", None)
+    monkeypatch.delenv("PROMPTAUDIT_LINEAGE")
     with following(Warehouse(warehouse), RUN, pytest.fail):
         landed(Warehouse(warehouse), RUN)
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:9")
