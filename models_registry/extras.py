@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterable
+
+from promptaudit.models_registry.errors import UsageError
 
 MODULES = {
     "charts": "vl_convert",
@@ -14,6 +17,8 @@ MODULES = {
     "s3": "s3fs",
 }
 """By extra, a module that it alone brings."""
+COMPARED_AS_FORMULAS = ("math_equal", "math_boxed")
+"""Scoring methods that need `math`."""
 
 
 def is_installed(extra: str) -> bool:
@@ -28,3 +33,9 @@ def is_installed(extra: str) -> bool:
 def needs_extra(what: str, extra: str) -> str:
     """Returns the line that says what needs an extra, and the command that installs it."""
     return f"{what} needs the extra `{extra}`: python -m pip install 'promptaudit[{extra}]'"
+
+
+def refused_scoring(methods: Iterable[str]) -> UsageError | None:
+    """Returns the error of scoring methods of which one needs an extra that is not installed."""
+    needing = next((method for method in methods if method in COMPARED_AS_FORMULAS), None)
+    return None if needing is None or is_installed("math") else UsageError(needs_extra(needing, "math"))

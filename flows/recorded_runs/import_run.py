@@ -44,7 +44,8 @@ from promptaudit.flows.trust.readers import trusted_readers
 from promptaudit.flows.warehouse import Warehouse, now
 from promptaudit.flows.warehouse.rows import frame_of, label_rows, reader_json, task_row
 from promptaudit.models_registry.cards import FormatLimits, ReaderName, TaskCard
-from promptaudit.models_registry.errors import DataError, UsageError, nearest
+from promptaudit.models_registry.errors import DataError, UsageError, nearest, raise_all
+from promptaudit.models_registry.extras import refused_scoring
 from promptaudit.models_registry.registry import Registry
 from promptaudit.models_registry.tables import ESCAPED
 
@@ -133,6 +134,8 @@ def import_predictions(
         registry.find("tasks", task_id)  # raises what is wrong with it
         rows = frame.filter(pl.col("task") == task_id) if "task" in frame.columns else frame
         cards[task_id] = _task_card(task_id, tasks_known, options, rows, notes)
+    refused = {task_id: refused_scoring(card.scoring_methods) for task_id, card in cards.items()}
+    raise_all(error.at(f"task '{task_id}'") for task_id, error in refused.items() if error is not None)
     trusted_readers({reader_json(card): f"task '{task_id}'" for task_id, card in cards.items()})
     fingerprint = content_id(as_json(source), *(cards[task_id].canonical_json() for task_id in sorted(cards)))
     source["files"] = [{"name": Path(name).name, "sha256": digest} for name, digest in digests.items()]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.models_registry.extras import MODULES, is_installed, needs_extra
+from promptaudit.models_registry.extras import MODULES, is_installed, needs_extra, refused_scoring
+from promptaudit.udfs.scoring.math.pool import MathProcess
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 
@@ -32,3 +33,16 @@ def test_a_folder_of_that_name_is_no_package(tmp_path: Path, monkeypatch: pytest
     assert not is_installed("local")
     monkeypatch.setitem(MODULES, "local", "no_such.module")
     assert not is_installed("local")
+
+
+@pytest.mark.parametrize("method", ["math_equal", "math_boxed"])
+def test_formulas_are_refused_without_their_library_and_the_worker_says_the_same(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert refused_scoring(["token_f1", method]) is None
+    monkeypatch.setitem(sys.modules, MODULES["math"], None)
+    refused = refused_scoring(["token_f1", method])
+    assert str(refused) == f"UsageError: {needs_extra(method, 'math')}"
+    assert refused_scoring(["token_f1"]) is None
+    with pytest.raises(OSError, match="python -m pip install 'promptaudit\\[math\\]'"):
+        MathProcess(1.0, 1).compare([("x", "y")])
