@@ -52,7 +52,9 @@ class Stability:
         return self.table.filter(series="all").select("paraphrase_temperature", "pss", "pss_low", "pss_high")
 
     def plot(self) -> alt.LayerChart:
-        """Returns the score as an altair chart, with its interval and a line at .8; `.save(path)` writes HTML, and with the extra `charts` SVG or PNG.
+        """Returns the score as an altair chart, with its interval and a line at .8.
+
+        `.save(path)` writes HTML, and with the extra `charts` SVG or PNG.
 
         Over paraphrase temperatures, all annotators together, where there are some; else over the first k annotators.
         """
