@@ -11,7 +11,7 @@ from promptaudit.flows.diagnosis.confusions import Confusion, find_confusions
 from promptaudit.flows.diagnosis.groups import Group, Groups, find_groups
 from promptaudit.flows.diagnosis.material import Material, Task, Unit, read_material, shown_text
 from promptaudit.flows.diagnosis.refusals import RefusedSample, find_refusals
-from promptaudit.flows.diagnosis.remedies import Remedy, find_remedies
+from promptaudit.flows.diagnosis.remedies import Remedy, TrialOfUnit, find_remedies
 from promptaudit.flows.diagnosis.samples import PointsTo, SampleFinding, sample_findings
 from promptaudit.flows.display.encode import NOT_ENCODED
 from promptaudit.flows.warehouse import Row, Warehouse
@@ -149,8 +149,13 @@ def diagnose(
     labels = warehouse.published.read(sql("diagnosis", "described_labels"), run=named.audit_run_id)
     descriptions = {(each["task_id"], each["label"]): each["description"] or "" for each in labels}
     tried = [each for each in diagnosis.confusions if (each.task_id, each.gold_label) in descriptions]
+    rows = warehouse.published.read(sql("diagnosis", "trials"), run=named.audit_run_id)
+    trials = {
+        (each["model_id"], each["task_id"], each["strategy"]): TrialOfUnit(each["n_asks"], each["reader"])
+        for each in rows
+    }
     short, policy = named.audit_run_id[:ID], _policy(material, text)
-    return replace(diagnosis, remedies=tuple(find_remedies(short, material, tried, descriptions, policy)))
+    return replace(diagnosis, remedies=tuple(find_remedies(short, material, tried, descriptions, policy, trials)))
 
 
 def _policy(material: Material, text: str | None) -> dict[str, str]:

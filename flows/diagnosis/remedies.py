@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +20,21 @@ MOST_CHARACTERS = 200  # of a description or an example
 ARMS = 3  # a trial asks each prompt as it was, with a filler, and changed
 DESCRIBED = "detail"
 """The strategy whose prompts have the labels' descriptions already."""
+
+
+READERS_OF_LABELS = ("label", "label_in_text", "first_integer", "exact")
+"""Readers that read an answer which is a label alone."""
+STRUCTURED = "structured"
+"""The strategy whose answers are JSON."""
+Key = tuple[str, str, str]
+"""A model, task and strategy."""
+
+
+class TrialOfUnit(NamedTuple):
+    """How often a trial asks each sample of a model, task and strategy, and the reader of its answers, as JSON."""
+
+    n_asks: int
+    reader: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +57,7 @@ def find_remedies(
     confusions: Sequence[Confusion],
     descriptions: Mapping[tuple[str, str], str],
     policy: Mapping[str, str],
+    trials: Mapping[Key, TrialOfUnit],
 ) -> list[Remedy]:
     """Returns what to try against the confusions that stand out, at most MOST, each model, task and strategy once.
 
@@ -49,14 +67,15 @@ def find_remedies(
         confusions: the most frequent first.
         descriptions: by task and label, of cards that describe their labels.
         policy: by task none, excerpt or full: where inputs may not be shown none is an example.
+        trials: by model, task and strategy.
     """
     units = {(unit.model_id, unit.task_id, unit.strategy): unit for unit in material.units}
-    found: dict[tuple[str, str, str], Remedy] = {}
+    found: dict[Key, Remedy] = {}
     for each in confusions:
         key = (each.model_id, each.task_id, each.strategy)
         if each.stands_out and key not in found and len(found) < MOST:
             inputs = {} if policy[each.task_id] == "none" else material.tasks[each.task_id].inputs
-            remedy = _remedy(run, units[key], each, descriptions, inputs)
+            remedy = _remedy(run, units[key], trials[key], each, descriptions, inputs)
             found |= {} if remedy is None else {key: remedy}
     return list(found.values())
 
@@ -64,6 +83,7 @@ def find_remedies(
 def _remedy(
     run: str,
     unit: Unit,
+    trial: TrialOfUnit,
     confusion: Confusion,
     descriptions: Mapping[tuple[str, str], str],
     inputs: Mapping[str, str | None],
@@ -71,27 +91,38 @@ def _remedy(
     gold, said = (unit.labels.index(label) for label in (confusion.gold_label, confusion.said))
     own = np.flatnonzero((unit.gold == gold) & (unit.p_tau[:, said] > 0))
     ranked = own[np.argsort(-unit.p_tau[own, said], kind="stable")]
-    added = _labels_alone(unit) if confusion.said is None else _described(unit, confusion, descriptions)
+    added = _labels_alone(unit, trial) if confusion.said is None else _described(unit, confusion, descriptions)
     shown_sample = None
-    if added is None:
+    if added is None and confusion.said is not None:
         shown_sample, added = _example(unit, gold, inputs)
     names = (unit.sample_ids[place] for place in ranked)
-    samples = [name for name in names if "," not in name and name != shown_sample][:MOST_SAMPLES]
-    if added is None or not samples:
+    samples = [name for name in names if _can_be_listed(name) and name != shown_sample][:MOST_SAMPLES]
+    if added is None or not _can_be_added(added) or not samples:
         return None
     words = ["promptaudit", "try", run, "--task", unit.task_id, "--model", unit.model_id, "--strategy", unit.strategy]
-    asked = unit.scorecard["n_landed"] / max(unit.scorecard["n_samples"], 1)
     return Remedy(
         **unit.names,
         gold_label=confusion.gold_label,
         said=confusion.said,
         added=added,
         command=shlex.join([*words, "--on", ",".join(samples), "--add", added]),
-        n_requests=round(ARMS * asked * len(samples)),
+        n_requests=ARMS * trial.n_asks * len(samples),
     )
 
 
-def _labels_alone(unit: Unit) -> str:
+def _can_be_listed(sample_id: str) -> bool:
+    """Returns whether `--on` takes an id in a list as it stands."""
+    return "," not in sample_id and sample_id == sample_id.strip() and not sample_id.startswith("group:")
+
+
+def _can_be_added(text: str) -> bool:
+    """Returns whether a text stands in a prompt and in a terminal as it is: without placeholders and control characters."""
+    return "{" not in text and shown(text) == text
+
+
+def _labels_alone(unit: Unit, trial: TrialOfUnit) -> str | None:
+    if unit.strategy == STRUCTURED or json.loads(trial.reader) not in READERS_OF_LABELS:
+        return None
     return (
         f"Reply with one of these and nothing else: {', '.join(label for label in unit.labels if label is not None)}."
     )
@@ -101,7 +132,7 @@ def _described(unit: Unit, confusion: Confusion, descriptions: Mapping[tuple[str
     pair = [(label, descriptions.get((unit.task_id, label))) for label in (confusion.gold_label, str(confusion.said))]
     if unit.strategy == DESCRIBED or any(not _is_short(text) for _, text in pair):
         return None
-    return " ".join(f"{label} is for: {str(text).rstrip('.')}." for label, text in pair)
+    return " ".join(f"{label} is for: {' '.join(str(text).split()).rstrip('.')}." for label, text in pair)
 
 
 def _example(unit: Unit, gold: int, inputs: Mapping[str, str | None]) -> tuple[str | None, str | None]:
@@ -110,7 +141,7 @@ def _example(unit: Unit, gold: int, inputs: Mapping[str, str | None]) -> tuple[s
     for place in of_class[np.argsort(-unit.p_tau[of_class, gold], kind="stable")]:
         name = unit.sample_ids[place]
         text = " ".join((inputs.get(name) or "").split())
-        if unit.p_tau[place, gold] > 0 and _is_short(text) and shown(text) == text:
+        if unit.p_tau[place, gold] > 0 and _is_short(text) and _can_be_added(text):
             return name, f'For example, "{text}" is {unit.labels[gold]}.'
     return None, None
 

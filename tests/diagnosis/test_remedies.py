@@ -9,7 +9,7 @@ import numpy as np
 
 from promptaudit.flows.diagnosis.confusions import find_confusions
 from promptaudit.flows.diagnosis.material import Material, Task, Unit
-from promptaudit.flows.diagnosis.remedies import MOST_SAMPLES, Remedy, find_remedies
+from promptaudit.flows.diagnosis.remedies import MOST_SAMPLES, Remedy, TrialOfUnit, find_remedies
 from tests.diagnosis.test_diagnose import LABELS, N, Q, R, unit_of
 
 CONFUSED = tuple(range(0, N, 3))  # the samples of class number
@@ -21,16 +21,23 @@ def confused(said: int, strategy: str = "simple") -> Unit:
     labels = np.repeat(gold, Q * R).reshape(N, Q, R)
     labels[CONFUSED[:-1], 2:] = said
     unit = unit_of(labels, strategy)
-    return replace(unit, scorecard=unit.scorecard | {"n_landed": N * Q * R, "n_samples": N})
+    return replace(
+        unit, scorecard=unit.scorecard | {"n_landed": N * Q, "n_samples": N}
+    )  # of two repetitions one landed
 
 
 def remedies(
-    unit: Unit, descriptions: dict[str, str] | None = None, policy: str = "excerpt", text: str = "A text of"
+    unit: Unit,
+    descriptions: dict[str, str] | None = None,
+    policy: str = "excerpt",
+    text: str = "A text of",
+    reader: str = '"label"',
 ) -> list[Remedy]:
     task = Task(is_sensitive=False, inputs={name: f"{text} {name}" for name in unit.sample_ids})
     material = Material((unit,), {unit.task_id: task})
+    trials = {(unit.model_id, unit.task_id, unit.strategy): TrialOfUnit(Q * R, reader)}
     of_labels = {(unit.task_id, label): known for label, known in (descriptions or {}).items()}
-    return find_remedies("f0cffa393744", material, find_confusions([unit]), of_labels, {unit.task_id: policy})
+    return find_remedies("f0cffa393744", material, find_confusions([unit]), of_labels, {unit.task_id: policy}, trials)
 
 
 def test_an_example_of_the_class_that_loses_is_tried_on_its_other_samples() -> None:
@@ -58,10 +65,22 @@ def test_answers_that_are_no_label_are_asked_for_labels() -> None:
     assert found.added == f"Reply with one of these and nothing else: {', '.join(str(label) for label in LABELS[1:])}."
 
 
+def test_readers_that_want_more_than_a_label_are_not_asked_for_it_alone() -> None:
+    assert remedies(confused(0), reader='{"json_field": "label"}') == []
+    assert remedies(confused(0, "structured")) == []
+
+
+def test_descriptions_of_several_lines_stand_in_one() -> None:
+    (found,) = remedies(confused(2), {"number": "how many\n- or how much", "place": "where"})
+    assert found.added == "number is for: how many - or how much. place is for: where."
+    assert remedies(confused(2), {"number": "{input}", "place": "where"}) == []
+
+
 def test_texts_that_may_not_be_shown_are_no_examples() -> None:
     assert remedies(confused(2), policy="none") == []
     assert remedies(confused(2), text="x" * 300) == []
     assert remedies(confused(2), text="a\x1b[31m") == []
+    assert remedies(confused(2), text="Fill {input} and {label} in") == []
 
 
 def test_what_is_not_confused_needs_nothing() -> None:
