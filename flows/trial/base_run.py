@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from promptaudit.flows.diagnosis.diagnose import diagnose
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse import Warehouse, rows_as
 from promptaudit.flows.warehouse.run_names import refuse_unknown, resolve
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import WORDED_ALONE, TaskCard
@@ -16,7 +17,74 @@ from promptaudit.models_registry.samples import Sample
 
 _RUN = "select origin, format_limits from raw.audit_runs where audit_run_id = $run"
 _MODELS = "select model_id, card from raw.models where audit_run_id = $run order by model_id"
-_SAMPLES = "select * from raw.samples where audit_run_id = $run order by task_id, sample_index"
+_SAMPLES = (
+    "select sample_id, task_id, input, gold_label, fields from raw.samples where audit_run_id = $run "
+    "order by task_id, sample_index"
+)
+
+Place = tuple[str | None, float | None, int]
+"""Whose own wording a variant is, its paraphrase temperature and its index."""
+
+
+class PromptVariant(NamedTuple):
+    """A row of raw.prompt_variants."""
+
+    audit_run_id: str
+    prompt_variant_id: str
+    task_id: str
+    strategy: str
+    paraphrase_temperature: float | None
+    variant_index: int
+    is_original: bool
+    is_edited: bool
+    instruction: str
+    output_format: str | None
+    prompt: str | None
+    answer_schema: str | None
+    template: str | None
+    reader: str | None
+    repetitions: list[int]
+    rephraser_id: str | None
+    rephrasing_key: str | None
+    refused_because: str | None
+    model_ids: list[str] | None
+    variation: str | None
+    setting: str | None
+
+    @property
+    def place(self) -> Place:
+        """Returns its place among the variants of its task and strategy."""
+        return self.model_ids[0] if self.model_ids else None, self.paraphrase_temperature, self.variant_index
+
+    def is_asked_of(self, model_id: str) -> bool:
+        """Returns whether a model is asked it."""
+        return not self.model_ids or model_id in self.model_ids
+
+
+class _SampleRow(NamedTuple):
+    sample_id: str
+    task_id: str
+    input: str | None
+    gold_label: str | None
+    fields: str | None
+
+    @property
+    def sample(self) -> Sample:
+        if self.input is None:
+            msg = f"sample {self.sample_id[:80]!r}: its text is not in the warehouse any more"
+            raise DataError(msg)
+        return Sample(self.sample_id, self.input, self.gold_label, json.loads(self.fields or "{}"))
+
+
+class _Sensitivity(NamedTuple):
+    """A row of `sensitivities.sql`."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    sample_id: str
+    sensitivity: float | None
+    mean_consistency: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +96,7 @@ class Base:
     task_id: str
     card: TaskCard
     models: dict[str, str]  # id to card, JSON
-    variants: tuple[Row, ...]  # rows of raw.prompt_variants
+    variants: tuple[PromptVariant, ...]
     samples: dict[str, Sample]  # by id, in order
     format_limits: str
     has_other_kinds: bool = False  # variants that differ in another respect than their wording, which no trial asks
@@ -36,7 +104,7 @@ class Base:
     @property
     def strategies(self) -> tuple[str, ...]:
         """Returns the strategies of its variants, in order."""
-        return tuple(dict.fromkeys(row["strategy"] for row in self.variants))
+        return tuple(dict.fromkeys(row.strategy for row in self.variants))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +132,11 @@ def base_run(warehouse: Warehouse, audit: str) -> tuple[str, str]:
     return named.audit_run_id, named.audit_id
 
 
-_RANKED = {"worst": ("sensitivity", 1), "least_consistent": ("mean_consistency", -1)}
-"""By what samples are ranked: a column of `fct_sensitivity`, and whether more of it is worse."""
+_RANKED: dict[str, tuple[str, Callable[[_Sensitivity], float | None], int]] = {
+    "worst": ("sensitivity", lambda row: row.sensitivity, 1),
+    "least_consistent": ("mean consistency", lambda row: row.mean_consistency, -1),
+}
+"""By which figure of `fct_sensitivity` samples are ranked, in words, and whether more of it is worse."""
 
 
 def choose(
@@ -86,11 +157,7 @@ def choose(
     if kind == "fresh" and value:
         n, task_id = _number(wanted, value), _only(task, tasks)
         return SampleChoice(task_id=task_id, sample_ids=(), model=model, strategy=strategy, n_fresh=n)
-    known = {
-        row["sample_id"]
-        for row in warehouse.published.read(_SAMPLES, run=run)
-        if row["task_id"] == (task or row["task_id"])
-    }
+    known = {sample.sample_id for sample in _samples(warehouse, run) if sample.task_id == (task or sample.task_id)}
     ids = [wanted] if wanted in known else [part.strip() for part in wanted.split(",") if part.strip()]
     for each in ids:
         if each not in known:
@@ -112,16 +179,12 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoic
         raise UsageError(msg)
     models = {row["model_id"]: row["card"] for row in warehouse.published.read(_MODELS, run=run)}
     refuse_unknown("model", chosen.model, models, run)
-    every = [
-        row for row in warehouse.published.read(sql("trial", "variants"), run=run) if row["task_id"] == chosen.task_id
-    ]
-    variants = [row for row in every if row["variation"] in WORDED_ALONE]
-    refuse_unknown("strategy", chosen.strategy, {row["strategy"] for row in variants}, run)
-    rows = {
-        row["sample_id"]: row for row in warehouse.published.read(_SAMPLES, run=run) if row["task_id"] == chosen.task_id
-    }
-    wanted = set(chosen.sample_ids)
-    samples = {name: _sample(name, row) for name, row in rows.items() if name in wanted}
+    landed = rows_as(PromptVariant, warehouse.published.read(sql("trial", "variants"), run=run))
+    every = [variant for variant in landed if variant.task_id == chosen.task_id]
+    variants = [variant for variant in every if variant.variation in WORDED_ALONE]
+    refuse_unknown("strategy", chosen.strategy, {variant.strategy for variant in variants}, run)
+    wanted = {(chosen.task_id, sample_id) for sample_id in chosen.sample_ids}
+    asked = [row for row in _samples(warehouse, run) if (row.task_id, row.sample_id) in wanted]
     (run_row,) = warehouse.published.read(_RUN, run=run)
     return Base(
         audit_run_id=run,
@@ -129,18 +192,15 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoic
         task_id=chosen.task_id,
         card=card,
         models=models,
-        variants=tuple(row for row in variants if chosen.strategy in (None, row["strategy"])),
-        samples=samples,
+        variants=tuple(variant for variant in variants if chosen.strategy in (None, variant.strategy)),
+        samples={row.sample_id: row.sample for row in asked},
         format_limits=run_row["format_limits"],
         has_other_kinds=len(variants) < len(every),
     )
 
 
-def _sample(sample_id: str, row: Row) -> Sample:
-    if row["input"] is None:
-        msg = f"sample {sample_id[:80]!r}: its text is not in the warehouse any more"
-        raise DataError(msg)
-    return Sample(sample_id, row["input"], row["gold_label"], json.loads(row["fields"] or "{}"))
+def _samples(warehouse: Warehouse, run: str) -> list[_SampleRow]:
+    return rows_as(_SampleRow, warehouse.published.read(_SAMPLES, run=run))
 
 
 def _group(
@@ -160,19 +220,20 @@ def _worst(
     warehouse: Warehouse, run: str, kind: str, n: int, *, task_id: str, model: str | None, strategy: str | None
 ) -> SampleChoice:
     """Returns the n samples that are worst by the kind's figure, on average over the chosen models and strategies."""
-    column, sign = _RANKED[kind]
+    name, figure_of, sign = _RANKED[kind]
     figures: dict[str, list[float]] = {}
-    rows = warehouse.published.read(sql("trial", "sensitivities"), run=run)
-    for option, name, value in (("model", "model_id", model), ("strategy", "strategy", strategy)):
-        refuse_unknown(option, value, {row[name] for row in rows}, run)
-        rows = [row for row in rows if value in (None, row[name])]
+    rows = rows_as(_Sensitivity, warehouse.published.read(sql("trial", "sensitivities"), run=run))
+    refuse_unknown("model", model, {row.model_id for row in rows}, run)
+    rows = [row for row in rows if model in (None, row.model_id)]
+    refuse_unknown("strategy", strategy, {row.strategy for row in rows}, run)
     for row in rows:
-        if row["task_id"] == task_id and row[column] is not None:
-            figures.setdefault(row["sample_id"], []).append(sign * row[column])
+        figure = figure_of(row)
+        if row.task_id == task_id and strategy in (None, row.strategy) and figure is not None:
+            figures.setdefault(row.sample_id, []).append(sign * figure)
     if not figures:
         (design,) = warehouse.published.read(sql("trial", "asked_in_part"), run=run, task=task_id)
         why = ", whose samples it asked under some of the wordings alone" if design["is_in_part"] else ""
-        msg = f"--on {kind}:{n}: run {run} has no {column.replace('_', ' ')} for task '{task_id}'{why}; name samples by their ids"
+        msg = f"--on {kind}:{n}: run {run} has no {name} for task '{task_id}'{why}; name samples by their ids"
         raise UsageError(msg)
     ranked = sorted(figures, key=lambda sample: (-sum(figures[sample]) / len(figures[sample]), sample))
     return SampleChoice(task_id=task_id, sample_ids=tuple(ranked[:n]), model=model, strategy=strategy)
