@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,8 +18,8 @@ from promptaudit.models_registry.samples import Sample
 _RUN = "select origin, format_limits from raw.audit_runs where audit_run_id = $run"
 _MODELS = "select model_id, card from raw.models where audit_run_id = $run order by model_id"
 _SAMPLES = (
-    "select sample_id, task_id, input, gold_label, fields from raw.samples where audit_run_id = $run "
-    "order by task_id, sample_index"
+    "select sample_id, input, gold_label, fields from raw.samples "
+    "where audit_run_id = $run and task_id = coalesce($task, task_id) order by task_id, sample_index"
 )
 
 Place = tuple[str | None, float | None, int]
@@ -63,28 +63,9 @@ class PromptVariant(NamedTuple):
 
 class _SampleRow(NamedTuple):
     sample_id: str
-    task_id: str
     input: str | None
     gold_label: str | None
-    fields: str | None
-
-    @property
-    def sample(self) -> Sample:
-        if self.input is None:
-            msg = f"sample {self.sample_id[:80]!r}: its text is not in the warehouse any more"
-            raise DataError(msg)
-        return Sample(self.sample_id, self.input, self.gold_label, json.loads(self.fields or "{}"))
-
-
-class _Sensitivity(NamedTuple):
-    """A row of `sensitivities.sql`."""
-
-    model_id: str
-    task_id: str
-    strategy: str
-    sample_id: str
-    sensitivity: float | None
-    mean_consistency: float | None
+    fields: str | None  # JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,11 +113,8 @@ def base_run(warehouse: Warehouse, audit: str) -> tuple[str, str]:
     return named.audit_run_id, named.audit_id
 
 
-_RANKED: dict[str, tuple[str, Callable[[_Sensitivity], float | None], int]] = {
-    "worst": ("sensitivity", lambda row: row.sensitivity, 1),
-    "least_consistent": ("mean consistency", lambda row: row.mean_consistency, -1),
-}
-"""By which figure of `fct_sensitivity` samples are ranked, in words, and whether more of it is worse."""
+_RANKED = {"worst": ("sensitivity", 1), "least_consistent": ("mean_consistency", -1)}
+"""By what samples are ranked: a column of `fct_sensitivity`, and whether more of it is worse."""
 
 
 def choose(
@@ -157,7 +135,7 @@ def choose(
     if kind == "fresh" and value:
         n, task_id = _number(wanted, value), _only(task, tasks)
         return SampleChoice(task_id=task_id, sample_ids=(), model=model, strategy=strategy, n_fresh=n)
-    known = {sample.sample_id for sample in _samples(warehouse, run) if sample.task_id == (task or sample.task_id)}
+    known = {row["sample_id"] for row in warehouse.published.read(_SAMPLES, run=run, task=task)}
     ids = [wanted] if wanted in known else [part.strip() for part in wanted.split(",") if part.strip()]
     for each in ids:
         if each not in known:
@@ -183,8 +161,8 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoic
     every = [variant for variant in landed if variant.task_id == chosen.task_id]
     variants = [variant for variant in every if variant.variation in WORDED_ALONE]
     refuse_unknown("strategy", chosen.strategy, {variant.strategy for variant in variants}, run)
-    wanted = {(chosen.task_id, sample_id) for sample_id in chosen.sample_ids}
-    asked = [row for row in _samples(warehouse, run) if (row.task_id, row.sample_id) in wanted]
+    samples = rows_as(_SampleRow, warehouse.published.read(_SAMPLES, run=run, task=chosen.task_id))
+    wanted = set(chosen.sample_ids)
     (run_row,) = warehouse.published.read(_RUN, run=run)
     return Base(
         audit_run_id=run,
@@ -193,14 +171,17 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoic
         card=card,
         models=models,
         variants=tuple(variant for variant in variants if chosen.strategy in (None, variant.strategy)),
-        samples={row.sample_id: row.sample for row in asked},
+        samples={row.sample_id: _sample(row) for row in samples if row.sample_id in wanted},
         format_limits=run_row["format_limits"],
         has_other_kinds=len(variants) < len(every),
     )
 
 
-def _samples(warehouse: Warehouse, run: str) -> list[_SampleRow]:
-    return rows_as(_SampleRow, warehouse.published.read(_SAMPLES, run=run))
+def _sample(row: _SampleRow) -> Sample:
+    if row.input is None:
+        msg = f"sample {row.sample_id[:80]!r}: its text is not in the warehouse any more"
+        raise DataError(msg)
+    return Sample(row.sample_id, row.input, row.gold_label, json.loads(row.fields or "{}"))
 
 
 def _group(
@@ -220,20 +201,19 @@ def _worst(
     warehouse: Warehouse, run: str, kind: str, n: int, *, task_id: str, model: str | None, strategy: str | None
 ) -> SampleChoice:
     """Returns the n samples that are worst by the kind's figure, on average over the chosen models and strategies."""
-    name, figure_of, sign = _RANKED[kind]
+    column, sign = _RANKED[kind]
     figures: dict[str, list[float]] = {}
-    rows = rows_as(_Sensitivity, warehouse.published.read(sql("trial", "sensitivities"), run=run))
-    refuse_unknown("model", model, {row.model_id for row in rows}, run)
-    rows = [row for row in rows if model in (None, row.model_id)]
-    refuse_unknown("strategy", strategy, {row.strategy for row in rows}, run)
+    rows = warehouse.published.read(sql("trial", "sensitivities"), run=run)
+    for option, name, value in (("model", "model_id", model), ("strategy", "strategy", strategy)):
+        refuse_unknown(option, value, {row[name] for row in rows}, run)
+        rows = [row for row in rows if value in (None, row[name])]
     for row in rows:
-        figure = figure_of(row)
-        if row.task_id == task_id and strategy in (None, row.strategy) and figure is not None:
-            figures.setdefault(row.sample_id, []).append(sign * figure)
+        if row["task_id"] == task_id and row[column] is not None:
+            figures.setdefault(row["sample_id"], []).append(sign * row[column])
     if not figures:
         (design,) = warehouse.published.read(sql("trial", "asked_in_part"), run=run, task=task_id)
         why = ", whose samples it asked under some of the wordings alone" if design["is_in_part"] else ""
-        msg = f"--on {kind}:{n}: run {run} has no {name} for task '{task_id}'{why}; name samples by their ids"
+        msg = f"--on {kind}:{n}: run {run} has no {column.replace('_', ' ')} for task '{task_id}'{why}; name samples by their ids"
         raise UsageError(msg)
     ranked = sorted(figures, key=lambda sample: (-sum(figures[sample]) / len(figures[sample]), sample))
     return SampleChoice(task_id=task_id, sample_ids=tuple(ranked[:n]), model=model, strategy=strategy)
