@@ -43,9 +43,8 @@ class RunComparison:
     measures: Sequence[Row]
     changes: Sequence[Row]
     flips: Sequence[Row]
-    moved: Sequence[
-        Confusion
-    ]  # of each group that regressed or changed the confusion that grew most, the largest first
+    moved: Sequence[Confusion]
+    """Of each group that regressed or changed the confusion that grew most, the largest first."""
 
     @property
     def figures(self) -> list[RunsCompared]:

@@ -88,7 +88,7 @@ def end_alarms(
         published = publish(warehouse)
     return EndedAlarms(
         audit_run_id=named.audit_run_id,
-        alarms=tuple((state.model_id, state.task_id, state.strategy) for state in alarmed),
+        alarms=tuple(state[:3] for state in alarmed),
         is_false=is_false,
         reason=why,
         published=published,

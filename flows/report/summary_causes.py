@@ -184,9 +184,8 @@ def _alarms(
     settled = changes(
         [alarm for alarm in alarms if alarm.key.is_compared], [*of_night, *of_baselines], verdicts | told_of_night
     )
-    told = {
-        NightFigure.of(row).first_night if is_of_nights(row) else row["base_run_id"] for row in last
-    }  # as what moved
+    # as what moved
+    told = {NightFigure.of(row).first_night if is_of_nights(row) else row["base_run_id"] for row in last}
     standing = [
         (item.alarm, item.note or item.alarm.summary)
         for item in settled.standing
