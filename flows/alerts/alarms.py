@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 from promptaudit.flows.system.keys import content_id
-from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse import Row, Warehouse, now, rows_as
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.sql import sql
 
@@ -92,6 +92,12 @@ class Alarm:
     raised_at: datetime
     is_untold: bool = False  # the message of its night reached nobody
 
+    @classmethod
+    def of(cls, row: Row) -> Self:
+        """Returns it from a row that has the parts of its key, and may have more columns."""
+        own = {name: row[name] for name in cls.__dataclass_fields__ if name in row}
+        return cls(key=Key(*(row[part] for part in Key._fields)), **own)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingAlarm:
@@ -128,6 +134,12 @@ class Waiver:
         ours = (self.model_id, self.task_id, self.strategy, self.measure if key.is_compared else None)
         at_place = all(part is None or part == its for part, its in zip(ours, key[1:5], strict=True))
         return of_rule and at_place and alarm.raised_at <= self.accepted_at
+
+
+class _Baseline(NamedTuple):
+    name: str
+    pinned_at: datetime
+    started_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,19 +259,7 @@ def _is_over_for_all(key: Key, before: Sequence[Key], now_open: Sequence[Key]) -
 def open_alarms(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> list[Alarm]:
     """Returns the alarms of an audit that no earlier night ended, oldest first, with those this run has raised already."""
     rows = warehouse.read(sql("alerts", "open_alarms"), audit=audit_id, run=audit_run_id)
-    return [
-        Alarm(
-            alarm_id=row["alarm_id"],
-            audit_run_id=row["audit_run_id"],
-            key=Key(*(row[part] for part in Key._fields)),
-            summary=row["summary"],
-            reason=row["reason"],
-            since=row["since"],
-            raised_at=row["recorded_at"],
-            is_untold=row["is_untold"],
-        )
-        for row in rows
-    ]
+    return [Alarm.of(row) for row in rows]
 
 
 def settle(
@@ -273,13 +273,12 @@ def settle(
     keys = {problem.key for problem in problems}
     known = open_alarms(warehouse, audit_id, audit_run_id)
     before = [alarm for alarm in known if alarm.audit_run_id != audit_run_id or alarm.key not in keys]
-    waivers = [Waiver(**row) for row in warehouse.read(sql("alerts", "waivers"), audit_id=audit_id, now=now())]
-    pinned = warehouse.read(sql("alerts", "baselines"), audit_id=audit_id)
+    waivers = rows_as(Waiver, warehouse.read(sql("alerts", "waivers"), audit_id=audit_id, now=now()))
     accepted = {
-        alarm.alarm_id: f"run pinned as baseline {pin['name']}"
-        for pin in pinned
+        alarm.alarm_id: f"run pinned as baseline {baseline.name}"
+        for baseline in rows_as(_Baseline, warehouse.read(sql("alerts", "baselines"), audit_id=audit_id))
         for alarm in before
-        if alarm.key.is_compared and pin["pinned_at"] >= alarm.raised_at and pin["started_at"] >= alarm.since
+        if alarm.key.is_compared and baseline.pinned_at >= alarm.raised_at and baseline.started_at >= alarm.since
     }
     settled = changes(before, problems, recheck, waivers, accepted)
     of_all = {"audit_run_id": audit_run_id, "audit_id": audit_id, "recorded_at": now()}

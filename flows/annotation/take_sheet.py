@@ -18,7 +18,7 @@ from promptaudit.flows.system.child_processes import guarded
 from promptaudit.flows.system.files import file_sha256
 from promptaudit.flows.system.keys import as_json, content_id
 from promptaudit.flows.trust.readers import trusted_readers
-from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse import Warehouse, now, rows_as
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.run_names import resolve_id
 from promptaudit.flows.warehouse.sql import sql
@@ -45,6 +45,18 @@ class Ruling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How far people agree with the other raters of a task."""
+
+    task_id: str
+    raters: str
+    kind: str
+    cohen_kappa: float | None
+    agreement_rate: float | None
+    n_rated: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TakenSheet:
     """Counts of a sheet's rulings, and the agreement after them; nothing is published where nothing was new."""
 
@@ -55,7 +67,7 @@ class TakenSheet:
     n_not_ruled: int
     n_repeated: int
     annotators: tuple[str, ...]
-    agreement: list[dict[str, Any]] = field(default_factory=list)
+    agreement: list[Agreement] = field(default_factory=list)
     published: Path | None = None
     report: Path | None = None
 
@@ -234,5 +246,5 @@ def _are_published(warehouse: Warehouse, audit_run_id: str, verdict_ids: Sequenc
     return (counts["n_published"], counts["n_rows"]) == (len(verdict_ids), n_sealed)
 
 
-def _agreement(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
-    return warehouse.published.read(sql("annotation", "agreement"), run=audit_run_id)
+def _agreement(warehouse: Warehouse, audit_run_id: str) -> list[Agreement]:
+    return rows_as(Agreement, warehouse.published.read(sql("annotation", "agreement"), run=audit_run_id))

@@ -38,10 +38,10 @@ def lines_of_taken(taken: TakenSheet) -> list[str]:
         lines.append(f"{taken.n_repeated} rows repeat a ruling of their annotator and count once")
     if taken.n_known:
         lines.append(f"{taken.path.name}: these {taken.n_known} rulings are here already: nothing landed")
-    for row in taken.agreement:
-        who = visible(f"{row['task_id']}: {row['raters']}")
-        kappa, rate = number(row["cohen_kappa"]), number(row["agreement_rate"])
-        lines.append(f"  {who}: kappa {kappa}, agreement {rate}, {row['n_rated']} answers")
+    for each in taken.agreement:
+        who = visible(f"{each.task_id}: {each.raters}")
+        kappa, rate = number(each.cohen_kappa), number(each.agreement_rate)
+        lines.append(f"  {who}: kappa {kappa}, agreement {rate}, {each.n_rated} answers")
     if taken.published is not None:
         lines += [f"published  {taken.published}", f"report     {taken.report}"]
     return lines

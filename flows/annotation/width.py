@@ -5,11 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from promptaudit.flows.annotation.draw import Answer
-from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse import Row, rows_as
 from promptaudit.udfs.resampling import t_quantile
 from promptaudit.udfs.templates.prediction_powered import LEAST_RULED
+
+
+class _Accuracy(NamedTuple):
+    """A row of `widths.sql`."""
+
+    task_id: str
+    model_id: str
+    judge: str
+    accuracy: float
+    variance: float
+    n_samples: int
+    share_right: float
+    share_both_right: float | None
+    n_ruled: int | None
+    half_width: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,22 +86,22 @@ def rectifiable(rows: Iterable[Row], answers: Sequence[Answer]) -> list[Rectifia
     times their number.
     """
     found = []
-    for row in rows:
-        own = [answer for answer in answers if _is_of(answer, row["task_id"], row["model_id"])]
+    for row in rows_as(_Accuracy, rows):
+        own = [answer for answer in answers if _is_of(answer, row.task_id, row.model_id)]
         if len({answer.sample_id for answer in own}) >= LEAST_RULED:
             found.append(_rectifiable(row, len(own)))
     return found
 
 
-def _rectifiable(row: Row, n_answers: int) -> Rectifiable:
-    right, n = row["accuracy"], row["n_ruled"] or 0
-    of_samples, most, of_a_ruling = row["variance"], right * (1 - right) / row["n_samples"], right * (1 - right)
-    if row["half_width"] is not None and n >= LEAST_RULED:
-        left = (row["half_width"] / t_quantile(n - 1)) ** 2
+def _rectifiable(row: _Accuracy, n_answers: int) -> Rectifiable:
+    right, n = row.accuracy, row.n_ruled or 0
+    of_samples, most, of_a_ruling = row.variance, right * (1 - right) / row.n_samples, right * (1 - right)
+    if row.half_width is not None and n >= LEAST_RULED:
+        left = (row.half_width / t_quantile(n - 1)) ** 2
         if n >= n_answers:
             of_samples = left
-        elif row["share_both_right"] is not None:
-            shared = (row["share_both_right"] - row["share_right"] ** 2) / row["n_samples"]
+        elif row.share_both_right is not None:
+            shared = (row.share_both_right - row.share_right**2) / row.n_samples
             of_samples = max(of_samples, shared)
         of_samples = most = min(of_samples, left)
         if n < n_answers:
@@ -93,9 +109,9 @@ def _rectifiable(row: Row, n_answers: int) -> Rectifiable:
                 (left - of_samples) / (1 / n - 1 / n_answers), 1 / n
             )  # an error in n may have been missed
     return Rectifiable(
-        task_id=row["task_id"],
-        model_id=row["model_id"],
-        judge=row["judge"],
+        task_id=row.task_id,
+        model_id=row.model_id,
+        judge=row.judge,
         n_answers=n_answers,
         of_samples=of_samples,
         of_samples_most=max(most, of_samples),

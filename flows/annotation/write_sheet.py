@@ -9,19 +9,35 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from promptaudit.flows.annotation.draw import Answer, answers_of, draw, of_questions, shuffled
 from promptaudit.flows.annotation.width import Promise, Rectifiable, promise, rectifiable, rulings_of_task
 from promptaudit.flows.display.spreadsheet import CsvRows, cell_of
 from promptaudit.flows.settings import Settings
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse import Warehouse, rows_as
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import DataError, UsageError, nearest
 from promptaudit.udfs.raters.verdict_groups import GROUPS
 
 COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_match", "reason")
 TASKS = "select task_id from marts.dim_tasks where audit_run_id = $run"
+
+
+class AnswerText(NamedTuple):
+    """An answer that people rule on, with what was asked."""
+
+    item: str
+    task: str
+    kind: str
+    labels: Sequence[str] | None
+    question: str | None
+    options: Sequence[str] | None
+    gold_label: str | None
+    reference_answers: Sequence[str] | None
+    reader: str | None  # JSON
+    completion: str
+    option_order: Sequence[int] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +112,8 @@ def write_sheet(  # noqa: PLR0913 - one option each
             raise UsageError(msg)
     else:
         items = draw(answers, n, seed) if questions is None else of_questions(answers, questions, seed)
-    texts = {row["item"]: row for row in published.read(sql("annotation", "texts"), run=audit_run_id, items=items)}
+    rows = published.read(sql("annotation", "texts"), run=audit_run_id, items=items)
+    texts = {text.item: text for text in rows_as(AnswerText, rows)}
     _write(path, [sheet_row(texts[item]) for item in items], force=force)
     return Sheet(
         audit_run_id=audit_run_id,
@@ -149,25 +166,25 @@ def _counts(answers: Sequence[Answer], items: Collection[str]) -> dict[str, Stra
     return {name: StratumCounts(n_rows=n_rows[name], n_answers=n) for name, n in n_answers.items()}
 
 
-def sheet_row(text: Mapping[str, Any]) -> dict[str, str]:
-    """Returns a row of the sheet from a row of `texts.sql`: options under the signs that the model saw, and the right ones."""
-    labels, gold = list(text["labels"] or ()), text["gold_label"]
-    reader = json.loads(text["reader"]) if text["reader"] else None
+def sheet_row(text: AnswerText) -> dict[str, str]:
+    """Returns a row of the sheet: options under the signs that the model saw, and the right ones."""
+    labels, gold = list(text.labels or ()), text.gold_label
+    reader = json.loads(text.reader) if text.reader else None
     signs = (reader.get("option_letter") if isinstance(reader, dict) else None) or labels
-    options = list(text["options"] or ())
-    order = list(text["option_order"] or range(len(options)))
+    options = list(text.options or ())
+    order = list(text.option_order or range(len(options)))
     shown = [f"{sign}. {options[place]}" for sign, place in zip(signs, order, strict=False)]
-    right = list(text["reference_answers"] or ())
+    right = list(text.reference_answers or ())
     if not right and gold is not None:
         right = [shown[order.index(labels.index(gold))] if gold in labels[: len(shown)] else gold]
-    offered = shown or (labels if text["kind"] == "classification" else [])
+    offered = shown or (labels if text.kind == "classification" else [])
     cells = {
-        "item": text["item"],
-        "task": text["task"],
-        "question": text["question"] or "",
+        "item": text.item,
+        "task": text.task,
+        "question": text.question or "",
         "options": "\n".join(offered),
         "references": "\n".join(right),
-        "answer": text["completion"],
+        "answer": text.completion,
         "is_match": "",
         "reason": "",
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 
 from promptaudit.flows.marts.publish import newest_published, publish
 from promptaudit.flows.marts.transform import Command, transform
@@ -37,6 +37,12 @@ class Pair:
     seed: int = 20250601
     is_trial: bool = False  # thresholds of its own, which nobody but who asks reads
 
+    @property
+    def comparison_id(self) -> str:
+        """Returns a hash of all that it says, in the order of its fields."""
+        runs, thresholds = astuple(self)[:4], astuple(self)[4:]
+        return content_id("comparison", *runs, *(None if value is None else repr(value) for value in thresholds))
+
 
 def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> Pair:
     """Returns two runs as a pair under the thresholds of an audit's card; under the defaults without a card."""
@@ -63,9 +69,9 @@ def compare(
         UsageError: a run has no published marts, or a lake has no such comparison.
     """
     with warehouse.published.connect():  # kept open, since each opening reads the catalog
-        wanted = {str(row["comparison_id"]): row for row in (_row(warehouse, pair) for pair in pairs)}
-        known = {run: _published(warehouse, run) for run in {str(row["candidate_run_id"]) for row in wanted.values()}}
-    new = [each for each, row in wanted.items() if each not in known[str(row["candidate_run_id"])]]
+        wanted = {pair.comparison_id: pair for pair in (_with_swaps(warehouse, pair) for pair in pairs)}
+        known = {run: _published(warehouse, run) for run in {pair.candidate_run_id for pair in wanted.values()}}
+    new = [each for each, pair in wanted.items() if each not in known[pair.candidate_run_id]]
     lake = warehouse.published.lake
     if new and lake is not None:
         msg = f"the lake {lake} has no such comparison: compare these runs where the warehouse lies"
@@ -73,7 +79,7 @@ def compare(
     if new:
         with holding():
             for each in new:
-                warehouse.land([("comparisons", frame_of("comparisons", [wanted[each]]))])
+                warehouse.land([("comparisons", frame_of("comparisons", [_row(each, wanted[each])]))])
             derive(warehouse, new)
             publish(warehouse, compared=new)
     return list(wanted)
@@ -130,28 +136,15 @@ def n_tests(warehouse: Warehouse, pair: Pair) -> int:
     return max(counts)
 
 
-def _row(warehouse: Warehouse, pair: Pair) -> dict[str, object]:
-    n_resamples = pair.n_resamples or max(FEWEST_SWAPS, SWAPS_A_TEST * n_tests(warehouse, pair))
-    thresholds = (pair.min_effect, pair.max_cost_increase, pair.max_latency_increase, n_resamples, pair.seed)
+def _with_swaps(warehouse: Warehouse, pair: Pair) -> Pair:
+    """Returns the pair with enough swaps for the tests there are, unless it says how many."""
+    return replace(pair, n_resamples=pair.n_resamples or max(FEWEST_SWAPS, SWAPS_A_TEST * n_tests(warehouse, pair)))
+
+
+def _row(comparison_id: str, pair: Pair) -> dict[str, object]:
     return {
         "audit_run_id": pair.candidate_run_id,
-        "comparison_id": content_id(
-            "comparison",
-            pair.base_run_id,
-            pair.candidate_run_id,
-            pair.base_model_id,
-            pair.candidate_model_id,
-            *(None if value is None else repr(value) for value in (*thresholds, pair.is_trial)),
-        ),
-        "base_run_id": pair.base_run_id,
-        "candidate_run_id": pair.candidate_run_id,
-        "base_model_id": pair.base_model_id,
-        "candidate_model_id": pair.candidate_model_id,
-        "min_effect": pair.min_effect,
-        "max_cost_increase": pair.max_cost_increase,
-        "max_latency_increase": pair.max_latency_increase,
-        "n_resamples": n_resamples,
-        "seed": pair.seed,
-        "is_trial": pair.is_trial,
+        "comparison_id": comparison_id,
+        **asdict(pair),
         "requested_at": now(),
     }

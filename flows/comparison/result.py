@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from promptaudit.flows.display.compared import Confusion, RunsCompared
 from promptaudit.flows.display.encode import encoded_property
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse import Row, Warehouse, rows_as
 
 VERDICTS = (
     "regressed",
@@ -21,16 +23,15 @@ VERDICTS = (
 )
 """Of nights and of comparisons, the gravest first."""
 NEWS = ("regressed", "changed", "improved")
-_CONFUSION = (
-    "model_id",
-    "task_id",
-    "strategy",
-    "moved_gold_label",
-    "moved_label",
-    "n_moved",
-    "n_moved_before",
-    "n_moved_samples",
-)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRun:
+    """A run that is compared, and when it started (UTC)."""
+
+    audit_run_id: str
+    audit_id: str
+    started_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,16 +39,30 @@ class RunComparison:
     """The rows of one comparison in the published marts; `runs` are the base and the candidate, or none without a row."""
 
     comparison_id: str
-    runs: Sequence[Row]
+    runs: Sequence[ComparedRun]
     measures: Sequence[Row]
     changes: Sequence[Row]
     flips: Sequence[Row]
-    moved: Sequence[Row]  # of each group that regressed or changed the confusion that grew most, the largest first
+    moved: Sequence[Confusion]
+    """Of each group that regressed or changed the confusion that grew most, the largest first."""
+
+    @property
+    def figures(self) -> list[RunsCompared]:
+        """Returns the measures without the columns that nobody reads by name."""
+        return [RunsCompared.of(row) for row in self.measures]
+
+    @property
+    def models(self) -> tuple[str, str] | tuple[None, None]:
+        """Returns the model of each side where two models are compared."""
+        for figure in self.figures[:1]:
+            if figure.base_model_id is not None and figure.base_model_id != figure.model_id:
+                return figure.base_model_id, figure.model_id
+        return None, None
 
     @encoded_property
     def verdicts(self) -> dict[str, int]:
         """Returns how many measures came out how, the gravest first."""
-        counts = Counter(row["verdict"] for row in self.measures)
+        counts = Counter(figure.verdict for figure in self.figures)
         return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
 
@@ -57,21 +72,21 @@ def run_comparison(warehouse: Warehouse, comparison_id: str) -> RunComparison:
     changes = _of(warehouse, "rpt_run_changes", comparison_id, "model_id, task_id, what")
     flips = _of(warehouse, "fct_flips", comparison_id, "flip, task_id, strategy, model_id, sample_id")
     runs = warehouse.published.read("select audit_run_id, audit_id, started_at from marts.dim_audit_runs")
-    known = {run["audit_run_id"]: run for run in runs}
+    known = {run.audit_run_id: run for run in rows_as(ComparedRun, runs)}
     sides = [known[measures[0][side]] for side in ("base_run_id", "candidate_run_id")] if measures else []
     return RunComparison(
         comparison_id=comparison_id, runs=sides, measures=measures, changes=changes, flips=flips, moved=_moved(measures)
     )
 
 
-def _moved(measures: Sequence[Row]) -> list[Row]:
+def _moved(measures: Sequence[Row]) -> list[Confusion]:
     """Returns of each group that regressed or changed the confusion that grew most, the largest first."""
-    told = [row for row in measures if row["verdict"] in ("regressed", "changed") and row["n_moved"] is not None]
-    by_group = {
-        (row["model_id"], row["task_id"], row["strategy"]): {name: row[name] for name in _CONFUSION} for row in told
-    }
+    figures = [RunsCompared.of(row) for row in measures]
+    told = [each for each in figures if each.verdict in ("regressed", "changed") and each.n_moved is not None]
+    by_group = {each.group: Confusion.of(each.row) for each in told}
     return sorted(
-        (by_group[group] for group in sorted(by_group)), key=lambda row: row["n_moved_before"] - row["n_moved"]
+        (by_group[group] for group in sorted(by_group)),
+        key=lambda each: (each.n_moved_before or 0) - (each.n_moved or 0),
     )
 
 

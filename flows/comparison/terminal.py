@@ -22,16 +22,14 @@ NAME = 60
 
 def opening_lines(comparison: RunComparison) -> list[str]:
     """Returns a line for each run, and how many measures came out how."""
-    first = comparison.measures[0] if comparison.measures else {}
-    is_of_models = first.get("base_model_id") not in (None, first.get("model_id"))
-    sides = zip(("base", "candidate"), comparison.runs, ("base_model_id", "model_id"), strict=bool(comparison.runs))
+    sides = zip(("base", "candidate"), comparison.runs, comparison.models, strict=bool(comparison.runs))
     lines = [
-        f"{name:<10} {run['audit_run_id']}  {cut(run['audit_id'], NAME)}, {when(run['started_at'])}"
-        + (f", {cut(first[model], NAME)}" if is_of_models else "")
+        f"{name:<10} {run.audit_run_id}  {cut(run.audit_id, NAME)}, {when(run.started_at)}"
+        + ("" if model is None else f", {cut(model, NAME)}")
         for name, run, model in sides
     ]
     counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in comparison.verdicts.items())
-    n_tests = sum(row["p_value"] is not None for row in comparison.measures)
+    n_tests = sum(figure.p_value is not None for figure in comparison.figures)
     tests = f"{n_tests} tests; q says how often chance alone tells as much in any of them"
     return [*lines, f"{counts or 'nothing to compare'} ({tests})"]
 
@@ -41,25 +39,25 @@ def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
     from rich.table import Table
     from rich.text import Text
 
-    rows = [row for row in comparison.measures if all_rows or row["verdict"] in NEWS]
-    if not rows:
+    figures = [figure for figure in comparison.figures if all_rows or figure.verdict in NEWS]
+    if not figures:
         return None
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("verdict", "model / task / strategy", "measure"):
         table.add_column(heading, overflow="fold")
     for heading in ("base", "candidate", "difference", "q", "detectable"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for row in sorted(rows, key=lambda row: VERDICTS.index(row["verdict"])):
-        unit = compared_unit(row["measure"])
+    for figure in sorted(figures, key=lambda figure: VERDICTS.index(figure.verdict)):
+        unit = compared_unit(figure.measure)
         cells = (
-            row["verdict"].replace("_", " "),
-            place_of(row),
-            row["measure"],
-            in_unit(row["base"], unit),
-            in_unit(row["candidate"], unit),
-            moved(row["difference"], row["difference_low"], row["difference_high"], unit),
-            chance(row["q_value"]),
-            in_unit(row["detectable_difference"], unit),
+            figure.verdict.replace("_", " "),
+            place_of(figure),
+            figure.measure,
+            in_unit(figure.base, unit),
+            in_unit(figure.candidate, unit),
+            moved(figure.difference, figure.difference_low, figure.difference_high, unit),
+            chance(figure.q_value),
+            in_unit(figure.detectable_difference, unit),
         )
         table.add_row(*(Text(cell) for cell in cells))
     return table
@@ -67,11 +65,13 @@ def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
 
 def closing_lines(comparison: RunComparison) -> list[str]:
     """Returns what moved in the words of the task, why measures came out so, and which samples flipped."""
-    measures = comparison.measures
-    lines = [f"moved      {place_of(row)}: {confused_in_words(row, IN_BASE)}" for row in comparison.moved[:MOST_MOVED]]
-    reasons = Counter(row["reason"] for row in measures if row["verdict"] not in ("not_comparable", "not_judged"))
+    figures = comparison.figures
+    lines = [
+        f"moved      {place_of(each)}: {confused_in_words(each, IN_BASE)}" for each in comparison.moved[:MOST_MOVED]
+    ]
+    reasons = Counter(each.reason or "" for each in figures if each.verdict not in ("not_comparable", "not_judged"))
     lines += [f"why        {cut(reason, 400)}" for reason, _ in reasons.most_common(5)]
-    apart = Counter(row["reason"] for row in measures if row["verdict"] == "not_comparable")
+    apart = Counter(each.reason or "" for each in figures if each.verdict == "not_comparable")
     lines += [f"apart      {n} not comparable: {cut(reason, 200)}" for reason, n in apart.most_common(5)]
     for flip, samples in _samples_by_flip(comparison).items():
         named = ", ".join(cut(sample, NAME) for sample in samples[:MOST_FLIPS])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
+from promptaudit.flows.display.compared import Compared, Confusion
 from promptaudit.flows.display.figures import count, cut, in_unit, number
 from promptaudit.models_registry.gate_columns import OF_ANSWERS
 from promptaudit.models_registry.mart_columns import compared_unit
@@ -19,55 +18,55 @@ MOST_SURE = 1e-6
 """Below this q nothing is said but that it is less than one in a million."""
 
 
-def in_words(row: Mapping[str, Any]) -> str | None:
-    """Returns what moved, of a row of rpt_night_verdicts, in words of its task; None where it says nothing of it.
+def in_words(figure: Compared) -> str | None:
+    """Returns what moved with a figure in words of its task; None where it says nothing of it.
 
     `samples called billing that are cancellation: 14 of 20, 1 of 20 before`, `8 of 100 answers of intents were refused, 0 of
     100 before`.
     """
-    if row["measure"] in OF_ANSWERS:
-        return _of_answers(row)
-    n, before = row.get("n_moved"), row.get("n_moved_before")
-    if not n or (before is not None and n <= before) or row.get("verdict") in ("improved", "within_noise"):
+    if figure.measure in OF_ANSWERS:
+        return _of_answers(figure)
+    n, before = figure.n_moved, figure.n_moved_before
+    if not n or (before is not None and n <= before) or figure.verdict in ("improved", "within_noise"):
         return None
-    of = f"of {count(row['n_moved_samples'])}"
+    of = f"of {count(figure.n_moved_samples)}"
     if before is None:
         return f"samples with another commonest answer than before: {count(n)} {of}"
-    if row["moved_gold_label"] is None:
+    if figure.moved_gold_label is None:
         return f"samples with more wrong answers than right ones: {count(n)} {of}, {count(before)} {of} before"
-    return confused_in_words(row, "before")
+    return confused_in_words(figure, "before")
 
 
-def place_of(row: Mapping[str, Any]) -> str:
-    """Returns the model, the task and the strategy that a row is about, for people: names are cut."""
-    return " / ".join(cut(row[name], LABEL) for name in ("model_id", "task_id", "strategy"))
+def place_of(of: Confusion) -> str:
+    """Returns the model, the task and the strategy that it is of, for people: names are cut."""
+    return " / ".join(cut(name, LABEL) for name in of.group)
 
 
-def confused_in_words(row: Mapping[str, Any], then: str) -> str:
+def confused_in_words(confusion: Confusion, then: str) -> str:
     """Returns how many more samples of a label are called another, and how many were `then`: before, in the base."""
-    of = f"of {count(row['n_moved_samples'])}"
-    counts = f"{count(row['n_moved'])} {of}, {count(row['n_moved_before'])} {of} {then}"
-    gold, label = (row[name] and cut(row[name], LABEL) for name in ("moved_gold_label", "moved_label"))
+    of = f"of {count(confusion.n_moved_samples)}"
+    counts = f"{count(confusion.n_moved)} {of}, {count(confusion.n_moved_before)} {of} {then}"
+    gold, label = (name and cut(name, LABEL) for name in (confusion.moved_gold_label, confusion.moved_label))
     if label is None:
         return f"samples that are {gold} and get no readable answer: {counts}"
     return f"samples called {label} that are {gold}: {counts}"
 
 
-def _of_answers(row: Mapping[str, Any]) -> str | None:
+def _of_answers(figure: Compared) -> str | None:
     """Returns how the answers themselves are otherwise, of the nights told against normal nights."""
-    base, candidate = row["base"], row["candidate"]
-    if base is None or candidate is None or row["verdict"] in ("not_comparable", "within_noise"):
+    base, candidate = figure.base, figure.candidate
+    if base is None or candidate is None or figure.verdict in ("not_comparable", "within_noise"):
         return None
-    answers = f"answers of {cut(row['task_id'], LABEL)}"
-    if row["measure"] in _RATES:
-        return f"{_of_hundred(candidate)} {answers} {_RATES[row['measure']]}, {_of_hundred(base)} before"
-    now, before = (in_unit(value, compared_unit(row["measure"])) for value in (candidate, base))
+    answers = f"answers of {cut(figure.task_id, LABEL)}"
+    if figure.measure in _RATES:
+        return f"{_of_hundred(candidate)} {answers} {_RATES[figure.measure]}, {_of_hundred(base)} before"
+    now, before = (in_unit(value, compared_unit(figure.measure)) for value in (candidate, base))
     before = before.partition(" ")[0]
     count_before = math.expm1(base)
     if count_before < LEAST_FOR_RATIO:
         return f"{answers} have {now}, {before} before"
     times = number(math.expm1(candidate) / count_before, 1)
-    if row["measure"] == "completion_tokens":
+    if figure.measure == "completion_tokens":
         return f"{answers} have {times} times as many tokens as on normal nights ({now}, {before} before)"
     return f"{answers} are {times} times as long as on normal nights ({now}, {before} before)"
 
@@ -80,9 +79,9 @@ def _of_hundred(rate: float) -> str:
     return "more than 99 of 100" if text == "100" and rate < 1 else f"{text} of 100"
 
 
-def why(row: Mapping[str, Any]) -> str:
-    """Returns the reason of a verdict and what changed, where the row tells them apart."""
-    return ": ".join(part for part in (row["reason"], row.get("what_changed")) if part)
+def why(figure: Compared) -> str:
+    """Returns the reason of a verdict and what changed, where the figure has both."""
+    return ": ".join(part for part in (figure.reason, figure.what_changed) if part)
 
 
 def by_chance(q: float) -> str:

@@ -17,10 +17,10 @@ from promptaudit.flows.display.figures import when
 from promptaudit.flows.gate.lost_samples import check_lost
 from promptaudit.flows.gate.night_rules import check_night
 from promptaudit.flows.gate.outcome import GateResult, RuleResult, RuleRow
-from promptaudit.flows.gate.source import Source, source_of
+from promptaudit.flows.gate.source import GatedRun, Source, Waiver, source_of
 from promptaudit.flows.gate.value_rules import check_values
 from promptaudit.flows.gate.verdict_rules import check_verdicts
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse import now as this_instant
 from promptaudit.models_registry.ages import age_of
 from promptaudit.models_registry.cards import AuditCard
@@ -68,8 +68,8 @@ def check_run(
             results = [_waived(_result(rule, source), waivers) for rule in gate]
     return GateResult(
         audit_run_id=audit_run_id,
-        audit_id=run["audit_id"],
-        started_at=run["started_at"],
+        audit_id=run.audit_id,
+        started_at=run.started_at,
         checked_at=moment,
         rules=tuple(results),
         blocked=None if blocked is None else blocked[0],
@@ -84,11 +84,11 @@ def _result(rule: Rule, source: Source) -> RuleResult:
     return check_night(rule, source) if isinstance(rule, DriftRule) else check_verdicts(rule, source)
 
 
-def _landed(run: Row) -> dict[str, Any]:
+def _landed(run: GatedRun) -> dict[str, Any]:
     """Returns the audit's card as the run landed it; empty of an import."""
-    card = json.loads(run["card"] or "{}")
+    card = json.loads(run.card or "{}")
     audits = card.get("audits") if isinstance(card, dict) else None
-    own = audits.get(run["audit_id"]) if isinstance(audits, dict) else None
+    own = audits.get(run.audit_id) if isinstance(audits, dict) else None
     return dict(own) if isinstance(own, dict) else {}
 
 
@@ -100,17 +100,17 @@ def _age(text: str) -> timedelta:
         raise CardError(msg) from None
 
 
-def _unmeasurable(run: Row, moment: datetime, limit: timedelta) -> tuple[str, str] | None:
+def _unmeasurable(run: GatedRun, moment: datetime, limit: timedelta) -> tuple[str, str] | None:
     """Returns why no rule can be held against the run, and the command that helps; None where they can."""
-    audit = shlex.quote(run["audit_id"])
-    if run["state"] != "complete":
-        return f"the run is {run['state']}, not complete", f"promptaudit run {audit}"
-    if not run["is_published"]:
+    audit = shlex.quote(run.audit_id)
+    if run.state != "complete":
+        return f"the run is {run.state}, not complete", f"promptaudit run {audit}"
+    if not run.is_published:
         return "the run is not published", f"promptaudit run {audit}"
-    age = moment - run["started_at"]
+    age = moment - run.started_at
     if age > limit:
-        reason = f"the run started {when(run['started_at'])}, {_span(age)} ago; at most {_span(limit)} is allowed"
-        return reason, f"promptaudit nightly {audit}" if run["origin"] == "run" else "promptaudit import FILE"
+        reason = f"the run started {when(run.started_at)}, {_span(age)} ago; at most {_span(limit)} is allowed"
+        return reason, f"promptaudit nightly {audit}" if run.origin == "run" else "promptaudit import FILE"
     return None
 
 
@@ -119,7 +119,7 @@ def _span(age: timedelta) -> str:
     return f"{hours:.1f} hours" if hours < 48 else f"{hours / 24:.1f} days"  # noqa: PLR2004 - two days read better in hours
 
 
-def _waived(result: RuleResult, waivers: Sequence[Row]) -> RuleResult:
+def _waived(result: RuleResult, waivers: Sequence[Waiver]) -> RuleResult:
     """Returns the result with the failed rows that somebody accepted marked so; with no other, it passes."""
     rows = tuple(_accepted(result.rule, row, waivers) for row in result.rows)
     n_failed, n_waived = (sum(row.state == state for row in rows) for state in ("failed", "waived"))
@@ -135,10 +135,9 @@ def _waived(result: RuleResult, waivers: Sequence[Row]) -> RuleResult:
     return replace(result, rows=rows, outcome="waived", reason=reason)
 
 
-def _accepted(rule: str, row: RuleRow, waivers: Sequence[Row]) -> RuleRow:
+def _accepted(rule: str, row: RuleRow, waivers: Sequence[Waiver]) -> RuleRow:
     key = (rule, row.model_id, row.task_id, row.strategy, row.key)
-    for waiver in waivers:  # the one that holds longest first
-        covers = tuple(waiver[name] for name in ("rule", "model_id", "task_id", "strategy", "measure"))
-        if row.state == "failed" and covers == key:
-            return replace(row, state="waived", waived_until=waiver["valid_until"], waived_because=waiver["reason"])
+    for waiver in waivers:
+        if row.state == "failed" and waiver[:5] == key:
+            return replace(row, state="waived", waived_until=waiver.valid_until, waived_because=waiver.reason)
     return row

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptaudit.flows.comparison.compare_named import card_of
 from promptaudit.flows.settings import Settings
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse import Warehouse, rows_as
 from promptaudit.flows.warehouse.run_names import resolve
 from promptaudit.models_registry.errors import MeasureError
 
@@ -38,14 +38,14 @@ def rules_of(registry: Registry, audit_id: str) -> dict[str, Any]:
 def _refuse_older(settings: Settings, audit_id: str, audit_run_id: str, name: str) -> None:
     if audit_run_id.startswith(name):  # it is meant by its id
         return
-    rows = Warehouse(settings.warehouse).published.read(
-        "select audit_id, audit_run_id, state, started_at from raw.audit_runs where origin = 'run' order by started_at"
-    )
-    own = [row for row in rows if row["audit_id"] == audit_id]
-    newest = own[-1] if own else None
-    if newest and newest["audit_run_id"] != audit_run_id and newest["state"] != "complete" and "~" not in name:
+    from promptaudit.flows.gate.source import RUN, GatedRun
+
+    newest_first = f"{RUN} where origin = 'run' and audit_id = $audit_id order by started_at desc"
+    runs = rows_as(GatedRun, Warehouse(settings.warehouse).published.read(newest_first, audit_id=audit_id))
+    newest = next(iter(runs), None)
+    if newest and newest.audit_run_id != audit_run_id and newest.state != "complete" and "~" not in name:
         msg = (
-            f"run {newest['audit_run_id']} of '{audit_id}' is newer than {audit_run_id} and {newest['state']}: "
+            f"run {newest.audit_run_id} of '{audit_id}' is newer than {audit_run_id} and {newest.state}: "
             f"there is nothing of it to pass; `promptaudit nightly {audit_id}` goes on with it, "
             f"`promptaudit check {audit_run_id}` looks at the older"
         )

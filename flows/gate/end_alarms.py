@@ -16,8 +16,6 @@ from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.run_names import LATEST, resolve
 from promptaudit.models_registry.errors import UsageError, nearest
 
-NAMES = ("model_id", "task_id", "strategy")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedAlarms:
@@ -50,13 +48,13 @@ def end_alarms(
     warehouse = Warehouse(settings.warehouse)
     named = resolve(warehouse, run or LATEST)
     with source_of(warehouse, named.audit_run_id) as source:
-        states = source.mart("rpt_night_states")
+        states = source.night_states
         newest = source.newest_night
     if newest is not None and newest != named.audit_run_id:
         msg = f"run {named.audit_run_id} is not the newest night of '{named.audit_id}', which is {newest}: accept that one"
         raise UsageError(msg)
     for name, value in chosen.items():
-        known = {state[name] for state in states}
+        known = {getattr(state, name) for state in states}
         if value is not None and value not in known:
             option = name.removesuffix("_id")
             msg = f"--{option} {value[:80]}: none of that name in run {named.audit_run_id}{nearest(value, known)}"
@@ -64,8 +62,7 @@ def end_alarms(
     alarmed = [
         state
         for state in states
-        if state["memory"]["since"] is not None
-        and all(value is None or state[name] == value for name, value in chosen.items())
+        if state.has_alarm and all(value in (None, getattr(state, name)) for name, value in chosen.items())
     ]
     if not alarmed:
         msg = (
@@ -76,7 +73,9 @@ def end_alarms(
         {
             "audit_run_id": named.audit_run_id,
             "audit_id": named.audit_id,
-            **{name: state[name] for name in NAMES},
+            "model_id": state.model_id,
+            "task_id": state.task_id,
+            "strategy": state.strategy,
             "is_false": is_false,
             "reason": why,
             "accepted_at": this_instant(),
@@ -89,7 +88,7 @@ def end_alarms(
         published = publish(warehouse)
     return EndedAlarms(
         audit_run_id=named.audit_run_id,
-        alarms=tuple((state["model_id"], state["task_id"], state["strategy"]) for state in alarmed),
+        alarms=tuple(state[:3] for state in alarmed),
         is_false=is_false,
         reason=why,
         published=published,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from promptaudit.flows.display.compared import Compared, NightFigure
 from promptaudit.flows.display.movement import in_words
 from promptaudit.flows.gate.outcome import Outcome, RuleResult, RuleRow, State
-from promptaudit.flows.gate.source import Source
+from promptaudit.flows.gate.source import NightState, Source
 from promptaudit.flows.gate.value_rules import NAMES, NO_ROW, finite, selects
-from promptaudit.flows.warehouse import Row
 from promptaudit.models_registry.gate_rules import JUDGE, DriftRule, VerdictRule
 
 FULL_RULE = 3
@@ -24,49 +24,54 @@ def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
     before passes.
     """
     named = [condition for condition in rule.conditions if condition.column in NAMES]
-    states = [row for row in source.mart("rpt_night_states") if rule.is_of(row["model_id"])]
-    states = [row for row in states if all(selects(each, row) for each in named)]
-    told = [row for row in source.night if rule.is_of(row["model_id"])]
-    rows = [row for row in told if rule.is_about(row["measure"]) and all(selects(each, row) for each in named)]
-    counted = [row for row in rows if all(selects(each, row) for each in rule.conditions)]
-    ended = {_group(alarm): alarm["reason"] for alarm in source.ended_alarms}
-    accepted = [row for row in counted if row["verdict"] in rule.verdicts and _group(row) in ended]
-    counted = [row for row in counted if row not in accepted]
-    command = look_closer(rows, source)
-    if failed := [row for row in counted if row["verdict"] in rule.verdicts]:
-        reason = f"{len(failed)} of {len(rows)} figures {rule.said_of(len(failed))}, {_against(failed)}"
-        return _outcome(rule, "failed", reason, rows, [failed_row(row) for row in failed], command)
-    unknown = [_unknown_row(row, rule) for row in states if row["state"] == "cannot_tell"]
-    unknown += [failed_row(row, "unmeasured") for row in counted if row["verdict"] == "unconfirmed"]
+    states = [state for state in source.night_states if rule.is_of(state.model_id)]
+    states = [state for state in states if all(selects(each, state._asdict()) for each in named)]
+    told = [each for each in source.night if rule.is_of(each.model_id) and rule.is_about(each.measure)]
+    figures = [each for each in told if all(selects(on, each.row) for on in named)]
+    counted = [each for each in figures if all(selects(on, each.row) for on in rule.conditions)]
+    ended = source.ended_alarms
+    accepted = [each for each in counted if each.verdict in rule.verdicts and each.group in ended]
+    counted = [each for each in counted if each not in accepted]
+    command = look_closer(figures, source)
+    if failed := [each for each in counted if each.verdict in rule.verdicts]:
+        reason = f"{len(failed)} of {len(figures)} figures {rule.said_of(len(failed))}, {_against(failed)}"
+        return _outcome(rule, "failed", reason, figures, [failed_row(each) for each in failed], command)
+    unknown = [_unknown_row(state, rule) for state in states if state.state == "cannot_tell"]
+    unknown += [failed_row(each, "unmeasured") for each in counted if each.verdict == "unconfirmed"]
     if unknown:
-        reason = f"of {len(unknown)} of {len(rows) or len(states)} figures it cannot be told yet"
-        return _outcome(rule, "unmeasured", reason, rows, unknown, command)
-    first = [row for row in states if row["state"] == "first_night"]
+        reason = f"of {len(unknown)} of {len(figures) or len(states)} figures it cannot be told yet"
+        return _outcome(rule, "unmeasured", reason, figures, unknown, command)
+    first = [state for state in states if state.state == "first_night"]
     if states and len(first) == len(states):
         reason = "no night of what is asked now came before: there is nothing to hold it against"
-        return _outcome(rule, "first_night", reason, rows, [], command)
-    judged = [row for row in rows if row["verdict"] not in UNKNOWN and row not in accepted]
-    few = [row["n_nights_normal"] for row in states if row["n_nights_normal"] < FULL_RULE]
+        return _outcome(rule, "first_night", reason, figures, [], command)
+    judged = [each for each in figures if each.verdict not in UNKNOWN and each not in accepted]
+    few = [state.n_nights_normal for state in states if state.n_nights_normal < FULL_RULE]
     judges = _moved_judges(source)
     if not judged and not accepted and not few:
-        return _outcome(rule, "unmeasured", _why_nothing(rows, judges), rows, [], command)
+        return _outcome(rule, "unmeasured", _why_nothing(figures, judges), figures, [], command)
     notes = [f"none of {len(judged)} figures {rule.said_of(1)}, {_against(judged)}"]
     if few:
         notes.append(f"{'1 night' if min(few) == 1 else f'{min(few)} nights'} to compare with")
-    if moved := sum((row["measure"].partition(":")[2], row["task_id"]) in judges for row in counted):
+    if moved := sum(_judge_of(each) in judges for each in counted):
         notes.append(f"{moved} not held against them, since their judge rules otherwise")
-    if suspects := sum(row["verdict"] == "suspect" for row in counted):
+    if suspects := sum(each.verdict == "suspect" for each in counted):
         notes.append(f"{suspects} not yet beyond chance")
     if accepted:
-        notes.append(f"{len(accepted)} accepted: {ended[_group(accepted[0])]}")
+        notes.append(f"{len(accepted)} accepted: {ended[accepted[0].group]}")
     if first:
         notes.append(f"{len(first)} of {len(states)} groups are new and have nothing to be held against")
-    return _outcome(rule, "passed", "; ".join(notes), rows, [], command)
+    return _outcome(rule, "passed", "; ".join(notes), figures, [], command)
 
 
-def _why_nothing(rows: Sequence[Row], judges: set[tuple[str, str]]) -> str:
+def _judge_of(figure: NightFigure) -> tuple[str, str]:
+    """Returns the judge that a measure is by, and the task."""
+    return figure.measure.partition(":")[2], figure.task_id
+
+
+def _why_nothing(figures: Sequence[NightFigure], judges: set[tuple[str, str]]) -> str:
     """Returns why no figure was held against normal nights."""
-    if any((row["measure"].partition(":")[2], row["task_id"]) in judges for row in rows):
+    if any(_judge_of(each) in judges for each in figures):
         return "what it is of is not held against normal nights, since its judge rules otherwise"
     return f"{NO_ROW}, against normal nights"
 
@@ -74,54 +79,54 @@ def _why_nothing(rows: Sequence[Row], judges: set[tuple[str, str]]) -> str:
 def _moved_judges(source: Source) -> set[tuple[str, str]]:
     """Returns the judges that do not rule as on normal nights, each with the task."""
     return {
-        (row["model_id"], row["task_id"])
-        for row in source.mart("rpt_night_states")
-        if row["model_id"].startswith(JUDGE) and (row["memory"]["since"] is not None or row["state"] == "unconfirmed")
+        (state.model_id, state.task_id)
+        for state in source.night_states
+        if state.model_id.startswith(JUDGE) and (state.has_alarm or state.state == "unconfirmed")
     }
 
 
-def failed_row(row: Row, state: State = "failed") -> RuleRow:
-    """Returns a row of rpt_night_verdicts or rpt_run_comparisons as one that does not pass."""
+def failed_row(figure: Compared, state: State = "failed") -> RuleRow:
+    """Returns a figure as a row that does not pass."""
     return RuleRow(
         state=state,
-        measure=row["measure"],
-        **{name: row[name] for name in NAMES},
-        figure=finite(row["difference"]),
-        low=finite(row["difference_low"]),
-        high=finite(row["difference_high"]),
-        base=finite(row["base"]),
-        candidate=finite(row["candidate"]),
-        q_value=finite(row["q_value"]),
-        cause=row["cause"],
-        reason=row["reason"],
-        moved=in_words(row),
-        what_changed=row.get("what_changed"),
+        measure=figure.measure,
+        model_id=figure.model_id,
+        task_id=figure.task_id,
+        strategy=figure.strategy,
+        figure=finite(figure.difference),
+        low=finite(figure.difference_low),
+        high=finite(figure.difference_high),
+        base=finite(figure.base),
+        candidate=finite(figure.candidate),
+        q_value=finite(figure.q_value),
+        cause=figure.cause,
+        reason=figure.reason,
+        moved=in_words(figure),
+        what_changed=figure.what_changed,
     )
 
 
-def _group(row: Row) -> tuple[str, ...]:
-    return tuple(row[name] for name in NAMES)
-
-
-def _unknown_row(state: Row, rule: VerdictRule | DriftRule) -> RuleRow:
-    reason = f"{state['n_samples_counted']} of {state['n_samples']} samples were answered"
-    if state["n_samples_counted"] >= 0.8 * state["n_samples"]:
-        reason = f"{state['n_samples_shared']} of {state['n_samples_counted']} samples were asked on normal nights"
-        if 2 * state["n_samples_shared"] >= state["n_samples_counted"]:
+def _unknown_row(state: NightState, rule: VerdictRule | DriftRule) -> RuleRow:
+    reason = f"{state.n_samples_counted} of {state.n_samples} samples were answered"
+    if state.n_samples_counted >= 0.8 * state.n_samples:
+        reason = f"{state.n_samples_shared} of {state.n_samples_counted} samples were asked on normal nights"
+        if 2 * state.n_samples_shared >= state.n_samples_counted:
             reason = "fewer than ten samples, or clusters of samples, can be held against normal nights"
     return RuleRow(
         state="unmeasured",
         measure=rule.measure or "every measure",
-        **{name: state[name] for name in NAMES},
+        model_id=state.model_id,
+        task_id=state.task_id,
+        strategy=state.strategy,
         reason=reason,
     )
 
 
-def _against(rows: Sequence[Row]) -> str:
+def _against(figures: Sequence[NightFigure]) -> str:
     """Returns what figures are held against, in words: `against 3 to 17 normal nights`."""
-    if rows and all(row.get("is_pinned") for row in rows):
+    if figures and all(each.is_pinned for each in figures):
         return "against the pinned night"
-    numbers = [row["n_nights_normal"] for row in rows if row["n_nights_normal"]]
+    numbers = [each.n_nights_normal for each in figures if each.n_nights_normal]
     if not numbers:
         return "against normal nights"
     low, high = min(numbers), max(numbers)
@@ -130,10 +135,10 @@ def _against(rows: Sequence[Row]) -> str:
     return f"against {low} to {high} normal nights"
 
 
-def look_closer(rows: Sequence[Row], source: Source) -> tuple[str, ...]:
+def look_closer(figures: Sequence[NightFigure], source: Source) -> tuple[str, ...]:
     """Returns what looks closer: the comparison with the newest normal night of most figures, of those that fail first."""
-    told = [row for row in rows if row["since_run_id"] is not None] or rows
-    (base, _), *_ = Counter(row["normal_run_id"] for row in told).most_common(1) or [(None, 0)]
+    told = [each for each in figures if each.since_run_id is not None] or figures
+    (base, _), *_ = Counter(each.normal_run_id for each in told).most_common(1) or [(None, 0)]
     return () if base is None else (f"promptaudit compare {base} {source.audit_run_id}",)
 
 
@@ -141,15 +146,15 @@ def _outcome(
     rule: VerdictRule | DriftRule,
     outcome: Outcome,
     reason: str,
-    rows: Sequence[Row],
-    told: Sequence[RuleRow],
+    figures: Sequence[NightFigure],
+    rows: Sequence[RuleRow],
     command: tuple[str, ...],
 ) -> RuleResult:
     return RuleResult(
         rule=str(rule),
         outcome=outcome,
         reason=reason,
-        n_rows=len(rows),
-        rows=tuple(told),
+        n_rows=len(figures),
+        rows=tuple(rows),
         look_closer=() if outcome == "first_night" else command,
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import cached_property
+from typing import NamedTuple, TypeVar
 
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.display.compared import NightFigure, RunsCompared
+from promptaudit.flows.warehouse import Row, Warehouse, rows_as
 from promptaudit.flows.warehouse.duckdb_file import Connection, rows_of
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import UsageError, nearest
@@ -15,6 +17,65 @@ from promptaudit.models_registry.gate_columns import COMPARISONS
 from promptaudit.models_registry.gate_rules import BASELINE, LAST_NIGHT
 
 RUN = "select audit_run_id, audit_id, origin, state, started_at, card from raw.audit_runs"
+Kind = TypeVar("Kind")
+Group = tuple[str, str, str]
+"""Model, task and strategy."""
+
+
+class GatedRun(NamedTuple):
+    """A run; `is_published` says whether readers have it."""
+
+    audit_run_id: str
+    audit_id: str
+    origin: str
+    state: str
+    started_at: datetime
+    card: str | None
+    is_published: bool = True
+
+
+class NightState(NamedTuple):
+    """How a night of a model, task and strategy stands against normal nights."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    state: str
+    n_nights_normal: int
+    n_samples: int
+    n_samples_counted: int
+    n_samples_shared: int
+    memory: Row
+
+    @property
+    def has_alarm(self) -> bool:
+        """Returns whether an alarm stands."""
+        return self.memory["since"] is not None
+
+
+class LostSample(NamedTuple):
+    """A sample that is lost, and on how many nights it was right and then wrong."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    measure: str
+    sample_id: str
+    n_nights_right: int
+    n_nights_wrong: int
+    is_critical: bool
+
+
+class Waiver(NamedTuple):
+    """What somebody accepted that a rule fails, and until when."""
+
+    rule: str
+    model_id: str | None
+    task_id: str | None
+    strategy: str | None
+    measure: str | None
+    reason: str
+    valid_until: datetime
 
 
 @contextmanager
@@ -51,15 +112,15 @@ class Source:
         return self._read(query, values) if table in self._tables else []
 
     @cached_property
-    def run(self) -> Row:
-        """Returns the run's row; `is_published` says whether readers have the run."""
-        runs = self._of("raw.audit_runs", RUN)
-        own = [row | {"is_published": True} for row in runs if row["audit_run_id"] == self.audit_run_id]
+    def run(self) -> GatedRun:
+        """Returns the run."""
+        runs = rows_as(GatedRun, self._of("raw.audit_runs", RUN))
+        own = [run for run in runs if run.audit_run_id == self.audit_run_id]
         if not own and self.warehouse.exists():
             rows = self.warehouse.read(f"{RUN} where audit_run_id = $audit_run_id", audit_run_id=self.audit_run_id)
-            own = [row | {"is_published": False} for row in rows]
+            own = [run._replace(is_published=False) for run in rows_as(GatedRun, rows)]
         if not own:
-            msg = f"no run is {self.audit_run_id!r}{nearest(self.audit_run_id, (row['audit_run_id'] for row in runs))}"
+            msg = f"no run is {self.audit_run_id!r}{nearest(self.audit_run_id, (run.audit_run_id for run in runs))}"
             raise UsageError(msg)
         return own[0]
 
@@ -77,13 +138,15 @@ class Source:
         """Returns the scoring methods of each task."""
         return {row["task_id"]: list(row["scoring_methods"] or ()) for row in self.mart("dim_tasks")}
 
+    def groups(self, audit_run_id: str | None = None) -> list[Group]:
+        """Returns what this run, or another, asked."""
+        return [(row["model_id"], row["task_id"], row["strategy"]) for row in self.mart("rpt_audit", audit_run_id)]
+
     @cached_property
-    def n_samples(self) -> Row:
-        """Returns how many samples the run asks, `n`, and how many of these the card calls critical, `n_critical`."""
-        (row,) = self._of("marts.dim_samples", sql("gate", "n_samples"), run=self.audit_run_id) or [
-            {"n": 0, "n_critical": 0}
-        ]
-        return row
+    def n_samples(self) -> tuple[int, int]:
+        """Returns how many samples the run asks, and how many of these the card calls critical."""
+        rows = self._of("marts.dim_samples", sql("gate", "n_samples"), run=self.audit_run_id)
+        return (rows[0]["n"], rows[0]["n_critical"]) if rows else (0, 0)
 
     def base_of(self, reference: str) -> str | None:
         """Returns the run that a rule's reference names; None where there is none.
@@ -103,12 +166,12 @@ class Source:
     @cached_property
     def _baselines(self) -> list[tuple[str, str]]:
         """Names and runs in the order in which the audit's baselines were pinned."""
-        rows = self._of("raw.baselines", sql("gate", "baselines"), audit_id=self.run["audit_id"])
+        rows = self._of("raw.baselines", sql("gate", "baselines"), audit_id=self.run.audit_id)
         return [(row["name"], row["audit_run_id"]) for row in rows]
 
     @cached_property
     def _before(self) -> str | None:
-        rows = self._of("marts.dim_audit_runs", sql("gate", "night_before"), **self.run)
+        rows = self._of("marts.dim_audit_runs", sql("gate", "night_before"), **self.run._asdict())
         return rows[0]["audit_run_id"] if rows else None
 
     @property
@@ -117,23 +180,33 @@ class Source:
         return self._before is None
 
     @cached_property
-    def night(self) -> list[Row]:
+    def night(self) -> list[NightFigure]:
         """Returns what is told of the run's figures against normal nights; none of an import."""
-        return self.mart("rpt_night_verdicts")
+        return [NightFigure.of(row) for row in self.mart("rpt_night_verdicts")]
+
+    @cached_property
+    def night_states(self) -> list[NightState]:
+        """Returns how the run's models, tasks and strategies stand against normal nights; none of an import."""
+        return _parts(NightState, self.mart("rpt_night_states"))
+
+    @property
+    def samples_lost(self) -> list[LostSample]:
+        """Returns the samples that the run lost."""
+        return _parts(LostSample, self.mart("fct_samples_lost"))
 
     @property
     def newest_night(self) -> str | None:
         """Returns the newest night of the run's audit that was held against normal nights; None without one."""
-        rows = self._of("marts.rpt_night_states", sql("gate", "newest_night"), audit_id=self.run["audit_id"])
+        rows = self._of("marts.rpt_night_states", sql("gate", "newest_night"), audit_id=self.run.audit_id)
         return rows[0]["audit_run_id"] if rows else None
 
     @cached_property
-    def ended_alarms(self) -> list[Row]:
-        """Returns the alarms that a person ended after this run, which is the last night of them."""
-        query = sql("gate", "ended_alarms")
-        return self._of("marts.rpt_alarms", query, run=self.audit_run_id)
+    def ended_alarms(self) -> dict[Group, str]:
+        """Returns why a person ended an alarm after this run, which is the last night of it, by what it was of."""
+        rows = self._of("marts.rpt_alarms", sql("gate", "ended_alarms"), run=self.audit_run_id)
+        return {(row["model_id"], row["task_id"], row["strategy"]): row["reason"] for row in rows}
 
-    def comparison(self, base_run_id: str) -> list[Row]:
+    def comparison(self, base_run_id: str) -> list[RunsCompared]:
         """Returns the rows of the newest comparison of every model with itself in the base run."""
         pair = {"base": base_run_id, "candidate": self.audit_run_id}
         ids = [row["comparison_id"] for row in self._of("raw.comparisons", sql("gate", "comparisons"), **pair)]
@@ -145,10 +218,16 @@ class Source:
         for wanted in ids:
             own = [row for row in rows if row["comparison_id"] == wanted]
             if own and (not self._comparison_ids or wanted in self._comparison_ids):
-                return own
+                return [RunsCompared.of(row) for row in own]
         return []
 
-    def waivers(self, at: datetime) -> list[Row]:
-        """Returns the waivers of this audit that still hold."""
+    def waivers(self, at: datetime) -> list[Waiver]:
+        """Returns the waivers of this audit that still hold, the one that holds longest first."""
         rows = self._of("raw.waivers", "select * from raw.waivers order by valid_until desc, accepted_at desc")
-        return [row for row in rows if row["audit_id"] == self.run["audit_id"] and row["valid_until"] > at]
+        waivers = _parts(Waiver, (row for row in rows if row["audit_id"] == self.run.audit_id))
+        return [waiver for waiver in waivers if waiver.valid_until > at]
+
+
+def _parts(kind: type[Kind], rows: Iterable[Row]) -> list[Kind]:
+    """Returns rows of whole tables as `kind`, which has some of their columns."""
+    return rows_as(kind, ({name: row[name] for name in kind.__annotations__ if name in row} for row in rows))

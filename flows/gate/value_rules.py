@@ -124,8 +124,8 @@ def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: S
             if all(selects(each, {"scope": scope}) for each in keyed if each.column == "scope")
         ]
         present = {tuple(row[name] for name in NAMES) for row in there}
-        for group in source.mart("rpt_audit"):
-            names = tuple(group[name] if name != "model_id" or scopes else None for name in NAMES)
+        for model_id, task_id, strategy in source.groups():
+            names = (model_id if scopes else None, task_id, strategy)
             wanted: dict[str, Any] = dict(zip(NAMES, names, strict=True))
             if names not in present and all(selects(each, wanted) for each in keyed if each.column in NAMES):
                 present.add(names)
@@ -134,7 +134,7 @@ def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: S
         seen = {(row["model_id"], row["task_id"], row["scoring_method"]) for row in there}
         methods = {(task, method) for task, listed in source.scoring_methods.items() for method in listed}
         methods |= {(task, method) for _, task, method in seen}
-        for model, task in sorted({(group["model_id"], group["task_id"]) for group in source.mart("rpt_audit")}):
+        for model, task in sorted({group[:2] for group in source.groups()}):
             for method in sorted(method for owner, method in methods if owner == task):
                 row = {"model_id": model, "task_id": task, "scoring_method": method}
                 if (model, task, method) not in seen and all(selects(each, row) for each in keyed):

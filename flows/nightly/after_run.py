@@ -18,6 +18,7 @@ from promptaudit.flows.audit.run import RunResult
 from promptaudit.flows.audit.steps import step
 from promptaudit.flows.comparison.compare import compare as compare_runs
 from promptaudit.flows.comparison.compare import pair_of
+from promptaudit.flows.display.compared import NightFigure, RunsCompared
 from promptaudit.flows.display.encode import NOT_ENCODED, encoded_property
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.evidence.retain import retain
@@ -125,8 +126,8 @@ class NightComparison:
 
     against: Mapping[str, Against]
     comparison_ids: tuple[str, ...]
-    rows: tuple[Row, ...]
-    night: tuple[Row, ...]
+    figures: tuple[RunsCompared, ...]
+    night: tuple[NightFigure, ...]
     states: tuple[Row, ...]
 
 
@@ -165,8 +166,8 @@ def compare(after: AfterRun) -> NightComparison:
             return NightComparison(
                 against=against,
                 comparison_ids=tuple(ids),
-                rows=tuple(warehouse.read(sql("nightly", "compared"), ids=ids)),
-                night=tuple(warehouse.read(sql("nightly", "night"), run=run)),
+                figures=tuple(map(RunsCompared.of, warehouse.read(sql("nightly", "compared"), ids=ids))),
+                night=tuple(map(NightFigure.of, warehouse.read(sql("nightly", "night"), run=run))),
                 states=tuple(warehouse.read(sql("nightly", "states"), run=run)),
             )
 
@@ -190,7 +191,7 @@ def gate(after: AfterRun, compared: NightComparison) -> GateResult:
         comparison_ids=compared.comparison_ids,
         now=after.at,
     )
-    is_worse = result.exit_code == 1 or any(row["verdict"] in WORSE for row in compared.night)
+    is_worse = result.exit_code == 1 or any(figure.verdict in WORSE for figure in compared.night)
     flip = flip_in_words(after.warehouse, after.audit_run_id) if is_worse else None
     return replace(result, flip=flip)
 
@@ -200,8 +201,8 @@ def alert(after: AfterRun, compared: NightComparison, outcome: GateResult) -> Al
     """Settles the alarms, and tells the people of the card what is worth telling."""
     warehouse, run, context = after.warehouse, after.audit_run_id, after.context
     with context.locked(), warehouse.kept_open():
-        baselines = [row for row in compared.rows if compared.against[row["base_run_id"]] == "baseline"]
-        dearer = [row for row in compared.rows if row not in baselines and row["measure"] in COSTS]
+        baselines = [each for each in compared.figures if compared.against[each.base_run_id] == "baseline"]
+        dearer = [each for each in compared.figures if each not in baselines and each.measure in COSTS]
         of_baselines, verdicts = problems_of(baselines)
         of_costs, costs = problems_of(dearer, "normal_nights")
         of_night, told = problems_of_night(compared.night, open_alarms(warehouse, context.audit_id, run))
@@ -250,7 +251,7 @@ class Ending:
 
     def of_night(self, run: RunResult, *, is_repeated: bool) -> NightResult:
         """Returns what came of the night whose run ended so."""
-        verdicts = Counter(row["verdict"] for row in self.compared.night)
+        verdicts = Counter(figure.verdict for figure in self.compared.night)
         states = Counter(row["state"] for row in self.compared.states)
         return NightResult(
             audit_run_id=run.audit_run_id,

@@ -12,6 +12,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from promptaudit.flows.query.dove_answer import DoveAnswer
 from promptaudit.models_registry.cards import Template
 from promptaudit.models_registry.template_cards import ROMAN
 
@@ -25,24 +26,25 @@ ENUMERATORS: Mapping[str, Sequence[str]] = {
 SEPARATORS = {" ": "\\s", **{each: each for each in ("\n", ", ", "; ", " | ", " OR ", " or ")}}
 MOST_SHOTS = 10
 _ONE_SHOT = "one_shot"
+OF_THE_VARIANT = ("strategy", "paraphrase_temperature", "variant_index", "variation", "setting")
 
 
-def dimensions(row: dict[str, Any], signs: Sequence[str], instruction: str) -> dict[str, Any]:
+def dimensions(row: DoveAnswer, signs: Sequence[str], instruction: str) -> dict[str, Any]:
     """Returns the dimensions of an answer's prompt; `instruction` is the name of its instruction."""
-    template = None if row["template"] is None else _template(row["template"])
-    setting = json.loads(row["setting"] or "{}")
-    is_choice = row["kind"] == "multiple_choice"
+    template = None if row.template is None else _template(row.template)
+    setting = json.loads(row.setting or "{}")
+    is_choice = row.kind == "multiple_choice"
     shown = (
         [] if template is None else [{"question": each.question, "answer": each.answer} for each in template.examples]
     )
     return {
-        "instruction_phrasing": {"name": instruction, "text": row["instruction"] or "(recorded)"},
+        "instruction_phrasing": {"name": instruction, "text": row.instruction or "(recorded)"},
         "shots": min(MOST_SHOTS, len(shown) if template else _n_shots(row, setting.get("examples"))),
         "demonstrations": shown,
         "mc_enumerator": _enumerator(signs) if is_choice else None,
         "mc_separator": SEPARATORS.get(template.between) if template and is_choice else None,
         "mc_choices_order": _choices_order(row, setting) if is_choice else None,
-        **{name: row[name] for name in ("strategy", "paraphrase_temperature", "variant_index", "variation", "setting")},
+        **{name: getattr(row, name) for name in OF_THE_VARIANT},
     }
 
 
@@ -61,7 +63,7 @@ def _enumerator(signs: Sequence[str]) -> str | None:
     return None
 
 
-def _n_shots(row: dict[str, Any], level: Any) -> int:  # noqa: ANN401 - as JSON has it
+def _n_shots(row: DoveAnswer, level: Any) -> int:  # noqa: ANN401 - as JSON has it
     """Returns how many solved examples a classification shows: one a label, or those that its setting names."""
     named = level if isinstance(level, dict) else {}
     shots = named.get("shots")  # of rows of DOVE that were imported
@@ -70,12 +72,12 @@ def _n_shots(row: dict[str, Any], level: Any) -> int:  # noqa: ANN401 - as JSON 
     for name in ("rows", "order"):
         if isinstance(named.get(name), list):
             return len(named[name])
-    return len(row["labels"] or ()) if str(row["strategy"]).startswith(_ONE_SHOT) else 0
+    return len(row.labels or ()) if row.strategy.startswith(_ONE_SHOT) else 0
 
 
-def _choices_order(row: dict[str, Any], setting: Mapping[str, Any]) -> dict[str, str]:
+def _choices_order(row: DoveAnswer, setting: Mapping[str, Any]) -> dict[str, str]:
     """Returns how the options of a variant were ordered, by the name that its setting has for it."""
     name = setting.get("option_order")
-    if name is None and not row["option_order"]:
+    if name is None and not row.option_order:
         return {"method": "none", "description": "Preserves the original order of choices as provided"}
     return {"method": str(name or "reordered"), "description": "Choices stand as they were shown, in this order"}

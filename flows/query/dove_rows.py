@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from promptaudit.flows.query.dove_answer import DoveAnswer
 from promptaudit.flows.query.dove_dimensions import dimensions
 from promptaudit.flows.query.dove_models import model_section
 
@@ -118,28 +119,28 @@ def dove_rows(rows: Sequence[dict[str, Any]], instructions: dict[tuple[str, str 
     `instructions` numbers a task's instructions in the order in which they come, over all calls of one export.
     """
     nested = []
-    for row in rows:
-        number = instructions.setdefault((row["task"], row["instruction"]), len(instructions))
-        if row["completion"] is not None and row["score"] is not None:
+    for row in (DoveAnswer(*(row[name] for name in DoveAnswer._fields)) for row in rows):
+        number = instructions.setdefault((row.task, row.instruction), len(instructions))
+        if row.completion is not None and row.score is not None:
             nested.append(_row(row, f"instruction {number}"))
-    kept = [row for row in nested if row["evaluation"]["ground_truth"] is not None]
+    kept = [each for each in nested if each["evaluation"]["ground_truth"] is not None]
     return pl.DataFrame(
         {name: pl.Series(name, [row[name] for row in kept], dtype=dtype) for name, dtype in SCHEMA.items()}
     )
 
 
-def _row(row: dict[str, Any], instruction: str) -> dict[str, Any]:
-    labels = row["labels"] or []
+def _row(row: DoveAnswer, instruction: str) -> dict[str, Any]:
+    labels = row.labels or []
     signs, options, truth = _options(row, labels)
-    right = truth["id"] if truth else row["gold_label"] or next(iter(row["references"] or []), None)
-    method = row["scoring_method"]
+    right = truth["id"] if truth else row.gold_label or next(iter(row.references or []), None)
+    method = row.scoring_method
     name, description = _METHODS.get(method, (method, _BY_LIKELIHOOD))
-    asked = row["input"] or ""
+    asked = row.input or ""
     return {
-        "evaluation_id": row["prediction_id"],
+        "evaluation_id": row.prediction_id,
         "model": model_section(row),
         "prompt_config": {
-            "prompt_class": _CLASSES[row["kind"]],
+            "prompt_class": _CLASSES[row.kind],
             "dimensions": dimensions(row, signs, instruction),
         },
         "instance": {
@@ -149,47 +150,47 @@ def _row(row: dict[str, Any], instruction: str) -> dict[str, Any]:
             "sample_identifier": _identifier(row),
             "classification_fields": {"question": asked, "choices": options, "ground_truth": truth} if truth else None,
         },
-        "output": {"response": row["completion"]},
+        "output": {"response": row.completion},
         "evaluation": {
             "ground_truth": right,
             "evaluation_method": {"method_name": name, "description": description},
-            "score": row["score"],
+            "score": row.score,
         },
     }
 
 
-def _raw_input(row: dict[str, Any], truth: object) -> str:
+def _raw_input(row: DoveAnswer, truth: object) -> str:
     """The prompt as it was sent, a blank line between messages; the sample's input where no fields beside it have that."""
-    if truth is None or row["messages"] is None:
-        return row["input"] or ""
-    return "\n\n".join(message["content"] for message in json.loads(row["messages"]))
+    if truth is None or row.messages is None:
+        return row.input or ""
+    return "\n\n".join(message["content"] for message in json.loads(row.messages))
 
 
 def _options(
-    row: dict[str, Any], labels: Sequence[str]
+    row: DoveAnswer, labels: Sequence[str]
 ) -> tuple[Sequence[str], list[dict[str, str]], dict[str, str] | None]:
     """Returns the signs of the options as they were shown, the options under them, and the right one."""
-    texts = row["choices"] or labels
-    order = row["option_order"] if row["choices"] else None
+    texts = row.choices or labels
+    order = row.option_order if row.choices else None
     if order:
         texts = [texts[place] for place in order]
-    own = row["option_signs"] or labels
+    own = row.option_signs or labels
     signs = [*own, *string.ascii_uppercase[len(own) :]][: len(texts)]
     options = [{"id": sign, "text": text} for sign, text in zip(signs, texts, strict=False)]
-    place = labels.index(row["gold_label"]) if row["gold_label"] in labels else None
+    place = labels.index(row.gold_label) if row.gold_label in labels else None
     if order and place in order:
         place = order.index(place)
     return signs, options, options[place] if place is not None and place < len(options) else None
 
 
-def _identifier(row: dict[str, Any]) -> dict[str, Any]:
-    data = json.loads(row["data"] or "{}")
-    hub, split, sample = data.get("hub"), data.get("split"), row["sample_id"]
+def _identifier(row: DoveAnswer) -> dict[str, Any]:
+    data = json.loads(row.data or "{}")
+    hub, split, sample = data.get("hub"), data.get("split"), row.sample_id
     is_row = hub is not None and data.get("id") is None and sample.isdecimal()
     return {
-        "dataset_name": row["task"],
+        "dataset_name": row.task,
         "hf_repo": hub or "",
         "hf_split": split if hub and split in _SPLITS else "test",
-        "hf_index": int(sample) if is_row else row["sample_index"],
+        "hf_index": int(sample) if is_row else row.sample_index,
         "sample_id": sample,
     }

@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from promptaudit.flows.alerts.alarms import Alarm, Key, changes
+from promptaudit.flows.alerts.alarms import Alarm, changes
 from promptaudit.flows.alerts.message import told_together
-from promptaudit.flows.alerts.problems import first_night, problems_of, problems_of_night, summary
+from promptaudit.flows.alerts.problems import problems_of, problems_of_night, summary
 from promptaudit.flows.comparison.result import NEWS
+from promptaudit.flows.display.compared import Compared, NightFigure, RunsCompared
 from promptaudit.flows.display.figures import ABSENT, cut, when
 from promptaudit.flows.display.movement import in_words, why
 from promptaudit.flows.gate.outcome import GateResult
@@ -131,13 +132,14 @@ def _moved(group: Sequence[Row], recovered: Collection[str]) -> Cause:
     models = list(dict.fromkeys(row["model_id"] for row in group))
     who = cut(models[0], NAME) + (f" and {len(models) - 1} more" if len(models) > 1 else "")
     places = [first[name] for name in ("model_id", "task_id", "strategy")][0 if len(models) > 1 else 1 :]
-    words = next((words for row in (first, *group) if row["verdict"] == kind and (words := in_words(row))), None)
+    figures = [Compared.of(row) for row in (first, *group) if row["verdict"] == kind]
+    words = next((words for figure in figures if (words := in_words(figure))), None)
     where = f"{first['measure']} of {', '.join(cut(place, NAME) for place in places)}"
     where = where if words is None else f"{words}; {where}"
     more = f", and {_counted(len(group) - 1, 'more figure')}" if len(group) > 1 else ""
-    reason = cut(why(first) or PHRASES.get(first["cause"] or "", ""), REASON)
+    reason = cut(why(figures[0]) or PHRASES.get(first["cause"] or "", ""), REASON)
     end = "; its alarm is over" if set(models) <= set(recovered) else ""
-    sentence = f"{who} {kind}: {where}, {summary(first)}{more}{f': {reason}' if reason else ''}{end}."
+    sentence = f"{who} {kind}: {where}, {summary(figures[0])}{more}{f': {reason}' if reason else ''}{end}."
     return Cause(kind="recovered" if end else kind, sentence=sentence)
 
 
@@ -174,17 +176,16 @@ def _alarms(
     copy: Copy, compared: Sequence[Row], last: Sequence[Row], gate: GateResult | None
 ) -> tuple[list[Noted], list[Noted]]:
     """Returns the alarms of earlier nights that stand, and those that are over, with what there is to say of each."""
-    alarms = [
-        Alarm(key=Key(*(row.pop(part) for part in Key._fields)), **row)
-        for row in map(dict, copy(query("alarms_before")))
-    ]
+    alarms = [Alarm.of(row) for row in copy(query("alarms_before"))]
     # what is told of tonight, or of a baseline, says of each; the gate's rules that fail are told as the outcome
-    of_night, told_of_night = problems_of_night((row for row in compared if is_of_nights(row)), alarms)
-    of_baselines, verdicts = problems_of(row for row in compared if not is_of_nights(row))
+    nights = [NightFigure.of(row) for row in compared if is_of_nights(row)]
+    of_night, told_of_night = problems_of_night(nights, alarms)
+    of_baselines, verdicts = problems_of(RunsCompared.of(row) for row in compared if not is_of_nights(row))
     settled = changes(
         [alarm for alarm in alarms if alarm.key.is_compared], [*of_night, *of_baselines], verdicts | told_of_night
     )
-    told = {first_night(row) if is_of_nights(row) else row["base_run_id"] for row in last}  # as what moved
+    # as what moved
+    told = {NightFigure.of(row).first_night if is_of_nights(row) else row["base_run_id"] for row in last}
     standing = [
         (item.alarm, item.note or item.alarm.summary)
         for item in settled.standing

@@ -14,8 +14,7 @@ from promptaudit.flows.plan.design import Design
 from promptaudit.flows.prompts.messages import FILLED, STRUCTURED, TRIED, dressed
 from promptaudit.flows.prompts.put_samples import Prompter
 from promptaudit.flows.system.keys import as_json, prompt_variant_id
-from promptaudit.flows.trial.base_run import Base
-from promptaudit.flows.warehouse import Row
+from promptaudit.flows.trial.base_run import Base, Place, PromptVariant
 from promptaudit.flows.warehouse.rows import reader_json
 from promptaudit.flows.wordings.variants import Proposal
 from promptaudit.models_registry.cards import TaskCard
@@ -81,53 +80,39 @@ def change_of(base: Base, now: TaskCard, added: str | None) -> Change:
 
 def arms(
     design: Design, base: Base, change: Change, reworded: Reworded, filler: str | None, *, unchanged: bool
-) -> list[Row]:
-    """Returns rows of raw.prompt_variants without their run: each of the base run's changed, under `<strategy>+tried`.
+) -> list[PromptVariant]:
+    """Returns each variant of the base run changed, under `<strategy>+tried`.
 
     Where the unchanged ones are asked again also as it was, and with a filler with that, under `<strategy>+filler`. All arms have
     equal variants, paired by paraphrase temperature and index: one without a counterpart is in none. Raises DataError where the
     base run's prompts cannot be asked again as they were.
     """
     wordings = _wordings(base, change, reworded)
-    rows = []
-    for row in base.variants:
-        instruction = wordings.get(place_of(row))
+    variants = []
+    for variant in base.variants:
+        instruction = wordings.get(variant.place)
         if instruction is None:
             continue
-        if row["prompt"] != _prompt(design, base.task_id, row["strategy"], row["instruction"]):
+        if variant.prompt != _prompt(design, base.task_id, variant.strategy, variant.instruction):
             msg = (
-                f"task '{base.task_id}', strategy '{row['strategy']}': its examples are others than in run "
+                f"task '{base.task_id}', strategy '{variant.strategy}': its examples are others than in run "
                 f"{base.audit_run_id}, so its prompts cannot be asked again; run the audit first"
             )
             raise DataError(msg)
         if unchanged:
-            rows.append({**row, "rephrasing_key": None})
+            variants.append(variant._replace(rephrasing_key=None))
         if filler is not None:
-            rows.append(_arm(design, base, row, FILLED, _joined(row["instruction"], filler)))
-        rows.append(_arm(design, base, row, TRIED, instruction))
-    return rows
-
-
-Place = tuple[str | None, float | None, int]
-"""Whose own wording a variant is, its paraphrase temperature and its index."""
-
-
-def place_of(row: Row) -> Place:
-    """Returns the place of a row of raw.prompt_variants among those of its task and strategy."""
-    return row["model_ids"][0] if row["model_ids"] else None, row["paraphrase_temperature"], row["variant_index"]
-
-
-def asks(row: Row, model_id: str) -> bool:
-    """Returns whether a model is asked the variant of a row of raw.prompt_variants."""
-    return not row["model_ids"] or model_id in row["model_ids"]
+            variants.append(_arm(design, base, variant, FILLED, _joined(variant.instruction, filler)))
+        variants.append(_arm(design, base, variant, TRIED, instruction))
+    return variants
 
 
 def _wordings(base: Base, change: Change, reworded: Reworded) -> dict[Place, str]:
     """Returns the changed instruction of each variant."""
     if change.instruction is not None:
-        return {place_of(row): change.instruction for row in base.variants}
+        return {variant.place: change.instruction for variant in base.variants}
     if change.edited is None or change.edited.instruction == base.card.instruction:
-        return {place_of(row): _joined(row["instruction"], change.added) for row in base.variants}
+        return {variant.place: _joined(variant.instruction, change.added) for variant in base.variants}
     return {
         (each.own_of, each.paraphrase_temperature, each.variant_index): each.instruction
         for each in reworded()
@@ -139,30 +124,24 @@ def _joined(instruction: str, added: str | None) -> str:
     return instruction if added is None else f"{instruction.rstrip()} {added}"
 
 
-def _arm(design: Design, base: Base, row: Row, ending: str, instruction: str) -> Row:
-    strategy = row["strategy"] + ending
+def _arm(design: Design, base: Base, variant: PromptVariant, ending: str, instruction: str) -> PromptVariant:
+    strategy = variant.strategy + ending
     card = design.card_of(base.task_id, strategy)
     reader = reader_json(card)
-    return {
-        **row,
-        "strategy": strategy,
-        "prompt_variant_id": prompt_variant_id(
-            base.task_id,
-            strategy,
-            row["paraphrase_temperature"],
-            row["variant_index"],
-            instruction,
-            row["answer_schema"],
-            place_of(row)[0],
+    own_of, temperature, index = variant.place
+    return variant._replace(
+        strategy=strategy,
+        prompt_variant_id=prompt_variant_id(
+            base.task_id, strategy, temperature, index, instruction, variant.answer_schema, own_of
         ),
-        "is_edited": True,
-        "instruction": instruction,
-        "output_format": dressed(card, strategy).output_format,
-        "prompt": _prompt(design, base.task_id, strategy, instruction),
+        is_edited=True,
+        instruction=instruction,
+        output_format=dressed(card, strategy).output_format,
+        prompt=_prompt(design, base.task_id, strategy, instruction),
         # a variant's own way of reading stays; else the edited card's, where it is another than the task's
-        "reader": row["reader"] or (None if reader == reader_json(base.card) else reader),
-        "rephrasing_key": None,
-    }
+        reader=variant.reader or (None if reader == reader_json(base.card) else reader),
+        rephrasing_key=None,
+    )
 
 
 def _prompt(design: Design, task_id: str, strategy: str, instruction: str) -> str:

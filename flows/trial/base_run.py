@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from promptaudit.flows.diagnosis.diagnose import diagnose
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse import Warehouse, rows_as
 from promptaudit.flows.warehouse.run_names import refuse_unknown, resolve
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import WORDED_ALONE, TaskCard
@@ -16,7 +17,55 @@ from promptaudit.models_registry.samples import Sample
 
 _RUN = "select origin, format_limits from raw.audit_runs where audit_run_id = $run"
 _MODELS = "select model_id, card from raw.models where audit_run_id = $run order by model_id"
-_SAMPLES = "select * from raw.samples where audit_run_id = $run order by task_id, sample_index"
+_SAMPLES = (
+    "select sample_id, input, gold_label, fields from raw.samples "
+    "where audit_run_id = $run and task_id = coalesce($task, task_id) order by task_id, sample_index"
+)
+
+Place = tuple[str | None, float | None, int]
+"""Whose own wording a variant is, its paraphrase temperature and its index."""
+
+
+class PromptVariant(NamedTuple):
+    """A row of raw.prompt_variants."""
+
+    audit_run_id: str
+    prompt_variant_id: str
+    task_id: str
+    strategy: str
+    paraphrase_temperature: float | None
+    variant_index: int
+    is_original: bool
+    is_edited: bool
+    instruction: str
+    output_format: str | None
+    prompt: str | None
+    answer_schema: str | None
+    template: str | None
+    reader: str | None
+    repetitions: list[int]
+    rephraser_id: str | None
+    rephrasing_key: str | None
+    refused_because: str | None
+    model_ids: list[str] | None
+    variation: str | None
+    setting: str | None
+
+    @property
+    def place(self) -> Place:
+        """Returns its place among the variants of its task and strategy."""
+        return self.model_ids[0] if self.model_ids else None, self.paraphrase_temperature, self.variant_index
+
+    def is_asked_of(self, model_id: str) -> bool:
+        """Returns whether a model is asked it."""
+        return not self.model_ids or model_id in self.model_ids
+
+
+class _SampleRow(NamedTuple):
+    sample_id: str
+    input: str | None
+    gold_label: str | None
+    fields: str | None  # JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +77,7 @@ class Base:
     task_id: str
     card: TaskCard
     models: dict[str, str]  # id to card, JSON
-    variants: tuple[Row, ...]  # rows of raw.prompt_variants
+    variants: tuple[PromptVariant, ...]
     samples: dict[str, Sample]  # by id, in order
     format_limits: str
     has_other_kinds: bool = False  # variants that differ in another respect than their wording, which no trial asks
@@ -36,7 +85,7 @@ class Base:
     @property
     def strategies(self) -> tuple[str, ...]:
         """Returns the strategies of its variants, in order."""
-        return tuple(dict.fromkeys(row["strategy"] for row in self.variants))
+        return tuple(dict.fromkeys(row.strategy for row in self.variants))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +135,7 @@ def choose(
     if kind == "fresh" and value:
         n, task_id = _number(wanted, value), _only(task, tasks)
         return SampleChoice(task_id=task_id, sample_ids=(), model=model, strategy=strategy, n_fresh=n)
-    known = {
-        row["sample_id"]
-        for row in warehouse.published.read(_SAMPLES, run=run)
-        if row["task_id"] == (task or row["task_id"])
-    }
+    known = {row["sample_id"] for row in warehouse.published.read(_SAMPLES, run=run, task=task)}
     ids = [wanted] if wanted in known else [part.strip() for part in wanted.split(",") if part.strip()]
     for each in ids:
         if each not in known:
@@ -112,16 +157,12 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoic
         raise UsageError(msg)
     models = {row["model_id"]: row["card"] for row in warehouse.published.read(_MODELS, run=run)}
     refuse_unknown("model", chosen.model, models, run)
-    every = [
-        row for row in warehouse.published.read(sql("trial", "variants"), run=run) if row["task_id"] == chosen.task_id
-    ]
-    variants = [row for row in every if row["variation"] in WORDED_ALONE]
-    refuse_unknown("strategy", chosen.strategy, {row["strategy"] for row in variants}, run)
-    rows = {
-        row["sample_id"]: row for row in warehouse.published.read(_SAMPLES, run=run) if row["task_id"] == chosen.task_id
-    }
+    landed = rows_as(PromptVariant, warehouse.published.read(sql("trial", "variants"), run=run))
+    every = [variant for variant in landed if variant.task_id == chosen.task_id]
+    variants = [variant for variant in every if variant.variation in WORDED_ALONE]
+    refuse_unknown("strategy", chosen.strategy, {variant.strategy for variant in variants}, run)
+    samples = rows_as(_SampleRow, warehouse.published.read(_SAMPLES, run=run, task=chosen.task_id))
     wanted = set(chosen.sample_ids)
-    samples = {name: _sample(name, row) for name, row in rows.items() if name in wanted}
     (run_row,) = warehouse.published.read(_RUN, run=run)
     return Base(
         audit_run_id=run,
@@ -129,18 +170,18 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoic
         task_id=chosen.task_id,
         card=card,
         models=models,
-        variants=tuple(row for row in variants if chosen.strategy in (None, row["strategy"])),
-        samples=samples,
+        variants=tuple(variant for variant in variants if chosen.strategy in (None, variant.strategy)),
+        samples={row.sample_id: _sample(row) for row in samples if row.sample_id in wanted},
         format_limits=run_row["format_limits"],
         has_other_kinds=len(variants) < len(every),
     )
 
 
-def _sample(sample_id: str, row: Row) -> Sample:
-    if row["input"] is None:
-        msg = f"sample {sample_id[:80]!r}: its text is not in the warehouse any more"
+def _sample(row: _SampleRow) -> Sample:
+    if row.input is None:
+        msg = f"sample {row.sample_id[:80]!r}: its text is not in the warehouse any more"
         raise DataError(msg)
-    return Sample(sample_id, row["input"], row["gold_label"], json.loads(row["fields"] or "{}"))
+    return Sample(row.sample_id, row.input, row.gold_label, json.loads(row.fields or "{}"))
 
 
 def _group(

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.flows.display.encode import encoded_property
 from promptaudit.flows.prompts.messages import FILLED, TRIED
-from promptaudit.flows.trial.arms import asks
 from promptaudit.flows.trial.figures import Level, corrected_difference, finite, levels
 from promptaudit.flows.trial.plan import Trial
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse import Row, Warehouse, rows_as
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.mart_columns import mart_columns
 from promptaudit.udfs.comparison import compare_answers
@@ -22,6 +21,23 @@ from promptaudit.udfs.comparison import compare_answers
 Verdict = Literal["better", "worse", "none shown", "no interval"]
 MEASURES = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "invalid_rate")
 N_RESAMPLES = 2000
+
+
+class Answer(NamedTuple):
+    """A row of `answers.sql`."""
+
+    paraphrase_temperature: float | None
+    variant_index: int
+    is_original: bool
+    sample_id: str
+    repetition: int
+    label: str | None
+    gold_label: str | None
+
+    @property
+    def cell(self) -> tuple[str, float | None, int, int]:
+        """Returns the cell that is answered."""
+        return self.sample_id, self.paraphrase_temperature, self.variant_index, self.repetition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +88,10 @@ def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[Mo
     before_run = audit_run_id if trial.asks_unchanged else trial.base.audit_run_id
     for model in trial.design.models:
         for strategy in trial.strategies:
-            arms = [_read(warehouse, sql("trial", "answers"), before_run, trial, model, strategy)]
-            arms += [
-                _read(warehouse, sql("trial", "answers"), audit_run_id, trial, model, strategy + ending)
-                for ending in ((FILLED, TRIED) if trial.filler is not None else (TRIED,))
-            ]
-            (chosen,) = _read(
-                warehouse, sql("trial", "chosen_sensitivity"), trial.base.audit_run_id, trial, model, strategy
-            )
+            endings = (FILLED, TRIED) if trial.filler is not None else (TRIED,)
+            runs = {strategy: before_run, **{strategy + ending: audit_run_id for ending in endings}}
+            arms = [rows_as(Answer, _read(warehouse, "answers", run, trial, model, name)) for name, run in runs.items()]
+            (chosen,) = _read(warehouse, "chosen_sensitivity", trial.base.audit_run_id, trial, model, strategy)
             table = _table(trial, model, strategy, _in_all(arms))
             if table.size:
                 effects.append(_effects(trial, model, strategy, table, chosen["sensitivity"]))
@@ -88,17 +100,13 @@ def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[Mo
 
 def _read(warehouse: Warehouse, query: str, run: str, trial: Trial, model: str, strategy: str) -> list[Row]:
     named = {"model": model, "task": trial.base.task_id, "strategy": strategy, "samples": list(trial.base.samples)}
-    return warehouse.published.read(query, run=run, **named)
+    return warehouse.published.read(sql("trial", query), run=run, **named)
 
 
-def _cell(row: Row) -> tuple[object, ...]:
-    return tuple(row[name] for name in ("sample_id", "paraphrase_temperature", "variant_index", "repetition"))
-
-
-def _in_all(arms: Sequence[Sequence[Row]]) -> list[list[Row]]:
+def _in_all(arms: Sequence[Sequence[Answer]]) -> list[list[Answer]]:
     """Returns the answers of each arm whose cell every other arm has too."""
-    shared = set.intersection(*({_cell(row) for row in arm} for arm in arms))
-    return [[row for row in arm if _cell(row) in shared] for arm in arms]
+    shared = set.intersection(*({answer.cell for answer in arm} for arm in arms))
+    return [[answer for answer in arm if answer.cell in shared] for arm in arms]
 
 
 def _effects(trial: Trial, model: str, strategy: str, table: NDArray[np.int64], chosen: float | None) -> ModelEffects:
@@ -162,31 +170,31 @@ def _differences(
     return differences
 
 
-def _table(trial: Trial, model: str, strategy: str, arms: Sequence[Sequence[Row]]) -> NDArray[np.int64]:
+def _table(trial: Trial, model: str, strategy: str, arms: Sequence[Sequence[Answer]]) -> NDArray[np.int64]:
     """Returns arm, sample, wording, temperature, is_original, repetition, label and gold of each answer, as codes."""
-    own = [row for row in trial.base.variants if row["strategy"] == strategy and asks(row, model)]
-    is_swept = any(row["paraphrase_temperature"] is not None for row in own)
+    own = [each for each in trial.base.variants if each.strategy == strategy and each.is_asked_of(model)]
+    is_swept = any(each.paraphrase_temperature is not None for each in own)
     # as for p_tau: where temperatures are swept, one wording under several of them is one
     named = {
-        (row["paraphrase_temperature"], row["variant_index"]): row["instruction"] if is_swept else row["variant_index"]
-        for row in own
+        (each.paraphrase_temperature, each.variant_index): each.instruction if is_swept else each.variant_index
+        for each in own
     }
-    temperatures = sorted({row["paraphrase_temperature"] for row in own} - {None})
-    place = {label: index for index, label in enumerate(trial.base.card.label_names)}
+    temperatures = sorted({each.paraphrase_temperature for each in own if each.paraphrase_temperature is not None})
+    place: dict[str | None, int] = {label: index for index, label in enumerate(trial.base.card.label_names)}
     wordings: dict[object, int] = {}
     samples: dict[str, int] = {}
     columns = [
         (
             number,
-            samples.setdefault(row["sample_id"], len(samples)),
-            wordings.setdefault(named[row["paraphrase_temperature"], row["variant_index"]], len(wordings)),
-            -1 if row["paraphrase_temperature"] is None else temperatures.index(row["paraphrase_temperature"]),
-            int(row["is_original"]),
-            row["repetition"],
-            place.get(row["label"], -1),
-            place.get(row["gold_label"], -1),
+            samples.setdefault(answer.sample_id, len(samples)),
+            wordings.setdefault(named[answer.paraphrase_temperature, answer.variant_index], len(wordings)),
+            -1 if answer.paraphrase_temperature is None else temperatures.index(answer.paraphrase_temperature),
+            int(answer.is_original),
+            answer.repetition,
+            place.get(answer.label, -1),
+            place.get(answer.gold_label, -1),
         )
         for number, arm in enumerate(arms)
-        for row in arm
+        for answer in arm
     ]
     return np.array(columns, np.int64).T

@@ -8,7 +8,6 @@ from promptaudit.flows.cards.check_cards.models import lacking_engines
 from promptaudit.flows.cards.prices import completion_tokens, price_of, prompt_tokens
 from promptaudit.flows.plan.grid import n_asks
 from promptaudit.flows.prompts.messages import prompt_of, render
-from promptaudit.flows.trial.arms import asks
 from promptaudit.flows.trial.plan import Trial
 
 
@@ -20,15 +19,18 @@ def estimate(trial: Trial, max_usd: float | None = None) -> dict[str, Any]:
     lines: list[dict[str, Any]] = []
     for name, model in design.models.items():
         tokens = n_requests = 0
-        for row in trial.variants:
-            if not asks(row, name):
+        for variant in trial.variants:
+            if not variant.is_asked_of(name):
                 continue
-            prompt = prompt_of(design.card_of(task_id, row["strategy"]), row["strategy"], chosen.examples)
+            prompt = prompt_of(design.card_of(task_id, variant.strategy), variant.strategy, chosen.examples)
             n_own = n_asks(
-                design.audit.repetitions, len(row["repetitions"]), len(chosen.samples), is_original=row["is_original"]
+                design.audit.repetitions,
+                len(variant.repetitions),
+                len(chosen.samples),
+                is_original=variant.is_original,
             )
             n_requests += n_own
-            sizes = [prompt_tokens(render(prompt, row["instruction"], sample)) for sample in chosen.samples]
+            sizes = [prompt_tokens(render(prompt, variant.instruction, sample)) for sample in chosen.samples]
             tokens += round(n_own * sum(sizes) / len(sizes))
         answers = n_requests * completion_tokens(model, trial.base.card.label_names)
         price = price_of(model)

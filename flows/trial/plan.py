@@ -11,9 +11,9 @@ from promptaudit.flows.plan.design import Design
 from promptaudit.flows.prompts.messages import FILLED, TRIED, dressing
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.system.keys import as_json, content_id, sent_by
-from promptaudit.flows.trial.arms import FILLER, Change, arms, asks, change_of
-from promptaudit.flows.trial.base_run import Base, base_run, choose, read_base
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.trial.arms import FILLER, Change, arms, change_of
+from promptaudit.flows.trial.base_run import Base, PromptVariant, base_run, choose, read_base
+from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.flows.wordings.paraphrase import make_proposals
 from promptaudit.flows.wordings.variants import Proposal, earlier_proposals, rephrasing_key, rewordings
@@ -42,12 +42,12 @@ class TrialOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A trial before it is asked: the variants of every arm, as rows of raw.prompt_variants without their run."""
+    """A trial before it is asked: the variants of every arm, still under the base run's id."""
 
     base: Base
     change: Change
     design: Design
-    variants: tuple[Row, ...]
+    variants: tuple[PromptVariant, ...]
     filler: str | None
     notes: tuple[str, ...]
     asks_unchanged: bool  # whether the prompts as they were are asked again
@@ -65,7 +65,7 @@ class Trial:
     @property
     def strategies(self) -> tuple[str, ...]:
         """Returns the strategies of the base run that are tried."""
-        return tuple(dict.fromkeys(dressing(row["strategy"]) for row in self.variants))
+        return tuple(dict.fromkeys(dressing(variant.strategy) for variant in self.variants))
 
     @property
     def n_variants(self) -> int:
@@ -73,7 +73,7 @@ class Trial:
         return max(
             count
             for model_id in self.design.models
-            for count in Counter(str(row["strategy"]) for row in self.variants if asks(row, model_id)).values()
+            for count in Counter(each.strategy for each in self.variants if each.is_asked_of(model_id)).values()
         )
 
 
@@ -89,14 +89,14 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
     if chosen.n_fresh:
         base = replace(base, samples=_fresh(warehouse, registry, base, chosen.n_fresh))
     if options.instruction is not None:
-        originals = {row["strategy"]: row for row in reversed(base.variants) if row["is_original"]}
+        originals = {each.strategy: each for each in reversed(base.variants) if each.is_original}
         base = replace(base, variants=tuple(originals.values()))
     models = _models(registry, base, chosen.model)
     asks_unchanged = options.filler is not None or chosen.n_fresh > 0
     if not asks_unchanged:
         _refuse_unasked(warehouse, base, models)
     # what other models reworded for themselves is asked of none of these
-    base = replace(base, variants=tuple(row for row in base.variants if any(asks(row, name) for name in models)))
+    base = replace(base, variants=tuple(each for each in base.variants if any(map(each.is_asked_of, models))))
     now = registry.task(base.task_id) if options.edited else base.card
     change = (
         change_of(base, now, options.added) if options.instruction is None else Change(instruction=options.instruction)
@@ -107,13 +107,13 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
         raise UsageError(msg)
     names = arm_names(base.strategies, unchanged=asks_unchanged, filler=filler is not None)
     design = _design(registry, base, change, models, names)
-    rows = arms(design, base, change, lambda: _reworded(settings, design, now), filler, unchanged=asks_unchanged)
-    notes = notes_on(base, design, rows, options)
+    variants = arms(design, base, change, lambda: _reworded(settings, design, now), filler, unchanged=asks_unchanged)
+    notes = notes_on(base, design, variants, options)
     return Trial(
         base=base,
         change=change,
-        design=_fingerprinted(design, base, change, rows, filler),
-        variants=tuple(rows),
+        design=_fingerprinted(design, base, change, variants, filler),
+        variants=tuple(variants),
         filler=filler,
         notes=notes,
         asks_unchanged=asks_unchanged,
@@ -194,11 +194,11 @@ def _models(registry: Registry, base: Base, only: str | None) -> dict[str, Model
 
 def _refuse_unasked(warehouse: Warehouse, base: Base, models: Iterable[str]) -> None:
     """Raises UsageError where a sample was not asked under all wordings, so that its answers stand for no unchanged prompts."""
-    variants = [row["prompt_variant_id"] for row in base.variants]
+    variants = [variant.prompt_variant_id for variant in base.variants]
     rows = warehouse.published.read(sql("trial", "wordings_asked"), run=base.audit_run_id, variants=variants)
     asked = {(row["model_id"], row["sample_id"]): row["n_wordings"] for row in rows}
     for model_id in models:
-        n_wordings = sum(asks(row, model_id) for row in base.variants)
+        n_wordings = sum(variant.is_asked_of(model_id) for variant in base.variants)
         for sample_id in base.samples:
             n_asked = asked.get((model_id, sample_id), 0)
             if n_asked < n_wordings:
@@ -241,7 +241,9 @@ def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposa
     return proposals
 
 
-def _fingerprinted(design: Design, base: Base, change: Change, rows: Sequence[Row], filler: str | None) -> Design:
+def _fingerprinted(
+    design: Design, base: Base, change: Change, variants: Sequence[PromptVariant], filler: str | None
+) -> Design:
     """Returns the design with its source and fingerprint: the same trial again has the same."""
     source = {
         "base_run_id": base.audit_run_id,
@@ -256,12 +258,12 @@ def _fingerprinted(design: Design, base: Base, change: Change, rows: Sequence[Ro
         "trial",
         as_json(source),
         *(as_json([name, sent_by(card)]) for name, card in design.models.items()),
-        *(as_json([row["prompt_variant_id"], row["prompt"], list(row["repetitions"])]) for row in rows),
+        *(as_json([each.prompt_variant_id, each.prompt, list(each.repetitions)]) for each in variants),
     )
     return replace(design, source=source, plan_fingerprint=fingerprint)
 
 
-def notes_on(base: Base, design: Design, rows: Sequence[Row], options: TrialOptions) -> tuple[str, ...]:
+def notes_on(base: Base, design: Design, variants: Sequence[PromptVariant], options: TrialOptions) -> tuple[str, ...]:
     """Returns what a reader of a trial has to know of how it was asked."""
     notes = []
     if base.has_other_kinds:
@@ -273,7 +275,7 @@ def notes_on(base: Base, design: Design, rows: Sequence[Row], options: TrialOpti
         landed = base.models.get(name)
         if landed is not None and sent_by(ModelCard.model_validate_json(landed)) != sent_by(card):
             notes.append(f"model '{name}' is asked by another card than in the base run")
-    n_left_out = len(base.variants) - sum(row["strategy"].endswith(TRIED) for row in rows)
+    n_left_out = len(base.variants) - sum(variant.strategy.endswith(TRIED) for variant in variants)
     if n_left_out:
         notes.append(f"{n_left_out} prompt variants have no counterpart in the edited card and are in no arm")
     if options.filler is None and not options.on.startswith("fresh:"):

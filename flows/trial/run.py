@@ -74,7 +74,7 @@ def try_change(
             progress.say(f"trial {run} is complete: nothing asked")
         else:
             progress.say(f"{'continuing trial' if earlier else 'trial'} {run} of '{design.audit_id}'")
-            rows = [{**row, "audit_run_id": run} for row in trial.variants]
+            rows = [variant._replace(audit_run_id=run)._asdict() for variant in trial.variants]
             warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
             asked = AuditRun(
                 warehouse=warehouse,

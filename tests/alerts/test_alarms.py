@@ -26,7 +26,9 @@ from promptaudit.flows.alerts.alarms import (
 )
 from promptaudit.flows.alerts.message import Night, compose, safe
 from promptaudit.flows.alerts.problems import problems_of, problems_of_night
+from promptaudit.flows.display.compared import NightFigure, RunsCompared
 from promptaudit.flows.warehouse import Warehouse
+from tests.support.compared_figures import figure
 
 FIRST = datetime(2026, 11, 1, 2, 0)
 RUNS = [f"{night:032x}" for night in range(1, 9)]  # the run of night 1, 2, ...
@@ -251,29 +253,33 @@ def test_every_alarm_is_raised_before_it_stands_and_ends_once(nights: list[tuple
 
 
 # ------------------------------------------------------------ the comparisons
-def row(**columns: object) -> dict[str, object]:
-    return {
-        "base_run_id": run(3),
-        "model_id": "gpt",
-        "task_id": "question_type",
-        "strategy": "simple",
-        "measure": "micro_f1",
-        "base": 0.9,
-        "candidate": 0.8,
-        "difference": -0.1,
-        "difference_low": -0.14,
-        "difference_high": -0.06,
-        "p_value": 0.0002,
-        "q_value": 0.001,
-        "verdict": "regressed",
-        "reason": "served model m-1 → m-2",
-        "cause": "provider_changed_the_model",
-    } | columns
+COLUMNS = {
+    "base_run_id": run(3),
+    "model_id": "gpt",
+    "task_id": "question_type",
+    "strategy": "simple",
+    "measure": "micro_f1",
+    "base": 0.9,
+    "candidate": 0.8,
+    "difference": -0.1,
+    "difference_low": -0.14,
+    "difference_high": -0.06,
+    "p_value": 0.0002,
+    "q_value": 0.001,
+    "verdict": "regressed",
+    "reason": "served model m-1 → m-2",
+    "cause": "provider_changed_the_model",
+}
 
 
-def told(since: int | None = 3, **columns: object) -> dict[str, object]:
-    """A row of a night, whose alarm began so."""
-    return row(**{"since_run_id": None if since is None else run(since), "normal_run_id": run(2)} | columns)
+def row(**columns: object) -> RunsCompared:
+    return figure(RunsCompared, **COLUMNS | columns)
+
+
+def told(since: int | None = 3, **columns: object) -> NightFigure:
+    """A figure of a night, whose alarm began so."""
+    began = {"since_run_id": None if since is None else run(since), "normal_run_id": run(2)}
+    return figure(NightFigure, **COLUMNS | began | columns)
 
 
 def test_what_is_below_a_baseline_is_a_problem() -> None:

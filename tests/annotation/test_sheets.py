@@ -13,7 +13,7 @@ import pytest
 
 from promptaudit.flows.annotation.take_sheet import read_rulings, take_sheet
 from promptaudit.flows.annotation.terminal import lines_of_sheet, lines_of_taken
-from promptaudit.flows.annotation.write_sheet import COLUMNS, sheet_row, write_sheet
+from promptaudit.flows.annotation.write_sheet import COLUMNS, AnswerText, sheet_row, write_sheet
 from promptaudit.flows.display.encode import encoded
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.display.spreadsheet import cell_of
@@ -32,19 +32,19 @@ QUIET = Progress(quiet=True)
 
 
 # ---------------------------------------------------------------- a row
-TEXT = {
-    "item": "0" * 32,
-    "task": "t",
-    "kind": "multiple_choice",
-    "labels": ["A", "B", "C"],
-    "question": "Which?",
-    "options": ["red", "green", "blue"],
-    "option_order": None,
-    "gold_label": "B",
-    "reference_answers": None,
-    "reader": json.dumps({"option_letter": ["1", "2", "3"]}),
-    "completion": "[2]",
-}
+TEXT = AnswerText(
+    item="0" * 32,
+    task="t",
+    kind="multiple_choice",
+    labels=["A", "B", "C"],
+    question="Which?",
+    options=["red", "green", "blue"],
+    option_order=None,
+    gold_label="B",
+    reference_answers=None,
+    reader=json.dumps({"option_letter": ["1", "2", "3"]}),
+    completion="[2]",
+)
 
 
 def test_options_stand_under_the_signs_that_were_shown() -> None:
@@ -52,26 +52,26 @@ def test_options_stand_under_the_signs_that_were_shown() -> None:
     assert (row["options"], row["references"], row["answer"]) == ("1. red\n2. green\n3. blue", "2. green", "[2]")
     assert (row["is_match"], row["reason"]) == ("", "")
     assert tuple(row) == COLUMNS
-    turned = sheet_row(TEXT | {"option_order": [2, 0, 1]})
+    turned = sheet_row(TEXT._replace(option_order=[2, 0, 1]))
     assert (turned["options"], turned["references"]) == ("1. blue\n2. red\n3. green", "3. green")
 
 
 def test_options_without_signs_of_their_own_go_by_their_labels() -> None:
-    assert sheet_row(TEXT | {"reader": None})["references"] == "B. green"
+    assert sheet_row(TEXT._replace(reader=None))["references"] == "B. green"
 
 
 def test_a_label_and_a_list_of_references_stand_as_they_are() -> None:
-    label = sheet_row(TEXT | {"kind": "classification", "options": None, "reader": '"exact"'})
+    label = sheet_row(TEXT._replace(kind="classification", options=None, reader='"exact"'))
     assert (label["options"], label["references"]) == ("A\nB\nC", "B")
-    opened = {"kind": "open_ended", "options": None, "labels": None, "gold_label": None, "reader": '"open"'}
-    row = sheet_row(TEXT | opened | {"reference_answers": ["fifty years", "50 years"]})
+    opened = TEXT._replace(kind="open_ended", options=None, labels=None, gold_label=None, reader='"open"')
+    row = sheet_row(opened._replace(reference_answers=["fifty years", "50 years"]))
     assert (row["options"], row["references"]) == ("", "fifty years\n50 years")
 
 
 @pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-5", "@sum(1)", "\t=1", "\r=1"])
 def test_no_cell_begins_like_a_formula(text: str) -> None:
     assert cell_of(text) == f"'{text}"
-    row = sheet_row(TEXT | {"completion": text, "question": text, "task": text})
+    row = sheet_row(TEXT._replace(completion=text, question=text, task=text))
     assert [row[name] for name in ("answer", "question", "task")] == [f"'{text}"] * 3
 
 

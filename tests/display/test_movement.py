@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from promptaudit.flows.display.compared import Compared
 from promptaudit.flows.display.movement import by_chance, in_words, why
+from tests.support.compared_figures import figure
 
 BILLING: dict[str, Any] = {
     "measure": "micro_f1",
@@ -38,7 +40,7 @@ BILLING: dict[str, Any] = {
     ],
 )
 def test_samples_are_called_by_their_labels(change: dict[str, Any], said: str | None) -> None:
-    assert in_words(BILLING | change) == said
+    assert in_words(figure(Compared, **BILLING | change)) == said
 
 
 @pytest.mark.parametrize(
@@ -65,20 +67,18 @@ def test_samples_are_called_by_their_labels(change: dict[str, Any], said: str | 
 )
 def test_how_answers_are_otherwise(measure: str, base: float | None, candidate: float | None, said: str | None) -> None:
     row = {"measure": measure, "task_id": "intents", "base": base, "candidate": candidate, "verdict": "changed"}
-    assert in_words(row) == said
-    assert in_words(row | {"verdict": "within_noise"}) is None
+    assert in_words(figure(Compared, **row)) == said
+    assert in_words(figure(Compared, **row | {"verdict": "within_noise"})) is None
 
 
 def test_a_comparison_has_no_words_of_its_labels() -> None:
-    assert in_words({"measure": "micro_f1"}) is None
+    assert in_words(figure(Compared, measure="micro_f1")) is None
 
 
 def test_the_reason_stands_before_what_changed() -> None:
-    assert (
-        why({"reason": "tonight", "what_changed": "the provider changed the model"})
-        == "tonight: the provider changed the model"
-    )
-    assert why({"reason": "tonight", "what_changed": None}) == why({"reason": "tonight"}) == "tonight"
+    both = figure(Compared, reason="tonight", what_changed="the provider changed the model")
+    assert why(both) == "tonight: the provider changed the model"
+    assert why(figure(Compared, reason="tonight")) == "tonight"
 
 
 @pytest.mark.parametrize(

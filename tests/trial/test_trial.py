@@ -10,10 +10,11 @@ import pytest
 from promptaudit.flows.plan.design import Design
 from promptaudit.flows.prompts.messages import FILLED, TRIED, dressing
 from promptaudit.flows.trial.arms import change_of
-from promptaudit.flows.trial.base_run import Base
+from promptaudit.flows.trial.base_run import Base, PromptVariant
 from promptaudit.flows.trial.effects import Effect
 from promptaudit.flows.trial.figures import Level, corrected_difference, levels
 from promptaudit.flows.trial.plan import TrialOptions, arm_names, notes_on
+from promptaudit.flows.warehouse import rows_as
 from promptaudit.models_registry.cards import AuditCard, TaskCard
 from promptaudit.models_registry.errors import UsageError
 from promptaudit.models_registry.registry import Registry
@@ -25,16 +26,24 @@ CARD = TaskCard.model_validate(
 N, Q, R, C = 200, 12, 2, 4
 
 
+def variant(strategy: str) -> PromptVariant:
+    row = dict.fromkeys(PromptVariant._fields) | {
+        "strategy": strategy,
+        "instruction": "Say a or b.",
+        "variant_index": 0,
+    }
+    return rows_as(PromptVariant, [row])[0]
+
+
 def base(card: TaskCard = CARD, strategy: str = "simple") -> Base:
     """A run's one variant."""
-    row = {"strategy": strategy, "instruction": "Say a or b.", "paraphrase_temperature": None, "variant_index": 0}
     return Base(
         audit_run_id="r",
         audit_id="audit",
         task_id="t",
         card=card,
         models={},
-        variants=(row,),
+        variants=(variant(strategy),),
         samples={"s": Sample("s", "x", None, {})},
         format_limits="{}",
     )
@@ -98,7 +107,7 @@ def test_that_a_base_run_chose_by_other_prompts_is_said(*, has_other_kinds: bool
         fingerprint="",
         plan_fingerprint="",
     )
-    told = notes_on(of, design, [{"strategy": f"simple{TRIED}"}], TrialOptions(audit="audit", on="worst:1", added="x"))
+    told = notes_on(of, design, [variant(f"simple{TRIED}")], TrialOptions(audit="audit", on="worst:1", added="x"))
     assert [note for note in told if "asks the wordings alone" in note] == list(told)
     assert bool(told) == has_other_kinds
 

@@ -13,6 +13,7 @@ with told as (
 
 select
     raised.*,
+    raised.recorded_at as raised_at,
     coalesce(audit_runs.started_at, raised.recorded_at) as since,
     exists (
         from told

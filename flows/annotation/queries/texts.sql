@@ -1,6 +1,5 @@
 select
     predictions.prediction_id as item,
-    predictions.sample_id,
     predictions.task_id as task,
     tasks.kind,
     tasks.labels,

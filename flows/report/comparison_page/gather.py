@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from promptaudit.flows.comparison.result import NEWS, RunComparison
+from promptaudit.flows.comparison.result import NEWS, ComparedRun, RunComparison
 from promptaudit.flows.display.movement import IN_BASE, confused_in_words, place_of
 from promptaudit.flows.display.policy import Policy, Texts
 from promptaudit.flows.report.ask_copy import Copy
@@ -24,7 +24,7 @@ class Side:
     """One of the two: its run, and its model where two models are compared."""
 
     name: str  # base, candidate
-    run: Row
+    run: ComparedRun
     model_id: str | None
 
 
@@ -42,12 +42,10 @@ class ComparisonData:
 
 def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None = None) -> ComparisonData:
     """Returns what the page about a comparison that has rows says; texts as `text` says, as sparing as either run's cards."""
-    first = comparison.measures[0]
-    is_of_models = first["base_model_id"] not in (None, first["model_id"])
-    models = (first["base_model_id"], first["model_id"]) if is_of_models else (None, None)
+    is_of_models = comparison.models != (None, None)
     sides = [
         Side(name=name, run=run, model_id=model)
-        for name, run, model in zip(("base", "candidate"), comparison.runs, models, strict=True)
+        for name, run, model in zip(("base", "candidate"), comparison.runs, comparison.models, strict=True)
     ]
     with warehouse.published.connect() as con:
         copy = _copy_of_both(con, warehouse, comparison, Texts(text))
@@ -70,16 +68,16 @@ def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None 
 def _moved(comparison: RunComparison, largest: Largest | None) -> str | None:
     """Returns the confusion that grew most where the largest difference is, else wherever one grew."""
     place = None if largest is None else _group(largest.row)
-    rows = sorted(comparison.moved, key=lambda row: _group(row) != place)
-    if not rows:
+    grown = sorted(comparison.moved, key=lambda confusion: confusion.group != place)
+    if not grown:
         return None
-    said = confused_in_words(rows[0], IN_BASE)
-    return said if _group(rows[0]) == place else f"{place_of(rows[0])}: {said}"
+    said = confused_in_words(grown[0], IN_BASE)
+    return said if grown[0].group == place else f"{place_of(grown[0])}: {said}"
 
 
 def _copy_of_both(con: Connection, warehouse: Warehouse, comparison: RunComparison, texts: Texts) -> Copy:
     """Returns the copy of the candidate, as sparing with texts as the cards of either run."""
-    base, candidate = (run["audit_run_id"] for run in comparison.runs)
+    base, candidate = (run.audit_run_id for run in comparison.runs)
     copy = Copy(con, warehouse, candidate, texts)
     copy.texts.sensitive |= copy.sensitive_of(base)
     return copy

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from promptaudit.flows.alerts.problems import figures_of
 from promptaudit.flows.comparison.result import NEWS
+from promptaudit.flows.display.compared import Compared
 from promptaudit.flows.report.summary_worst import UNSCALED, label_of
 from promptaudit.flows.warehouse import Row
 from promptaudit.flows.warehouse.figure_names import figure_id
@@ -61,7 +62,7 @@ def largest_of(measures: Sequence[Row]) -> Largest | None:
     row = next(iter(ranked(judged)), None)
     if row is None:
         return None
-    known, moved, *sure = figures_of(row)
+    known, moved, *sure = figures_of(Compared.of(row))
     return Largest(
         row=row,
         label=label_of(row["measure"]),

@@ -58,7 +58,7 @@ def _measures(n: int) -> str:
 
 def next_command(data: ComparisonData) -> str:
     """Returns the command that helps on: what makes the group that differs most so, what its figure rests on, or the gate."""
-    run, largest = data.sides[1].run["audit_run_id"][:ID], data.largest
+    run, largest = data.sides[1].run.audit_run_id[:ID], data.largest
     if largest is None or not largest.is_news:
         return command("check", run)
     if largest.is_of_labels:

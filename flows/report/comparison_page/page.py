@@ -85,7 +85,7 @@ def _page(warehouse: Warehouse, comparison: RunComparison, text: Policy | None) 
 
 def title_of(data: ComparisonData) -> str:
     """Returns which two are compared."""
-    names = [cut(side.run["audit_id"] if side.model_id is None else side.model_id, NAME) for side in data.sides]
+    names = [cut(side.run.audit_id if side.model_id is None else side.model_id, NAME) for side in data.sides]
     return f"Two runs of {names[0]}" if names[0] == names[1] else " and ".join(names)
 
 
@@ -100,7 +100,7 @@ def page_of(data: ComparisonData) -> str:
             comparison_id=data.comparison.comparison_id,
             title=title_of(data),
             sides=(base, candidate),
-            is_of_one_run=base.run["audit_run_id"] == candidate.run["audit_run_id"],
+            is_of_one_run=base.run.audit_run_id == candidate.run.audit_run_id,
             min_effect=first["min_effect"],
             verdict=verdict_of(data),
             causes=data.causes,
@@ -112,7 +112,7 @@ def page_of(data: ComparisonData) -> str:
             next_command=next_command(data),
             heat=heat(data.comparison.measures),
             sections=sections(data.comparison),
-            trace=trace_links(candidate.run["audit_run_id"], frozenset(), ""),
+            trace=trace_links(candidate.run.audit_run_id, frozenset(), ""),
             most_rows=most_rows,
             tracing=guide.TRACING,
             css=css(),

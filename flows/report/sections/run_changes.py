@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from promptaudit.flows.comparison.result import NEWS, VERDICTS
+from promptaudit.flows.display.compared import Compared
 from promptaudit.flows.display.figures import NAME, cut, in_unit
 from promptaudit.flows.display.movement import why
 from promptaudit.flows.report.blocks.blocks import DrawnSection, by
@@ -38,7 +39,7 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
         if not news:
             block.absent.append("No measure regressed, changed or improved.")
         block.notes.append(f"{counts_of(own)}.")
-        if block.findings and len({why(row) for row in news}) > MOST_FINDINGS:
+        if block.findings and len({why(Compared.of(row)) for row in news}) > MOST_FINDINGS:
             block.notes.append(f"The first {MOST_FINDINGS} reasons are told; the table has every measure.")
         mart = mart_of(own[0])
         columns = (*_COLUMNS, DETECTABLE) if mart == MART else _COLUMNS
@@ -60,7 +61,7 @@ def _findings(news: list[Row]) -> list[tuple[str, str]]:
     """Returns what is new, with why: what has one reason is told together, the gravest first."""
     by_reason: dict[str, list[Row]] = {}
     for row in news:
-        by_reason.setdefault(why(row) or "no reason is recorded", []).append(row)
+        by_reason.setdefault(why(Compared.of(row)) or "no reason is recorded", []).append(row)
     findings = []
     for reason, rows in list(by_reason.items())[:MOST_FINDINGS]:
         more = f"; and {len(rows) - MOST_TOGETHER} more" if len(rows) > MOST_TOGETHER else ""

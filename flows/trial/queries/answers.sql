@@ -1,5 +1,4 @@
 select
-    found.strategy,
     found.paraphrase_temperature,
     found.variant_index,
     found.is_original,

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.comparison.result import RunComparison
+from promptaudit.flows.comparison.result import ComparedRun, RunComparison
+from promptaudit.flows.display.compared import RunsCompared
 from promptaudit.flows.report.blocks.cells import plain
 from promptaudit.flows.report.comparison_page.gather import ComparisonData, Side
 from promptaudit.flows.report.comparison_page.heat import MOST_CELLS, heat
@@ -23,7 +24,7 @@ def row(
     measure: str, verdict: str, difference: float | None = None, base: float = 0.5, **others: Any
 ) -> dict[str, Any]:
     around = (None, None) if difference is None else (difference - 0.01, difference + 0.01)
-    found = {
+    found = dict.fromkeys(RunsCompared.__dataclass_fields__) | {
         "comparison_id": ID,
         "base_run_id": "b" * 32,
         "candidate_run_id": "c" * 32,
@@ -52,7 +53,7 @@ def data(
     *measures: dict[str, Any], audits: tuple[str, str] = ("a", "a"), models: tuple[str, str] | None = None
 ) -> ComparisonData:
     runs = [
-        {"audit_run_id": letter * 32, "audit_id": audit, "started_at": datetime(2026, 11, 25, tzinfo=UTC)}
+        ComparedRun(audit_run_id=letter * 32, audit_id=audit, started_at=datetime(2026, 11, 25, tzinfo=UTC))
         for letter, audit in zip("bc", audits, strict=True)
     ]
     base, candidate = (

@@ -55,7 +55,7 @@ def test_every_measure_stands_with_its_figures_names_verdict_and_reason(compared
 def test_the_first_screen_says_which_two_and_what_differs_most(compared: Compared) -> None:
     data, text = data_of(compared), Seen(compared.html).text
     assert "harbour-large-2025 and harbour-small compared" in text
-    assert f"<code>{data.sides[0].run['audit_run_id'][:12]}</code>" in compared.html
+    assert f"<code>{data.sides[0].run.audit_run_id[:12]}</code>" in compared.html
     news = [row for row in data.comparison.measures if row["verdict"] in ("regressed", "improved")]
     most = max(
         (row for row in news if row["measure"] not in ("cost_usd", "latency_ms")),
@@ -156,7 +156,7 @@ def test_a_page_that_was_not_recorded_is_held_against_what_would_be_written(comp
 def test_a_page_is_the_same_whichever_other_pages_are_there(compared: Compared, tmp_path: Path) -> None:
     own = copied(compared, tmp_path)
     warehouse = Warehouse(own.warehouse)
-    run = data_of(own).sides[0].run["audit_run_id"]
+    run = data_of(own).sides[0].run.audit_run_id
     with duckdb.connect(str(warehouse.published.path)) as con:  # a comparison that the run's page tells of
         con.execute("update marts.rpt_run_comparisons set base_model_id = model_id")
     html = own.html
@@ -172,7 +172,7 @@ def test_a_page_is_the_same_whichever_other_pages_are_there(compared: Compared, 
 def test_verify_of_a_run_looks_at_what_it_was_compared_with(compared: Compared, tmp_path: Path) -> None:
     own = copied(compared, tmp_path)
     warehouse = Warehouse(own.warehouse)
-    run = data_of(own).sides[1].run["audit_run_id"]
+    run = data_of(own).sides[1].run.audit_run_id
     with warehouse.inspect() as con:
         before = unknown_pages(con, warehouse.places.published, run)
         own.page.write_text(own.html.replace("Largest difference", "Smallest difference"), encoding="utf-8")
@@ -194,7 +194,7 @@ def test_erase_that_is_cut_short_leaves_no_page_that_quotes(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("promptaudit.flows.erase.erase.write_again", killed)
-    of_run = warehouse.places.report(data_of(own).sides[1].run["audit_run_id"])
+    of_run = warehouse.places.report(data_of(own).sides[1].run.audit_run_id)
     assert own.page.is_file()
     assert of_run.is_file()
     with pytest.raises(KeyboardInterrupt):

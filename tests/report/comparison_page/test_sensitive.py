@@ -28,7 +28,7 @@ def own(compared: Compared, hostile_compared: Compared, tmp_path: Path) -> Compa
     """The comparison as of two runs with other instructions, of which the base alone says that the task is sensitive."""
     own = copied(compared, tmp_path)
     warehouse = Warehouse(own.warehouse)
-    base = run_comparison(warehouse, hostile_compared.comparison_id).runs[0]["audit_run_id"]
+    base = run_comparison(warehouse, hostile_compared.comparison_id).runs[0].audit_run_id
     names = {"id": own.comparison_id, "base": base}
     with duckdb.connect(str(warehouse.published.path)) as con:
         con.execute(
@@ -82,7 +82,7 @@ def test_texts_that_are_asked_for_stand_there(own: Compared) -> None:
 @pytest.mark.slow
 def test_the_candidates_page_quotes_no_reason_and_no_cause(own: Compared) -> None:
     warehouse = Warehouse(own.warehouse)
-    run = run_comparison(warehouse, own.comparison_id).runs[1]["audit_run_id"]
+    run = run_comparison(warehouse, own.comparison_id).runs[1].audit_run_id
     assert CANDIDATE in as_written(warehouse, run, "excerpt")
     assert "Zo\u00eb" not in as_written(warehouse, run, "none")
 

@@ -1,0 +1,75 @@
+"""Figures that are held against others, as rows of the marts have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confusion:
+    """How many samples of a label are called another, of one model, task and strategy, now and before."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    moved_gold_label: str | None
+    moved_label: str | None
+    n_moved: int | None
+    n_moved_before: int | None
+    n_moved_samples: int | None
+
+    @classmethod
+    def of(cls, row: dict[str, Any]) -> Self:
+        """Returns it from a row, which may have more columns; one is absent only where the field has a default."""
+        known = {name: row[name] for name in cls.__dataclass_fields__ if name in row}
+        return cls(**known | ({"row": row} if "row" in cls.__dataclass_fields__ else {}))
+
+    @property
+    def group(self) -> tuple[str, str, str]:
+        """Returns its model, task and strategy."""
+        return self.model_id, self.task_id, self.strategy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared(Confusion):
+    """A figure of a run that is held against another."""
+
+    measure: str
+    base: float | None
+    candidate: float | None
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
+    q_value: float | None
+    verdict: str
+    reason: str | None
+    cause: str | None
+    p_value: float | None = None  # of two runs
+    what_changed: str | None = None  # of a night, where its reason does not say
+    row: dict[str, Any] = field(repr=False, compare=False)  # whole: rules name its columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsCompared(Compared):
+    """A row of rpt_run_comparisons."""
+
+    base_run_id: str
+    base_model_id: str | None
+    detectable_difference: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightFigure(Compared):
+    """A row of rpt_night_verdicts."""
+
+    n_nights_normal: int | None
+    normal_run_id: str | None
+    is_pinned: bool | None
+    since_run_id: str | None
+    worse_since_run_id: str | None
+
+    @property
+    def first_night(self) -> str | None:
+        """Returns the run that an alarm is known by: of its first night, or of the first that was much worse than before."""
+        return self.worse_since_run_id or self.since_run_id
