@@ -12,10 +12,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from promptaudit.flows.warehouse.lock import lock
 from promptaudit.flows.warehouse.places import PUBLISHED, Places
+from promptaudit.models_registry.errors import WarehouseError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from promptaudit.flows.warehouse.duckdb_file import Connection
     from promptaudit.flows.warehouse.lake import Lake
 
-__all__ = ["PUBLISHED", "Ask", "Places", "Published", "Row", "Warehouse", "now"]
+__all__ = ["PUBLISHED", "Ask", "Places", "Published", "Row", "Warehouse", "now", "rows_as"]
 
 Row = dict[str, Any]
 """A row by the names of its columns."""
@@ -34,6 +35,22 @@ class Ask(Protocol):
 
     def __call__(self, query: str, /, **values: object) -> list[Row]:
         """Asks."""
+
+
+Kind = TypeVar("Kind")
+
+
+def rows_as(kind: type[Kind], rows: Iterable[Row]) -> list[Kind]:
+    """Returns the rows of a query as `kind`, a NamedTuple or frozen dataclass with the query's columns as its fields.
+
+    Raises:
+        WarehouseError: a column is missing, or `kind` has no field of its name.
+    """
+    try:
+        return [kind(**row) for row in rows]
+    except TypeError as error:
+        msg = f"a query's columns are not the fields of {kind.__name__}: {error}"
+        raise WarehouseError(msg) from None
 
 
 def now() -> datetime:
