@@ -166,10 +166,10 @@ def put_together(
         UnitCounts(
             **unit.names,
             n_samples=len(own),
-            n_samples_changed=unit.scorecard["n_samples_changed"] or 0,
-            n_samples_compared=unit.scorecard["n_samples_compared"] or 0,
+            n_samples_changed=unit.scorecard.n_samples_changed or 0,
+            n_samples_compared=unit.scorecard.n_samples_compared or 0,
             by_kind=dict(Counter(f.points_to for f in own if f.points_to is not None)),
-            figures=_figures(unit.scorecard),
+            figures=_figures(unit.scorecard.figures),
         )
         for unit, own in zip(units, findings, strict=True)
     )
@@ -193,11 +193,11 @@ def put_together(
     formats = tuple(
         UnreadAnswers(
             **unit.names,
-            invalid_rate=unit.scorecard["invalid_rate"],
-            statuses={row["answer_status"]: row["n"] for row in unit.statuses},
+            invalid_rate=rate,
+            statuses=unit.statuses,
         )
         for unit in units
-        if (unit.scorecard["invalid_rate_low"] or 0) > UNREAD_RATE
+        if (rate := unit.scorecard.invalid_rate) is not None and (unit.scorecard.invalid_rate_low or 0) > UNREAD_RATE
     )
     return Diagnosis(
         audit_run_id=run,

@@ -80,7 +80,7 @@ def _remedy(
     if added is None or not samples:
         return None
     words = ["promptaudit", "try", run, "--task", unit.task_id, "--model", unit.model_id, "--strategy", unit.strategy]
-    asked = unit.scorecard["n_landed"] / max(unit.scorecard["n_samples"], 1)
+    asked = unit.scorecard.n_landed / max(unit.scorecard.n_samples, 1)
     return Remedy(
         **unit.names,
         gold_label=confusion.gold_label,
