@@ -47,9 +47,7 @@ class MeasuredSample(NamedTuple):
     n_variants: int
 
 
-class AnswersOfWording(NamedTuple):
-    """How many answers to a sample under one wording have a label."""
-
+class _Answers(NamedTuple):
     sample_id: str
     wording: str
     label: str | None
@@ -60,12 +58,6 @@ class _TaskRow(NamedTuple):
     task_id: str
     labels: list[str] | None
     is_sensitive: bool | None
-
-
-class _Input(NamedTuple):
-    task_id: str
-    sample_id: str
-    input: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +135,8 @@ def read_material(
         msg = f"run {run}: no sample has a label under any wording, so there is nothing to diagnose"
         raise MeasureError(msg)
     inputs: dict[str, dict[str, str | None]] = {}
-    for sample in rows_as(_Input, warehouse.published.read(_INPUTS, run=run)):
-        inputs.setdefault(sample.task_id, {})[sample.sample_id] = sample.input
+    for row in warehouse.published.read(_INPUTS, run=run):
+        inputs.setdefault(row["task_id"], {})[row["sample_id"]] = row["input"]
     names = {unit.task_id for unit in kept}
     (kinds,) = warehouse.published.read(
         sql("diagnosis", "other_kinds"), run=run, worded_alone=[kind for kind in WORDED_ALONE if kind is not None]
@@ -167,7 +159,7 @@ def _unit(warehouse: Warehouse, run: str, unit: Scorecard, labels: list[str] | N
     names = (None, *labels)
     place: dict[str | None, int] = {name: index for index, name in enumerate(names)}
     answers: dict[str, tuple[list[str], list[int]]] = {}
-    for own in rows_as(AnswersOfWording, ask(sql("diagnosis", "answers"))):
+    for own in rows_as(_Answers, ask(sql("diagnosis", "answers"))):
         variants, given = answers.setdefault(own.sample_id, ([], []))
         variants += [own.wording] * own.n
         given += [place[own.label]] * own.n
