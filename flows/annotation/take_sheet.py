@@ -242,8 +242,8 @@ def _are_published(warehouse: Warehouse, audit_run_id: str, verdict_ids: Sequenc
     query = sql("annotation", "published_verdicts")
     (counts,) = warehouse.published.read(query, run=audit_run_id, verdicts=list(verdict_ids))
     sealed = newest_published(warehouse, audit_run_id)  # what is not sealed is of a derivation that was cut short
-    n_sealed = None if sealed is None else sealed.entries["marts"].get("fct_verdicts", {}).get("n_rows")
-    return (counts["n_published"], counts["n_rows"]) == (len(verdict_ids), n_sealed)
+    mart = None if sealed is None else sealed.entries["marts"].get("fct_verdicts")
+    return (counts["n_published"], counts["n_rows"]) == (len(verdict_ids), mart and mart["n_rows"])
 
 
 def _agreement(warehouse: Warehouse, audit_run_id: str) -> list[Agreement]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from promptaudit.flows.engines.embedded.tokens import whole_in_words
 from promptaudit.flows.plan.design import Design
 from promptaudit.flows.plan.judge_requests import Control, content_of, rank, wanted
 from promptaudit.flows.system.keys import content_id
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse import Warehouse, rows_as
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import TaskCard
 from promptaudit.models_registry.placeholders import substitute
@@ -127,6 +128,13 @@ def _worded_anchors(design: Design, task_id: str, kind: str, count: int) -> Iter
             seen.add(control_id)
 
 
+class _Ruled(NamedTuple):
+    task_id: str
+    sample_id: str
+    completion: str
+    is_match: bool
+
+
 def _ruled_anchors(warehouse: Warehouse, audit_run_id: str, design: Design) -> dict[str, list[Control]]:
     """Returns by task the answers that people ruled on, in an order that new rulings do not change."""
     samples = {
@@ -134,13 +142,13 @@ def _ruled_anchors(warehouse: Warehouse, audit_run_id: str, design: Design) -> d
     }
     found: dict[str, list[Control]] = {}
     rows = warehouse.read(sql("ask", "ruled_answers"), run=audit_run_id, tasks=list(design.tasks))
-    for row in sorted(rows, key=lambda row: rank(RULED, row["task_id"], row["sample_id"], row["completion"])):
-        sample = samples.get((row["task_id"], row["sample_id"]))
+    for row in sorted(rows_as(_Ruled, rows), key=lambda row: rank(RULED, *row[:3])):
+        sample = samples.get((row.task_id, row.sample_id))
         if sample is None or sample.options or not sample.has_key:
             continue
-        own = found.setdefault(row["task_id"], [])
-        control_id = content_id("control", row["task_id"], row["sample_id"], RULED, row["completion"])
-        own.append(Control(**row, control_id=control_id, kind=RULED, place=len(own)))
+        own = found.setdefault(row.task_id, [])
+        control_id = content_id("control", row.task_id, row.sample_id, RULED, row.completion)
+        own.append(Control(**row._asdict(), control_id=control_id, kind=RULED, place=len(own)))
     return found
 
 

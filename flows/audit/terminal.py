@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 from promptaudit.flows.display.figures import number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from promptaudit.flows.audit.run import RunResult
+    from promptaudit.flows.plan.estimate import Estimate, Line, Total
     from promptaudit.flows.plan.least.design_plan import DesignCost, DesignPlan
     from promptaudit.flows.plan.least.few_samples import FewSamples
     from promptaudit.flows.wordings.unstable_prompts import UnstablePrompts
@@ -36,18 +39,19 @@ def line_of_unstable(unstable: UnstablePrompts) -> str:
 
 def lines_of_check(check: dict[str, Any]) -> list[str]:
     """Returns what there is to say of cards, what keeps `run` from beginning on this machine, and that they are sound."""
-    return [*check["notes"], *_refusals(check), check["summary"]]
+    return [*check["notes"], *_refusals(check["run_refuses"]), check["summary"]]
 
 
-def lines_of_estimate(estimate: dict[str, Any]) -> list[str]:
+def lines_of_estimate(estimate: Estimate) -> list[str]:
     """Returns requests, tokens and USD in a table of 88 characters, also of subsamples and other models, and then the notes."""
     lines = [f"{'':32}{'requests':>12}{'prompt tokens':>16}{'answer tokens':>16}{'USD':>12}"]
-    lines += [_line(row) for row in [*estimate["lines"], {"what": "", "name": "total", **estimate["total"]}]]
-    for row in estimate["subsamples"]:
-        share = f"{row['share']:.0%} of the samples"
-        lines.append(f"{share:32}{row['requests']:>12,}{'':16}{'':16}{_money(row['usd']):>12}")
-    lines += [_line(row) for row in estimate["others"]]
-    return [*lines, *estimate["notes"], *_refusals(estimate)]
+    lines += [_line(f"{line.what} {line.name}", line) for line in estimate.lines]
+    lines.append(_line("total", estimate.total))
+    for own in estimate.subsamples:
+        share = f"{own.share:.0%} of the samples"
+        lines.append(f"{share:32}{own.requests:>12,}{'':16}{'':16}{_money(own.usd):>12}")
+    lines += [_line(f"{line.what} {line.name}", line) for line in estimate.others]
+    return [*lines, *estimate.notes, *_refusals(estimate.run_refuses)]
 
 
 def lines_of_plan(plan: DesignPlan) -> list[str]:
@@ -159,13 +163,13 @@ def _width(plan: DesignPlan) -> str:
     return chance if plan.assurance is not None else f"{expected}, {chance}"
 
 
-def _line(row: dict[str, Any]) -> str:
-    label = f"{row['what']} {row['name']}".strip()[:31]
-    return f"{label:32}{row['requests']:>12,}{row['prompt_tokens']:>16,}{row['completion_tokens']:>16,}{_money(row['usd']):>12}"
+def _line(label: str, own: Line | Total) -> str:
+    tokens = f"{own.prompt_tokens:>16,}{own.completion_tokens:>16,}"
+    return f"{label[:31]:32}{own.requests:>12,}{tokens}{_money(own.usd):>12}"
 
 
-def _refusals(outcome: dict[str, Any]) -> list[str]:
-    return [f"`run` is refused here: {line}" for line in outcome["run_refuses"]]
+def _refusals(reasons: Iterable[str]) -> list[str]:
+    return [f"`run` is refused here: {reason}" for reason in reasons]
 
 
 def _money(usd: float | None) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 from promptaudit.flows.display.encode import encoded_property
 from promptaudit.flows.display.figures import interval, signed
 from promptaudit.flows.display.variant_names import named as name_of
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse import Warehouse, rows_as
 from promptaudit.flows.warehouse.run_names import refuse_unknown, resolve
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import MeasureError, UsageError
@@ -19,34 +20,84 @@ GROUP = ("task_id", "model_id", "strategy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """A row of rpt_wording_choices, with what is known of its prompt variant."""
+
+    audit_run_id: str
+    model_id: str
+    task_id: str
+    strategy: str
+    scoring_method: str
+    prompt_variant_id: str
+    is_original: bool
+    accuracy: float
+    accuracy_low: float | None
+    accuracy_high: float | None
+    accuracy_shrunk: float | None
+    chance_best: float | None
+    expected_loss: float | None
+    accuracy_worst_variation: float | None
+    worst_variation: str | None
+    agreement: float | None
+    mean_prompt_tokens: float | None
+    mean_completion_tokens: float | None
+    choice_rank: int
+    is_chosen: bool
+    gain: float | None  # of a grid with gaps there is none
+    gain_low: float
+    gain_high: float
+    q_value: float | None
+    is_better: bool
+    measure_version: int
+    variant_index: int
+    paraphrase_temperature: float | None
+    variation: str | None
+    instruction: str | None
+
+    @property
+    def better_in_words(self) -> str:
+        """Returns that it is better than the original, and by how much."""
+        return f"{name_of(asdict(self))} is better than yours: {self.gain_in_words}"
+
+    @property
+    def gain_in_words(self) -> str:
+        """Returns how much better it is."""
+        around = interval(self.gain_low, self.gain_high)
+        if self.gain is None:
+            return f"{around} of accuracy whichever had been chosen, too few samples are left to judge it apart"
+        return f"{signed(self.gain)} of accuracy on samples that did not choose it, {around} whichever had been chosen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The wordings of one model, task and strategy by one scoring method: rows of rpt_wording_choices, the chosen one first."""
+    """The wordings of one model, task and strategy by one scoring method, the chosen one first."""
 
     task_id: str
     model_id: str
     strategy: str
     scoring_method: str
-    wordings: tuple[Row, ...]
+    wordings: tuple[Wording, ...]
 
     @property
-    def chosen(self) -> Row:
+    def chosen(self) -> Wording:
         """Returns the wording to ship: the most accurate, the original where none is beyond it."""
         return self.wordings[0]
 
     @property
-    def original(self) -> Row:
+    def original(self) -> Wording:
         """Returns the wording of the task's card."""
-        return next(row for row in self.wordings if row["is_original"])
+        return next(wording for wording in self.wordings if wording.is_original)
 
     @encoded_property
     def says(self) -> str:
         """Returns in a sentence what is found."""
         chosen = self.chosen
-        if chosen["is_original"]:
+        if chosen.is_original:
             return f"no wording is better than yours: of {len(self.wordings)} it is right most often"
-        if chosen["is_better"]:
-            return better_in_words(chosen)
-        return f"no wording is better than yours beyond chance; the most accurate one is {name_of(chosen)}: {_gain(chosen)}"
+        if chosen.is_better:
+            return chosen.better_in_words
+        name = name_of(asdict(chosen))
+        return f"no wording is better than yours beyond chance; the most accurate one is {name}: {chosen.gain_in_words}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +137,8 @@ def choose(
         MeasureError: no group of the run has 20 samples with a known right answer under two wordings, the original among them.
     """
     named = resolve(warehouse, run)
-    rows = warehouse.published.read(sql("choice", "wordings"), run=named.audit_run_id)
-    if not rows:
+    wordings = rows_as(Wording, warehouse.published.read(sql("choice", "wordings"), run=named.audit_run_id))
+    if not wordings:
         msg = (
             f"run {named.audit_run_id} has no wordings to choose from: at least 20 samples are wanted of which the right "
             "answer is known, asked under the original and another wording"
@@ -98,9 +149,9 @@ def choose(
         ("task", "task_id", task),
         ("strategy", "strategy", strategy),
     ):
-        refuse_unknown(option, value, {row[name] for row in rows}, named.audit_run_id)
-        rows = [row for row in rows if value in (None, row[name])]
-    groups = groupby(rows, key=lambda row: tuple(row[name] for name in GROUP))
+        refuse_unknown(option, value, {getattr(wording, name) for wording in wordings}, named.audit_run_id)
+        wordings = [wording for wording in wordings if value in (None, getattr(wording, name))]
+    groups = groupby(wordings, key=attrgetter(*GROUP))
     return Choices(
         audit_run_id=named.audit_run_id,
         audit_id=named.audit_id,
@@ -108,24 +159,12 @@ def choose(
     )
 
 
-def better_in_words(row: Row) -> str:
-    """Returns that a better wording is so and by how much; `row` is of rpt_wording_choices, with its prompt variant's columns."""
-    return f"{name_of(row)} is better than yours: {_gain(row)}"
-
-
-def _gain(row: Row) -> str:
-    around = interval(row["gain_low"], row["gain_high"])
-    if row["gain"] is None:  # of a grid with gaps
-        return f"{around} of accuracy whichever had been chosen, too few samples are left to judge it apart"
-    return f"{signed(row['gain'])} of accuracy on samples that did not choose it, {around} whichever had been chosen"
-
-
-def _choice(rows: Sequence[Row]) -> Choice:
-    first = rows[0]
+def _choice(wordings: Sequence[Wording]) -> Choice:
+    first = wordings[0]
     return Choice(
-        task_id=first["task_id"],
-        model_id=first["model_id"],
-        strategy=first["strategy"],
-        scoring_method=first["scoring_method"],
-        wordings=tuple(rows),
+        task_id=first.task_id,
+        model_id=first.model_id,
+        strategy=first.strategy,
+        scoring_method=first.scoring_method,
+        wordings=tuple(wordings),
     )

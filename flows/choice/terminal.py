@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 
-from promptaudit.flows.choice.choose import Choice, Choices
+from promptaudit.flows.choice.choose import Choice, Choices, Wording
 from promptaudit.flows.display.figures import cut, number, percent, ranged
 from promptaudit.flows.display.variant_names import numbered
-from promptaudit.flows.warehouse import Row
 
 HEADINGS = ("wording", "accuracy", "best", "loses", "worst variation", "agrees", "tokens", "")
 WIDTHS = (9, 23, 8, 8, 24, 8, 8, 60)
@@ -25,23 +25,23 @@ def _group(choice: Choice, top: int) -> Iterable[str]:
     names = ", ".join(cut(name, 60) for name in (choice.model_id, choice.task_id, choice.strategy))
     yield f"{names} (right by {choice.scoring_method}): {choice.says}"
     yield _row(HEADINGS)
-    for place, row in enumerate(choice.wordings):
-        if place < top or row["is_original"]:
-            yield _row(_cells(row))
+    for place, wording in enumerate(choice.wordings):
+        if place < top or wording.is_original:
+            yield _row(_cells(wording))
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    tokens = [row[name] for name in ("mean_prompt_tokens", "mean_completion_tokens")]
-    worst = row["worst_variation"]
+def _cells(wording: Wording) -> tuple[str, ...]:
+    tokens_in, tokens_out = wording.mean_prompt_tokens, wording.mean_completion_tokens
+    worst = wording.worst_variation
     return (
-        "original" if row["is_original"] else numbered(row),
-        ranged(row["accuracy"], row["accuracy_low"], row["accuracy_high"]),
-        percent(row["chance_best"]),
-        number(row["expected_loss"]),
-        "" if worst is None else f"{number(row['accuracy_worst_variation'])} {worst.replace('_', ' ')}",
-        "" if row["agreement"] is None else percent(row["agreement"]),
-        "" if None in tokens else number(sum(tokens), 0),
-        cut(row["instruction"] or "", WIDTHS[-1]),
+        "original" if wording.is_original else numbered(asdict(wording)),
+        ranged(wording.accuracy, wording.accuracy_low, wording.accuracy_high),
+        percent(wording.chance_best),
+        number(wording.expected_loss),
+        "" if worst is None else f"{number(wording.accuracy_worst_variation)} {worst.replace('_', ' ')}",
+        "" if wording.agreement is None else percent(wording.agreement),
+        "" if tokens_in is None or tokens_out is None else number(tokens_in + tokens_out, 0),
+        cut(wording.instruction or "", WIDTHS[-1]),
     )
 
 

@@ -22,7 +22,7 @@ def write_card(registry: Registry, choice: Choice) -> Path | None:
         UsageError: the task is a shipped one, has templates, asks otherwise by now, or is no longer in the cards; a card of
             that name is there already.
     """
-    if not choice.chosen["is_better"]:
+    if not choice.chosen.is_better:
         return None
     entry, name = registry.entry("tasks", choice.task_id), choice.task_id + ENDING
     path = entry.root / "tasks" / f"{name}.yml"
@@ -30,7 +30,7 @@ def write_card(registry: Registry, choice: Choice) -> Path | None:
         raise UsageError(reason)
     cards, *_ = read_yaml(entry.root / entry.file, entry.file)
     card = {field: value for field, value in cards[choice.task_id].items() if field not in NOT_OF_IT}
-    write_cards(path, {name: {**card, "instruction": choice.chosen["instruction"]}})
+    write_cards(path, {name: {**card, "instruction": choice.chosen.instruction}})
     try:
         load_registry([entry.root]).task(name)
     except PromptauditError:
@@ -48,6 +48,6 @@ def _why_not(registry: Registry, choice: Choice, name: str, path: Path) -> str |
         return f"{task} is shipped: a chosen wording is written beside a card of your own (promptaudit init)"
     if registry.find("tasks", name) is not None or path.exists():
         return f"task '{name}' is there already ({path.name}): use it, or move it away"
-    if card.instruction != choice.original["instruction"]:
+    if card.instruction != choice.original.instruction:
         return f"{task}: its card asks otherwise than the run that chose; run the audit first"
     return None

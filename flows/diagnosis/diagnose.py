@@ -14,7 +14,7 @@ from promptaudit.flows.diagnosis.refusals import RefusedSample, find_refusals
 from promptaudit.flows.diagnosis.remedies import Remedy, TrialOfUnit, find_remedies
 from promptaudit.flows.diagnosis.samples import PointsTo, SampleFinding, sample_findings
 from promptaudit.flows.display.encode import NOT_ENCODED
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse import Row, Warehouse, rows_as
 from promptaudit.flows.warehouse.figure_names import figure_id
 from promptaudit.flows.warehouse.run_names import resolve
 from promptaudit.flows.warehouse.sql import sql
@@ -149,11 +149,8 @@ def diagnose(
     labels = warehouse.published.read(sql("diagnosis", "described_labels"), run=named.audit_run_id)
     descriptions = {(each["task_id"], each["label"]): each["description"] or "" for each in labels}
     tried = [each for each in diagnosis.confusions if (each.task_id, each.gold_label) in descriptions]
-    rows = warehouse.published.read(sql("diagnosis", "trials"), run=named.audit_run_id)
-    trials = {
-        (each["model_id"], each["task_id"], each["strategy"]): TrialOfUnit(each["n_asks"], each["reader"])
-        for each in rows
-    }
+    rows = rows_as(TrialOfUnit, warehouse.published.read(sql("diagnosis", "trials"), run=named.audit_run_id))
+    trials = {(row.model_id, row.task_id, row.strategy): row for row in rows}
     short, policy = named.audit_run_id[:ID], _policy(material, text)
     return replace(diagnosis, remedies=tuple(find_remedies(short, material, tried, descriptions, policy, trials)))
 
@@ -178,10 +175,10 @@ def put_together(
         UnitCounts(
             **unit.names,
             n_samples=len(own),
-            n_samples_changed=unit.scorecard["n_samples_changed"] or 0,
-            n_samples_compared=unit.scorecard["n_samples_compared"] or 0,
+            n_samples_changed=unit.scorecard.n_samples_changed or 0,
+            n_samples_compared=unit.scorecard.n_samples_compared or 0,
             by_kind=dict(Counter(f.points_to for f in own if f.points_to is not None)),
-            figures=_figures(unit.scorecard),
+            figures=_figures(unit.scorecard.figures),
         )
         for unit, own in zip(units, findings, strict=True)
     )
@@ -205,11 +202,11 @@ def put_together(
     formats = tuple(
         UnreadAnswers(
             **unit.names,
-            invalid_rate=unit.scorecard["invalid_rate"],
-            statuses={row["answer_status"]: row["n"] for row in unit.statuses},
+            invalid_rate=rate,
+            statuses=unit.statuses,
         )
         for unit in units
-        if (unit.scorecard["invalid_rate_low"] or 0) > UNREAD_RATE
+        if (rate := unit.scorecard.invalid_rate) is not None and (unit.scorecard.invalid_rate_low or 0) > UNREAD_RATE
     )
     return Diagnosis(
         audit_run_id=run,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.flows.display.figures import LONG, cut, shown
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse import Row, Warehouse, rows_as
 from promptaudit.flows.warehouse.run_names import refuse_unknown
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import WORDED_ALONE
@@ -16,10 +17,47 @@ from promptaudit.models_registry.errors import MeasureError
 
 MOST_TESTED = 1000  # samples of a unit whose answers are looked at one by one: the most sensitive
 
-_TASKS = "select * from marts.dim_tasks where audit_run_id = $run"
+_TASKS = "select task_id, labels, is_sensitive from marts.dim_tasks where audit_run_id = $run"
 _INPUTS = (
     "select task_id, sample_id, input from marts.dim_samples where audit_run_id = $run order by task_id, sample_index"
 )
+
+
+class Scorecard(NamedTuple):
+    """What is known of one model, task and strategy as a whole; `figures` has all columns of rpt_audit."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    n_samples: int
+    invalid_rate: float | None
+    invalid_rate_low: float | None
+    n_samples_compared: int | None
+    n_samples_changed: int | None
+    figures: Row
+
+
+class MeasuredSample(NamedTuple):
+    """A sample of a unit; `p_tau` has N/A first, then the labels in the task's order."""
+
+    sample_id: str
+    gold_label: str | None
+    p_tau: list[float]
+    sensitivity: float | None
+    n_variants: int
+
+
+class _Answers(NamedTuple):
+    sample_id: str
+    wording: str
+    label: str | None
+    n: int
+
+
+class _TaskRow(NamedTuple):
+    task_id: str
+    labels: list[str] | None
+    is_sensitive: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +77,10 @@ class Unit:
     p_tau: NDArray[np.float64]
     gold: NDArray[np.int64]
     sensitivity: NDArray[np.float64]
-    rows: tuple[Row, ...]
+    samples: tuple[MeasuredSample, ...]
     answers: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
-    scorecard: Row  # of rpt_audit, with n_samples_changed
-    statuses: tuple[Row, ...]
+    scorecard: Scorecard
+    statuses: dict[str, int]  # how many answers have each, but for valid ones and errors
 
     @property
     def names(self) -> dict[str, str]:
@@ -88,17 +126,17 @@ def read_material(
         UsageError: a name that the run has not.
         MeasureError: nothing is measured.
     """
-    rows = warehouse.published.read(sql("diagnosis", "units"), run=run)
+    rows = rows_as(Scorecard, warehouse.published.read(sql("diagnosis", "units"), run=run))
     for option, column, value in (
         ("model", "model_id", model),
         ("task", "task_id", task),
         ("strategy", "strategy", strategy),
     ):
         if rows:
-            refuse_unknown(option, value, {row[column] for row in rows}, run)
-        rows = [row for row in rows if value is None or row[column] == value]
-    tasks = {row["task_id"]: row for row in warehouse.published.read(_TASKS, run=run)}
-    units = [_unit(warehouse, run, row, tasks[row["task_id"]]["labels"]) for row in rows]
+            refuse_unknown(option, value, {getattr(row, column) for row in rows}, run)
+        rows = [row for row in rows if value in (None, getattr(row, column))]
+    tasks = {row.task_id: row for row in rows_as(_TaskRow, warehouse.published.read(_TASKS, run=run))}
+    units = [_unit(warehouse, run, row, tasks[row.task_id].labels) for row in rows]
     kept = tuple(unit for unit in units if unit is not None)
     if not kept:
         msg = f"run {run}: no sample has a label under any wording, so there is nothing to diagnose"
@@ -112,42 +150,40 @@ def read_material(
     )
     return Material(
         kept,
-        {name: Task(bool(tasks[name].get("is_sensitive")), inputs.get(name, {})) for name in sorted(names)},
+        {name: Task(bool(tasks[name].is_sensitive), inputs.get(name, {})) for name in sorted(names)},
         kinds["has_other_kinds"],
     )
 
 
-def _unit(warehouse: Warehouse, run: str, unit: Row, labels: list[str] | None) -> Unit | None:
+def _unit(warehouse: Warehouse, run: str, unit: Scorecard, labels: list[str] | None) -> Unit | None:
     def ask(query: str) -> list[Row]:
-        named = {"model": unit["model_id"], "task": unit["task_id"], "strategy": unit["strategy"]}
+        named = {"model": unit.model_id, "task": unit.task_id, "strategy": unit.strategy}
         return warehouse.published.read(query, run=run, most=MOST_TESTED, **named)
 
-    rows = ask(sql("diagnosis", "samples"))
+    rows = rows_as(MeasuredSample, ask(sql("diagnosis", "samples")))
     if not rows or not labels:
         return None
     names = (None, *labels)
     place: dict[str | None, int] = {name: index for index, name in enumerate(names)}
     answers: dict[str, tuple[list[str], list[int]]] = {}
-    for row in ask(sql("diagnosis", "answers")):
-        variants, given = answers.setdefault(row["sample_id"], ([], []))
-        variants += [row["wording"]] * row["n"]
-        given += [place[row["label"]]] * row["n"]
+    for own in rows_as(_Answers, ask(sql("diagnosis", "answers"))):
+        variants, given = answers.setdefault(own.sample_id, ([], []))
+        variants += [own.wording] * own.n
+        given += [place[own.label]] * own.n
     return Unit(
-        model_id=unit["model_id"],
-        task_id=unit["task_id"],
-        strategy=unit["strategy"],
+        model_id=unit.model_id,
+        task_id=unit.task_id,
+        strategy=unit.strategy,
         labels=names,
-        sample_ids=tuple(row["sample_id"] for row in rows),
-        p_tau=np.array([row["p_tau"] for row in rows], np.float64),
-        gold=np.array([-1 if row["gold_label"] is None else place[row["gold_label"]] for row in rows], np.int64),
-        sensitivity=np.array(
-            [np.nan if row["sensitivity"] is None else row["sensitivity"] for row in rows], np.float64
-        ),
-        rows=tuple(rows),
+        sample_ids=tuple(row.sample_id for row in rows),
+        p_tau=np.array([row.p_tau for row in rows], np.float64),
+        gold=np.array([-1 if row.gold_label is None else place[row.gold_label] for row in rows], np.int64),
+        sensitivity=np.array([np.nan if row.sensitivity is None else row.sensitivity for row in rows], np.float64),
+        samples=tuple(rows),
         answers={
             sample: (np.unique(variants, return_inverse=True)[1].astype(np.int64), np.array(given, np.int64))
             for sample, (variants, given) in answers.items()
         },
         scorecard=unit,
-        statuses=tuple(ask(sql("diagnosis", "statuses"))),
+        statuses={row["answer_status"]: row["n"] for row in ask(sql("diagnosis", "statuses"))},
     )

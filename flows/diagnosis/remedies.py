@@ -31,10 +31,13 @@ Key = tuple[str, str, str]
 
 
 class TrialOfUnit(NamedTuple):
-    """How often a trial asks each sample of a model, task and strategy, and the reader of its answers, as JSON."""
+    """The reader of a unit's answers, as JSON, and how often a trial asks each sample."""
 
-    n_asks: int
+    model_id: str
+    task_id: str
+    strategy: str
     reader: str
+    n_asks: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

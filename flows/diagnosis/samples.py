@@ -73,7 +73,7 @@ def sample_findings(unit: Unit, seed: int) -> list[SampleFinding]:
             SampleFinding(
                 **unit.names,
                 sample_id=sample,
-                gold_label=unit.rows[index]["gold_label"],
+                gold_label=unit.samples[index].gold_label,
                 said=unit.labels[top[index]],
                 said_share=float(share[index]),
                 sensitivity=_finite(unit.sensitivity[index]),
@@ -84,7 +84,7 @@ def sample_findings(unit: Unit, seed: int) -> list[SampleFinding]:
                 repeat_disagreement=None if own_effect is None else _finite(own_effect.repeat),
                 p_value=_finite(p_values[index]),
                 points_to=_points_to(unit, index, int(top[index]), p_values[index], is_wording=bool(is_wording[index])),
-                n_variants=unit.rows[index]["n_variants"],
+                n_variants=unit.samples[index].n_variants,
             )
         )
     return samples

@@ -19,7 +19,7 @@ from typing import Any
 from promptaudit.flows.ask.ask_in_batches import drop_batches
 from promptaudit.flows.ask.shards.land_segments import land_left
 from promptaudit.flows.engines import Say, silent
-from promptaudit.flows.erase.examples import blank_examples, shown_rows
+from promptaudit.flows.erase.examples import SampleOfRun, blank_examples, shown_rows
 from promptaudit.flows.erase.leftovers import beyond_reach, still_quoting
 from promptaudit.flows.erase.pages import compared_runs, delete, newest_shown, pages_of, write_again
 from promptaudit.flows.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
@@ -28,7 +28,7 @@ from promptaudit.flows.evidence.terminal import line_of_difference
 from promptaudit.flows.evidence.verify import verify
 from promptaudit.flows.marts.publish import bring_lake_up, publish
 from promptaudit.flows.system.keys import as_json, content_id
-from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse import Warehouse, now, rows_as
 from promptaudit.flows.warehouse.dbt_project import sweep_spills
 from promptaudit.flows.warehouse.duckdb_file import Connection
 from promptaudit.flows.warehouse.insert import insert_new
@@ -75,7 +75,7 @@ def erase(
     land_left(warehouse, spool, say)
     samples = _samples(warehouse, sample_id, task_id)
     texts = _texts(samples)
-    runs_of_sample = {row["audit_run_id"] for row in samples}
+    runs_of_sample = {row.audit_run_id for row in samples}
     _refuse_altered(warehouse, runs_of_sample)
     # copies first: what is interrupted finds the texts again in the warehouse, and from them the copies
     archived = _archived(warehouse, samples, texts)
@@ -95,7 +95,7 @@ def erase(
         erasure_id = content_id("erasure", sample_id, task_id, now().isoformat())
         for run in sorted(runs):
             # a run without the sample quoted it
-            own = [row for row in samples if row["audit_run_id"] == run] or [{**samples[0], "audit_run_id": run}]
+            own = [row for row in samples if row.audit_run_id == run] or [samples[0]._replace(audit_run_id=run)]
             rows = [_tombstone(row, erasure_id, n_rows, reason) for row in own]
             insert_new(con, "erasures", frame_of("erasures", rows))
         for (table,) in con.execute(
@@ -142,7 +142,7 @@ def _refuse_altered(warehouse: Warehouse, runs: set[str]) -> None:
                 raise DataError(msg)
 
 
-def _clean_backups(warehouse: Warehouse, samples: Sequence[dict[str, Any]], texts: Sequence[str]) -> None:
+def _clean_backups(warehouse: Warehouse, samples: Sequence[SampleOfRun], texts: Sequence[str]) -> None:
     for path in {warehouse.path.absolute(), warehouse.places.file}:  # as it is called, and where it is
         for backup in path.parent.glob(f"{escape(path.name)}.v*.backup"):
             with Warehouse(backup).write() as con:
@@ -150,9 +150,9 @@ def _clean_backups(warehouse: Warehouse, samples: Sequence[dict[str, Any]], text
             Warehouse(backup).rewrite()
 
 
-def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[dict[str, Any]]:
+def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[SampleOfRun]:
     """Returns a row for each run and task that asked it, or shows it as an example."""
-    samples = warehouse.read(sql("erase", "samples"), sample=sample_id, task=task_id)
+    samples = rows_as(SampleOfRun, warehouse.read(sql("erase", "samples"), sample=sample_id, task=task_id))
     with warehouse.write() as con:
         samples += shown_rows(con, sample_id, task_id)
     if not samples:
@@ -161,20 +161,20 @@ def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[
         msg = f"no run has a sample {sample_id[:80]!r}{of}{nearest(sample_id, [row['sample_id'] for row in known])}"
         raise DataError(msg)
     for row in samples:
-        if row["goes_on"]:
-            run = row["audit_run_id"]
-            msg = f"run {run} sends sample {sample_id[:80]!r} and is not finished: `promptaudit run` finishes it first"
+        if row.goes_on:
+            sends = f"run {row.audit_run_id} sends sample {sample_id[:80]!r}"
+            msg = f"{sends} and is not finished: `promptaudit run` finishes it first"
             raise UsageError(msg)
     return samples
 
 
-def _texts(samples: Sequence[dict[str, Any]]) -> list[str]:
+def _texts(samples: Sequence[SampleOfRun]) -> list[str]:
     """Returns the sample's texts in each spelling in which a column may quote them, the longest first."""
     own: set[str] = set()
     for row in samples:
-        own.add(row["input"] or "")
-        for column in ("options", "reference_answers", "fields"):
-            own |= set(_strings(json.loads(row[column] or "null")))
+        own.add(row.input or "")
+        for text in (row.options, row.reference_answers, row.fields):
+            own |= set(_strings(json.loads(text or "null")))
     long = {text for text in own if len(text) >= LEAST}
     quoted = {json.dumps(text, ensure_ascii=is_ascii)[1:-1] for text in long for is_ascii in (True, False)}
     twice = {json.dumps(text, ensure_ascii=False)[1:-1] for text in quoted}  # a prompt's JSON in a card's
@@ -189,7 +189,7 @@ def _strings(value: object) -> Iterable[str]:
             yield from _strings(part)
 
 
-def _archived(warehouse: Warehouse, samples: Sequence[dict[str, Any]], texts: Sequence[str]) -> list[str]:
+def _archived(warehouse: Warehouse, samples: Sequence[SampleOfRun], texts: Sequence[str]) -> list[str]:
     """Returns retired runs whose archived rows hold the sample's texts, or quote them; deletes files of restored runs."""
     due = []
     retired = retired_runs(warehouse)
@@ -218,21 +218,20 @@ def _archived(warehouse: Warehouse, samples: Sequence[dict[str, Any]], texts: Se
     return due
 
 
-def _blank(con: Connection, samples: Sequence[dict[str, Any]], texts: Sequence[str], n_rows: Counter[str]) -> set[str]:
+def _blank(con: Connection, samples: Sequence[SampleOfRun], texts: Sequence[str], n_rows: Counter[str]) -> set[str]:
     """Takes the texts out of every table that is there; returns the runs whose rows changed, and counts the sample's own."""
     _mark(con, samples)
     updated = _blank_tables(con, TEXTS, "raw")
-    for sample_id, task_id in sorted({(row["sample_id"], row["task_id"]) for row in samples}):
+    for sample_id, task_id in sorted({(row.sample_id, row.task_id) for row in samples}):
         updated.update(("raw.prompt_variants", run) for run in blank_examples(con, sample_id, task_id))
     for (table, _), n in updated.items():
         n_rows[table] += n
     return {run for _, run in updated} | _replace_texts(con, texts, "raw", "marts")
 
 
-def _mark(con: Connection, samples: Sequence[dict[str, Any]]) -> None:
+def _mark(con: Connection, samples: Sequence[SampleOfRun]) -> None:
     con.execute("create or replace temp table gone (audit_run_id varchar, task_id varchar, sample_id varchar)")
-    keys = [[row["audit_run_id"], row["task_id"], row["sample_id"]] for row in samples]
-    con.executemany("insert into gone values (?, ?, ?)", keys)
+    con.executemany("insert into gone values (?, ?, ?)", [row[:3] for row in samples])
 
 
 def _blank_tables(con: Connection, wanted: dict[str, tuple[str, ...]], schema: str) -> Counter[tuple[str, str]]:
@@ -318,12 +317,12 @@ def _columns_like(con: Connection, data_type: str) -> list[tuple[str, str]]:
     return con.execute(sql("erase", "columns"), {"data_type": data_type}).fetchall()
 
 
-def _tombstone(row: dict[str, Any], erasure_id: str, n_rows: Counter[str], reason: str | None) -> dict[str, Any]:
+def _tombstone(row: SampleOfRun, erasure_id: str, n_rows: Counter[str], reason: str | None) -> dict[str, Any]:
     return {
-        "audit_run_id": row["audit_run_id"],
+        "audit_run_id": row.audit_run_id,
         "erasure_id": erasure_id,
-        "task_id": row["task_id"],
-        "sample_id": row["sample_id"],
+        "task_id": row.task_id,
+        "sample_id": row.sample_id,
         "n_rows": as_json(dict(n_rows)),
         "reason": reason,
         "erased_at": now(),

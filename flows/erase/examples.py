@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from promptaudit.flows.evidence.blanks import GONE
 from promptaudit.flows.prompts.as_sent import NOT_THERE
 from promptaudit.flows.prompts.put_samples import json_of
-from promptaudit.flows.prompts.shown_examples import examples_in, with_texts
-from promptaudit.flows.warehouse import Row
+from promptaudit.flows.prompts.shown_examples import LandedVariant, examples_in, with_texts
+from promptaudit.flows.warehouse import rows_as
 from promptaudit.flows.warehouse.duckdb_file import Connection, rows_of
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import TaskCard
@@ -19,20 +20,38 @@ CARDS = "select audit_run_id, task_id, card from raw.tasks order by recorded_at"
 Cards = Mapping[tuple[str, str], str]
 
 
-def shown_rows(con: Connection, sample_id: str, task_id: str | None) -> list[Row]:
-    """Returns a row that prompts show as an example, once a run and task, as rows of raw.samples have one.
+class SampleOfRun(NamedTuple):
+    """A sample as a run and task have it, with its texts, which are None where nobody knows them; `goes_on`: the run asks on."""
 
-    `input` is None where it is told apart in none of the prompts, or has been erased; `goes_on`: the run asks on.
+    audit_run_id: str
+    task_id: str
+    sample_id: str
+    input: str | None
+    options: str | None
+    reference_answers: str | None
+    fields: str | None
+    goes_on: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ShownIn(LandedVariant):
+    audit_run_id: str
+    goes_on: bool
+
+
+def shown_rows(con: Connection, sample_id: str, task_id: str | None) -> list[SampleOfRun]:
+    """Returns a row that prompts show as an example, once a run and task.
+
+    `input` is None where it is told apart in none of the prompts, or has been erased.
     """
-    rows: dict[tuple[str, str], Row] = {}
+    rows: dict[tuple[str, str], SampleOfRun] = {}
     variants = _variants(con, sample_id, task_id)
     cards = _cards(con) if variants else {}
     for variant in variants:
-        run, task = variant["audit_run_id"], variant["task_id"]
-        empty = dict.fromkeys(("input", "options", "reference_answers", "fields", "cluster"))
-        row = {"audit_run_id": run, "task_id": task, "sample_id": sample_id, "goes_on": variant["goes_on"], **empty}
-        known = rows.setdefault((run, task), row)
-        known["input"] = known["input"] or _text(cards, variant, sample_id)
+        key = (variant.audit_run_id, variant.task_id)
+        if key not in rows or not rows[key].input:
+            text = _text(cards, variant, sample_id)
+            rows[key] = SampleOfRun(*key, sample_id, text, None, None, None, variant.goes_on)
     return list(rows.values())
 
 
@@ -45,31 +64,31 @@ def blank_examples(con: Connection, sample_id: str, task_id: str | None) -> list
     cards = _cards(con) if variants else {}
     for variant in variants:
         prompt = _without(cards, variant, sample_id)
-        if prompt in (None, variant["prompt"]):
+        if prompt in (None, variant.prompt):
             continue
         for table in (each["name"] for each in rows_of(con, sql("erase", "tables_of_prompts"))):
             con.execute(
                 f"update {table} set prompt = $prompt where audit_run_id = $run and prompt_variant_id = $variant",  # noqa: S608 - ours
-                {"prompt": prompt, "run": variant["audit_run_id"], "variant": variant["prompt_variant_id"]},
+                {"prompt": prompt, "run": variant.audit_run_id, "variant": variant.prompt_variant_id},
             )
-        runs.append(variant["audit_run_id"])
+        runs.append(variant.audit_run_id)
     return runs
 
 
-def _variants(con: Connection, sample_id: str, task_id: str | None) -> list[Row]:
+def _variants(con: Connection, sample_id: str, task_id: str | None) -> list[_ShownIn]:
     """Returns the prompt variants that show it."""
-    return rows_of(con, sql("erase", "examples"), sample=sample_id, task=task_id)
+    return rows_as(_ShownIn, rows_of(con, sql("erase", "examples"), sample=sample_id, task=task_id))
 
 
 def _cards(con: Connection) -> Cards:
     return {(row["audit_run_id"], row["task_id"]): row["card"] for row in rows_of(con, CARDS)}
 
 
-def _card(cards: Cards, variant: Row) -> TaskCard:
-    return TaskCard.model_validate_json(cards[variant["audit_run_id"], variant["task_id"]])
+def _card(cards: Cards, variant: _ShownIn) -> TaskCard:
+    return TaskCard.model_validate_json(cards[variant.audit_run_id, variant.task_id])
 
 
-def _text(cards: Cards, variant: Row, sample_id: str) -> str | None:
+def _text(cards: Cards, variant: _ShownIn, sample_id: str) -> str | None:
     try:
         shown = examples_in(_card(cards, variant), variant).spare
     except NOT_THERE:
@@ -77,12 +96,12 @@ def _text(cards: Cards, variant: Row, sample_id: str) -> str | None:
     return next((row.text for row in shown if row.sample_id == sample_id and row.text != GONE), None)
 
 
-def _without(cards: Cards, variant: Row, sample_id: str) -> str | None:
+def _without(cards: Cards, variant: _ShownIn, sample_id: str) -> str | None:
     """Returns a prompt without the row's text; None where it does not hold it."""
     try:
         return with_texts(_card(cards, variant), variant, {sample_id: GONE})
     except NOT_THERE:
-        return _blanked(variant["prompt"])
+        return _blanked(variant.prompt)
 
 
 def _blanked(prompt: str | None) -> str | None:

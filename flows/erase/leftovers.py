@@ -7,10 +7,10 @@ import mmap
 from collections.abc import Iterable, Iterator, Sequence
 from glob import escape as escape_pattern
 from pathlib import Path
-from typing import Any
 
 from markupsafe import escape
 
+from promptaudit.flows.erase.examples import SampleOfRun
 from promptaudit.flows.warehouse import Warehouse
 
 HANDED_OUT = (
@@ -56,15 +56,15 @@ def _holds(path: Path, wanted: Iterable[bytes]) -> bool:
         return True
 
 
-def beyond_reach(warehouse: Warehouse, samples: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+def beyond_reach(warehouse: Warehouse, samples: Sequence[SampleOfRun]) -> tuple[str, ...]:
     """Returns the data files of these runs by their manifests, what a link does not reach, and what nobody can list."""
     files = set()
-    for run in {row["audit_run_id"] for row in samples}:
+    for run in {row.audit_run_id for row in samples}:
         (row,) = warehouse.read("select manifest from raw.audit_runs where audit_run_id = $run", run=run)
         for task_id, data in json.loads(row["manifest"] or "{}").get("data", {}).items():
             if task_id == "files":
                 files |= {f"the imported file {each['name']}" for each in data}
-            elif task_id in {each["task_id"] for each in samples}:
+            elif task_id in {each.task_id for each in samples}:
                 files.add(f"the data of task {task_id}: {data.get('path') or data.get('hub')}")
     other = Warehouse(warehouse.places.file).published.path  # of a link: where it points to may have been published too
     if other.exists() and not other.samefile(warehouse.published.path):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from operator import attrgetter
+from typing import NamedTuple
 
 from promptaudit.flows.display.encode import NOT_ENCODED, encoded_property
 from promptaudit.flows.history.columns import source_of
-from promptaudit.flows.history.nights import Nights, differs, gather_nights
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.history.nights import Nights, NightVerdict, differs, gather_nights
+from promptaudit.flows.warehouse import Warehouse, rows_as
 from promptaudit.flows.warehouse.run_names import complete_runs
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import UsageError, WarehouseError, nearest
@@ -21,6 +23,25 @@ from promptaudit.models_registry.mart_columns import mart_columns
 Key = tuple[str, str, str | None]  # task, model, strategy
 
 GRAVITY = ("regressed", "changed", "unconfirmed", "not_comparable", "improved", "suspect", "within_noise")
+
+
+class Figure(NamedTuple):
+    """A figure of a run, with what it is of as far as the measure's query has it."""
+
+    audit_run_id: str
+    task_id: str
+    model_id: str
+    strategy: str | None
+    figure: float | None
+    low: float | None
+    high: float | None
+    n_samples: int
+    n_variants: int
+    measure_version: int
+    scoring_method: str | None = None
+    n_samples_planned: int | None = None
+    n_variants_quarantined: int | None = None
+    n_repetitions: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +141,8 @@ def history(
         source = source_of(warehouse.published.read, measure)
         gathered = gather_nights(partial(warehouse.published.read, run=run), source.figures, limit)
         alarms = warehouse.published.read(sql("history", "alarms"), audit=audit)
-    figures = [row for row in gathered.figures if source.method is None or row["scoring_method"] == source.method]
+    figures = rows_as(Figure, gathered.figures)
+    figures = [row for row in figures if source.method in (None, row.scoring_method)]
     wanted = {"task": task, "model": model, "strategy": strategy}
     for name, value in wanted.items():
         if value is not None:
@@ -136,78 +158,78 @@ def _known(option: str, value: str, names: Iterable[str], where: str) -> str:
     return value
 
 
-def _only(figures: list[Row], option: str, value: str) -> list[Row]:
-    column = "strategy" if option == "strategy" else f"{option}_id"
-    known = {row[column] for row in figures if row[column] is not None}
+def _only(figures: list[Figure], option: str, value: str) -> list[Figure]:
+    own = attrgetter("strategy" if option == "strategy" else f"{option}_id")
+    known = {own(row) for row in figures if own(row) is not None}
     if figures and not known:
         msg = f"--{option} {value[:80]}: this measure is over all strategies"
         raise UsageError(msg)
     _known(option, value, known, "has this measure in these nights")
-    return [row for row in figures if row[column] == value]
+    return [row for row in figures if own(row) == value]
 
 
-def _series(gathered: Nights, figures: list[Row], audit: str, measure: str) -> Iterable[Series]:
+def _series(gathered: Nights, figures: list[Figure], audit: str, measure: str) -> Iterable[Series]:
     """Yields the rows as series by task, strategy and model; every series has every night."""
-    by_key: dict[Key, dict[str, Row]] = {}
+    by_key: dict[Key, dict[str, Figure]] = {}
     for row in figures:
-        by_key.setdefault((row["task_id"], row["model_id"], row["strategy"]), {})[row["audit_run_id"]] = row
+        by_key.setdefault((row.task_id, row.model_id, row.strategy), {})[row.audit_run_id] = row
     declared = mart_columns("rpt_audit").get(measure)
     name = (declared and declared.compared) or compared_as(measure)
-    verdicts: dict[tuple[str, str, str], list[Row]] = {}
-    for row in gathered.verdicts:
-        if row["measure"] == name:
-            verdicts.setdefault((row["audit_run_id"], row["task_id"], row["model_id"]), []).append(row)
+    verdicts: dict[tuple[str, str, str], list[NightVerdict]] = {}
+    for told in gathered.verdicts:
+        if told.measure == name:
+            verdicts.setdefault((told.audit_run_id, told.task_id, told.model_id), []).append(told)
     for key in sorted(by_key, key=lambda key: (key[0], key[2] or "", key[1])):
         task_id, model_id, strategy = key
-        names: Row = {
-            "audit_id": audit,
-            "measure": measure,
-            "model_id": model_id,
-            "task_id": task_id,
-            "strategy": strategy,
-        }
         own, nights = by_key[key], []
-        last: Row | None = own.get(gathered.before) if gathered.before else None
-        if last is not None and last["figure"] is None:
+        last = own.get(gathered.before) if gathered.before else None
+        if last is not None and last.figure is None:
             last = None
         for run in gathered.runs:
-            now = own.get(run["audit_run_id"])
-            verdict = _verdict(verdicts.get((run["audit_run_id"], task_id, model_id), []), strategy)
-            nights.append(_night(names | run, now, last, verdict))
-            if now is not None and now["figure"] is not None:
+            night = Night(
+                audit_id=audit,
+                measure=measure,
+                model_id=model_id,
+                task_id=task_id,
+                strategy=strategy,
+                audit_run_id=run.audit_run_id,
+                started_at=run.started_at,
+            )
+            now = own.get(run.audit_run_id)
+            verdict = _verdict(verdicts.get((run.audit_run_id, task_id, model_id), []), strategy)
+            nights.append(night if now is None else _with_figure(night, now, last, verdict))
+            if now is not None and now.figure is not None:
                 last = now
         if any(night.n_samples is not None for night in nights):  # not of the night before them alone
             yield Series(model_id=model_id, task_id=task_id, strategy=strategy, nights=tuple(nights))
 
 
-def _verdict(rows: list[Row], strategy: str | None) -> Row:
+def _verdict(rows: list[NightVerdict], strategy: str | None) -> NightVerdict | None:
     """Returns the verdict on a series; on one over all strategies the gravest of theirs, with the strategy before its reason."""
     if strategy is not None:
-        return next((row for row in rows if row["strategy"] == strategy), {})
+        return next((row for row in rows if row.strategy == strategy), None)
     worst = min(
-        rows, key=lambda row: GRAVITY.index(row["verdict"]) if row["verdict"] in GRAVITY else len(GRAVITY), default=None
+        rows, key=lambda row: GRAVITY.index(row.verdict) if row.verdict in GRAVITY else len(GRAVITY), default=None
     )
-    return {} if worst is None else {**worst, "reason": f"{worst['strategy']}: {worst['reason']}"}
+    return None if worst is None else worst._replace(reason=f"{worst.strategy}: {worst.reason}")
 
 
-def _night(names: Row, row: Row | None, last: Row | None, verdict: Row) -> Night:
-    if row is None:
-        return Night(**names)
-    changes = None if last is None or row["figure"] is None else differs(last, row)
-    return Night(
-        **names,
-        figure=_finite(row["figure"]),
-        low=_finite(row["low"]),
-        high=_finite(row["high"]),
-        n_samples=row["n_samples"],
-        n_samples_planned=row.get("n_samples_planned"),
-        n_variants=row["n_variants"],
-        n_variants_quarantined=row.get("n_variants_quarantined"),
-        n_repetitions=row.get("n_repetitions"),
+def _with_figure(night: Night, row: Figure, last: Figure | None, verdict: NightVerdict | None) -> Night:
+    changes = None if last is None or row.figure is None else differs(last._asdict(), row._asdict())
+    return replace(
+        night,
+        figure=_finite(row.figure),
+        low=_finite(row.low),
+        high=_finite(row.high),
+        n_samples=row.n_samples,
+        n_samples_planned=row.n_samples_planned,
+        n_variants=row.n_variants,
+        n_variants_quarantined=row.n_variants_quarantined,
+        n_repetitions=row.n_repetitions,
         is_comparable=None if changes is None else not changes,
         differs=changes or "",
-        verdict=verdict.get("verdict"),
-        reason=verdict.get("reason"),
+        verdict=verdict and verdict.verdict,
+        reason=verdict and verdict.reason,
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
-from promptaudit.flows.warehouse import Ask, Row
+from promptaudit.flows.warehouse import Ask, Row, rows_as
 from promptaudit.flows.warehouse.sql import over, sql
 
 MOST_NIGHTS = 60  # in the report
@@ -23,18 +24,35 @@ STEPS = ("%m-%d", "%m-%d %H:%M", "%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S")  # the p
 DATED = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
 
 
+class NightRun(NamedTuple):
+    """A run of an audit and when it started (UTC)."""
+
+    audit_run_id: str
+    started_at: datetime
+
+
+class NightVerdict(NamedTuple):
+    """What is told of one measure of a run against normal nights."""
+
+    audit_run_id: str
+    model_id: str
+    task_id: str
+    strategy: str
+    measure: str
+    verdict: str
+    reason: str | None
+
+
 @dataclass(slots=True)
 class Nights:
     """The last complete runs of an audit up to one of them, oldest first, with figures and verdicts of each.
 
-    `runs` has audit_run_id and started_at; `figures` the rows of the query; `verdicts` what is told of
-    each night against normal nights, by model, task, strategy and measure: none of imports.
-    `before` is the night before the first.
+    `figures` has the rows of the query; there are no verdicts on imports. `before` is the night before the first.
     """
 
-    runs: list[Row] = field(default_factory=list)
+    runs: list[NightRun] = field(default_factory=list)
     figures: list[Row] = field(default_factory=list)
-    verdicts: list[Row] = field(default_factory=list)
+    verdicts: list[NightVerdict] = field(default_factory=list)
     before: str | None = None
 
 
@@ -42,13 +60,15 @@ def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
     """Returns the nights of `$run`'s audit up to `$run`, at most `limit`; `figures` is a query that reads them as `nights`."""
     nights = sql("history", "nights")
     # one more than is shown: what the oldest shown is compared with
-    runs = ask(over("select * from nights order by started_at, audit_run_id", nights=nights), most=limit + 1)
+    runs = rows_as(
+        NightRun, ask(over("select * from nights order by started_at, audit_run_id", nights=nights), most=limit + 1)
+    )
     verdicts = over(sql("history", "verdicts"), nights=nights)
     return Nights(
         runs=runs[-limit:],
         figures=ask(over(figures, nights=nights), most=limit + 1),
-        verdicts=ask(verdicts, most=limit + 1),
-        before=runs[0]["audit_run_id"] if len(runs) > limit else None,
+        verdicts=rows_as(NightVerdict, ask(verdicts, most=limit + 1)),
+        before=runs[0].audit_run_id if len(runs) > limit else None,
     )
 
 

@@ -101,7 +101,7 @@ def _remade(chain: Sequence[Seal], known: Collection[str]) -> dict[str, set[str]
 
 
 def _entries(seal: Seal) -> dict[str, Any]:
-    entries = dict(seal.entries["marts"])
+    entries: dict[str, Any] = dict(seal.entries["marts"])
     for comparison_id, own in seal.entries["comparisons"].items():
         for mart, entry in own.items():
             entries.setdefault(mart, {})[comparison_id] = entry

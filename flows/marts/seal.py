@@ -13,7 +13,7 @@ import json
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 import polars as pl
 
@@ -44,7 +44,39 @@ MUTABLE = {"audit_runs": ("state", "finished_at")}
 OF_RUNS, OF_CANDIDATES, OF_COMPARISONS = "audit_run_id", "candidate_run_id", "comparison_id"
 BY_COMPARING = "staging.stg_comparisons"
 """The view that a build of comparisons makes."""
-EMPTY: dict[str, Any] = {
+
+
+class SealedRows(TypedDict):
+    """What a manifest says of the rows of a run, or of a comparison, in a table; a seal that adds none has no `sha256`."""
+
+    n_rows: int
+    sha256: str | None
+    columns: list[str]
+
+
+class SealedTable(SealedRows):
+    """What a manifest says of a run's rows in a table of raw, and how many of them the seal adds."""
+
+    n_new: int
+
+
+class Entries(TypedDict):
+    """The entries of a manifest: rows by table, of comparisons by their id; views with the hash of their SQL."""
+
+    state: str | None
+    finished_at: str | None
+    raw: dict[str, SealedTable]
+    marts: dict[str, SealedRows]
+    comparisons: dict[str, dict[str, SealedRows]]
+    views: dict[str, str]
+    views_by: str | None
+    derived_at: str | None
+    derived_by: dict[str, str] | None
+
+
+EMPTY: Entries = {
+    "state": None,
+    "finished_at": None,
     "raw": {},
     "marts": {},
     "comparisons": {},
@@ -72,14 +104,14 @@ class Seal:
     sealed_at: datetime
 
     @property
-    def entries(self) -> dict[str, Any]:
+    def entries(self) -> Entries:
         """Returns the entries of the manifest."""
         return _read(self.manifest)
 
 
 @functools.lru_cache(maxsize=256)
-def _read(manifest: str) -> dict[str, Any]:
-    entries: dict[str, Any] = json.loads(manifest)
+def _read(manifest: str) -> Entries:
+    entries: Entries = json.loads(manifest)
     return EMPTY | entries
 
 
@@ -176,7 +208,7 @@ def seal_runs(
             continue
         before = last.get(run)
         entries = EMPTY if before is None else before.entries
-        has_more = any(n > entries["raw"].get(table, {}).get("n_rows", 0) for table, n in n_rows.items())
+        has_more = any(n > n_sealed(entries, table) for table, n in n_rows.items())
         if run in erased:
             reason = "erased"
         elif before is None or state != entries["state"]:
@@ -190,16 +222,19 @@ def seal_runs(
         head = {"audit_id": audit_id, "state": state, "finished_at": finished_at, **of_views}
         head |= {"derived_at": finished_at if run in derived else entries["derived_at"]}
         head |= {"derived_by": made_by() if run in derived else entries["derived_by"]}
-        of_marts = {name: entries[name] for name in ("marts", "comparisons")}
+        of_run, comparisons = entries["marts"], entries["comparisons"]
         # the first seal has them whoever derived them, and when
         if state is not None and (before is None or run in derived or run in erased):
-            of_marts["marts"] = _entries(con, OF_RUNS, run)
-        new = new_comparisons.get(run, set()) | (set(of_marts["comparisons"]) if run in erased else set())
-        of_marts["comparisons"] = of_marts["comparisons"] | {
-            each: _entries(con, OF_COMPARISONS, each) for each in sorted(new)
-        }
-        _seal(con, run, reason, head | of_marts, entries, n_rows)
+            of_run = _entries(con, OF_RUNS, run)
+        new = new_comparisons.get(run, set()) | (set(comparisons) if run in erased else set())
+        comparisons = comparisons | {each: _entries(con, OF_COMPARISONS, each) for each in sorted(new)}
+        _seal(con, run, reason, {**head, "marts": of_run, "comparisons": comparisons}, entries, n_rows)
     con.execute("commit")
+
+
+def n_sealed(entries: Entries, table: str) -> int:
+    """Returns how many rows of a table of raw a run had when it was sealed."""
+    return entries["raw"][table]["n_rows"] if table in entries["raw"] else 0
 
 
 def _views_as_sealed(con: Connection, chain: list[Seal], *, has_built: bool, has_compared: bool) -> dict[str, Any]:
@@ -211,9 +246,9 @@ def _views_as_sealed(con: Connection, chain: list[Seal], *, has_built: bool, has
     return {"views": known["views"] | remade, "views_by": known["views_by"]}
 
 
-def _entries(con: Connection, column: str, value: str) -> dict[str, Any]:
-    """Returns `n_rows`, `sha256` and `columns` of the rows of a run, or of a comparison, in each mart."""
-    entries = {}
+def _entries(con: Connection, column: str, value: str) -> dict[str, SealedRows]:
+    """Returns what there is to say of the rows of a run, or of a comparison, in each mart."""
+    entries: dict[str, SealedRows] = {}
     for mart in marts(con):
         if compares(mart) == (column == OF_COMPARISONS):
             rows = Selection(relation=f"marts.{mart}", column=column, value=value)
@@ -225,18 +260,20 @@ def _entries(con: Connection, column: str, value: str) -> dict[str, Any]:
 
 
 def _seal(
-    con: Connection, run: str, reason: str, head: dict[str, Any], entries: dict[str, Any], n_rows: dict[str, int]
+    con: Connection, run: str, reason: str, head: dict[str, Any], entries: Entries, n_rows: dict[str, int]
 ) -> None:
-    covered = {table: {**known, "n_new": 0, "sha256": None} for table, known in entries["raw"].items()}
+    covered: dict[str, SealedTable] = {
+        table: {**known, "n_new": 0, "sha256": None} for table, known in entries["raw"].items()
+    }
     added = {}
     for table, n in n_rows.items():
-        known = covered.get(table, {"n_rows": 0})
-        if n <= known["n_rows"] and reason != "erased":
+        n_before = n_sealed(entries, table)
+        if n <= n_before and reason != "erased":
             continue
         new, n_keys = _uncovered(con, run, table, is_rewritten=reason == "erased")
         added[table] = packed(new)
         covered[table] = {
-            "n_rows": known["n_rows"] + n_keys,
+            "n_rows": n_before + n_keys,
             "n_new": new.height,
             "columns": list(sealed_columns(con, table)),
             "sha256": hashlib.sha256(added[table]).hexdigest(),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import NamedTuple
 
 from cronsim import CronSim
 
 from promptaudit.flows.audit.runs import newest_run
 from promptaudit.flows.system.keys import as_json, content_id
-from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse import Warehouse, now, rows_as
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.models_registry.ages import age_of
 from promptaudit.models_registry.cards import AuditCard
@@ -41,15 +41,24 @@ def tonights_run(
     if "begun" not in steps:  # somebody's `promptaudit run`
         return None
     if scheduled_at is not None:
-        return newest.audit_run_id if scheduled_at in {row["scheduled_at"] for row in steps.values()} else None
-    last = max(row["recorded_at"] for row in steps.values())
+        return newest.audit_run_id if scheduled_at in {step.scheduled_at for step in steps.values()} else None
+    last = max(step.recorded_at for step in steps.values())
     return newest.audit_run_id if now() - last < _until_next(card, last) / 2 else None
 
 
-def steps_of(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> dict[str, dict[str, Any]]:
+class NightStep(NamedTuple):
+    """A step of a night that has been taken."""
+
+    step: str
+    recorded_at: datetime
+    scheduled_at: datetime | None
+
+
+def steps_of(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> dict[str, NightStep]:
     """Returns the steps that a run's night has taken, by their names."""
     query = "select step, recorded_at, scheduled_at from raw.nights where night_id = $night"
-    return {row["step"]: row for row in warehouse.read(query, night=night_id_of(audit_id, audit_run_id))}
+    steps = rows_as(NightStep, warehouse.read(query, night=night_id_of(audit_id, audit_run_id)))
+    return {step.step: step for step in steps}
 
 
 def longest(card: AuditCard, scheduled_at: datetime | None) -> timedelta:

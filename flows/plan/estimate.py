@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from promptaudit.flows.cards.check_cards import CardCheck, check_audit
 from promptaudit.flows.cards.check_cards.data import choose
@@ -32,7 +31,51 @@ VERDICT_TOKENS = 60
 UNSEEN_ANSWER = "x" * 200
 
 
-def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Requests, tokens and USD, which are None where a price is unknown."""
+
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one model, rephraser or judge is asked; `what` says which it is, `as` of a model in place of each of the audit's."""
+
+    what: str
+    name: str
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Subsample:
+    """What a share of the samples takes."""
+
+    share: float
+    requests: int
+    usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Requests, tokens and USD of an audit or a trial, line by line, and what keeps `run` from beginning on this machine."""
+
+    audit_id: str
+    lines: Sequence[Line]
+    total: Total
+    subsamples: Sequence[Subsample] = ()
+    others: Sequence[Line] = ()
+    notes: Sequence[str]
+    run_refuses: Sequence[str]
+
+
+def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()) -> Estimate:
     """Returns requests, tokens and USD by model, rephraser and judge, and of subsamples; USD is None where a price is unknown.
 
     `others` are models that might be asked in place of each of the audit's: ids of cards, or names that the price library
@@ -55,37 +98,38 @@ def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()
             "judges: at most; equal answers to a question are ruled on once, anchors of people as far as they ruled"
         )
     lines = [*rows, *rephrasers, *judges]
-    total, fixed = _total(lines), _total(rephrasers)
-    subsamples = [
-        {
-            "share": share,
-            "requests": round((total["requests"] - fixed["requests"]) * share) + fixed["requests"],
-            "usd": None if total["usd"] is None else (total["usd"] - fixed["usd"]) * share + fixed["usd"],
-        }
-        for share in SHARES
-    ]
-    instead = [
-        {**_row(registry, audit, name, _other_model(registry, audit_id, name), measured), "what": "as"}
-        for name in others
-    ]
-    return {
-        "audit_id": audit_id,
-        "lines": lines,
-        "total": total,
-        "subsamples": subsamples,
-        "others": instead,
-        "notes": notes,
-        "run_refuses": checked.run_refuses,
-    }
+    total, fixed = total_of(lines), total_of(rephrasers)
+    return Estimate(
+        audit_id=audit_id,
+        lines=lines,
+        total=total,
+        subsamples=[_subsample(share, total, fixed) for share in SHARES],
+        others=[
+            replace(_row(registry, audit, name, _other_model(registry, audit_id, name), measured), what="as")
+            for name in others
+        ],
+        notes=notes,
+        run_refuses=checked.run_refuses,
+    )
 
 
-def _total(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "requests": sum(row["requests"] for row in lines),
-        "prompt_tokens": sum(row["prompt_tokens"] for row in lines),
-        "completion_tokens": sum(row["completion_tokens"] for row in lines),
-        "usd": None if any(row["usd"] is None for row in lines) else sum(row["usd"] for row in lines),
-    }
+def total_of(lines: Sequence[Line]) -> Total:
+    """Returns the sums of the lines."""
+    known = [line.usd for line in lines if line.usd is not None]
+    return Total(
+        requests=sum(line.requests for line in lines),
+        prompt_tokens=sum(line.prompt_tokens for line in lines),
+        completion_tokens=sum(line.completion_tokens for line in lines),
+        usd=None if len(known) < len(lines) else sum(known),
+    )
+
+
+def _subsample(share: float, total: Total, fixed: Total) -> Subsample:
+    """Returns what a share of the samples takes; the requests of rephrasers are fixed."""
+    requests = round((total.requests - fixed.requests) * share) + fixed.requests
+    if total.usd is None or fixed.usd is None:
+        return Subsample(share, requests, None)
+    return Subsample(share, requests, (total.usd - fixed.usd) * share + fixed.usd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +189,7 @@ def _other_model(registry: Registry, audit_id: str, name: str) -> ModelCard:
     return card
 
 
-def _row(
-    registry: Registry, audit: AuditCard, name: str, card: ModelCard, measured: Mapping[str, TaskSize]
-) -> dict[str, Any]:
+def _row(registry: Registry, audit: AuditCard, name: str, card: ModelCard, measured: Mapping[str, TaskSize]) -> Line:
     requests = tokens_in = tokens_out = 0
     for task_id in audit.tasks:
         task = registry.task(task_id)
@@ -156,14 +198,7 @@ def _row(
             requests += asks
             tokens_in += round(asks * _mean_prompt(registry, task, strategy, measured[task_id]))
             tokens_out += asks * _mean_answer(card, task)
-    return {
-        "what": "model",
-        "name": name,
-        "requests": requests,
-        "prompt_tokens": tokens_in,
-        "completion_tokens": tokens_out,
-        "usd": _usd(card, tokens_in, tokens_out),
-    }
+    return Line("model", name, requests, tokens_in, tokens_out, _usd(card, tokens_in, tokens_out))
 
 
 def _strategies(audit: AuditCard, task: TaskCard) -> Sequence[str]:
@@ -188,7 +223,7 @@ def _mean_prompt(registry: Registry, task: TaskCard, strategy: str, measured: Ta
     return schema + sum(prompt_tokens(render(prompt, task.instruction, sample)) for sample in some) / len(some)
 
 
-def _rephraser_rows(registry: Registry, audit_id: str) -> list[dict[str, Any]]:
+def _rephraser_rows(registry: Registry, audit_id: str) -> list[Line]:
     """One row a model that rewords, for every model or for itself."""
     audit = registry.audit(audit_id)
     if audit.rephrasing is None or audit.rephrasing.rephraser is None:
@@ -199,14 +234,14 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[dict[str, Any]]:
     requests = len(groups) * (n_texts + _n_descriptions(registry, audit))
     tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * audit.rephrasing.wanted * REPHRASING_TOKENS
     rows = [
-        {
-            "what": "rephraser",
-            "name": name if rewording.own_of is None else f"{rewording.own_of} for itself",
-            "requests": requests,
-            "prompt_tokens": tokens_in,
-            "completion_tokens": tokens_out,
-            "usd": _usd(registry.model(rewording.card.model), tokens_in, tokens_out),
-        }
+        Line(
+            "rephraser",
+            name if rewording.own_of is None else f"{rewording.own_of} for itself",
+            requests,
+            tokens_in,
+            tokens_out,
+            _usd(registry.model(rewording.card.model), tokens_in, tokens_out),
+        )
         for rewording in rewordings_of(card, models)
         if audit.rephrasing.has_wording and rewording.card is not None and rewording.card.model is not None
     ]
@@ -214,7 +249,7 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[dict[str, Any]]:
     return rows + [_rubric_row(registry, audit, each) for each, own in audit.judges.items() if rewords and own.wordings]
 
 
-def _rubric_row(registry: Registry, audit: AuditCard, judge_id: str) -> dict[str, Any]:
+def _rubric_row(registry: Registry, audit: AuditCard, judge_id: str) -> Line:
     """Returns the requests that have the rubric of a judge reworded."""
     from promptaudit.flows.rephrasers.by_model import MAX_ASKED_AT_ONCE
 
@@ -223,17 +258,11 @@ def _rubric_row(registry: Registry, audit: AuditCard, judge_id: str) -> dict[str
     model = registry.model((judge.model if card.is_self else card.model) or "")
     tokens, requests = round(len(judge.rubric) / CHARACTERS_A_TOKEN), math.ceil(wanted / MAX_ASKED_AT_ONCE)
     tokens_in, tokens_out = requests * (2 * REPHRASING_TOKENS + tokens), wanted * tokens
-    return {
-        "what": "rephraser",
-        "name": f"{name}, rubric of {judge_id}",
-        "requests": requests,
-        "prompt_tokens": tokens_in,
-        "completion_tokens": tokens_out,
-        "usd": _usd(model, tokens_in, tokens_out),
-    }
+    usd = _usd(model, tokens_in, tokens_out)
+    return Line("rephraser", f"{name}, rubric of {judge_id}", requests, tokens_in, tokens_out, usd)
 
 
-def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, TaskSize]) -> dict[str, Any]:
+def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, TaskSize]) -> Line:
     """Every answer that has a key judged once a repetition, and the controls; some answers again under each further wording."""
     audit, card = registry.audit(audit_id), registry.judge(name)
     model, options = registry.model(card.model or ""), audit.judges.get(name)
@@ -262,14 +291,7 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
         requests += ruled
         tokens_in += round(ruled * sum(sizes) / len(sizes))
     tokens_out = requests * min(card.max_tokens, VERDICT_TOKENS)
-    return {
-        "what": "judge",
-        "name": name,
-        "requests": requests,
-        "prompt_tokens": tokens_in,
-        "completion_tokens": tokens_out,
-        "usd": _usd(model, tokens_in, tokens_out),
-    }
+    return Line("judge", name, requests, tokens_in, tokens_out, _usd(model, tokens_in, tokens_out))
 
 
 def _n_descriptions(registry: Registry, audit: AuditCard) -> int:

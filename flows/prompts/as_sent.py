@@ -9,15 +9,15 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
 
 from promptaudit.flows.engines.schema_in_prompt import with_schema
 from promptaudit.flows.prompts.messages import TRIED
 from promptaudit.flows.prompts.put_samples import Prompter, ShownSample
-from promptaudit.flows.prompts.shown_examples import shown_examples
+from promptaudit.flows.prompts.shown_examples import LandedVariant, shown_examples
 from promptaudit.flows.system.keys import prediction_id, request_sha256, sent_by
-from promptaudit.flows.warehouse import Row
+from promptaudit.flows.warehouse import Row, rows_as
 from promptaudit.flows.warehouse.duckdb_file import Connection, rows_of
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import ModelCard, TaskCard, Template
@@ -28,17 +28,36 @@ NOT_THERE = (ValueError, KeyError, TypeError, IndexError, AttributeError, Overfl
 """What cards and rows raise that this version does not understand, or that somebody else wrote."""
 
 
+class _Asked(NamedTuple):
+    prediction_id: str
+    model_id: str
+    prompt_variant_id: str
+    sample_id: str
+    repetition: int
+
+
+class _SampleRow(NamedTuple):
+    task_id: str
+    sample_id: str
+    input: str | None
+    gold_label: str | None
+    options: str | None
+    reference_answers: str | None
+    fields: str | None
+
+
 class SentPrompts:
     """The prompts of one run, from its rows in a warehouse or a copy; runs that recorded no settings have none."""
 
     def __init__(self, con: Connection, audit_run_id: str) -> None:
         self._con, self._run = con, audit_run_id
         self._source: str | None = None
-        self._variants: dict[str, Row] = {}
-        for run in self._rows("audit_runs"):
+        self._variants: dict[str, LandedVariant] = {}
+        for run in self._rows("audit_runs", "origin", "source"):
             if run["origin"] != "import":  # whose prompts others sent
                 self._source = run["source"]
-                self._variants = {row["prompt_variant_id"]: row for row in self._rows("prompt_variants")}
+                rows = self._rows("prompt_variants", *(field.name for field in fields(LandedVariant)))
+                self._variants = {variant.prompt_variant_id: variant for variant in rows_as(LandedVariant, rows)}
         self._prompters: dict[str, Prompter | None] = {}
         self._sent: dict[str, Mapping[str, object] | None] = {}
         self.n_otherwise = 0
@@ -49,23 +68,24 @@ class SentPrompts:
 
         An answer has `prediction_id`, `model_id`, `prompt_variant_id`, `sample_id` and `repetition`.
         """
-        recorded = [answer for answer in answers if self.is_recorded(answer["prompt_variant_id"])]
+        asked = [_Asked(*(answer[name] for name in _Asked._fields)) for answer in answers]
+        recorded = [answer for answer in asked if self.is_recorded(answer.prompt_variant_id)]
         samples, with_schemas = self._samples(recorded), self._with_schemas(recorded)
         cells: dict[tuple[str, str], ShownSample | None] = {}
         found: list[ShownSample | None] = []
-        for answer in answers:
-            variant, sample_id = answer["prompt_variant_id"], answer["sample_id"]
+        for answer in asked:
+            variant, sample_id = answer.prompt_variant_id, answer.sample_id
             if not self.is_recorded(variant):
                 found.append(None)
                 continue
             if (variant, sample_id) not in cells:
-                sample = samples.get((self._variants[variant]["task_id"], sample_id))
+                sample = samples.get((self._variants[variant].task_id, sample_id))
                 cells[variant, sample_id] = self._put(variant, sample)
             shown = cells[variant, sample_id]
             is_sent = shown is not None and self._is_sent(answer, shown)
             self.n_otherwise += not is_sent
-            if shown is not None and answer["prediction_id"] in with_schemas:
-                schema = self._variants[variant]["answer_schema"]
+            schema = self._variants[variant].answer_schema
+            if shown is not None and schema is not None and answer.prediction_id in with_schemas:
                 shown = replace(shown, messages=with_schema(shown.messages, schema))
             found.append(shown if is_sent else None)
         return found
@@ -73,24 +93,25 @@ class SentPrompts:
     def is_recorded(self, prompt_variant_id: str) -> bool:
         """Returns whether it is recorded in which respects a variant differs, as imports do not."""
         variant = self._variants.get(prompt_variant_id)
-        return variant is not None and variant.get("setting") is not None
+        return variant is not None and variant.setting is not None
 
-    def _rows(self, table: str) -> list[Row]:
-        return rows_of(self._con, f"select * from raw.{table} where audit_run_id = $run", run=self._run)  # noqa: S608 - ours
+    def _rows(self, table: str, *columns: str) -> list[Row]:
+        query = f"select {', '.join(columns)} from raw.{table} where audit_run_id = $run"  # noqa: S608 - names of ours
+        return rows_of(self._con, query, run=self._run)
 
-    def _samples(self, answers: Sequence[Row]) -> dict[tuple[str, str], Sample | None]:
-        keys = {(self._variants[each["prompt_variant_id"]]["task_id"], each["sample_id"]) for each in answers}
+    def _samples(self, answers: Sequence[_Asked]) -> dict[tuple[str, str], Sample | None]:
+        keys = {(self._variants[each.prompt_variant_id].task_id, each.sample_id) for each in answers}
         if not keys:
             return {}
         tasks, samples = zip(*keys, strict=True)
         query = sql("prompts", "samples")
         rows = rows_of(self._con, query, run=self._run, task_ids=list(tasks), sample_ids=list(samples))
-        return {(row["task_id"], row["sample_id"]): _sample(row) for row in rows}
+        return {(row.task_id, row.sample_id): _sample(row) for row in rows_as(_SampleRow, rows)}
 
-    def _with_schemas(self, answers: Sequence[Row]) -> set[str]:
+    def _with_schemas(self, answers: Sequence[_Asked]) -> set[str]:
         """Returns the ids of those answers whose prompt had the schema in it that they were held to."""
-        wanted = [each for each in answers if self._variants[each["prompt_variant_id"]]["answer_schema"] is not None]
-        ids = [each["prediction_id"] for each in wanted]
+        wanted = [each for each in answers if self._variants[each.prompt_variant_id].answer_schema is not None]
+        ids = [each.prediction_id for each in wanted]
         rows = rows_of(self._con, sql("prompts", "with_schemas"), run=self._run, prediction_ids=ids) if ids else []
         return {row["prediction_id"] for row in rows}
 
@@ -101,14 +122,13 @@ class SentPrompts:
         except NOT_THERE:
             return None
 
-    def _is_sent(self, answer: Row, shown: ShownSample) -> bool:
-        sent, variant = self._sent_by(answer["model_id"]), answer["prompt_variant_id"]
+    def _is_sent(self, answer: _Asked, shown: ShownSample) -> bool:
+        sent = self._sent_by(answer.model_id)
         if sent is None:
             return False
-        schema = self._variants[variant]["answer_schema"]
-        request = request_sha256(sent, shown.messages, answer["repetition"], schema)
-        cell = (answer["model_id"], variant, answer["sample_id"], answer["repetition"])
-        return bool(prediction_id(self._run, *cell, request) == answer["prediction_id"])
+        schema = self._variants[answer.prompt_variant_id].answer_schema
+        request = request_sha256(sent, shown.messages, answer.repetition, schema)
+        return prediction_id(self._run, *answer[1:], request) == answer.prediction_id
 
     def _prompter(self, variant: str) -> Prompter | None:
         if variant not in self._prompters:
@@ -118,22 +138,21 @@ class SentPrompts:
                 self._prompters[variant] = None
         return self._prompters[variant]
 
-    def _prompter_of(self, variant: Row) -> Prompter:
-        task_id = variant["task_id"]
-        card = self._tried if variant["strategy"].endswith(TRIED) else None
-        template = variant["template"]
+    def _prompter_of(self, variant: LandedVariant) -> Prompter:
+        card = self._tried if variant.strategy.endswith(TRIED) else None
+        template = variant.template
         return Prompter(
-            card or self._tasks[task_id],
-            self._examples[task_id] if template is None else ChosenSamples((), {}),
-            strategy=variant["strategy"],
-            instruction=variant["instruction"],
+            card or self._tasks[variant.task_id],
+            self._examples[variant.task_id] if template is None else ChosenSamples((), {}),
+            strategy=variant.strategy,
+            instruction=variant.instruction or "",
             template=None if template is None else Template.model_validate_json(template),
-            setting=variant["setting"],
+            setting=variant.setting,
         )
 
     def _sent_by(self, model_id: str) -> Mapping[str, object] | None:
         if not self._sent:
-            for row in self._rows("models"):
+            for row in self._rows("models", "model_id", "card"):
                 try:
                     self._sent[row["model_id"]] = sent_by(ModelCard.model_validate_json(row["card"]))
                 except NOT_THERE:
@@ -143,7 +162,9 @@ class SentPrompts:
     @functools.cached_property
     def _tasks(self) -> dict[str, TaskCard]:
         """Returns the cards of the run; what changed of one since the run opened asks nothing."""
-        return {row["task_id"]: TaskCard.model_validate_json(row["card"]) for row in self._rows("tasks")}
+        return {
+            row["task_id"]: TaskCard.model_validate_json(row["card"]) for row in self._rows("tasks", "task_id", "card")
+        }
 
     @functools.cached_property
     def _tried(self) -> TaskCard | None:
@@ -154,18 +175,20 @@ class SentPrompts:
     @functools.cached_property
     def _examples(self) -> dict[str, ChosenSamples]:
         return {
-            task_id: shown_examples(card, [row for row in self._variants.values() if row["task_id"] == task_id])
+            task_id: shown_examples(
+                card, [variant for variant in self._variants.values() if variant.task_id == task_id]
+            )
             for task_id, card in self._tasks.items()
         }
 
 
-def _sample(row: Row) -> Sample | None:
+def _sample(row: _SampleRow) -> Sample | None:
     """Returns a sample as it was landed; None where its text has been erased, or its parts are none."""
-    if row["input"] is None:
+    if row.input is None:
         return None
     try:
-        fields: dict[str, Any] = json.loads(row["fields"] or "{}")
-        options, references = (json.loads(row[name] or "[]") for name in ("options", "reference_answers"))
+        others: dict[str, Any] = json.loads(row.fields or "{}")
+        options, references = (json.loads(text or "[]") for text in (row.options, row.reference_answers))
     except NOT_THERE:
         return None
-    return Sample(row["sample_id"], row["input"], row["gold_label"], fields, tuple(options), tuple(references))
+    return Sample(row.sample_id, row.input, row.gold_label, others, tuple(options), tuple(references))

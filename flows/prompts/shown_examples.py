@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from promptaudit.flows.prompts.messages import ONE_SHOT, Messages, dressing
 from promptaudit.flows.prompts.put_samples import Prompter
 from promptaudit.flows.prompts.variations import examples
-from promptaudit.flows.warehouse import Row
 from promptaudit.models_registry.cards import TaskCard
 from promptaudit.models_registry.samples import ChosenSamples, Sample
 
@@ -19,10 +18,24 @@ _MARK = "\ue000{place}\ue001"  # stands for a text, of characters that no text h
 _MARKED = re.compile("\ue000(\\d+)\ue001")
 
 
-def shown_examples(task: TaskCard, variants: Iterable[Row]) -> ChosenSamples:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LandedVariant:
+    """A row of raw.prompt_variants, as far as its prompts are put together from it."""
+
+    prompt_variant_id: str
+    task_id: str
+    strategy: str
+    instruction: str | None
+    prompt: str | None
+    answer_schema: str | None
+    template: str | None
+    setting: str | None
+
+
+def shown_examples(task: TaskCard, variants: Iterable[LandedVariant]) -> ChosenSamples:
     """Returns the examples that the prompts of a task show, by label, and other rows that are shown in place of them.
 
-    `variants` are rows of raw.prompt_variants. What stands in none of their prompts, or is not told apart there, is not returned.
+    What stands in none of the prompts of `variants`, or is not told apart there, is not returned.
     """
     of_labels: dict[str, str] = dict(task.examples or {})
     rows: dict[str, Sample] = {}
@@ -33,15 +46,15 @@ def shown_examples(task: TaskCard, variants: Iterable[Row]) -> ChosenSamples:
     return ChosenSamples((), of_labels, tuple(rows.values()))
 
 
-def examples_in(task: TaskCard, variant: Row) -> ChosenSamples:
+def examples_in(task: TaskCard, variant: LandedVariant) -> ChosenSamples:
     """Returns the examples in one landed prompt: by label, or the rows that its setting names.
 
     There are none where they are not told apart.
     """
-    if dressing(variant["strategy"]) != ONE_SHOT or variant.get("template") is not None:
+    if dressing(variant.strategy) != ONE_SHOT or variant.template is not None:
         return ChosenSamples((), {})
     wanted = _marked(task, variant)
-    landed = _messages(variant["prompt"])
+    landed = _messages(variant.prompt)
     own = _messages(_left_open(task, variant, wanted))
     if [role for role, _ in landed] != [role for role, _ in own]:
         return ChosenSamples((), {})
@@ -57,7 +70,7 @@ def examples_in(task: TaskCard, variant: Row) -> ChosenSamples:
     )
 
 
-def with_texts(task: TaskCard, variant: Row, texts: Mapping[str, str]) -> str | None:
+def with_texts(task: TaskCard, variant: LandedVariant, texts: Mapping[str, str]) -> str | None:
     """Returns a landed prompt with other texts of some rows that it shows as examples, by their ids; None where it shows none.
 
     Raises ValueError where it shows some and they are not told apart.
@@ -68,13 +81,13 @@ def with_texts(task: TaskCard, variant: Row, texts: Mapping[str, str]) -> str | 
         return None  # none of them, or its labels, and with them the examples, stand in an order of their own for each sample
     rows = examples_in(task, variant).spare
     if not rows:
-        msg = f"the examples of prompt variant {variant['prompt_variant_id']} are not told apart"
+        msg = f"the examples of prompt variant {variant.prompt_variant_id} are not told apart"
         raise ValueError(msg)
     others = tuple(replace(row, text=texts.get(row.sample_id, row.text)) for row in rows)
     return _left_open(task, variant, ChosenSamples((), {}, others))
 
 
-def _marked(task: TaskCard, variant: Row) -> ChosenSamples:
+def _marked(task: TaskCard, variant: LandedVariant) -> ChosenSamples:
     """Returns the examples that a variant shows, each with a mark for its text."""
     level, names = _level(variant), task.label_names
     if not level or level["rows"] is None:
@@ -87,20 +100,20 @@ def _marked(task: TaskCard, variant: Row) -> ChosenSamples:
     return ChosenSamples((), {}, tuple(rows))
 
 
-def _left_open(task: TaskCard, variant: Row, chosen: ChosenSamples) -> str:
+def _left_open(task: TaskCard, variant: LandedVariant, chosen: ChosenSamples) -> str:
     prompter = Prompter(
         task,
         chosen,
-        strategy=variant["strategy"],
-        instruction=variant["instruction"] or "",
+        strategy=variant.strategy,
+        instruction=variant.instruction or "",
         template=None,
-        setting=variant.get("setting"),
+        setting=variant.setting,
     )
     return prompter.left_open
 
 
-def _level(variant: Row) -> Any:  # noqa: ANN401 - as JSON has it
-    return json.loads(variant.get("setting") or "{}").get("examples")
+def _level(variant: LandedVariant) -> Any:  # noqa: ANN401 - as JSON has it
+    return json.loads(variant.setting or "{}").get("examples")
 
 
 def _messages(prompt: str | None) -> Messages:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import polars as pl
 
 from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE
 from promptaudit.flows.system.keys import as_json, content_id
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse import Warehouse, rows_as
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.sql import sql
 
@@ -41,16 +42,26 @@ def verdicts_of(
     return frame_of("verdicts", verdicts)
 
 
+class _ScoredDifferently(NamedTuple):
+    program: str
+    n_scored: int
+    n_different: int
+    task_id: str
+    sample_id: str
+    is_correct_there: bool
+    completion: str
+
+
 def differences(warehouse: Warehouse, audit_run_id: str) -> list[str]:
     """Returns a note for each program that scored answers of a published run otherwise than the task's rule does."""
     notes = []
-    for row in warehouse.published.read(sql("recorded_runs", "scored_differently"), run=audit_run_id):
-        if row["n_different"]:
-            there, here = ("right", "not right") if row["is_correct_there"] else ("not right", "right")
-            notes.append(
-                f"{row['n_different']} of {row['n_scored']} answers are scored differently than by {row['program']}, "
-                f"the first: task '{row['task_id']}', sample '{row['sample_id'][:60]}', {there} there and {here} here: "
-                f"{row['completion']!r}; "
-                f"its scores stand beside ours as scoring method judge:{row['program']}"
-            )
+    rows = warehouse.published.read(sql("recorded_runs", "scored_differently"), run=audit_run_id)
+    for row in rows_as(_ScoredDifferently, rows):
+        there, here = ("right", "not right") if row.is_correct_there else ("not right", "right")
+        notes.append(
+            f"{row.n_different} of {row.n_scored} answers are scored differently than by {row.program}, "
+            f"the first: task '{row.task_id}', sample '{row.sample_id[:60]}', {there} there and {here} here: "
+            f"{row.completion!r}; "
+            f"its scores stand beside ours as scoring method judge:{row.program}"
+        )
     return notes

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from promptaudit.flows.choice.choose import better_in_words
+from promptaudit.flows.choice.choose import Wording
 from promptaudit.flows.display.figures import cut, shown
 from promptaudit.flows.display.policy import Policy, Texts
 from promptaudit.flows.report.ask_copy import Copy
@@ -16,7 +16,7 @@ from promptaudit.flows.report.summary_causes import Cause, base_of, causes_of, l
 from promptaudit.flows.report.summary_example import Example, example_of, flip_of
 from promptaudit.flows.report.summary_unread import UnreadAnswers, unread_answers
 from promptaudit.flows.report.summary_worst import Worst, worst_of
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse import Row, Warehouse, rows_as
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import CardError, UsageError, WarehouseError
 
@@ -121,11 +121,11 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
 def _better(copy: Copy, scorecard: Sequence[Row]) -> str | None:
     """A wording that is better than the original, of what is audited and can be read; the surest."""
     known = {(row["model_id"], row["task_id"], row["strategy"]) for row in scorecard}
-    better = (row for row in copy(sql("choice", "wordings")) if row["is_better"])
-    for row in sorted(better, key=lambda row: -row["gain_low"]):
-        group = (row["model_id"], row["task_id"], row["strategy"])
+    better = (wording for wording in rows_as(Wording, copy(sql("choice", "wordings"))) if wording.is_better)
+    for wording in sorted(better, key=lambda each: -each.gain_low):
+        group = (wording.model_id, wording.task_id, wording.strategy)
         if group in known:
-            return f"{', '.join(cut(name, NAME) for name in group)}: {better_in_words(row)}"
+            return f"{', '.join(cut(name, NAME) for name in group)}: {wording.better_in_words}"
     return None
 
 

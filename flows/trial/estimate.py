@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from promptaudit.flows.cards.check_cards.models import lacking_engines
 from promptaudit.flows.cards.prices import completion_tokens, price_of, prompt_tokens
+from promptaudit.flows.plan.estimate import Estimate, Line, total_of
 from promptaudit.flows.plan.grid import n_asks
 from promptaudit.flows.prompts.messages import prompt_of, render
 from promptaudit.flows.trial.plan import Trial
 
 
-def estimate(trial: Trial, max_usd: float | None = None) -> dict[str, Any]:
+def estimate(trial: Trial, max_usd: float | None = None) -> Estimate:
     """Returns requests, tokens and USD of a trial by model; USD is None where a price is unknown, which no budget may have."""
     trial.refuse_unpriced(max_usd)
     design, task_id = trial.design, trial.base.task_id
     chosen = design.samples[task_id]
-    lines: list[dict[str, Any]] = []
+    lines: list[Line] = []
     for name, model in design.models.items():
         tokens = n_requests = 0
         for variant in trial.variants:
@@ -35,27 +34,11 @@ def estimate(trial: Trial, max_usd: float | None = None) -> dict[str, Any]:
         answers = n_requests * completion_tokens(model, trial.base.card.label_names)
         price = price_of(model)
         usd = None if price is None else (tokens * price.input_usd_per_mtok + answers * price.output_usd_per_mtok) / 1e6
-        lines.append(
-            {
-                "what": "model",
-                "name": name,
-                "requests": n_requests,
-                "prompt_tokens": tokens,
-                "completion_tokens": answers,
-                "usd": usd,
-            }
-        )
-    total: dict[str, Any] = {
-        key: sum(line[key] for line in lines) for key in ("requests", "prompt_tokens", "completion_tokens")
-    }
-    usds = [line["usd"] for line in lines]
-    total["usd"] = None if None in usds else sum(usds)
-    return {
-        "audit_id": trial.base.audit_id,
-        "lines": lines,
-        "total": total,
-        "subsamples": [],
-        "others": [],
-        "notes": list(trial.notes),
-        "run_refuses": [str(error) for error in lacking_engines(trial.models)],
-    }
+        lines.append(Line("model", name, n_requests, tokens, answers, usd))
+    return Estimate(
+        audit_id=trial.base.audit_id,
+        lines=lines,
+        total=total_of(lines),
+        notes=trial.notes,
+        run_refuses=[str(error) for error in lacking_engines(trial.models)],
+    )

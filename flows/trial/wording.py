@@ -10,13 +10,13 @@ from promptaudit.models_registry.errors import UsageError
 def options_of(choices: Choices, n_samples: int) -> TrialOptions:
     """Returns the options of the trial; raises UsageError for several groups, and where the original is the chosen wording."""
     choice = choices.only
-    if choice.chosen["is_original"]:
+    if choice.chosen.is_original:
         msg = f"{choice.model_id}, {choice.task_id}, {choice.strategy}: the original is the most accurate wording; nothing to try"
         raise UsageError(msg)
     return TrialOptions(
         audit=choices.audit_run_id,
         on=f"fresh:{n_samples}",
-        instruction=choice.chosen["instruction"],
+        instruction=choice.chosen.instruction,
         task=choice.task_id,
         model=choice.model_id,
         strategy=choice.strategy,

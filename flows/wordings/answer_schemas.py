@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from promptaudit.flows.prompts.answer_schema import FIELDS, original_schema, schema_of, schema_of_fields
 from promptaudit.flows.rephrasers import Rephraser, Wording
 from promptaudit.flows.system.keys import content_id
-from promptaudit.flows.wordings.variants import Proposal
+from promptaudit.flows.wordings.variants import Cell, Proposal
 from promptaudit.models_registry.cards import TaskCard
 from promptaudit.models_registry.tables import escape
 
@@ -19,8 +19,6 @@ GENTLE = (
     0.3  # the paraphrase temperature at which rules swap words; above it they add sentences, which describe nothing
 )
 LONGEST = 1.4  # times the description: what is longer has been framed as a request
-
-Cell = tuple[float | None, int]  # paraphrase temperature and variant index
 
 
 async def reworded_schemas(

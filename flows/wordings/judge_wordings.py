@@ -16,7 +16,7 @@ from promptaudit.flows.rephrasers import Wording
 from promptaudit.flows.rephrasers.refusals import shortfall
 from promptaudit.flows.rephrasers.templates import rubric_wording
 from promptaudit.flows.system.keys import as_json, content_id, sent_by
-from promptaudit.flows.warehouse import Row, Warehouse, now
+from promptaudit.flows.warehouse import Warehouse, now
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.flows.wordings.paraphrase import numbered, reworded
@@ -59,16 +59,8 @@ def rubric_wordings(warehouse: Warehouse, audit_run_id: str, design: Design, jud
     """Returns a judge under each wording of its rubric that a run has, the rubric as it is written first; that alone else."""
     card = design.judges[judge_id]
     as_written = RubricWording(wording_index=0, judge_key=judge_key(design, judge_id), card=card)
-    others = [
-        RubricWording(
-            wording_index=row["wording_index"],
-            judge_key=row["wording_key"],
-            card=card.model_copy(update={"rubric": row["rubric"]}),
-        )
-        for row in _landed(warehouse, audit_run_id, design, judge_id)
-        if row["wording_index"] > 0
-    ]
-    return [as_written, *others]
+    landed = _landed(warehouse, audit_run_id, design, judge_id)
+    return [as_written, *(each for each in landed if each.wording_index > 0)]
 
 
 def reword_rubrics(purse: Purse, design: Design, *, anew: bool = False) -> list[str]:
@@ -123,12 +115,12 @@ def _wording(design: Design, judge_id: str, rephraser: RephraserCard) -> Wording
     return rubric_wording(judge_id, design.judges[judge_id], is_given=rephraser.is_given)
 
 
-def _landed(warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: str) -> list[Row]:
+def _landed(warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: str) -> list[RubricWording]:
     """Returns the wordings of a judge's rubric that a run has, refused ones and the rubric as it is written among them."""
     key = rubric_key(design, judge_id)
     if key is None:
         return []
-    return warehouse.read(
+    rows = warehouse.read(
         "select wording_index, wording_key, rubric from raw.judge_wordings where audit_run_id = $run "
         "and judge_id = $judge and judge_key = $key and rephrasing_key = $rephrasing_key order by wording_index",
         run=audit_run_id,
@@ -136,6 +128,15 @@ def _landed(warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: s
         key=judge_key(design, judge_id),
         rephrasing_key=key,
     )
+    card = design.judges[judge_id]
+    return [
+        RubricWording(
+            wording_index=row["wording_index"],
+            judge_key=row["wording_key"],
+            card=card.model_copy(update={"rubric": row["rubric"]}),
+        )
+        for row in rows
+    ]
 
 
 def _earlier(warehouse: Warehouse, key: str, audit_run_id: str | None = None) -> list[Proposal] | None:

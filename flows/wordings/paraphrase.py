@@ -23,7 +23,7 @@ from promptaudit.flows.rephrasers.select import open_rephraser
 from promptaudit.flows.rephrasers.templates import ByStretch
 from promptaudit.flows.system.keys import as_json, prompt_variant_id
 from promptaudit.flows.warehouse.rows import frame_of
-from promptaudit.flows.wordings.answer_schemas import Cell, reworded_schemas
+from promptaudit.flows.wordings.answer_schemas import reworded_schemas
 from promptaudit.flows.wordings.edit_prompts import read_prompts
 from promptaudit.flows.wordings.kind_variants import kind_variants, option_order_rows
 from promptaudit.flows.wordings.paid_rephraser import KeptEngine
@@ -35,9 +35,10 @@ from promptaudit.flows.wordings.template_variants import (
     variants_key,
 )
 from promptaudit.flows.wordings.variants import (
+    Cell,
     Proposal,
     earlier_proposals,
-    earlier_rows,
+    earlier_schemas,
     landed_variants,
     rephrasing_key,
     rewordings,
@@ -306,10 +307,7 @@ def _schemas(
 ) -> dict[Cell, str]:
     """Returns the answer schemas of a task's wordings: an earlier run's where they fit, else made now."""
     card, chosen = design.tasks[task_id], rewording.card
-    schemas = {
-        (row["paraphrase_temperature"], row["variant_index"]): row["answer_schema"]
-        for row in earlier_rows(purse.warehouse, rephrasing_key(design, task_id, rewording), STRUCTURED)
-    }
+    schemas = earlier_schemas(purse.warehouse, rephrasing_key(design, task_id, rewording))
     wanted = {(p.paraphrase_temperature, p.variant_index) for p in proposals if p.refused_because is None}
     fits = not rewording.has_original or original_schema(card) in schemas.values()
     if wanted <= schemas.keys() and fits:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from promptaudit.flows.cards.rewording import Rewording, rewordings_of
 from promptaudit.flows.plan.cells import Variant
 from promptaudit.flows.plan.design import Design
+from promptaudit.flows.prompts.messages import STRUCTURED
 from promptaudit.flows.rephrasers.protected_spans import protected_words
 from promptaudit.flows.system.keys import as_json, content_id, sent_by
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import SELF
+
+Cell = tuple[float | None, int]  # paraphrase temperature and variant index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +80,14 @@ def landed_variants(warehouse: Warehouse, audit_run_id: str) -> list[Variant]:
 
 def earlier_proposals(warehouse: Warehouse, key: str) -> list[Proposal] | None:
     """Returns the wordings of the newest run with this rephrasing key, a person's edits among them; None without one."""
-    rows = earlier_rows(warehouse, key)
+    rows = warehouse.read(sql("wordings", "earlier_variants"), key=key, strategy=None)
     return [Proposal(**{name: row[name] for name in row if name != "answer_schema"}) for row in rows] or None
 
 
-def earlier_rows(warehouse: Warehouse, key: str, strategy: str | None = None) -> list[dict[str, Any]]:
-    """Returns the variants of one strategy, any or this, of the newest run with this key."""
-    return warehouse.read(sql("wordings", "earlier_variants"), key=key, strategy=strategy)
+def earlier_schemas(warehouse: Warehouse, key: str) -> dict[Cell, str]:
+    """Returns the answer schemas of the newest run with this rephrasing key."""
+    rows = warehouse.read(sql("wordings", "earlier_variants"), key=key, strategy=STRUCTURED)
+    return {(row["paraphrase_temperature"], row["variant_index"]): row["answer_schema"] for row in rows}
 
 
 def same_wordings(warehouse: Warehouse, audit_run_id: str, edited: Mapping[str, Sequence[Proposal]]) -> bool:

@@ -220,7 +220,7 @@ def test_a_judge_rules_on_its_tasks_alone(tmp_path: Path) -> None:
         audit = registry / f"audits/{AUDIT}.yml"
         audit.write_text(audit.read_text().replace("tasks: [questions]", "tasks: [questions, others]"))
         ask(warehouse, registry)
-        planned = estimate_audit(load_registry([registry]), AUDIT)["lines"][-1]["requests"]
+        planned = estimate_audit(load_registry([registry]), AUDIT).lines[-1].requests
         have_judged(warehouse, registry)
     ruled = query(
         warehouse, "select distinct task_id from raw.verdicts inner join raw.predictions using (prediction_id)"

@@ -66,6 +66,6 @@ def test_data_that_is_not_here_is_counted_as_its_card_says(
     for kind_of_card, text in texts.items():
         (tmp_path / kind_of_card).mkdir()
         (tmp_path / kind_of_card / "c.yml").write_text(text)
-    (line,) = estimate_audit(load_registry([tmp_path]), "a")["lines"]
-    assert line["requests"] == 10
-    assert line["prompt_tokens"] == pytest.approx(10 * characters / 4, abs=10 * 10)
+    (line,) = estimate_audit(load_registry([tmp_path]), "a").lines
+    assert line.requests == 10
+    assert line.prompt_tokens == pytest.approx(10 * characters / 4, abs=10 * 10)

@@ -56,11 +56,11 @@ def choices(warehouse: Warehouse) -> Choices:
 
 def test_a_better_wording_is_named_with_its_gain(choices: Choices) -> None:
     clear, equal = choices.choices
-    assert clear.chosen["variant_index"] == 1
-    assert clear.chosen["gain"] == pytest.approx(0.7)
+    assert clear.chosen.variant_index == 1
+    assert clear.chosen.gain == pytest.approx(0.7)
     assert clear.says.startswith("wording 1 is better than yours: +0.700 of accuracy on samples that did not choose it")
     assert clear.says.endswith("whichever had been chosen")
-    assert not equal.chosen["is_better"]
+    assert not equal.chosen.is_better
     assert equal.says.startswith("no wording is better than yours beyond chance; the most accurate one is wording 1: ")
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from promptaudit.flows.diagnosis.diagnose import Diagnosis, put_together
 from promptaudit.flows.diagnosis.groups import find_groups, words_of
-from promptaudit.flows.diagnosis.material import Material, Task, Unit
+from promptaudit.flows.diagnosis.material import Material, MeasuredSample, Scorecard, Task, Unit
 from promptaudit.flows.diagnosis.samples import sample_findings
 from promptaudit.flows.diagnosis.terminal import NOISE, lines_of
 from promptaudit.flows.diagnosis.terminal import NOTHING as NOTHING_STANDS_OUT
@@ -49,20 +48,26 @@ def unit_of(labels: np.ndarray, strategy: str = "simple", invalid_rate: float = 
     sensitivity = plug_in_terms(p_tau).sum(axis=1) / np.log(4)
     ids = tuple(f"s{index:02}" for index in range(len(labels)))
     gold = 1 + np.arange(len(labels)) % 3
-    rows = tuple({"gold_label": LABELS[each], "n_variants": Q} for each in gold)
+    samples = tuple(
+        MeasuredSample(*sample, n_variants=Q)
+        for sample in zip(ids, [LABELS[each] for each in gold], p_tau.tolist(), sensitivity.tolist(), strict=True)
+    )
     given = {
         sample: (np.repeat(np.arange(Q), labels.shape[2]), labels[index].ravel())
         for index, sample in enumerate(ids)
         if sensitivity[index] > 0
     }
-    scorecard: dict[str, Any] = {
-        "invalid_rate": invalid_rate,
-        "invalid_rate_low": invalid_rate / 2,
-        "sensitivity_corrected": float(sensitivity.mean()),
-        "n_samples_changed": int((sensitivity > 0).sum()),
-        "n_samples_compared": len(sensitivity),
-    }
-    statuses = ({"answer_status": "unparsed", "n": 7, "n_samples": 3},) if invalid_rate else ()
+    scorecard = Scorecard(
+        model_id="m",
+        task_id="t",
+        strategy=strategy,
+        n_samples=len(labels),
+        invalid_rate=invalid_rate,
+        invalid_rate_low=invalid_rate / 2,
+        n_samples_compared=len(sensitivity),
+        n_samples_changed=int((sensitivity > 0).sum()),
+        figures={"sensitivity_corrected": float(sensitivity.mean())},
+    )
     return Unit(
         model_id="m",
         task_id="t",
@@ -72,10 +77,10 @@ def unit_of(labels: np.ndarray, strategy: str = "simple", invalid_rate: float = 
         p_tau=p_tau,
         gold=gold,
         sensitivity=sensitivity,
-        rows=rows,
+        samples=samples,
         answers=given,
         scorecard=scorecard,
-        statuses=statuses,
+        statuses={"unparsed": 7} if invalid_rate else {},
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 
 import numpy as np
 
@@ -20,10 +19,7 @@ def confused(said: int, strategy: str = "simple") -> Unit:
     gold = 1 + np.arange(N) % 3
     labels = np.repeat(gold, Q * R).reshape(N, Q, R)
     labels[CONFUSED[:-1], 2:] = said
-    unit = unit_of(labels, strategy)
-    return replace(
-        unit, scorecard=unit.scorecard | {"n_landed": N * Q, "n_samples": N}
-    )  # of two repetitions one landed
+    return unit_of(labels, strategy)
 
 
 def remedies(
@@ -35,9 +31,11 @@ def remedies(
 ) -> list[Remedy]:
     task = Task(is_sensitive=False, inputs={name: f"{text} {name}" for name in unit.sample_ids})
     material = Material((unit,), {unit.task_id: task})
-    trials = {(unit.model_id, unit.task_id, unit.strategy): TrialOfUnit(Q * R, reader)}
+    trial = TrialOfUnit(**unit.names, reader=reader, n_asks=Q * R)
     of_labels = {(unit.task_id, label): known for label, known in (descriptions or {}).items()}
-    return find_remedies("f0cffa393744", material, find_confusions([unit]), of_labels, {unit.task_id: policy}, trials)
+    return find_remedies(
+        "f0cffa393744", material, find_confusions([unit]), of_labels, {unit.task_id: policy}, {trial[:3]: trial}
+    )
 
 
 def test_an_example_of_the_class_that_loses_is_tried_on_its_other_samples() -> None:

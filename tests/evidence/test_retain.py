@@ -30,7 +30,7 @@ from promptaudit.flows.settings import Settings
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.selection import Selection
-from promptaudit.flows.wordings.variants import earlier_rows
+from promptaudit.flows.wordings.variants import earlier_proposals
 from promptaudit.models_registry.cards import FormatLimits
 from promptaudit.models_registry.errors import UsageError, WarehouseError
 from promptaudit.models_registry.registry import load_registry
@@ -126,7 +126,7 @@ def test_wordings_of_a_retired_night_are_reused(warehouse: Path) -> None:
     land_night(warehouse, 1)
     query(warehouse, "update raw.prompt_variants set rephrasing_key = 'other' where audit_run_id = ?", [run_id(1)])
     retain(Warehouse(warehouse), AUDIT, 1)
-    assert [row["instruction"] for row in earlier_rows(Warehouse(warehouse), "k")] == ["Of night 0"]
+    assert [each.instruction for each in earlier_proposals(Warehouse(warehouse), "k") or ()] == ["Of night 0"]
 
 
 @pytest.mark.slow

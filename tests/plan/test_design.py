@@ -270,7 +270,7 @@ def test_a_task_has_a_limit_of_its_own(tmp_path: Path) -> None:
     part = design_audit(load_registry([folder]), "a")
     assert (whole.n_samples("q"), part.n_samples("q")) == (2, 1)
     assert part.plan_fingerprint != whole.plan_fingerprint
-    lines = {row["name"]: row["requests"] for row in estimate_audit(load_registry([folder]), "a")["lines"]}
+    lines = {line.name: line.requests for line in estimate_audit(load_registry([folder]), "a").lines}
     assert lines["m"] == 2  # one sample under two templates
 
 
@@ -279,7 +279,7 @@ def test_panels_go_round_and_a_run_keeps_its_own(tmp_path: Path) -> None:
     folder = registry_of(tmp_path / "cards", audits=AUDIT + "  samples: {limit: 36, each_night: 12}\n")
     (folder / "q.csv").write_text(ROWS.splitlines()[0] + "\n" + rows)
     registry, settings = load_registry([folder]), Settings(warehouse=tmp_path / "audit.duckdb")
-    (estimated,) = (row["requests"] for row in estimate_audit(registry, "a")["lines"] if row["name"] == "m")
+    (estimated,) = (line.requests for line in estimate_audit(registry, "a").lines if line.name == "m")
     assert estimated == 2 * 12
 
     def asked(*, new: bool) -> tuple[str, ...]:
@@ -335,13 +335,13 @@ def test_critical_samples_are_ids_or_a_column(tmp_path: Path) -> None:
 def test_the_same_work_is_priced_as_another_models(tmp_path: Path) -> None:
     folder = registry_of(tmp_path)
     registry = load_registry([folder])
-    others = estimate_audit(registry, "a", ("m", "gpt-4o-2024-08-06", "gpt-4o-mini"))["others"]
-    assert [(row["name"], row["requests"]) for row in others] == [
+    others = estimate_audit(registry, "a", ("m", "gpt-4o-2024-08-06", "gpt-4o-mini")).others
+    assert [(line.name, line.requests) for line in others] == [
         ("m", 4),
         ("gpt-4o-2024-08-06", 4),
         ("gpt-4o-mini", 4),
     ]
-    free, dear, cheap = (row["usd"] for row in others)
+    free, dear, cheap = (line.usd for line in others)
     assert free == 0
     assert 0 < cheap < dear
     with pytest.raises(

@@ -72,8 +72,8 @@ def test_a_share_is_asked_twice_and_the_plan_counts_it(tmp_path: Path) -> None:
     ]
     assert len(asked) == len(set(asked)) == 40 * 6 + 24 == sum(each.n_cells(own) for each in dealt)
     assert {sample for id_, k, sample in asked if (id_, k) == ("v2", 2)} == set(dealt[2].dealt[2])
-    (line,) = [line for line in estimate_audit(own.registry, "a")["lines"] if line["what"] == "model"]
-    assert line["requests"] == len(asked)
+    (line,) = [line for line in estimate_audit(own.registry, "a").lines if line.what == "model"]
+    assert line.requests == len(asked)
 
 
 def test_a_run_keeps_what_it_has_dealt(tmp_path: Path) -> None:
@@ -123,8 +123,8 @@ def test_each_sample_is_asked_under_some_of_the_wordings_and_the_plan_counts_it(
     assert all(set(each.dealt[2]) <= set(each.dealt[1]) for each in dealt)
     requests = list(missing_requests(NothingLanded(), "r", own, "lexical", dealt))
     assert len(requests) == 40 * 2 + 2 * 20 + 3 * 4 == sum(each.n_cells(own) for each in dealt)
-    (line,) = [line for line in estimate_audit(own.registry, "a")["lines"] if line["what"] == "model"]
-    assert line["requests"] == len(requests)
+    (line,) = [line for line in estimate_audit(own.registry, "a").lines if line.what == "model"]
+    assert line.requests == len(requests)
     assert deal_samples(warehouse, "r", own, variants(own)) == dealt
     assert design_row("r", own)["wordings_per_sample"] == 2
 
@@ -139,8 +139,8 @@ def test_the_plan_counts_wordings_that_are_not_asked_equally_often(tmp_path: Pat
     n_original = len(dealt[0].dealt[1])
     asked = sum(each.n_cells(own) for each in dealt)
     assert asked == 3 * n_samples + 2 * n_original
-    (line,) = [line for line in estimate_audit(own.registry, "a")["lines"] if line["what"] == "model"]
-    assert line["requests"] == asked
+    (line,) = [line for line in estimate_audit(own.registry, "a").lines if line.what == "model"]
+    assert line.requests == asked
 
 
 def test_fewer_wordings_than_a_sample_is_asked_under_are_all_asked(tmp_path: Path) -> None:

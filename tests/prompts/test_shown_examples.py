@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from promptaudit.flows.prompts.put_samples import Prompter
-from promptaudit.flows.prompts.shown_examples import examples_in, shown_examples, with_texts
+from promptaudit.flows.prompts.shown_examples import LandedVariant, examples_in, shown_examples, with_texts
 from promptaudit.models_registry.cards import TaskCard
 from promptaudit.models_registry.samples import ChosenSamples, Sample
 
@@ -53,18 +53,24 @@ def landed(
     strategy: str = "one_shot",
     instruction: str = "Say {input} what?",
     chosen: ChosenSamples = CHOSEN,
-) -> dict[str, Any]:
+) -> LandedVariant:
     """A row of raw.prompt_variants as far as its prompt."""
     text = json.dumps(setting)
     prompter = Prompter(TASK, chosen, strategy=strategy, instruction=instruction, template=None, setting=text)
-    return {
-        "prompt_variant_id": "v",
-        "strategy": strategy,
-        "instruction": instruction,
-        "template": None,
-        "setting": text,
-        "prompt": prompter.left_open,
-    }
+    return LandedVariant(
+        prompt_variant_id="v",
+        task_id="t",
+        strategy=strategy,
+        instruction=instruction,
+        prompt=prompter.left_open,
+        answer_schema=None,
+        template=None,
+        setting=text,
+    )
+
+
+def reworded(variant: LandedVariant, old: str, new: str) -> LandedVariant:
+    return replace(variant, prompt=(variant.prompt or "").replace(old, new))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -78,7 +84,7 @@ def test_examples_are_told_apart_in_every_form(form: dict[str, Any]) -> None:
 
 def test_examples_of_another_order_are_those_of_their_labels() -> None:
     variant = landed({"examples": {"rows": None, "order": [1, 0]}})
-    assert json.loads(variant["prompt"])[1]["content"].index("Poor") < variant["prompt"].index("fine")
+    assert json.loads(variant.prompt or "")[1]["content"].index("Poor") < (variant.prompt or "").index("fine")
     # the setting names no rows: which text stands where is known from the original alone
     assert shown_examples(TASK, [landed({}), variant]).examples == EXAMPLES
 
@@ -88,12 +94,12 @@ def test_examples_of_another_order_are_those_of_their_labels() -> None:
     [
         landed({}, strategy="simple"),
         landed({"label_order": "gold_first"}),  # stands in an order of its own for each sample
-        {**landed({}), "prompt": landed({})["prompt"].replace("Be fair.", "Be just.")},  # as another version wrote it
-        {**landed({}), "prompt": None},
-        {**landed({}), "template": "{}", "setting": '{"examples": {"places": [1, 0]}}'},
+        reworded(landed({}), "Be fair.", "Be just."),  # as another version wrote it
+        replace(landed({}), prompt=None),
+        replace(landed({}), template="{}", setting='{"examples": {"places": [1, 0]}}'),
     ],
 )
-def test_nothing_is_made_up(variant: dict[str, Any]) -> None:
+def test_nothing_is_made_up(variant: LandedVariant) -> None:
     found = examples_in(TASK, variant)
     assert (found.examples, found.spare) == ({}, ())
 
@@ -110,7 +116,7 @@ def test_a_text_that_may_end_earlier_is_not_told_apart(row: str) -> None:
         (), EXAMPLES, tuple(replace(each, text=text) if each.sample_id == row else each for each in SPARE)
     )
     variant = landed(ROWS, chosen=chosen)
-    assert json.dumps(text)[1:-1] in variant["prompt"]
+    assert json.dumps(text)[1:-1] in (variant.prompt or "")
     assert examples_in(TASK, variant).spare == ()
     with pytest.raises(ValueError, match="are not told apart"):
         with_texts(TASK, variant, {row: "[gone]"})
@@ -119,9 +125,9 @@ def test_a_text_that_may_end_earlier_is_not_told_apart(row: str) -> None:
 def test_the_text_of_a_row_is_replaced_and_nothing_else() -> None:
     variant = landed({**ROWS, "label_order": "reversed"})
     changed = with_texts(TASK, variant, {"bad1": "[gone]", "elsewhere": "[never]"})
-    assert changed == variant["prompt"].replace("bad text 1", "[gone]") != variant["prompt"]
+    assert changed == reworded(variant, "bad text 1", "[gone]").prompt != variant.prompt
     assert with_texts(TASK, variant, {"elsewhere": "[never]"}) is None
     assert with_texts(TASK, landed({**ROWS, "label_order": "gold_first"}), {"bad1": "[gone]"}) is None
     assert with_texts(TASK, landed({}), {"bad1": "[gone]"}) is None
     with pytest.raises(ValueError, match="are not told apart"):
-        with_texts(TASK, {**variant, "prompt": variant["prompt"].replace("Be fair", "Be just")}, {"bad1": "[gone]"})
+        with_texts(TASK, reworded(variant, "Be fair", "Be just"), {"bad1": "[gone]"})

@@ -184,12 +184,12 @@ def test_plan_counts_the_further_rulings(tmp_path: Path) -> None:
         alone = estimate_audit(load_registry([cards(tmp_path / "cards", server)]), AUDIT)
         worded = estimate_audit(load_registry([cards(tmp_path / "cards", server, asked_for(6))]), AUDIT)
         many = estimate_audit(load_registry([cards(tmp_path / "cards", server, asked_for(6, 100))]), AUDIT)
-    judge, more, most = (lines["lines"][-1] for lines in (alone, worded, many))
+    judge, more, most = (estimate.lines[-1] for estimate in (alone, worded, many))
     n_answers = 8 * 3
-    assert judge["requests"] == n_answers + N_CONTROLS
-    assert more["requests"] == n_answers + N_CONTROLS + 5 * N_FURTHER
-    assert most["requests"] == n_answers + N_CONTROLS + 5 * n_answers
-    assert more["usd"] == pytest.approx(judge["usd"] * more["requests"] / judge["requests"], rel=0.01)
+    assert judge.requests == n_answers + N_CONTROLS
+    assert more.requests == n_answers + N_CONTROLS + 5 * N_FURTHER
+    assert most.requests == n_answers + N_CONTROLS + 5 * n_answers
+    assert more.usd == pytest.approx((judge.usd or 0) * more.requests / judge.requests, rel=0.01)
 
 
 @pytest.mark.parametrize("model", ["api", "self"])
@@ -197,12 +197,12 @@ def test_plan_counts_who_rewords_the_rubric(tmp_path: Path, model: str) -> None:
     with running_server() as server:
         registry = cards(tmp_path / "cards", server, asked_for(31))
         reworded_by_a_model(registry, model, "variants: 3")
-        lines = estimate_audit(load_registry([registry]), AUDIT)["lines"]
-    (line,) = [line for line in lines if line["name"] == "asked, rubric of checker"]
+        lines = estimate_audit(load_registry([registry]), AUDIT).lines
+    (line,) = [line for line in lines if line.name == "asked, rubric of checker"]
     rubric = round(len(JudgeCard(model="api").rubric) / CHARACTERS_A_TOKEN)
     # thirty rewordings are asked for in two lists
-    assert (line["what"], line["requests"], line["completion_tokens"]) == ("rephraser", 2, 30 * rubric)
-    assert line["usd"] == pytest.approx((line["prompt_tokens"] + 2 * line["completion_tokens"]) / 1e6)
+    assert (line.what, line.requests, line.completion_tokens) == ("rephraser", 2, 30 * rubric)
+    assert line.usd == pytest.approx((line.prompt_tokens + 2 * line.completion_tokens) / 1e6)
 
 
 def test_the_model_of_a_judge_rewords_its_rubric_where_each_rewords_its_own(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def test_an_incomplete_grid_deals_all_variants(tmp_path: Path) -> None:
     assert len({each.prompt_variant_id for each in requests}) == 7
     assert len({(each.sample_id, each.prompt_variant_id) for each in requests}) == 12 * 3
     estimate = estimate_audit(load_registry([cards]), "a")
-    assert estimate["total"]["requests"] == len(requests)
+    assert estimate.total.requests == len(requests)
 
 
 def test_plan_counts_what_is_asked(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_plan_counts_what_is_asked(tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         cards = write(folder, rephrasing, tasks)
         requests = requests_of(folder / "audit.duckdb", *made(folder / "audit.duckdb", cards))
-        assert estimate_audit(load_registry([cards]), "a")["total"]["requests"] == len(requests) > 0
+        assert estimate_audit(load_registry([cards]), "a").total.requests == len(requests) > 0
 
 
 def test_wordings_alone_are_edited_by_a_person(tmp_path: Path) -> None:

@@ -173,8 +173,8 @@ def test_a_sheet_of_own_wordings_names_the_model(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("key")
 def test_the_plan_has_a_line_for_each_model_that_rewords(tmp_path: Path) -> None:
     registry = load_registry([own_wordings(tmp_path, "http://127.0.0.1:9/v1")])
-    rows = [row for row in estimate_audit(registry, AUDIT)["lines"] if row["what"] == "rephraser"]
-    assert [row["name"] for row in rows] == ["api for itself", "other for itself"]
+    lines = [line for line in estimate_audit(registry, AUDIT).lines if line.what == "rephraser"]
+    assert [line.name for line in lines] == ["api for itself", "other for itself"]
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_the_cards_templates_come_first_and_stay_what_they_were(tmp_path: Path) 
     sent = [request.messages[0][1] for request in missing_requests(cells, run, design, "m", made.variants[-1:])]
     prose = made.variants[-1].instruction.split("\n\n")[1]
     assert sent[0] == f"Question: 1 + 1\nAnswer: 2\n\n{prose}\n\nProblem: 2 + 2"
-    lines = {row["name"]: row["requests"] for row in estimate_audit(load_registry([folder]), "a")["lines"]}
+    lines = {line.name: line.requests for line in estimate_audit(load_registry([folder]), "a").lines}
     assert lines["m"] == 2 * 6
 
 

@@ -4,8 +4,6 @@ select
     any_value(found.gold_label) as gold_label,
     list(found.p_tau order by found.label_index) as p_tau,
     any_value(measured.sensitivity) as sensitivity,
-    any_value(measured.n_correct) as n_correct,
-    any_value(measured.n_predictions) as n_predictions,
     any_value(measured.n_variants) as n_variants
 from marts.fct_p_tau as found
 inner join marts.fct_sensitivity as measured using (audit_run_id, model_id, task_id, strategy, sample_id)

@@ -1,7 +1,6 @@
 select
     answer_status,
-    count(*) as n,
-    count(distinct sample_id) as n_samples
+    count(*) as n
 from marts.fct_predictions
 where
     audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy

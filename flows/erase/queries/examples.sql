@@ -1,7 +1,15 @@
 -- One row per prompt variant of a run that shows a row of the data as a solved example. A run that was never finished asks
 -- nothing any more once a newer one has taken its place.
 select
-    variants.*,
+    variants.audit_run_id,
+    variants.prompt_variant_id,
+    variants.task_id,
+    variants.strategy,
+    variants.instruction,
+    variants.prompt,
+    variants.answer_schema,
+    variants.template,
+    variants.setting,
     runs.state = 'running' and runs.origin = 'run' and not exists (
         from raw.audit_runs as newer
         where newer.audit_id = runs.audit_id and newer.origin = runs.origin and newer.started_at > runs.started_at

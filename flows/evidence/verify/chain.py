@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from promptaudit.flows.evidence.verify.differences import Kind, SealDifference
-from promptaudit.flows.marts.seal import BY_COMPARING, Seal, seal_of
+from promptaudit.flows.marts.seal import BY_COMPARING, Seal, SealedRows, n_sealed, seal_of
 from promptaudit.flows.warehouse.duckdb_file import Connection
 from promptaudit.models_registry.errors import UsageError
 
@@ -94,7 +93,13 @@ def _views_otherwise(kept: Seal, newest: Seal) -> list[SealDifference]:
 
 
 def _otherwise(
-    run: str, comparison: str, old: dict[str, Any], new: dict[str, Any], before: Seal, after: Seal, why: str
+    run: str,
+    comparison: str,
+    old: Mapping[str, SealedRows],
+    new: Mapping[str, SealedRows],
+    before: Seal,
+    after: Seal,
+    why: str,
 ) -> list[SealDifference]:
     detail = f"seal {after.seal_index} has it otherwise than seal {before.seal_index}: {why or 'same rows, same code'}"
     return [
@@ -122,9 +127,7 @@ def _why_otherwise(before: Seal, after: Seal) -> str:
 
 def _landed(before: Seal, after: Seal) -> dict[str, int]:
     """Returns how many rows landed between two seals of a run in each table that its marts are made of."""
-    counts = [
-        {table: each.entries["raw"].get(table, {}).get("n_rows", 0) for table in MEASURED} for each in (before, after)
-    ]
+    counts = [{table: n_sealed(each.entries, table) for table in MEASURED} for each in (before, after)]
     return {table: counts[1][table] - n for table, n in counts[0].items() if counts[1][table] != n}
 
 

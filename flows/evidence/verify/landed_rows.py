@@ -183,7 +183,8 @@ def _differences(
 ) -> list[SealDifference]:
     con, key, what = place.con, TABLES[table].key, f"raw.{table}"
     columns_at = {
-        seal.seal_index: tuple(seal.entries["raw"].get(table, {}).get("columns", ())) for seal in place.seals_of(run)
+        seal.seal_index: () if (sealed := seal.entries["raw"].get(table)) is None else tuple(sealed["columns"])
+        for seal in place.seals_of(run)
     }
     own = sealed_columns(con, table)
     there = {

@@ -12,7 +12,7 @@ from promptaudit.flows.evidence.verify.differences import Kind, SealDifference, 
 from promptaudit.flows.evidence.verify.landed_rows import rows_of
 from promptaudit.flows.marts.digests import WORDS, digests
 from promptaudit.flows.marts.manifest import made_by
-from promptaudit.flows.marts.seal import OF_COMPARISONS, OF_RUNS, Seal, compares, views
+from promptaudit.flows.marts.seal import OF_COMPARISONS, OF_RUNS, Seal, SealedRows, compares, views
 from promptaudit.flows.warehouse.duckdb_file import DatabaseError
 from promptaudit.flows.warehouse.figure_names import grains
 
@@ -34,7 +34,7 @@ def check_marts(run: str, newest: Seal, place: Place, others: Sequence[Place]) -
             there = place.comparisons(mart, run)
             if None in there:
                 differences.append(differs(kind="added", detail="rows of no comparison"))
-            for each in sorted({*compared, *(there - {None})}):
+            for each in sorted({*compared, *(known for known in there if known is not None)}):
                 differences += few(_check_mart(mart, run, compared.get(each, {}).get(mart), place, others, each))
         except DatabaseError as error:  # a file that is no Parquet file any more, or lacks a column
             detail = f"it cannot be read as what was published: {type(error).__name__}"
@@ -65,7 +65,7 @@ def check_views(place: Place, *, is_open: bool) -> list[SealDifference]:
 def _check_mart(
     mart: str,
     run: str,
-    wanted: dict[str, Any] | None,
+    wanted: SealedRows | None,
     place: Place,
     others: Sequence[Place],
     comparison: str | None = None,
@@ -98,7 +98,7 @@ def _differences(
     mart: str,
     run: str,
     place: Place,
-    wanted: dict[str, Any],
+    wanted: SealedRows,
     others: Sequence[Place],
     comparison: str | None,
 ) -> list[SealDifference]:

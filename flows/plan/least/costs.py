@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 from promptaudit.flows.cards.prices import price_of, usd_of
 from promptaudit.flows.plan.least.components import SourceRun
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse import Warehouse, rows_as
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.registry import Registry
 from promptaudit.udfs.designs.widths import Design
+
+
+class _RequestCost(NamedTuple):
+    model_id: str
+    task_id: str
+    strategy: str
+    prompt_tokens: float | None
+    completion_tokens: float | None
+    answers_a_second: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,23 +69,23 @@ def request_costs(
     """Returns what requests of these groups (model, task, strategy) took in a run, at the prices of today's cards."""
     rows = run.place(warehouse).read(sql("plan", "request_costs"), run=run.audit_run_id)
     costs = RequestCosts(n_groups={}, usd={}, answers_a_second={})
-    for row in rows:
-        if (row["model_id"], row["task_id"], row["strategy"]) not in groups:
+    for row in rows_as(_RequestCost, rows):
+        if (row.model_id, row.task_id, row.strategy) not in groups:
             continue
-        name, usd = row["model_id"], _usd(registry, row)
+        name, usd = row.model_id, _usd(registry, row)
         costs.n_groups[name] = costs.n_groups.get(name, 0) + 1
         before = costs.usd.get(name, 0.0)
         costs.usd[name] = None if usd is None or before is None else before + usd
-        costs.answers_a_second[name] = row["answers_a_second"] or None
+        costs.answers_a_second[name] = row.answers_a_second or None
     return costs
 
 
-def _usd(registry: Registry, row: dict[str, Any]) -> float | None:
-    price = price_of(registry.model(row["model_id"]))
+def _usd(registry: Registry, row: _RequestCost) -> float | None:
+    price = price_of(registry.model(row.model_id))
     if price is None:
         return None
     if price.input_usd_per_mtok == 0 and price.output_usd_per_mtok == 0:
         return 0.0
-    if row["prompt_tokens"] is None or row["completion_tokens"] is None:
+    if row.prompt_tokens is None or row.completion_tokens is None:
         return None
-    return usd_of(price, row["prompt_tokens"], row["completion_tokens"])
+    return usd_of(price, row.prompt_tokens, row.completion_tokens)

@@ -1,5 +1,12 @@
 -- One row per wanted sample of a run.
-select samples.*
+select
+    task_id,
+    sample_id,
+    samples.input,
+    samples.gold_label,
+    samples.options,
+    samples.reference_answers,
+    samples.fields
 from raw.samples as samples
 semi join (
     select

@@ -66,6 +66,7 @@ final as (
         left(any_value(completion) filter (where place = 1), 60) as completion
     from compared
     group by scoring_method
+    having bool_or(is_different)
     order by program
 )
 

@@ -54,7 +54,7 @@ def _before(data: ReportData) -> Iterable[Row]:
     """Yields the rows of the last comparable night: the one this run was compared with, else the last of the same numbers."""
     now = {_key(row, "strategy"): row for row in data.scorecard}
     last = last_comparable(data.changes)
-    nights = [run["audit_run_id"] for run in data.nights.runs if run["audit_run_id"] != data.run["audit_run_id"]]
+    nights = [run.audit_run_id for run in data.nights.runs if run.audit_run_id != data.run["audit_run_id"]]
     base = last[0]["base_run_id"] if last and last[0]["base_run_id"] in nights else next(reversed(nights), None)
     for row in data.nights.figures:
         own = now.get(_key(row, "strategy"))

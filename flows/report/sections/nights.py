@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from promptaudit.flows.display.figures import ABSENT, NAME, cut, ranged
-from promptaudit.flows.history.nights import DATED, Nights, differs, night_names
+from promptaudit.flows.history.nights import DATED, Nights, NightVerdict, differs, night_names
 from promptaudit.flows.report.blocks.blocks import Block, DrawnSection, Panel, by
 from promptaudit.flows.report.blocks.cells import Printed, Traced, parts
 from promptaudit.flows.report.charts import panels
@@ -50,19 +50,19 @@ class Group:
     part: str
     names: dict[str, str]
     dates: dict[str, str]
-    verdicts: list[Row]
+    verdicts: list[NightVerdict]
 
     @property
-    def news(self) -> list[Row]:
+    def news(self) -> list[NightVerdict]:
         """Returns the verdicts that are worth a sentence."""
-        return [row for row in self.verdicts if row["verdict"] in NEWS]
+        return [row for row in self.verdicts if row.verdict in NEWS]
 
     def runs(self, verdict: str, measure: str | None = None) -> set[tuple[str, str]]:
         """Returns the (run, model) of which a figure has this verdict."""
         return {
-            (row["audit_run_id"], row["model_id"])
+            (row.audit_run_id, row.model_id)
             for row in self.verdicts
-            if row["verdict"] == verdict and measure in (None, row["measure"])
+            if row.verdict == verdict and measure in (None, row.measure)
         }
 
 
@@ -83,12 +83,12 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
 
 
 def _groups(figures: list[Row], nights: Nights) -> Iterator[Group]:
-    runs, times = [run["audit_run_id"] for run in nights.runs], [run["started_at"] for run in nights.runs]
+    runs, times = [run.audit_run_id for run in nights.runs], [run.started_at for run in nights.runs]
     names, dates = (dict(zip(runs, labels, strict=True)) for labels in (night_names(times), night_names(times, DATED)))
     newest_first = {run: -place for place, run in enumerate(runs)}
     verdicts = sorted(
-        (row for row in nights.verdicts if row["audit_run_id"] in names),
-        key=lambda row: (newest_first[row["audit_run_id"]], row["measure"], row["model_id"]),
+        (row for row in nights.verdicts if row.audit_run_id in names),
+        key=lambda row: (newest_first[row.audit_run_id], row.measure, row.model_id),
     )
     room = len(panels.SERIES)
     for task_id, of_task in sorted(by(figures, "task_id").items()):
@@ -106,7 +106,7 @@ def _groups(figures: list[Row], nights: Nights) -> Iterator[Group]:
                     verdicts=[
                         row
                         for row in verdicts
-                        if (row["task_id"], row["strategy"]) == (task_id, strategy) and row["model_id"] in own
+                        if (row.task_id, row.strategy) == (task_id, strategy) and row.model_id in own
                     ],
                 )
 
@@ -161,19 +161,19 @@ def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
 def _findings(group: Group) -> list[tuple[str, str]]:
     return [
         (
-            f"{group.names[row['audit_run_id']]}: {_news(row)}",
-            f"{cut(row['model_id'], NAME)}: {cut(row['reason'] or 'no reason is recorded')}",
+            f"{group.names[row.audit_run_id]}: {_news(row)}",
+            f"{cut(row.model_id, NAME)}: {cut(row.reason or 'no reason is recorded')}",
         )
         for row in group.news[:MOST_FINDINGS]
     ]
 
 
-def _news(row: Row) -> str:
-    return f"{cut(row['measure'], NAME)} {row['verdict']}"
+def _news(row: NightVerdict) -> str:
+    return f"{cut(row.measure, NAME)} {row.verdict}"
 
 
 def _lines(group: Group) -> list[Row]:
-    compared = {(row["audit_run_id"], row["model_id"]) for row in group.verdicts}
+    compared = {(row.audit_run_id, row.model_id) for row in group.verdicts}
     places = {run: place for place, run in enumerate(group.names)}
     lines: list[Row] = []
     for model, rows in group.models.items():
@@ -181,7 +181,7 @@ def _lines(group: Group) -> list[Row]:
             run = row["audit_run_id"]
             changes = "" if before is None else differs(before, row)
             words = [f"not of the same: {changes}"] if changes else []
-            words += [_news(own) for own in group.news if (own["audit_run_id"], own["model_id"]) == (run, model)]
+            words += [_news(own) for own in group.news if (own.audit_run_id, own.model_id) == (run, model)]
             quiet = "nothing regressed or changed" if (run, model) in compared else ABSENT
             lines.append({**row, "night": group.dates[run], "against": "; ".join(words) or quiet})
     return sorted(lines, key=lambda row: -places[row["audit_run_id"]])  # models keep their order within a night
@@ -192,8 +192,8 @@ def _ranged(row: Row, column: str) -> str:
 
 
 def _finding(data: ReportData) -> str:
-    runs, news = data.nights.runs, [row for row in data.nights.verdicts if row["verdict"] in NEWS]
-    nights = {row["audit_run_id"] for row in news}
+    runs, news = data.nights.runs, [row for row in data.nights.verdicts if row.verdict in NEWS]
+    nights = {row.audit_run_id for row in news}
     if not news:
         return f"No figure regressed or changed over {len(runs)} nights"
     return f"Figures regressed or changed on {len(nights)} of {len(runs)} nights"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptaudit.flows.choice.choose import better_in_words
+from promptaudit.flows.choice.choose import Wording
 from promptaudit.flows.report.blocks.blocks import DrawnSection, by
 from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.sections.columns import (
@@ -63,8 +63,9 @@ def _finding(data: ReportData) -> str:
     if not better:
         return "No wording is better than the original beyond chance" if data["wording_choices"] else ""
     row = max(better, key=lambda each: each["gain_low"])
-    variants = {each["prompt_variant_id"]: each for each in data.variants}
-    return f"For {whose(row)} {better_in_words({**row, **variants[row['prompt_variant_id']]})}"
+    variant = next(each for each in data.variants if each["prompt_variant_id"] == row["prompt_variant_id"])
+    of_variant = ("variant_index", "paraphrase_temperature", "variation", "instruction")
+    return f"For {whose(row)} {Wording(**row, **{name: variant[name] for name in of_variant}).better_in_words}"
 
 
 wording_choices = Section(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from promptaudit.flows.history.nights import Nights
+from promptaudit.flows.history.nights import NightRun, Nights
 from promptaudit.flows.report.blocks.cells import plain
 from promptaudit.flows.report.contents import SECTIONS
 from promptaudit.flows.report.gather import gather
@@ -148,7 +149,7 @@ def test_the_picture_has_a_cell_a_group_and_the_last_comparable_night_beside_it(
         {**row("m", "a", 0.2, n_variants=5), "audit_run_id": "q"},
         {**row("m", "b", 0.4, n_variants=9), "audit_run_id": "q"},
     ]
-    nights = Nights(runs=[{"audit_run_id": "q"}, {"audit_run_id": "r"}], figures=[*before, *now])
+    nights = Nights(runs=[NightRun(run, datetime(2026, 11, 1)) for run in "qr"], figures=[*before, *now])
     drawn = heat(data(scorecard=now, nights=nights))
     assert drawn.columns == (("m", ""), ("n", ""))
     assert [
