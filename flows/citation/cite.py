@@ -42,6 +42,9 @@ def cite(warehouse: Warehouse, run: str, to: Path | None = None, text: str | Non
         WarehouseError: nothing is published, the run differs from its seals, or the folder cannot be written.
     """
     audit_run_id = _complete(warehouse, run)
+    if not warehouse.published.path.is_file():
+        msg = f"{warehouse.published.path} is not there: a run is cited where its warehouse is, and not from a lake"
+        raise WarehouseError(msg)
     folder = to or Path(f"cite-{audit_run_id[:12]}")
     refuse_filled(folder)
     _refuse_retired(warehouse, audit_run_id)

@@ -17,10 +17,11 @@ COPY = "warehouse/published/audit.duckdb"
 
 
 class Cited(NamedTuple):
-    """What is cited of a run: its row, and the rows of its models, wordings, scorecard and scoring over templates."""
+    """What is cited of a run: its row, and the rows of its models, judges, wordings, scorecard and scoring over templates."""
 
     run: Row
     models: Sequence[Row]
+    judges: Sequence[Row]
     wordings: Sequence[Row]
     scorecard: Sequence[Row]
     templates: Sequence[Row]
@@ -31,10 +32,8 @@ def cited(ask: Ask) -> Cited:
     """Returns what the methods of a published run are written from."""
     (run,) = ask(sql("citation", "cited_run"))
     (newest,) = ask("select arg_max(seal, seal_index) as seal from raw.seals where audit_run_id = $run")
-    models, wordings, scorecard, templates = (
-        ask(sql("citation", f"cited_{name}")) for name in ("models", "wordings", "figures", "templates")
-    )
-    return Cited(run, models, wordings, scorecard, templates, newest["seal"])
+    rows = (ask(sql("citation", f"cited_{name}")) for name in ("models", "judges", "wordings", "figures", "templates"))
+    return Cited(run, *rows, newest["seal"])
 
 
 def methods(of: Cited) -> str:
@@ -71,7 +70,7 @@ def _paragraph(of: Cited, columns: Sequence[MartColumn]) -> Iterable[str]:
     yield f"It has {_counted(len(tasks), 'task')}: {_and([_task(row) for row in tasks.values()])}."
     strategies = _names({row["strategy"]: None for row in wordings})
     yield (
-        f"Each model answered each sample under {_span(row['n_variants'] for row in wordings)} wordings of its prompt for each "
+        f"Each model answered each sample under {_span(row['n_variants'] for row in of.scorecard)} wordings of its prompt per "
         f"strategy ({strategies}), {_asked(wordings)}."
     )
     if parts := {row["wordings_per_sample"] for row in of.scorecard} - {None}:
@@ -82,8 +81,13 @@ def _paragraph(of: Cited, columns: Sequence[MartColumn]) -> Iterable[str]:
         by = f" by {_names(rephrasers)}" if rephrasers else ""
         at = f" at the paraphrase temperatures {_and([f'{each:g}' for each in temperatures])}" if temperatures else ""
         yield f"The wordings beside the original are{by}{at}."
+    if of.judges:
+        judges = _and([f"{code(row['judge_id'])} ({code(row['ruled_by'] or '')})" for row in of.judges])
+        yield f"Answers were put before {_counted(len(of.judges), 'judge')}: {judges}."
     n_landed, n_planned = (sum(row[name] for row in of.scorecard) for name in ("n_landed", "n_planned"))
-    yield f"{counted_of(n_landed, n_planned)} answers landed, at a cost of {_cost(of.scorecard)}."
+    yield f"{counted_of(n_landed, n_planned)} answers landed{_cost(of.scorecard)}."
+    if n_quarantined := sum(row["n_variants_quarantined"] for row in of.scorecard):
+        yield f"{_counted(n_quarantined, 'wording')} of a model did not keep the format and take no part in the measures."
     chosen = "" if run["sample_seed"] is None else f" and that of the choice of samples {run['sample_seed']}"
     yield (
         f"Intervals are of 95 %, of {count(run['n_resamples'])} resamples where they are bootstrapped; the seed of resamples is "
@@ -91,7 +95,8 @@ def _paragraph(of: Cited, columns: Sequence[MartColumn]) -> Iterable[str]:
     )
     if papers := _papers(columns):
         yield f"{papers}; the others are promptaudit's own."
-    yield f"Over all models, tasks and strategies, {_and([_range(of.scorecard, each) for each in columns])}."
+    if columns:
+        yield f"Over all models, tasks and strategies, {_and([_range(of.scorecard, each) for each in columns])}."
     yield f"Every row and figure of the run is covered by its seal {code(of.seal)}."
 
 
@@ -127,8 +132,9 @@ def _figure(row: Row, column: MartColumn) -> str:
 
 
 def _cost(scorecard: Sequence[Row]) -> str:
+    """Returns what the answers cost; nothing where some prices are not known."""
     known = [row["cost_usd"] for row in scorecard if row["cost_usd"] is not None]
-    return in_unit(sum(known), "usd") if len(known) == len(scorecard) else "unknown"
+    return f", at a cost of {in_unit(sum(known), 'usd')}" if known and len(known) == len(scorecard) else ""
 
 
 def _task(row: Row) -> str:
@@ -139,7 +145,8 @@ def _task(row: Row) -> str:
 def _asked(wordings: Sequence[Row]) -> str:
     originals = _span(n for row in wordings for n in row["original_repetitions"] or ())
     others = _span(n for row in wordings for n in row["repetitions"] or ())
-    return _and([f"{who} {n} times" for who, n in (("the original", originals), ("each other wording", others)) if n])
+    asked = (("the original", originals), ("each other wording", others))
+    return _and([f"{who} {'once' if n == '1' else f'{n} times'}" for who, n in asked if n])
 
 
 def _design(wordings: Sequence[Row]) -> list[str]:

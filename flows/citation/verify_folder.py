@@ -19,6 +19,7 @@ from promptaudit.flows.citation.files import (
     warehouse_of,
     write_files,
 )
+from promptaudit.flows.citation.methods import COPY
 from promptaudit.flows.evidence.verify import VerifyResult, verify
 from promptaudit.flows.evidence.verify.differences import Kind, SealDifference
 from promptaudit.flows.marts.manifest import made_by
@@ -103,7 +104,7 @@ def _not_of_the_copy(folder: Path, audit_run_id: str) -> list[SealDifference]:
         return [
             differs(kind="changed" if is_ours else "unsealed", which=name)
             for name in names
-            if not name.startswith("warehouse/") and not _same(folder / name, Path(again) / name)
+            if name != COPY and not _same(folder / name, Path(again) / name)
         ]
 
 

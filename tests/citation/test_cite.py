@@ -95,6 +95,9 @@ def test_the_methods_have_every_figure_with_its_interval(
     assert "the paraphrase temperatures 0.5, 1 and 2" in text
     assert "200 resamples where they are bootstrapped; the seed of resamples is 20250601" in text
     assert folder.seal in text
+    judged = methods(cited(partial(warehouse.published.read, run=ids["judged"])))
+    assert re.search(r"Answers were put before \d judges: `\w+`", judged)
+    assert "## Accuracy over templates (Hua et al. 2025)" in judged
 
 
 @pytest.mark.parametrize(
@@ -144,6 +147,16 @@ def test_a_changed_file_with_its_checksum_is_not_what_the_rows_say(copied: Path)
     found = verify_folder(copied)
     assert found.exit_code == 3
     assert told(found) == [("unsealed", "file", "manifest.json"), ("unsealed", "file", "methods.md")]
+
+
+def test_what_was_put_beside_the_copy_is_told(copied: Path) -> None:
+    (copied / "warehouse/published/audit.duckdb.wal").touch()
+    (copied / "warehouse/published/report.html").write_text("<p>Sensitivity 0.0</p>")
+    listed_anew(copied)
+    assert told(verify_folder(copied)) == [
+        ("changed", "file", "warehouse/published/audit.duckdb.wal"),
+        ("changed", "file", "warehouse/published/report.html"),
+    ]
 
 
 def test_a_changed_row_is_not_what_was_sealed(copied: Path, folder: CiteResult) -> None:

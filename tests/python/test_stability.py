@@ -217,3 +217,9 @@ def test_what_cannot_be_scored_is_one_line(tmp_path: Path, options: dict[str, ob
     with pytest.raises(pa.PromptauditError, match=line):
         pa.intra_pss(lambda text, _: text, **given)  # type: ignore[arg-type]
     assert not (tmp_path / "python").exists()
+
+
+def test_a_pilot_is_read_and_not_asked_alone(tmp_path: Path) -> None:
+    ended = promptaudit(tmp_path, "run", "--pilot", "--answers-only")
+    assert ended.code == 2
+    assert ended.one_line().startswith("UsageError: --pilot and --answers-only: a pilot is planned from")
