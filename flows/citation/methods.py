@@ -32,8 +32,10 @@ def cited(ask: Ask) -> Cited:
     """Returns what the methods of a published run are written from."""
     (run,) = ask(sql("citation", "cited_run"))
     (newest,) = ask("select arg_max(seal, seal_index) as seal from raw.seals where audit_run_id = $run")
-    rows = (ask(sql("citation", f"cited_{name}")) for name in ("models", "judges", "wordings", "figures", "templates"))
-    return Cited(run, *rows, newest["seal"])
+    models, judges, wordings, scorecard, templates = (
+        ask(sql("citation", f"cited_{name}")) for name in ("models", "judges", "wordings", "figures", "templates")
+    )
+    return Cited(run, models, judges, wordings, scorecard, templates, newest["seal"])
 
 
 def methods(of: Cited) -> str:
