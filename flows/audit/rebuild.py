@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from promptaudit.flows.audit.run import make_ready
+from promptaudit.flows.audit.steps import AuditRun, derive
 from promptaudit.flows.comparison.compare import compare_again
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.evidence.retain import restore, without_retired
+from promptaudit.flows.lineage.openlineage.tell import following
+from promptaudit.flows.marts.of_landed import mart_of_landed
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.marts.transform import judge_nights, own_readers, transform
 from promptaudit.flows.settings import Settings
@@ -16,7 +19,7 @@ from promptaudit.flows.system.helper_processes import DBT, start
 from promptaudit.flows.trust.readers import trusted_readers
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.run_names import one_run
-from promptaudit.models_registry.errors import ChangedCode, DataError, UsageError
+from promptaudit.models_registry.errors import ChangedCode, DataError, MeasureError, UsageError
 
 
 def rebuild_runs(
@@ -24,6 +27,7 @@ def rebuild_runs(
 ) -> Path:
     """Derives the marts of complete runs, or of the one whose id begins so, again, and publishes; returns the copy's path.
 
+    A run that is open and named by its whole id is made complete, where all of its answers have landed.
     A retired run has no raw rows to derive from and keeps its marts, unless its archive is landed again first. So does one whose
     answers were read by the user's own code that changed since. Raises UntrustedCard where code is named that nobody trusts.
     """
@@ -34,8 +38,13 @@ def rebuild_runs(
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by="a rebuild"):
         start(DBT, warehouse.places.file.name)
         make_ready(warehouse, progress, settings.spool)
-        rows = warehouse.read("select audit_run_id from raw.audit_runs where state = 'complete' order by started_at")
-        runs = [row["audit_run_id"] for row in rows]
+        rows = warehouse.read("select audit_run_id, state from raw.audit_runs order by started_at")
+        runs = [row["audit_run_id"] for row in rows if row["state"] == "complete"]
+        is_open = [
+            row["audit_run_id"] for row in rows if row["state"] == "running" and row["audit_run_id"] == audit_run_id
+        ]
+        if is_open:
+            return _derive_answered(warehouse, is_open[0], progress)
         if audit_run_id is not None:
             runs = [one_run(runs, audit_run_id)]
         if not runs:
@@ -56,6 +65,27 @@ def rebuild_runs(
         transform(warehouse, kept, "after_formats")
         judged = judge_nights(warehouse, kept)
         return publish(warehouse, list(dict.fromkeys([*kept, *judged])), compare_again(warehouse, kept))
+
+
+def _derive_answered(warehouse: Warehouse, audit_run_id: str, progress: Progress) -> Path:
+    """Makes the figures of a run whose answers have all landed, publishes it and writes its page; returns the copy's path.
+
+    Raises MeasureError where answers or rulings are missing.
+    """
+    planned = int(mart_of_landed(warehouse, "int_cells_planned", audit_run_id)["n_planned"].sum())
+    query = (
+        "select audit_id, (select count(*) from raw.predictions where audit_run_id = $run) as n_landed, "
+        "exists (select 1 from raw.judges where audit_run_id = $run) as is_judged "
+        "from raw.audit_runs where audit_run_id = $run"
+    )
+    (run,) = warehouse.read(query, run=audit_run_id)
+    if run["n_landed"] < planned or run["is_judged"]:
+        what = f"has {run['n_landed']} of {planned} answers" + (" and is judged" if run["is_judged"] else "")
+        msg = f"run {audit_run_id} is not complete: it {what}; `promptaudit run {run['audit_id']}` goes on with it"
+        raise MeasureError(msg)
+    with following(warehouse, audit_run_id, progress.warn):
+        derive(AuditRun(warehouse=warehouse, audit_run_id=audit_run_id, progress=progress))
+    return warehouse.published.path
 
 
 def _can_be_read_again(warehouse: Warehouse, audit_run_id: str, progress: Progress) -> bool:

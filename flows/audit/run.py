@@ -58,6 +58,7 @@ class RunResult:
 
     n_asked: cells that were asked just now; 0 for a run that was complete before.
     is_pilot: the run has asked what a pilot does, and is open for the rest.
+    is_derived: off where all is answered, and the run is open for its figures.
     published: the DuckDB file that readers have; marts: the folder of the same tables as Parquet files.
     report: the run's page; None where whoever called writes it.
     outcome: what taking its steps did.
@@ -73,6 +74,7 @@ class RunResult:
     report: Path | None
     outcome: Outcome = field(metadata=NOT_ENCODED)
     is_pilot: bool = False
+    is_derived: bool = True
 
 
 def run_audit(
@@ -124,9 +126,9 @@ def run_audit(
             if on_open is not None:
                 on_open(audit_run_id)
             progress.say(f"{'run' if found is None else 'continuing run'} {audit_run_id} of '{audit_id}'")
-        # they get ready while the first answers come in
-        start(DBT, warehouse.places.file.name)
-        start(CHECKS)
+        if not options.answers_only:  # they get ready while the first answers come in
+            start(DBT, warehouse.places.file.name)
+            start(CHECKS)
         run = AuditRun(
             warehouse=warehouse,
             audit_run_id=audit_run_id,
@@ -136,13 +138,17 @@ def run_audit(
             askers=_askers(settings, design, options),
         )
         with following(warehouse, audit_run_id, progress.warn):
-            outcome = _measure_as_flow_run(run)
+            outcome = measure(run) if options.answers_only else _measure_as_flow_run(run)
     if options.is_pilot:
         headline = (
             f"pilot of run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked; `promptaudit plan "
             f"{audit_id} --target-width` plans from it, `promptaudit run {audit_id}` asks the rest"
         )
         return replace(result_of(run, audit_id, headline, outcome), is_pilot=True)
+    if options.answers_only:
+        then = f"`promptaudit run {audit_id}` makes its figures"
+        headline = f"run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked; {then}"
+        return replace(result_of(run, audit_id, headline, outcome), is_derived=False)
     rulings = f", {outcome.n_judged} rulings made" if design.judges else ""
     headline = f"run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked{rulings}"
     return result_of(run, audit_id, headline, outcome)

@@ -59,6 +59,7 @@ class RunOptions:
     max_usd, max_requests: what it may spend, where that is less than the card says.
     n_askers, work_pool: who asks, in place of the card's.
     writes_page: off where whoever calls writes the page, and in a pilot.
+    answers_only: nothing is derived once all is answered; the next `run` without it does.
     is_pilot: the first samples are asked under the first wordings, and the run stays open for the rest. It publishes nothing; a
         copy that another audit publishes holds its answers, as of any run that is under way.
     """
@@ -71,6 +72,7 @@ class RunOptions:
     n_askers: int | None = None
     work_pool: str | None = None
     writes_page: bool = True
+    answers_only: bool = False
     is_pilot: bool = False
 
 
@@ -292,6 +294,8 @@ def measure(run: AuditRun) -> Outcome:
         answers = ask(run, wordings)
     asked = Outcome(n_asked=answers.asked.n_landed, notes=(*wordings.notes, *answers.asked.notes))
     made: Sequence[object] = answers.batches or [wordings]
+    if run.options.answers_only:
+        return asked
     if run.options.is_pilot:
         read = transform(run, "pilot", wait_for=made)
         return replace(asked, notes=(*asked.notes, *read.notes))

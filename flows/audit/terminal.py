@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def lines_of(result: RunResult) -> list[str]:
-    """Returns what became of a run, what there is to say of it, and where it is published; a pilot is not."""
-    if result.is_pilot:
+    """Returns what became of a run, what there is to say of it, and where it is published, which one without figures is not."""
+    if result.is_pilot or not result.is_derived:
         return [result.headline, *result.notes]
     lines = [result.headline, *result.notes, f"published  {result.published}", f"marts      {result.marts}"]
     if result.report is not None:

@@ -1,4 +1,4 @@
-"""Commands of the reviewer: verify, erase, trace."""
+"""Commands of the reviewer: verify, cite, erase, trace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from promptaudit.flows.cli.app import app, console, show, state
+from promptaudit.flows.cli.app import RunName, app, console, show, state
 from promptaudit.flows.warehouse import Warehouse
 
 WIDTH = 160  # of a tree that no terminal shows
@@ -18,7 +18,9 @@ PROMPTS = 200  # answers whose prompts are put together for a tree, which draws 
 
 @app.command()
 def verify(
-    what: Annotated[str | None, typer.Argument(help="A run, or a report's file; default: every run.")] = None,
+    what: Annotated[
+        str | None, typer.Argument(help="A run, a report's file, or a folder that cites a run; default: every run.")
+    ] = None,
     seal: Annotated[
         str | None,
         typer.Option(envvar="PROMPTAUDIT_SEAL", help="A seal that was kept elsewhere: at least 12 of its digits."),
@@ -29,6 +31,12 @@ def verify(
     from promptaudit.flows.report.verify_file import verify_report, verify_with_pages
 
     settings, progress = state.settings(), state.progress()
+    if what is not None and Path(what).is_dir():
+        from promptaudit.flows.citation.verify_folder import verify_folder
+
+        cited = verify_folder(Path(what), seal=seal)
+        show(cited, "\n".join(lines_of(cited)))
+        return cited.exit_code
     is_ours = os.access(settings.warehouse.parent, os.W_OK)  # a copy on a medium that nobody writes needs no lock
     with (
         Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say) if is_ours else contextlib.nullcontext()
@@ -39,6 +47,25 @@ def verify(
             result = verify_with_pages(Warehouse(settings.warehouse), what, seal=seal, say=progress.say)
     show(result, "\n".join(lines_of(result)))
     return result.exit_code
+
+
+@app.command()
+def cite(
+    run: RunName = "latest",
+    to: Annotated[Path | None, typer.Option(metavar="FOLDER", help="A new or empty folder; default: cite-RUN.")] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PROMPTAUDIT_TEXT", help="full: cite a run of tasks marked sensitive too, with their texts."
+        ),
+    ] = None,
+) -> None:
+    """Write what a paper's appendix needs: a methods paragraph, and a folder of the run that verifies anywhere."""
+    from promptaudit.flows.citation.cite import cite as cite_run
+
+    cited = cite_run(Warehouse(state.settings().warehouse), run, to, text)
+    lines = f"{cited.methods}\n{cited.n_answers} answers of run {cited.audit_run_id} in {cited.path}, seal {cited.seal}"
+    show(cited, lines)
 
 
 @app.command()

@@ -46,11 +46,20 @@ def run(
             help="Ask 60 samples under 8 wordings, twice at most, for `plan --target-width`; the next run asks the rest.",
         ),
     ] = False,
+    answers_only: Annotated[
+        bool,
+        typer.Option(
+            "--answers-only", help="Ask and land alone: the next run without it makes the figures, asking nobody."
+        ),
+    ] = False,
 ) -> None:
     """Run an audit: from its cards to published marts, scorecard and report."""
     from promptaudit.flows.audit.run import run_audit
     from promptaudit.flows.audit.steps import RunOptions
 
+    if pilot and answers_only:
+        msg = "--pilot and --answers-only: a pilot is planned from, so its answers are read; give one of them"
+        raise UsageError(msg)
     settings, registry = state.load()
     options = RunOptions(
         new=new,
@@ -61,6 +70,7 @@ def run(
         n_askers=askers,
         work_pool=work_pool,
         writes_page=not pilot,
+        answers_only=answers_only,
         is_pilot=pilot,
     )
     _close(Warehouse(settings.warehouse), run_audit(settings, registry, audit, state.progress(), options))
@@ -156,7 +166,7 @@ def _close(warehouse: Warehouse, result: RunResult) -> None:
     from promptaudit.flows.report.terminal.closing import closing_lines, first_lines
     from promptaudit.flows.report.terminal.scorecard import scorecard, scorecard_rows
 
-    if result.is_pilot:
+    if result.is_pilot or not result.is_derived:
         show(result, "\n".join(lines_of(result)))
         return
     run, text = result.audit_run_id, state.settings().text

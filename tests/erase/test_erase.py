@@ -10,6 +10,8 @@ import duckdb
 import pytest
 from markupsafe import escape
 
+from promptaudit.flows.citation.cite import _refuse_retired
+from promptaudit.flows.citation.copy_of_run import copy_run
 from promptaudit.flows.erase.erase import GONE, Erasure, erase
 from promptaudit.flows.erase.terminal import lines_of
 from promptaudit.flows.evidence.retain import restore, retain, retired_runs
@@ -201,6 +203,17 @@ def test_verify_says_erased_and_finds_what_is_altered_afterwards(erased: Gated) 
     with Warehouse(erased.warehouse).write() as con:
         con.execute("delete from raw.erasures")
     assert "raw.erasures" in {each.what for each in verify(Warehouse(erased.warehouse)).findings}
+
+
+def test_a_run_that_is_cited_has_none_of_the_texts(gone: tuple[Gated, Erasure], tmp_path: Path) -> None:
+    warehouse, cited = Warehouse(gone[0].warehouse), Warehouse(tmp_path / "warehouse/audit.duckdb")
+    retired, run, _ = (row["audit_run_id"] for row in warehouse.read("from raw.audit_runs order by started_at"))
+    copy_run(warehouse, run, cited)
+    found = verify(cited, run)
+    assert (found.exit_code, [each.state for each in found.runs]) == (0, ["erased"])
+    assert not holding(tmp_path, "Quellington")
+    with pytest.raises(UsageError, match=f"run {retired} is retired; `promptaudit rebuild {retired} --restore`"):
+        _refuse_retired(warehouse, retired)
 
 
 def test_erasing_twice_changes_nothing_more(erased: Gated) -> None:

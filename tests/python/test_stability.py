@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import struct
 import urllib.error
@@ -12,9 +13,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import promptaudit as pa
 from promptaudit.callables import ANNOTATOR, PARAPHRASER, Callables, serving
+from promptaudit.flows.warehouse import Warehouse
+from tests.support.shell import promptaudit
 
 TEXTS = [f"text {number}" for number in range(12)]
 PROMPT, FORMAT = "Say yes or no.", "One word."
@@ -130,9 +134,21 @@ def test_what_a_function_says_is_scored_and_an_exception_loses_nothing(
 
     with pytest.raises(OSError, match="the network is down"):
         again()
+    (begun,) = Warehouse(file).read("select audit_run_id as run from raw.audit_runs")
+    unfinished = promptaudit(tmp_path, "--warehouse", str(file), "rebuild", begun["run"])
+    assert unfinished.code == 3
+    assert re.search(r"it has \d+ of 60 answers; `promptaudit run intra_pss` goes on", unfinished.one_line())
     found = again()
     assert sum(calls.values()) == 12 * 5 + 1
+    assert found.run.is_open
+    assert not Warehouse(file).published.exists()  # nothing is derived for who wants the score alone
     predictions = found.run.table("fct_predictions")
+    assert not found.run.is_open
+    published = again()
+    assert sum(calls.values()) == 12 * 5 + 1
+    assert published.run == found.run
+    assert_frame_equal(published.table, found.table, rel_tol=0, abs_tol=1e-12)
+    assert found.run.report().is_file()
     assert predictions["completion"].null_count() == 0
     answers = predictions.select("sample_id", variant_index="repetition", label=pl.col("completion").replace("", None))
     own = pa.measures.prompt_stability(answers, n_resamples=0).sort("series", "n_annotators")
@@ -201,3 +217,9 @@ def test_what_cannot_be_scored_is_one_line(tmp_path: Path, options: dict[str, ob
     with pytest.raises(pa.PromptauditError, match=line):
         pa.intra_pss(lambda text, _: text, **given)  # type: ignore[arg-type]
     assert not (tmp_path / "python").exists()
+
+
+def test_a_pilot_is_read_and_not_asked_alone(tmp_path: Path) -> None:
+    ended = promptaudit(tmp_path, "run", "--pilot", "--answers-only")
+    assert ended.code == 2
+    assert ended.one_line().startswith("UsageError: --pilot and --answers-only: a pilot is planned from")

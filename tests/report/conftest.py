@@ -42,7 +42,7 @@ class Reported:
 NAMES = ("ordinary", "hostile", "judged", "hostile_judged")
 
 
-def _build(folder: Path) -> list[str]:
+def built(folder: Path) -> list[str]:
     """The warehouse and its pages in a folder; gives the runs."""
     registry = judged_registry(folder)
     files = [
@@ -71,7 +71,7 @@ def _build(folder: Path) -> list[str]:
 @pytest.fixture(scope="session")
 def _reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reported]:
     folder = tmp_path_factory.mktemp("report")
-    runs = shape("reported", _build, folder)
+    runs = shape("reported", built, folder)
     return {
         name: Reported(folder / "audit.duckdb", run, folder / f"{name}.html")
         for name, run in zip(NAMES, runs, strict=True)
@@ -120,7 +120,7 @@ class Compared:
 
 def _build_compared(folder: Path) -> list[str]:
     """The same warehouse with two models of the first run compared, and two of the hostile one, each with its page."""
-    ordinary, hostile, *_ = shape("reported", _build, folder)
+    ordinary, hostile, *_ = shape("reported", built, folder)
     warehouse = Warehouse(folder / "audit.duckdb")
     pairs = [
         Pair(base_run_id=run, candidate_run_id=run, base_model_id=base, candidate_model_id=model, n_resamples=400)

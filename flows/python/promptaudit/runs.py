@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -32,17 +32,21 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A published run.
+    """A run.
 
     Attributes:
         audit_run_id: its id.
         audit_id: the audit it is of.
         warehouse: the DuckDB file it lies in.
+        is_derived: off where it was asked alone: it is derived, sealed and published when its tables or page are first wanted.
+        is_quiet: say nothing while it is derived.
     """
 
     audit_run_id: str
     audit_id: str
     warehouse: Path
+    is_derived: bool = field(default=True, compare=False)
+    is_quiet: bool = field(default=False, compare=False)
 
     @property
     def scorecard(self) -> pl.DataFrame:
@@ -56,6 +60,7 @@ class Run:
             UsageError: no such mart, or one whose rows are not of one run.
             WarehouseError: nothing is published.
         """
+        self._publish()
         published = Warehouse(self.warehouse).published
         columns = published.read(
             "select table_name, bool_or(column_name = 'audit_run_id') as is_of_a_run from information_schema.columns "
@@ -69,7 +74,29 @@ class Run:
 
     def report(self) -> Path:
         """Returns the path of the run's page."""
+        self._publish()
         return Warehouse(self.warehouse).places.report(self.audit_run_id)
+
+    @property
+    def is_open(self) -> bool:
+        """Returns whether the run was asked alone and nobody has derived it since.
+
+        Raises:
+            WarehouseLocked: another process writes to the warehouse.
+        """
+        if self.is_derived:  # readers of what is published wait for nobody
+            return False
+        with Warehouse(self.warehouse).inspect() as con:
+            state = con.execute(
+                "select state from raw.audit_runs where audit_run_id = ?", [self.audit_run_id]
+            ).fetchone()
+        return state == ("running",)
+
+    def _publish(self) -> None:
+        """Has an open run derived, by a command."""
+        if self.is_open:
+            shared = [f"--warehouse={self.warehouse}", "--json", *(["--quiet"] if self.is_quiet else [])]
+            _command([*shared, "rebuild", self.audit_run_id])
 
 
 @dataclass(frozen=True)
@@ -230,11 +257,19 @@ def made(
     shared += [f"--registry={folder}" for folder in registry]
     done = _command([*shared, "--json", *(["--quiet"] if quiet else []), *line], variables, until)
     file = settings_of(None if warehouse is None else Path(warehouse)).warehouse
-    return Run(audit_run_id=done["audit_run_id"], audit_id=done["audit_id"], warehouse=file)
+    return Run(
+        audit_run_id=done["audit_run_id"],
+        audit_id=done["audit_id"],
+        warehouse=file,
+        is_derived=done.get("is_derived", True),
+        is_quiet=quiet,
+    )
 
 
 def _command(
-    line: list[str], variables: Mapping[str, str], until: Callable[[Callable[[], None]], None]
+    line: list[str],
+    variables: Mapping[str, str] = MappingProxyType({}),
+    until: Callable[[Callable[[], None]], None] = lambda _: None,
 ) -> dict[str, Any]:
     """What a command's `--json` says; its other lines go to stderr as they come. Raises the error that its last line names."""
     said = ""

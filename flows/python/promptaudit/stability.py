@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from promptaudit.callables import ANNOTATOR, INSTRUCTIONS, KEY, PARAPHRASER, Annotate, Paraphrase, serving
+from promptaudit.flows.marts.of_landed import mart_of_landed
 from promptaudit.flows.system.files import private_folder, write_text
 from promptaudit.flows.system.keys import content_id
+from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.places import Places
 from promptaudit.models_registry.errors import DataError, UsageError
 from promptaudit.runs import FILE, Run, made
@@ -38,7 +40,7 @@ class Stability:
     """The stability of a prompt.
 
     Attributes:
-        run: the run behind it.
+        run: the run behind it, whose marts and page are made when they are first wanted.
         table: the rows of `fct_prompt_stability` that are meant: of the labels where they were named, else of the answers
             verbatim. `series` is cumulative (the first k annotators), adjacent (k against k - 1) or all.
     """
@@ -102,8 +104,11 @@ def intra_pss(  # noqa: PLR0913 - one choice each
 ) -> Stability:
     """Returns how much the answers to one prompt, asked again and again, agree.
 
+    The score is computed here, as the marts have it; the run is derived, sealed and published when its `table`, `scorecard` or
+    `report` is first wanted, or by `promptaudit rebuild RUN`.
+
     Every answer lands in the warehouse as it comes: after Ctrl-C, or an exception of the function, the same call goes on where
-    it stopped, and once it is complete it asks nothing. What decides that is the prompt, the samples, the repetitions and the
+    it stopped, and once all is answered it asks nothing. What decides that is the prompt, the samples, the repetitions and the
     audit's name; of the function nothing is known, so give another name, or `new`, when it changes.
 
     Args:
@@ -311,6 +316,7 @@ def _asked(  # noqa: PLR0913 - one choice each
             return made(
                 [
                     "run",
+                    "--answers-only",
                     *(["--new"] if new else []),
                     *([] if max_requests is None else [f"--max-requests={max_requests}"]),
                     "--",
@@ -350,6 +356,8 @@ def _samples(samples: Any) -> pl.DataFrame:  # noqa: ANN401 - a list of texts, o
 
 def _stability(run: Run, scope: str, labels: Sequence[Any] | None) -> Stability:
     kind = "verbatim" if labels is None else "valid"
-    rows = run.table("fct_prompt_stability").filter(scope=scope, annotation_filter=kind)
+    mart = "fct_prompt_stability"
+    rows = mart_of_landed(Warehouse(run.warehouse), mart, run.audit_run_id) if run.is_open else run.table(mart)
+    rows = rows.filter(scope=scope, annotation_filter=kind)
     order = ["paraphrase_temperature", "series", "n_annotators"]
     return Stability(run=run, table=rows.sort(order))
