@@ -43,7 +43,7 @@ class Choice:
         """Returns in a sentence what is found."""
         chosen = self.chosen
         if chosen["is_original"]:
-            return f"no wording is better than yours: of {len(self.wordings)} it is right most often"
+            return f"no wording is better than yours, which is right most often of {len(self.wordings)}"
         if chosen["is_better"]:
             return better_in_words(chosen)
         return f"no wording is better than yours beyond chance; the most accurate one is {name_of(chosen)}: {_gain(chosen)}"
@@ -116,8 +116,10 @@ def better_in_words(row: Row) -> str:
 def _gain(row: Row) -> str:
     around = interval(row["gain_low"], row["gain_high"])
     if row["gain"] is None:  # of a grid with gaps
-        return f"{around} of accuracy whichever had been chosen, too few samples are left to judge it apart"
-    return f"{signed(row['gain'])} of accuracy on samples that did not choose it, {around} whichever had been chosen"
+        return (
+            f"{around} of accuracy, whichever wording is chosen; too few samples are left to judge this one by itself"
+        )
+    return f"{signed(row['gain'])} of accuracy on samples that did not choose it, {around} whichever wording is chosen"
 
 
 def _choice(rows: Sequence[Row]) -> Choice:

@@ -60,7 +60,10 @@ def sql(
 
 @app.command()
 def report(
-    audit_run_id: Annotated[str | None, typer.Argument(help="Name a run; the default is the newest.")] = None,
+    audit_run_id: Annotated[
+        str | None,
+        typer.Argument(help="Name a run by its id, as latest or latest~1, or by its audit; the default is the newest."),
+    ] = None,
     format_: Annotated[
         str,
         typer.Option(
@@ -144,7 +147,10 @@ def report(
 
 @app.command()
 def export(
-    audit_run_id: Annotated[str | None, typer.Argument(help="Name a run; the default is the newest.")] = None,
+    audit_run_id: Annotated[
+        str | None,
+        typer.Argument(help="Name a run by its id, as latest or latest~1, or by its audit; the default is the newest."),
+    ] = None,
     format_: Annotated[
         str,
         typer.Option(
@@ -229,7 +235,10 @@ def view(
 
 @app.command()
 def annotate(
-    audit_run_id: Annotated[str | None, typer.Argument(help="Name a run; the default is the newest.")] = None,
+    audit_run_id: Annotated[
+        str | None,
+        typer.Argument(help="Name a run by its id, as latest or latest~1, or by its audit; the default is the newest."),
+    ] = None,
     sheet: Annotated[
         Path | None, typer.Option(help="Write a blinded sheet to this CSV file, for a person to fill in.")
     ] = None,

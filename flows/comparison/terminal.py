@@ -32,7 +32,7 @@ def opening_lines(comparison: RunComparison) -> list[str]:
     ]
     counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in comparison.verdicts.items())
     n_tests = sum(row["p_value"] is not None for row in comparison.measures)
-    tests = f"{n_tests} tests; q says how often chance alone tells as much in any of them"
+    tests = f"{n_tests} tests; q says how often chance alone would show as much in any of them"
     return [*lines, f"{counts or 'nothing to compare'} ({tests})"]
 
 

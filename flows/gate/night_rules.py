@@ -43,7 +43,7 @@ def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
         return _outcome(rule, "unmeasured", reason, rows, unknown, command)
     first = [row for row in states if row["state"] == "first_night"]
     if states and len(first) == len(states):
-        reason = "no night of what is asked now came before: there is nothing to hold it against"
+        reason = "no earlier night asked the same: there is nothing to hold this one against"
         return _outcome(rule, "first_night", reason, rows, [], command)
     judged = [row for row in rows if row["verdict"] not in UNKNOWN and row not in accepted]
     few = [row["n_nights_normal"] for row in states if row["n_nights_normal"] < FULL_RULE]
