@@ -138,7 +138,7 @@ design_widths = Section(
     name="design_widths",
     title="How much is enough",
     intro=(
-        "The width that other designs are expected to give to the 95 % interval for other samples and other wordings, judged by "
+        "The width that other designs are expected to give to the 95 % interval for other samples and other wordings, from "
         "how this run's answers vary. Lines join the designs of fewest requests that ask every sample under every wording. A "
         "cell is asked once, for sensitivity as often as by this run, which is the diamond. Wordings count where they are unlike "
         "each other: near-duplicates add requests and hardly narrow an interval. promptaudit plan --target-width plans for all "
