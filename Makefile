@@ -67,11 +67,13 @@ docs: $(VENV)/dev.stamp ## Build the site of guide, commands, cards, tables and 
 	@! grep -rnoE '(src=|<link[^>]* href=)"https?://[^"]*' --include='*.html' $(SITE) || { echo "make docs: pages that load from other hosts" >&2; exit 1; }
 	@echo $(SITE)/index.html
 
+# what the extras bring that audits of the shipped cards and their reports use
+EXTRAS := --extra charts --extra lineage --extra math
 PIN = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header $(UPGRADE)
 locks: $(VENV)/uv.stamp ## Pin what pyproject.toml asks for, with hashes (UPGRADE=--upgrade takes the newest)
 	$(PIN) --group bootstrap --output-file $(LOCKS)/uv.txt
-	$(PIN) pyproject.toml --group build --output-file $(LOCKS)/run.txt
-	$(PIN) pyproject.toml --group dev --constraint $(LOCKS)/run.txt --output-file $(LOCKS)/dev.txt
+	$(PIN) pyproject.toml $(EXTRAS) --group build --output-file $(LOCKS)/run.txt
+	$(PIN) pyproject.toml $(EXTRAS) --group dev --constraint $(LOCKS)/run.txt --output-file $(LOCKS)/dev.txt
 	$(PIN) --group model --no-deps --output-file $(LOCKS)/model.txt
 
 VLLM ?= cpu

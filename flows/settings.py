@@ -97,7 +97,11 @@ class Settings(BaseModel):
     heartbeat_url: SecretStr | None = Field(
         None, description="an address called after each night; {exit_code} in it becomes the night's exit code"
     )
-    lineage: bool = Field(default=True, description="off: no OpenLineage events of runs are written or sent")
+    lineage: bool | None = Field(
+        None,
+        description="on: OpenLineage events of runs are written beside the warehouse, and sent where a receiver is set; off: "
+        "none; default: on where OPENLINEAGE_URL or OPENLINEAGE_CONFIG sets a receiver",
+    )
     prefect: bool = Field(
         default=True, description="off: a command's runs are no flow runs of Prefect, and start no server of it"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import polars as pl
 
 from promptaudit.models_registry.cards import Data, Samples, TaskCard, composed
 from promptaudit.models_registry.errors import DataError, nearest, raise_all
+from promptaudit.models_registry.extras import is_installed, needs_extra
 from promptaudit.models_registry.tables import escape, read_text_table
 
 
@@ -101,10 +101,7 @@ def lacking_data(task_id: str, task: TaskCard, root: Path) -> DataError | None:
         where = "" if data.published is None else f"; {data.published}"
         place = f"save it as {data.path} in a folder of cards of yours: ./registry, or --registry DIR"
         return None if is_here else DataError(f"{shown}: no such file; {place}{where}")
-    found = importlib.util.find_spec("datasets")
-    if found is not None and found.origin is not None:  # a folder of that name is no package
-        return None
-    return DataError(f"{shown}: needs the extra `datasets`: pip install 'promptaudit[datasets]'")
+    return None if is_installed("datasets") else DataError(needs_extra(f"{shown}:", "datasets"))
 
 
 def seeded_rank(seed: int, what: str, sample_id: str) -> bytes:

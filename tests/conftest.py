@@ -32,9 +32,9 @@ hypothesis.settings.register_profile("no deadline", deadline=None)
 hypothesis.settings.load_profile("no deadline")
 # kept for the next tests, and for the next run of them
 os.environ["PROMPTAUDIT_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "promptaudit")
-# events and a Prefect server are a third of a small run's time each; processes of their own have both, and so have the tests of
-# lineage and of Prefect. They are set here since what a file's tests share is made before a test's own environment is.
-SWITCHED_OFF = {"PROMPTAUDIT_LINEAGE": "off", "PROMPTAUDIT_PREFECT": "off"}
+# a Prefect server is a third of a small run's time; processes of their own have it, and so have the tests of Prefect. It is set
+# here since what a file's tests share is made before a test's own environment is.
+SWITCHED_OFF = {"PROMPTAUDIT_PREFECT": "off"}
 os.environ.update(SWITCHED_OFF)
 # files that take long, longest first: begun last, one of them would go on while the other workers have nothing left to do
 LONG = (

@@ -89,7 +89,7 @@ def run_audit(
     """
     options = options or RunOptions()
     checked = check_audit(registry, audit_id, options.max_usd)
-    raise_all([*checked.errors, *checked.lacking_data])
+    raise_all([*checked.errors, *checked.lacking_data, *checked.lacking_extras])
     for line in checked.passed_over:
         progress.warn(line)
     refuse_untrusted(settings, checked.cards.used, progress)

@@ -9,11 +9,11 @@ from typing import Literal, get_args
 
 from promptaudit.flows.diagnosis.confusions import Confusion, find_confusions
 from promptaudit.flows.diagnosis.groups import Group, Groups, find_groups
-from promptaudit.flows.diagnosis.material import Material, Task, Unit, read_material
+from promptaudit.flows.diagnosis.material import Material, Task, Unit, read_material, shown_text
+from promptaudit.flows.diagnosis.refusals import RefusedSample, find_refusals
 from promptaudit.flows.diagnosis.remedies import Remedy, find_remedies
 from promptaudit.flows.diagnosis.samples import PointsTo, SampleFinding, sample_findings
 from promptaudit.flows.display.encode import NOT_ENCODED
-from promptaudit.flows.display.figures import LONG, cut, shown
 from promptaudit.flows.warehouse import Row, Warehouse
 from promptaudit.flows.warehouse.figure_names import figure_id
 from promptaudit.flows.warehouse.run_names import resolve
@@ -47,6 +47,8 @@ UNREAD = (
     "model, task and strategy has answers that are no label",
     "models, tasks and strategies have answers that are no label",
 )
+
+REFUSED = ("sample is refused at least once", "samples are refused at least once")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,7 @@ class Diagnosis:
     n_samples_not_looked_at: int
     confusions: tuple[Confusion, ...]
     formats: tuple[UnreadAnswers, ...]
+    refusals: tuple[RefusedSample, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     word: str = field(default="wording", metadata=NOT_ENCODED)  # what the run's variants are called
 
@@ -137,6 +140,10 @@ def diagnose(
     findings = [sample_findings(unit, row["seed"]) for unit in material.units]
     groups = find_groups(material.units, material.tasks, findings, row["seed"])
     diagnosis = put_together(named.audit_run_id, named.audit_id, material, findings, groups, text)
+    refusals = find_refusals(warehouse, named.audit_run_id, material, _policy(material, text))
+    if refusals:
+        line = f"{len(refusals)} {REFUSED[len(refusals) > 1]}"
+        diagnosis = replace(diagnosis, refusals=refusals, stands_out=(*diagnosis.stands_out, line))
     if row["origin"] != "run":
         return diagnosis
     labels = warehouse.published.read(sql("diagnosis", "described_labels"), run=named.audit_run_id)
@@ -225,9 +232,7 @@ def _figures(scorecard: Row) -> dict[str, float | None]:
 
 
 def _sample_row(run: str, unit: Unit, finding: SampleFinding, task: Task, policy: str) -> SampleRow:
-    text = task.inputs.get(finding.sample_id)
-    if text is not None:
-        text = None if policy == "none" else cut(text, LONG) if policy == "excerpt" else shown(text)
+    text = shown_text(task.inputs.get(finding.sample_id), policy)
     name = figure_id(
         "fct_sensitivity", {"audit_run_id": run, **unit.names, "sample_id": finding.sample_id}, "sensitivity"
     )

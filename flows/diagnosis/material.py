@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from promptaudit.flows.display.figures import LONG, cut, shown
 from promptaudit.flows.warehouse import Row, Warehouse
 from promptaudit.flows.warehouse.run_names import refuse_unknown
 from promptaudit.flows.warehouse.sql import sql
@@ -47,6 +48,13 @@ class Unit:
     def names(self) -> dict[str, str]:
         """Returns its model, task and strategy by the names of their columns."""
         return {"model_id": self.model_id, "task_id": self.task_id, "strategy": self.strategy}
+
+
+def shown_text(text: str | None, policy: str) -> str | None:
+    """Returns a text as a policy lets it be shown: none, excerpt or full."""
+    if text is None or policy == "none":
+        return None
+    return cut(text, LONG) if policy == "excerpt" else shown(text)
 
 
 @dataclass(frozen=True, slots=True)

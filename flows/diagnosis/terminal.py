@@ -33,6 +33,8 @@ def lines_of(diagnosis: Diagnosis, top: int) -> list[str]:
     lines += ["confused labels", *_confusions(diagnosis.confusions, top)]
     if diagnosis.formats:
         lines += ["", "unread answers", *(_indented(_formats(diagnosis)))]
+    if diagnosis.refusals:
+        lines += ["", "refused samples", *(_indented(_refusals(diagnosis, top)))]
     if diagnosis.remedies:
         lines += ["", "what to try", *(_indented(_remedies(diagnosis)))]
     return lines
@@ -155,6 +157,20 @@ def _formats(diagnosis: Diagnosis) -> Iterable[str]:
         kinds = ", ".join(f"{n} {status}" for status, n in each.statuses.items())
         unit = _unit(each.model_id, each.task_id, each.strategy)
         yield f"{percent(each.invalid_rate)} of answers are no label ({kinds}); {unit}"
+
+
+def _refusals(diagnosis: Diagnosis, top: int) -> Iterable[str]:
+    for each in diagnosis.refusals[:top]:
+        original = "the original among them" if each.is_original_refused else "not the original"
+        others = ", ".join(f"{_label(label)} {n}" for label, n in each.other_answers[:MOST_LABELS])
+        yield (
+            f"{cut(each.sample_id, 60)}  {each.n_refused} of {each.n_answers} answers are refusals, under "
+            f"{each.n_variants_refused} of {each.n_variants} {diagnosis.word}s, {original}; other answers: {others or 'none'}"
+        )
+        yield f"    {_unit(each.model_id, each.task_id, each.strategy)}"
+        yield from (f"    {text}" for text in (each.input, each.refusal) if text is not None)
+    if len(diagnosis.refusals) > top:
+        yield f"{len(diagnosis.refusals) - top} more"
 
 
 def _remedies(diagnosis: Diagnosis) -> Iterable[str]:

@@ -16,8 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from promptaudit.flows.lineage.columns.project import are_known
+from promptaudit.flows.lineage.openlineage.tell import is_on
 from promptaudit.flows.marts.manifest import made_by
-from promptaudit.flows.settings import Settings
 from promptaudit.flows.system import user_cache
 from promptaudit.flows.system.keys import as_json
 from promptaudit.flows.warehouse import Warehouse
@@ -54,7 +54,7 @@ def stand(warehouse: Warehouse) -> bool:
     if found:
         there = as_json(found).encode()
         return there == made or there == user_cache.read(_shape(warehouse))
-    if made is None or warehouse.path not in _empty or (Settings().lineage and not are_known()):
+    if made is None or warehouse.path not in _empty or (is_on() and not are_known()):
         return False
     laid_out = json.loads(made)
     try:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from promptaudit.flows.report.terminal.scorecard import comparison_rows, judge_wording_rows, scorecard, scorecard_rows
+from promptaudit.models_registry.errors import UsageError
+from promptaudit.models_registry.extras import is_installed, needs_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,8 +105,10 @@ def from_below(page: str) -> str:
 def charts_of(warehouse: Warehouse, audit_run_id: str, folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Writes the papers' figures of a run into a folder, or the sections `only` names, as SVG, PNG and CSV; returns the files.
 
-    Raises WarehouseError as `report` does, UsageError for a section without charts.
+    Raises WarehouseError as `report` does, UsageError for a section without charts and where the extra `charts` is absent.
     """
+    if not is_installed("charts"):
+        raise UsageError(needs_extra("report --charts", "charts"))
     from promptaudit.flows.report.chart_files import write_charts
 
     return write_charts(_data(warehouse, audit_run_id, None), folder, only)

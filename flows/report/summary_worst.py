@@ -112,10 +112,17 @@ def mart_of(row: Row) -> str:
     return "rpt_night_figures" if row["n_nights_normal"] is not None else "rpt_run_comparisons"
 
 
+OF_SCORES = {"accuracy": "Accuracy", "accuracy_std": "Accuracy spread"}
+"""What measures are called of which there is one for each scoring method."""
+
+
 def label_of(measure: str) -> str:
     """Returns what people call a measure of rpt_run_comparisons."""
     column = compared_column(measure)
-    return measure if column is None else column.label
+    if column is not None:
+        return column.label
+    kind, _, method = measure.partition(":")
+    return f"{OF_SCORES[kind]}, {method}" if kind in OF_SCORES else measure
 
 
 def _highest(copy: Copy, scorecard: Sequence[Row], known: set[tuple[str, str]]) -> Worst | None:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from promptaudit.flows.system.files import PRIVATE, private_folder, put_in_place, read_regular
 from promptaudit.models_registry.errors import BrokenFile, UsageError, WarehouseError
+from promptaudit.models_registry.extras import needs_extra
 
 ASIDE = ".aside"
 """The ending of the folder beside a shared one that what is set aside is moved to."""
@@ -216,7 +217,7 @@ def _store_of(address: str) -> Any:  # noqa: ANN401 - fsspec has no types
     try:
         return fsspec.filesystem(kind, use_listings_cache=False, skip_instance_cache=True)
     except (ImportError, ValueError):
-        msg = f"no store of kind {kind!r} is installed; `pip install 'promptaudit[s3]'` brings s3://"
+        msg = f"no store of kind {kind!r} is installed; {needs_extra('s3://', 's3')}"
         raise UsageError(msg) from None
 
 

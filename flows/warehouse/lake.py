@@ -23,6 +23,7 @@ from pydantic import SecretStr
 from promptaudit.flows.settings import settings_of
 from promptaudit.flows.system.files import PRIVATE, private_folder
 from promptaudit.models_registry.errors import UsageError, WarehouseError
+from promptaudit.models_registry.extras import needs_extra
 
 CATALOG_WAIT_S = 30.0
 """How long a file that another program has open is waited for, in seconds."""
@@ -284,8 +285,7 @@ def _extension(name: str) -> str:
     """Returns where an extension lies that a package brought: nothing is downloaded."""
     found = importlib.util.find_spec(f"duckdb_extension_{name}")
     if found is None or found.origin is None:
-        msg = "a lake needs extensions of DuckDB: `pip install 'promptaudit[lake]'` brings them"
-        raise UsageError(msg)
+        raise UsageError(needs_extra("a lake", "lake"))
     return str(next(Path(found.origin).parent.glob(f"extensions/*/{name}.duckdb_extension")))
 
 

@@ -26,6 +26,10 @@ QUIZ = (
     "q:\n  kind: multiple_choice\n  templates: asks\n"
     "  data: {path: q.csv, id: id, input: text, gold_label: gold, options: [one, two]}\n"
 )
+SUMS = (
+    "q:\n  kind: open_ended\n  templates: asks\n  scoring: [math_equal]\n"
+    "  data: {path: q.csv, id: id, input: text, references: [gold]}\n"
+)
 INVOICES = (
     "t:\n  kind: extraction\n  instruction: Extract it.\n  fields:\n    total: number\n    day: date\n"
     "    coin: {rule: one_of, values: [EUR, USD]}\n  data: {path: i.csv, id: id, input: text}\n"
@@ -355,8 +359,18 @@ OF_THIS_MACHINE: dict[str, tuple[dict[str, str], str, int]] = {
         {"tasks/t.yml": TASK.replace("path: d.csv", "rows: 9, hub: them/texts")},
         (
             "DataError: tasks/t.yml line 4: task 't': them/texts: needs the extra `datasets`: "
-            "pip install 'promptaudit[datasets]'"
+            "python -m pip install 'promptaudit[datasets]'"
         ),
+        2,
+    ),
+    "an extra that a scoring method needs": (
+        {
+            "tasks/q.yml": SUMS,
+            "q.csv": "id,text,gold\n1,Half of 1?,1/2\n",
+            "templates/p.yml": "asks: {kind: open_ended, templates: ['{question}']}\n",
+            **audit("models: [steady]", "q"),
+        },
+        "UsageError: tasks/q.yml line 4: math_equal needs the extra `math`: python -m pip install 'promptaudit[math]'",
         2,
     ),
     "data that does not ship": (
@@ -394,7 +408,8 @@ def test_what_this_machine_lacks_is_told_by_validate_and_plan_and_refused_by_run
 ) -> None:
     changes, line, code = OF_THIS_MACHINE[name]
     line = line.replace("{folder}", str(tmp_path))
-    monkeypatch.setitem(sys.modules, "datasets", None)
+    for module in ("datasets", "math_verify"):
+        monkeypatch.setitem(sys.modules, module, None)
     registry_of(tmp_path, changes)
     trusted = promptaudit(tmp_path, "trust")
     assert trusted.code == 0

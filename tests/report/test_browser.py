@@ -113,6 +113,7 @@ def test_axe_finds_nothing_serious(
     view.close()
 
 
+WIDE = 1280
 SCREENS = [(*size, scheme) for size in ((390, 844), (1280, 800)) for scheme in ("light", "dark")]
 LOOKED_AT = ((390, "dark"), (1280, "light"))  # by axe: each width, each scheme
 
@@ -128,6 +129,9 @@ def test_the_first_screen_of_a_comparison_holds_what_is_to_be_seen(browser: Any,
             box = view.locator(part).last.bounding_box()
             assert box["y"] + box["height"] <= height, (part, width, scheme)
         assert view.locator("details[open]").count() == 0
+        sixth = view.locator(".heat thead th").nth(6).bounding_box()
+        frame = view.locator(".picture .scroll").bounding_box()
+        assert sixth["x"] + sixth["width"] <= frame["x"] + frame["width"] or width < WIDE
         found = axe.run(view, options=RULES).response["violations"] if (width, scheme) in LOOKED_AT else []
         assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found if each["impact"] in SERIOUS] == []
         view.goto(f"{compared.page.as_uri()}#flips")  # a link to a section opens its fold

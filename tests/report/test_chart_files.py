@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import struct
+import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -88,7 +89,9 @@ def _is_sound(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_says_how_many_it_wrote_and_where(ordinary: Reported, tmp_path: Path) -> None:
+def test_the_command_says_how_many_it_wrote_and_where(
+    ordinary: Reported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ended = promptaudit(
         tmp_path, "--warehouse", str(ordinary.warehouse), "report", ordinary.audit_run_id, "--charts", "figures"
     )
@@ -102,6 +105,13 @@ def test_the_command_says_how_many_it_wrote_and_where(ordinary: Reported, tmp_pa
     ):
         charts_of(warehouse, ordinary.audit_run_id, tmp_path / "none", ["sample_pair"])
     assert not (tmp_path / "none").exists()
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(
+        UsageError, match="report --charts needs the extra `charts`: python -m pip install 'promptaudit"
+    ):
+        charts_of(warehouse, ordinary.audit_run_id, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    monkeypatch.undo()
     (tmp_path / "file").touch()
     with pytest.raises(WarehouseError, match="file: cannot be written: File exists"):
         charts_of(Warehouse(ordinary.warehouse), ordinary.audit_run_id, tmp_path / "file")

@@ -45,15 +45,14 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 def _of_a_process(extra: dict[str, str]) -> dict[str, str]:
-    switched_off = ("PROMPTAUDIT_LINEAGE", "PROMPTAUDIT_PREFECT")
-    return {name: value for name, value in environment().items() if name not in switched_off} | extra
+    return {name: value for name, value in environment().items() if name != "PROMPTAUDIT_PREFECT"} | extra
 
 
 def promptaudit(folder: Path, *arguments: str | Path, **extra: str) -> Ended:
     """Runs one command in `folder` to its end, in this process, without what a run is only shown by.
 
-    It is no flow run of Prefect and writes no lineage events, which are a third of a small run's time, and a first run finds
-    views and marts made. Commands in processes of their own do all three, as a user's do.
+    It is no flow run of Prefect, whose server is a third of a small run's time, and a first run finds views and marts made.
+    Commands in processes of their own do both, as a user's do.
     """
     out, err = io.StringIO(), io.StringIO()
     with (

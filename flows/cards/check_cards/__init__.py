@@ -32,6 +32,7 @@ from promptaudit.flows.cards.check_cards.data import (
     check_panels,
     check_templates,
     data_lacking,
+    lacking_extras,
     unread_data,
 )
 from promptaudit.flows.cards.check_cards.design import check_design
@@ -74,6 +75,7 @@ class CardCheck:
     cards: AuditCards
     errors: tuple[PromptauditError, ...]
     lacking_data: tuple[PromptauditError, ...]  # on this machine
+    lacking_extras: tuple[PromptauditError, ...]
     lacking_engines: tuple[PromptauditError, ...]
     notes: tuple[str, ...]
 
@@ -92,7 +94,7 @@ class CardCheck:
     @property
     def run_refuses(self) -> list[str]:
         """Returns what this machine lacks, as `run` says it when it begins."""
-        return [str(error) for error in (*self.lacking_data, *self.lacking_engines)]
+        return [str(error) for error in (*self.lacking_data, *self.lacking_extras, *self.lacking_engines)]
 
 
 def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None) -> CardCheck:
@@ -104,6 +106,7 @@ def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None)
         cards=cards,
         errors=tuple(error for check in CHECKS for error in check(cards)),
         lacking_data=tuple(data_lacking(cards)),
+        lacking_extras=tuple(lacking_extras(cards)),
         lacking_engines=tuple(lacking_engines(used["models"])),
         notes=(
             *unread_data(cards),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from promptaudit.flows.cards.check_cards.cards import AuditCards, Errors
 from promptaudit.flows.prompts.templates import OWN, columns_of
 from promptaudit.flows.prompts.variations.examples import MOST_ROWS
-from promptaudit.models_registry.errors import CardError, PromptauditError, nearest, raise_all
+from promptaudit.models_registry.errors import CardError, PromptauditError, UsageError, nearest, raise_all
+from promptaudit.models_registry.extras import is_installed, needs_extra
 from promptaudit.models_registry.placeholders import placeholders
 from promptaudit.models_registry.samples import ChosenSamples, choose_samples, lacking_data, panels
 from promptaudit.models_registry.task_cards import sound_pattern
@@ -173,6 +174,13 @@ def data_lacking(cards: AuditCards) -> Errors:
         error = lacking_data(name, card, cards.registry.data_root(name))
         if error is not None:
             yield error.at(cards.where("tasks", name, "data"))
+
+
+def lacking_extras(cards: AuditCards) -> Errors:
+    """Yields an error for each task that is scored by a method whose library this machine lacks."""
+    for name, card in cards.tasks.items():
+        if "math_equal" in card.scoring_methods and not is_installed("math"):
+            yield UsageError(needs_extra("math_equal", "math")).at(cards.where("tasks", name, "scoring"))
 
 
 def unread_data(cards: AuditCards) -> list[str]:

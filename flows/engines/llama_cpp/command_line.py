@@ -12,6 +12,7 @@ from promptaudit.flows.engines.local_server.launch import Launch, environment
 from promptaudit.flows.settings import Settings
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
+from promptaudit.models_registry.extras import is_installed, needs_extra
 from promptaudit.models_registry.model_cards import LlamaServer
 
 KEY_VARIABLE = "LLAMA_API_KEY"
@@ -65,9 +66,8 @@ def launch_of(card: ModelCard, root: Path) -> Launch:
     """Returns how llama.cpp is started for a card of a registry folder. Raises EngineError where it or the file is absent."""
     gguf, settings = gguf_of(card, root), card.llama_cpp or LlamaServer()
     binary = llama_server()
-    if binary is None and importlib.util.find_spec("xllamacpp") is None:
-        how = "python -m pip install 'promptaudit[local]', or name a llama-server in PROMPTAUDIT_LLAMA_SERVER"
-        msg = f"llama.cpp is not installed: {how}"
+    if binary is None and not is_installed("local"):
+        msg = f"{needs_extra('llama.cpp', 'local')}, or name a llama-server in PROMPTAUDIT_LLAMA_SERVER"
         raise EngineError(msg)
     n_ctx = settings.context * settings.slots
 

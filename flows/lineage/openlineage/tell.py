@@ -1,24 +1,39 @@
 """Sends what a run does as OpenLineage events to a lineage tool; the steps call it, and it fails none of them.
 
 Events go to `<warehouse folder>/lineage/<audit_run_id>.jsonl` and to a receiver where one is set (`transport`).
-PROMPTAUDIT_LINEAGE=off turns it off. OpenLineage is imported at the first event.
+That is where PROMPTAUDIT_LINEAGE or a receiver asks for it; without the extra `lineage` the run says so and goes on.
+OpenLineage is imported at the first event.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.extras import is_installed, needs_extra
 
 if TYPE_CHECKING:
     from promptaudit.flows.lineage.openlineage.run_events import FollowedRun
 
 T = TypeVar("T")
 FOLDER = "lineage"
+RECEIVER = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG")
+"""Variables of the environment, each of which sets a receiver."""
 _current: list[FollowedRun] = []
+
+
+def is_on() -> bool:
+    """Returns whether events are told: they are asked for and OpenLineage is installed."""
+    return _is_asked_for() and is_installed("lineage")
+
+
+def _is_asked_for() -> bool:
+    setting = Settings().lineage
+    return any(map(os.environ.get, RECEIVER)) if setting is None else setting
 
 
 @contextlib.contextmanager
@@ -92,7 +107,9 @@ def _follow(
 ) -> Iterator[FollowedRun | None]:
     """Yields the run that is followed now, or one for this block; None where lineage is off or cannot be sent."""
     warn = say or _warn
-    run = _try(warn, lambda: _open(warehouse, audit_run_ids, comparison_ids, warn)) if Settings().lineage else None
+    if say is not None and _is_asked_for() and not is_on():
+        say(needs_extra("lineage", "lineage"))
+    run = _try(warn, lambda: _open(warehouse, audit_run_ids, comparison_ids, warn)) if is_on() else None
     try:
         yield run
     finally:

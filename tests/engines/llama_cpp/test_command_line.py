@@ -40,7 +40,7 @@ def has(monkeypatch: pytest.MonkeyPatch, **folders: Path | None) -> None:
         folder = folders[name]
         if folder is None:
             return None
-        spec = ModuleSpec(name, None, is_package=True)
+        spec = ModuleSpec(name, None, origin=str(folder / "__init__.py"), is_package=True)
         spec.submodule_search_locations = [str(folder)]
         return spec
 
@@ -87,7 +87,9 @@ def test_what_is_not_there_is_one_line(
 
 def test_without_llama_cpp_the_line_says_how_to_have_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     has(monkeypatch, xllamacpp=None)
-    with pytest.raises(EngineError, match=r"llama\.cpp is not installed: python -m pip install 'promptaudit\[local\]'"):
+    with pytest.raises(
+        EngineError, match=r"llama\.cpp needs the extra `local`: python -m pip install 'promptaudit\[local\]'"
+    ):
         launch_of(card(), root)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ RUN = "0123456789abcdef0123456789abcdef"
 
 @pytest.fixture(autouse=True)
 def _told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PROMPTAUDIT_LINEAGE")
+    monkeypatch.setenv("PROMPTAUDIT_LINEAGE", "on")
 
 
 @pytest.fixture
@@ -110,6 +111,21 @@ def test_what_cannot_be_told_stops_nothing(warehouse: Path) -> None:
         done = True
     assert done
     assert said == ["lineage: WarehouseError; the audit goes on without it"]
+
+
+def test_without_its_extra_lineage_is_off_and_says_so_where_it_is_asked_for(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "openlineage.client", None)
+    monkeypatch.delenv("PROMPTAUDIT_LINEAGE")
+    with following(Warehouse(warehouse), RUN, pytest.fail):
+        landed(Warehouse(warehouse), RUN)
+    monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:9")
+    said: list[str] = []
+    with following(Warehouse(warehouse), RUN, said.append):
+        landed(Warehouse(warehouse), RUN)
+    assert said == ["lineage needs the extra `lineage`: python -m pip install 'promptaudit[lineage]'"]
+    assert not (warehouse.parent / "lineage").exists()
 
 
 def test_a_build_that_never_began_is_not_told(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:

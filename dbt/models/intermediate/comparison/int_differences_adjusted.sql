@@ -6,41 +6,16 @@ with compared as (
     select * from {{ ref('int_measures_compared') }}
 ),
 
-ranked as (
+tested as (
     select
-        comparison_id,
-        model_id,
-        task_id,
-        strategy,
-        measure,
-        p_value,
-        measure = 'label_churn' as is_churn,
-        count(*) over (partition by comparison_id, measure = 'label_churn') as n_tests,
-        row_number() over (
-            partition by comparison_id, measure = 'label_churn'
-            order by p_value, model_id, task_id, strategy, measure
-        ) as place
+        *,
+        measure = 'label_churn' as is_churn
     from compared
     where p_value is not null
 ),
 
 adjusted as (
-    select
-        comparison_id,
-        model_id,
-        task_id,
-        strategy,
-        measure,
-        n_tests,
-        least(
-            1,
-            min(p_value * n_tests / place) over (
-                partition by comparison_id, is_churn
-                order by place desc
-                rows between unbounded preceding and current row
-            )
-        ) as q_value
-    from ranked
+    {{ benjamini_hochberg('tested', family='comparison_id, is_churn') }}
 ),
 
 final as (

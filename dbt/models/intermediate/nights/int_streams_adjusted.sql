@@ -6,40 +6,20 @@ with tested as (
     select * from {{ ref('int_streams_tested') }}
 ),
 
-ranked as (
+hypotheses as (
     select
         audit_run_id,
         model_id,
         task_id,
         strategy,
         measure,
-        test.p_value as p_value,
-        count(*) over (partition by audit_run_id) as n_tests,
-        row_number() over (
-            partition by audit_run_id
-            order by test.p_value, model_id, task_id, strategy, measure
-        ) as place
+        test.p_value as p_value
     from tested
     where test.p_value is not null and varies
 ),
 
 adjusted as (
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        measure,
-        n_tests,
-        least(
-            1,
-            min(p_value * n_tests / place) over (
-                partition by audit_run_id
-                order by place desc
-                rows between unbounded preceding and current row
-            )
-        ) as q_value
-    from ranked
+    {{ benjamini_hochberg('hypotheses', family='audit_run_id') }}
 ),
 
 final as (

@@ -112,17 +112,7 @@ chosen as (
     group by all
 ),
 
--- Benjamini and Hochberg over all groups of a run
-ranked as (
-    select
-        *,
-        row_number() over (partition by audit_run_id order by own.p_value) as p_rank,
-        count(*) over (partition by audit_run_id) as n_tests
-    from chosen
-    where own.is_chosen
-),
-
-adjusted as (
+hypotheses as (
     select
         audit_run_id,
         model_id,
@@ -130,12 +120,14 @@ adjusted as (
         strategy,
         scoring_method,
         own.variant as variant,
-        least(1, min(own.p_value * n_tests / p_rank) over (
-            partition by audit_run_id
-            order by p_rank desc
-            rows unbounded preceding
-        )) as q_value
-    from ranked
+        own.p_value as p_value
+    from chosen
+    where own.is_chosen
+),
+
+-- over all groups of a run
+adjusted as (
+    {{ benjamini_hochberg('hypotheses', family='audit_run_id') }}
 ),
 
 costs as (

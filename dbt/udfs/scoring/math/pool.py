@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import subprocess
@@ -48,7 +49,7 @@ class MathProcess:
         """Returns whether the two formulas of each job are equal, in the order of the jobs.
 
         Raises:
-            OSError: there is no `os.fork`, or the worker died three times.
+            OSError: there is no `os.fork`, the extra `math` is not installed, or the worker died three times.
         """
         equalities: dict[int, Equality] = {}
         for n_lives_left in reversed(range(_LIVES)):
@@ -78,6 +79,9 @@ class _Running:
     def __init__(self, seconds_per_pair: float, n_processes: int) -> None:
         if not hasattr(os, "fork"):
             msg = "math_equal compares formulas in forked processes, and this platform has no os.fork"
+            raise OSError(msg)
+        if importlib.util.find_spec("math_verify") is None:
+            msg = "math_equal compares formulas by the extra `math`: python -m pip install 'promptaudit[math]'"
             raise OSError(msg)
         self.silence = seconds_per_pair + _SILENCE_SECONDS
         self.is_started = False
