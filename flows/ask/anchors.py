@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from promptaudit.flows.engines.embedded.tokens import whole_in_words
 from promptaudit.flows.plan.design import Design
 from promptaudit.flows.plan.judge_requests import Control, content_of, rank, wanted
 from promptaudit.flows.system.keys import content_id
@@ -40,29 +41,6 @@ FRAMES = (
 """For references that are sentences themselves, or long."""
 SHORT = 6  # words
 ROUNDS = 4  # times that a sample may be taken where there are few
-_ONES = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-)
-_TENS = ("zero", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 
 
 def anchors_of(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[Control]:
@@ -114,13 +92,7 @@ def number_in_words(text: str) -> str | None:
     >>> number_in_words("52")
     'fifty-two'
     """
-    if not re.fullmatch(r"[0-9]{1,2}", text):
-        return None
-    number = int(text)
-    if number < len(_ONES):
-        return _ONES[number]
-    tens, ones = divmod(number, 10)
-    return _TENS[tens] + (f"-{_ONES[ones]}" if ones else "")
+    return whole_in_words(int(text)) if re.fullmatch(r"[0-9]{1,2}", text) else None
 
 
 def _worded_anchors(design: Design, task_id: str, kind: str, count: int) -> Iterator[Control]:

@@ -13,7 +13,7 @@ from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
 from promptaudit.flows.engines.embedded.draws import uniform
 from promptaudit.flows.engines.embedded.field_answers import NAMES, as_object, field_values
 from promptaudit.flows.engines.embedded.matching_judge import matches
-from promptaudit.flows.engines.embedded.tokens import ONES, TENS
+from promptaudit.flows.engines.embedded.tokens import ONES, whole_in_words
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 
@@ -191,18 +191,3 @@ def _fraction_in_words(top: int, bottom: int) -> str:
     if bottom not in _PARTS:
         return f"{whole_in_words(top)} over {whole_in_words(bottom)}"
     return f"{whole_in_words(top)} {_PARTS[bottom][top != 1]}"
-
-
-def whole_in_words(number: int) -> str:
-    """Returns a whole number from 0 to 999,999 in words: 1234 is "one thousand two hundred and thirty-four"."""
-    if number < len(ONES):
-        return ONES[number]
-    if number < 100:  # noqa: PLR2004 - tens and ones
-        tens, ones = divmod(number, 10)
-        return TENS[tens - 2] + (f"-{ONES[ones]}" if ones else "")
-    if number < 1000:  # noqa: PLR2004 - hundreds
-        hundreds, rest = divmod(number, 100)
-        return f"{ONES[hundreds]} hundred" + (f" and {whole_in_words(rest)}" if rest else "")
-    thousands, rest = divmod(number, 1000)
-    joined = " and " if 0 < rest < 100 else " "  # noqa: PLR2004 - one thousand and five
-    return f"{whole_in_words(thousands)} thousand" + (f"{joined}{whole_in_words(rest)}" if rest else "")

@@ -247,3 +247,18 @@ def _fits(part: int | None, small: int) -> bool:
     if part is None:
         return True
     return (part > 0 and part % 100 == 0) or (part % 100 in range(20, 100, 10) and small in range(1, 10))
+
+
+def whole_in_words(number: int) -> str:
+    """Returns a whole number from 0 to 999,999 in words: 1234 is "one thousand two hundred and thirty-four"."""
+    if number < len(ONES):
+        return ONES[number]
+    if number < 100:  # noqa: PLR2004 - tens and ones
+        tens, ones = divmod(number, 10)
+        return TENS[tens - 2] + (f"-{ONES[ones]}" if ones else "")
+    if number < 1000:  # noqa: PLR2004 - hundreds
+        hundreds, rest = divmod(number, 100)
+        return f"{ONES[hundreds]} hundred" + (f" and {whole_in_words(rest)}" if rest else "")
+    thousands, rest = divmod(number, 1000)
+    joined = " and " if 0 < rest < 100 else " "  # noqa: PLR2004 - one thousand and five
+    return f"{whole_in_words(thousands)} thousand" + (f"{joined}{whole_in_words(rest)}" if rest else "")

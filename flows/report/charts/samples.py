@@ -12,26 +12,13 @@ from markupsafe import Markup
 
 from promptaudit.flows.display.figures import cut
 from promptaudit.flows.report.charts.drawing import WIDTH, drawn
-from promptaudit.flows.report.charts.layers import PAINT, between, layer, names, number, of, to
+from promptaudit.flows.report.charts.layers import COLOURS, PAINT, between, layer, names, number, of, to
 from promptaudit.flows.report.charts.panels import SHAPES, UNIT, beside, distinct, height_of, paints
 
 Rows = Sequence[dict[str, Any]]
 
 BEHIND = {"random": "muted", "noisy": "fifth"}  # clouds of references
-LABELS = (
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-)
+LABELS = COLOURS[3:]
 NOT_VALID, OTHER = "muted", "line"
 
 
