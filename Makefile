@@ -52,16 +52,20 @@ $(VENV)/tree: $(VENV)/dev.stamp
 build: $(VENV)/run.stamp ## Build the source package, and from it the wheel, into dist/
 	$(UV) build --quiet --no-build-isolation --offline --python $(BIN)/python --out-dir dist --clear
 
+SITE = build/docs
 # an empty warehouse, so that the catalog knows every column's type
-DBT = PROMPTAUDIT_WAREHOUSE="$(CURDIR)/build/docs/audit.duckdb" $(BIN)/dbt --quiet --no-use-colors --log-level-file none
-DBT_PLACES = --project-dir dbt --profiles-dir dbt --target-path "$(CURDIR)/build/docs/target" --log-path "$(CURDIR)/build/docs"
-docs: $(VENV)/run.stamp ## Write the warehouse's documentation to build/docs/index.html and the cards' to cards.md, and compile the analyses
-	@rm -rf build/docs && mkdir -p build/docs
-	$(BIN)/python -c "from pathlib import Path; from promptaudit.flows.warehouse import Warehouse; Warehouse(Path('build/docs/audit.duckdb')).apply_schema()"
+DBT = PROMPTAUDIT_WAREHOUSE="$(CURDIR)/$(SITE)/audit.duckdb" $(BIN)/dbt --quiet --no-use-colors --log-level-file none
+DBT_PLACES = --project-dir dbt --profiles-dir dbt --target-path "$(CURDIR)/$(SITE)/target" --log-path "$(CURDIR)/$(SITE)"
+docs: $(VENV)/dev.stamp ## Build the site of guide, commands, cards, tables and runbooks in build/docs/index.html, and compile the analyses
+	@rm -rf $(SITE) && mkdir -p $(SITE)/dbt
+	$(BIN)/python -c "from pathlib import Path; from promptaudit.flows.warehouse import Warehouse; Warehouse(Path('$(SITE)/audit.duckdb')).apply_schema()"
 	$(DBT) run --empty $(DBT_PLACES)
 	$(DBT) docs generate --static $(DBT_PLACES)
-	@mv build/docs/target/static_index.html build/docs/index.html && echo build/docs/index.html
-	@$(BIN)/python -c "from pathlib import Path; from promptaudit.models_registry.card_reference import reference; Path('build/docs/cards.md').write_text(reference(), encoding='utf-8')" && echo build/docs/cards.md
+	@mv $(SITE)/target/static_index.html $(SITE)/dbt/index.html
+	$(BIN)/python infra/site/sources.py $(SITE)/source
+	$(BIN)/sphinx-build -q -W --keep-going -c infra/site -d $(SITE)/doctrees $(SITE)/source $(SITE)
+	@! grep -rnoE '(src=|<link[^>]* href=)"https?://[^"]*' --include='*.html' $(SITE) || { echo "make docs: pages that load from other hosts" >&2; exit 1; }
+	@echo $(SITE)/index.html
 
 # what the extras bring that audits of the shipped cards and their reports use
 EXTRAS := --extra charts --extra lineage --extra math

@@ -46,7 +46,7 @@ from promptaudit.models_registry.errors import raise_all
 from promptaudit.models_registry.registry import Entry, Registry
 
 CARD_CHANGED = (
-    "the audit's card changed since in limits, seed, resamples or model sets: that holds from the next run, --new"
+    "the audit's card has changed in limits, seed, resamples or model sets, which holds from the next run on (--new)"
 )
 KEPT = {"format", "seed", "resamples", "model_sets"}
 """Fields of an audit's card that ask nothing and that a run keeps as they were when it opened."""
@@ -271,7 +271,7 @@ def _land_changes(warehouse: Warehouse, audit_run_id: str, design: Design, progr
     if tasks or judges:
         reopen_run(warehouse, audit_run_id)
     if tasks:
-        progress.say(f"cards of {', '.join(tasks)} changed in what asks nothing: answers are read and scored anew")
+        progress.say(f"cards of {', '.join(tasks)} changed only in how answers are read and scored, which is done anew")
     return bool(tasks or judges)
 
 

@@ -64,8 +64,10 @@ class Wording:
         """Returns how much better it is."""
         around = interval(self.gain_low, self.gain_high)
         if self.gain is None:
-            return f"{around} of accuracy whichever had been chosen, too few samples are left to judge it apart"
-        return f"{signed(self.gain)} of accuracy on samples that did not choose it, {around} whichever had been chosen"
+            return f"{around} of accuracy, whichever wording is chosen; too few samples are left to judge this one by itself"
+        return (
+            f"{signed(self.gain)} of accuracy on samples that did not choose it, {around} whichever wording is chosen"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,7 @@ class Choice:
         """Returns in a sentence what is found."""
         chosen = self.chosen
         if chosen.is_original:
-            return f"no wording is better than yours: of {len(self.wordings)} it is right most often"
+            return f"no wording is better than yours, which is right most often of {len(self.wordings)}"
         if chosen.is_better:
             return chosen.better_in_words
         name = name_of(asdict(chosen))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from promptaudit.flows.cli.command_groups import CommandGroups
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -23,7 +25,9 @@ WIDTH = 80  # of what no terminal shows
 
 app = typer.Typer(
     name="promptaudit",
-    help="Nightly audits of how much a language model's answers depend on how it is asked.",
+    cls=CommandGroups,
+    help="promptaudit measures every night how much a language model's answers depend on how it is asked.\n\n"
+    "`promptaudit COMMAND --help` says what a command does and lists its options.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -31,17 +35,29 @@ app = typer.Typer(
 )
 
 MaxUsd = Annotated[
-    float | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_USD", help="Stop the run before it spends more.")
+    float | None,
+    typer.Option(min=0, envvar="PROMPTAUDIT_MAX_USD", help="Stop the run before it spends more than this."),
 ]
 MaxRequests = Annotated[
     int | None,
-    typer.Option(min=0, envvar="PROMPTAUDIT_MAX_REQUESTS", help="Stop the run before it makes more requests."),
+    typer.Option(
+        min=0, envvar="PROMPTAUDIT_MAX_REQUESTS", help="Stop the run before it makes more requests than this."
+    ),
 ]
-AuditName = Annotated[str, typer.Argument(help="An audit card.", envvar="PROMPTAUDIT_AUDIT")]
-RunName = Annotated[str, typer.Argument(help="A run: an id, latest, latest~1, an audit, a baseline.")]
-ModelOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="A model; default: all.")]
-TaskOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task; default: all.")]
-StrategyOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="A strategy; default: all.")]
+AuditName = Annotated[str, typer.Argument(help="Name the card of an audit.", envvar="PROMPTAUDIT_AUDIT")]
+RunName = Annotated[
+    str, typer.Argument(help="Name a run: by its id, as latest or latest~1, or by its audit or baseline.")
+]
+ModelOption = Annotated[
+    str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="Take this model alone; the default is every model.")
+]
+TaskOption = Annotated[
+    str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="Take this task alone; the default is every task.")
+]
+StrategyOption = Annotated[
+    str | None,
+    typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="Take this strategy alone; the default is every strategy."),
+]
 
 
 @dataclass(slots=True)
@@ -120,15 +136,30 @@ def _version(value: bool) -> None:
 @app.callback()
 def shared(
     context: typer.Context,
-    warehouse: Annotated[Path | None, typer.Option(envvar="PROMPTAUDIT_WAREHOUSE", help="The DuckDB file.")] = None,
-    registry: Annotated[list[Path] | None, typer.Option(help="A folder of cards beside the shipped ones.")] = None,
+    warehouse: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="PROMPTAUDIT_WAREHOUSE",
+            help="Keep the runs in this DuckDB file, or read them there; the default is warehouse/audit.duckdb.",
+        ),
+    ] = None,
+    registry: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FOLDER", help="Add the cards of this folder to those that ship; the option may be repeated."
+        ),
+    ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", envvar="PROMPTAUDIT_JSON", help="Write a machine-readable result.")
+        bool, typer.Option("--json", envvar="PROMPTAUDIT_JSON", help="Write the result to stdout as JSON.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", envvar="PROMPTAUDIT_QUIET", help="Print results only.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", envvar="PROMPTAUDIT_DEBUG", help="Show tracebacks.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", envvar="PROMPTAUDIT_QUIET", help="Print the result without progress.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", envvar="PROMPTAUDIT_DEBUG", help="Show the traceback of an error.")
+    ] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Options shared by all commands, accepted before or after the command."""

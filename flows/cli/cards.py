@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 
 
 @app.command()
-def validate(audit: Annotated[str | None, typer.Argument(help="An audit card; default: every card.")] = None) -> None:
-    """Check cards and the data they name."""
+def validate(
+    audit: Annotated[str | None, typer.Argument(help="Name the card of an audit; the default is every card.")] = None,
+) -> None:
+    """Check cards and the data that they name.
+
+    Every error is listed, each with its file and line.
+    """
     from promptaudit.flows.audit.terminal import lines_of_check
     from promptaudit.flows.cards.check_cards import check_cards
 
@@ -29,32 +34,45 @@ def validate(audit: Annotated[str | None, typer.Argument(help="An audit card; de
 
 @app.command()
 def init(
-    folder: Annotated[Path, typer.Argument(help="Where to put a folder of your own cards.")] = Path("registry"),
+    folder: Annotated[Path, typer.Argument(help="Put the cards into this folder.")] = Path("registry"),
     *,
     data: Annotated[
-        Path | None, typer.Option(help="A CSV, JSONL or Parquet file of yours, whose rows become the task.")
+        Path | None, typer.Option(help="Make the task from the rows of this CSV, JSONL or Parquet file.")
     ] = None,
     labels: Annotated[
-        str | None, typer.Option(help="Its labels: a,b,c or a JSON list; default: what its gold column holds.")
+        str | None,
+        typer.Option(
+            help="Give the labels of the task as a,b,c or as a JSON list; the default is what the gold column holds."
+        ),
     ] = None,
     fields: Annotated[
         str | None,
         typer.Option(
-            help="Columns of --data that answers have as fields of JSON: a,b,c; default: those that the prompt asks for."
+            help="Name the columns of --data that answers have as fields of JSON: a,b,c. The default is the fields that the "
+            "prompt asks for."
         ),
     ] = None,
     instruction: Annotated[
         str | None,
-        typer.Option(help="The instruction of your prompt: the part that is rephrased. Of --messages, a part of it."),
+        typer.Option(
+            help="Give the instruction of your prompt: the part that is rephrased. With --messages it is a part of those."
+        ),
     ] = None,
     messages: Annotated[
         Path | None,
-        typer.Option(help="Your chat prompt, JSON or YAML in OpenAI's form, with {column} for columns of --data."),
+        typer.Option(
+            help="Read your chat prompt from this file, JSON or YAML in OpenAI's form, with {column} for columns of --data."
+        ),
     ] = None,
-    url: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint: http://127.0.0.1:8000/v1.")] = None,
-    model: Annotated[str | None, typer.Option(help="The name of the model there.")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Ask at this OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Name the model that is served at --url.")] = None,
 ) -> None:
-    """Scaffold a folder of your own cards: a model, a task with data, a rephraser and an audit."""
+    """Write the cards of an audit of your own, ready to be run.
+
+    They are a model, a task with data, a rephraser and an audit. With --data the task is made of your texts.
+    """
     from promptaudit.flows.cards.new_cards import Endpoint, scaffold, scaffold_for
 
     if (url is None) != (model is None):
@@ -111,7 +129,10 @@ def _next_step(folder: Path) -> str:
 
 @app.command()
 def schema(
-    kind: Annotated[str | None, typer.Argument(help="models, tasks, templates, ...; default: list the kinds.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Argument(help="Name a kind, such as models, tasks or templates; the default is a list of the kinds."),
+    ] = None,
 ) -> None:
     """Print the JSON Schema of card files of one kind, for editors."""
     from promptaudit.models_registry.card_schemas import file_schema, summary
@@ -130,11 +151,16 @@ def schema(
 
 @app.command()
 def trust(
-    folder: Annotated[Path, typer.Argument(help="A folder of cards.")] = Path("registry"),
-    list_: Annotated[bool, typer.Option("--list", help="List everything that is trusted, and trust nothing.")] = False,
+    folder: Annotated[Path, typer.Argument(help="Name the folder of the cards.")] = Path("registry"),
+    list_: Annotated[
+        bool, typer.Option("--list", help="List everything that is trusted, and trust nothing more.")
+    ] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Withdraw the trust in the folder.")] = False,
 ) -> None:
-    """Trust the hosts that a folder's cards send keys to and the code that they name: once, and again when it changes."""
+    """Let a folder's cards send keys to their hosts and run their code.
+
+    The folder is trusted once, and again when the hosts or the code change.
+    """
     from promptaudit.flows.trust.command import forget_folder, list_trusted, trust_folder
     from promptaudit.flows.trust.terminal import lines_of
 

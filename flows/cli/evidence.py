@@ -19,14 +19,23 @@ PROMPTS = 200  # answers whose prompts are put together for a tree, which draws 
 @app.command()
 def verify(
     what: Annotated[
-        str | None, typer.Argument(help="A run, a report's file, or a folder that cites a run; default: every run.")
+        str | None,
+        typer.Argument(
+            help="Name a run, the file of a report, or a folder that cites a run; the default is every run."
+        ),
     ] = None,
     seal: Annotated[
         str | None,
-        typer.Option(envvar="PROMPTAUDIT_SEAL", help="A seal that was kept elsewhere: at least 12 of its digits."),
+        typer.Option(
+            envvar="PROMPTAUDIT_SEAL",
+            help="Compare with this seal, which was kept elsewhere; at least 12 of its digits are needed.",
+        ),
     ] = None,
 ) -> int:
-    """Compare the warehouse and its copies with the seals, and list what differs."""
+    """Compare the warehouse and its copies with the seals.
+
+    What differs is listed.
+    """
     from promptaudit.flows.evidence.terminal import lines_of
     from promptaudit.flows.report.verify_file import verify_report, verify_with_pages
 
@@ -52,15 +61,20 @@ def verify(
 @app.command()
 def cite(
     run: RunName = "latest",
-    to: Annotated[Path | None, typer.Option(metavar="FOLDER", help="A new or empty folder; default: cite-RUN.")] = None,
+    to: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Name a new or empty folder; the default is cite-RUN.")
+    ] = None,
     text: Annotated[
         str | None,
         typer.Option(
-            envvar="PROMPTAUDIT_TEXT", help="full: cite a run of tasks marked sensitive too, with their texts."
+            envvar="PROMPTAUDIT_TEXT", help="Choose full to cite a run of tasks marked sensitive too, with their texts."
         ),
     ] = None,
 ) -> None:
-    """Write what a paper's appendix needs: a methods paragraph, and a folder of the run that verifies anywhere."""
+    """Write what a paper's appendix needs.
+
+    That is a methods paragraph, and a folder of the run that verifies anywhere.
+    """
     from promptaudit.flows.citation.cite import cite as cite_run
 
     cited = cite_run(Warehouse(state.settings().warehouse), run, to, text)
@@ -70,11 +84,14 @@ def cite(
 
 @app.command()
 def erase(
-    sample: Annotated[str, typer.Option(help="The id of a sample, as its data has it.")],
-    task: Annotated[str | None, typer.Option(help="The sample's task; default: every task.")] = None,
-    reason: Annotated[str | None, typer.Option(help="The reason, which is kept beside the sample's id.")] = None,
+    sample: Annotated[str, typer.Option(help="Give the id of the sample as its data has it.")],
+    task: Annotated[str | None, typer.Option(help="Name the task of the sample; the default is every task.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Give the reason, which is kept beside the sample's id.")] = None,
 ) -> None:
-    """Remove a sample's texts from every run, copy and report, and leave a sealed note of it."""
+    """Remove the texts of a sample from every run, copy and report.
+
+    A sealed note of the removal stays.
+    """
     from promptaudit.flows.erase.erase import erase as erase_sample
     from promptaudit.flows.erase.terminal import lines_of
     from promptaudit.flows.system.child_processes import guarded
@@ -90,13 +107,16 @@ def erase(
 def trace(
     figures: Annotated[
         list[str],
-        typer.Argument(help="Names of figures or rows as the report prints them: rpt_audit.sensitivity.4f1c2a9b0d3e."),
+        typer.Argument(
+            help="Name figures or rows as the report prints them, such as rpt_audit.sensitivity.4f1c2a9b0d3e."
+        ),
     ],
     text: Annotated[
         str | None,
         typer.Option(
             envvar="PROMPTAUDIT_TEXT",
-            help="Inputs, completions and prompts: none, or full; default: full, none of sensitive tasks.",
+            help="Choose how much of inputs, completions and prompts is shown: none or full. The default is full, and none of "
+            "tasks marked sensitive.",
         ),
     ] = None,
     recompute: Annotated[
@@ -104,7 +124,10 @@ def trace(
     ] = False,
     lineage: Annotated[bool, typer.Option(help="Follow the column down to raw columns.")] = True,
 ) -> int:
-    """Show what a printed figure was made from: formula, raw answers, prompts, models, data, cards, code, run."""
+    """Show what a printed figure was made from.
+
+    That is its formula, and the raw answers, prompts, models, data, cards, code and run behind it.
+    """
     from promptaudit.flows.evidence.trace.command import RecomputedTrace, trace_figures
 
     settings, progress = state.settings(), state.progress()

@@ -32,11 +32,14 @@ def nightly(
     audit: AuditName = "nightly",
     new: Annotated[
         bool,
-        typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Begin another night, even if the last one is recent."),
+        typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Begin another night even if the last one is recent."),
     ] = False,
     max_usd: MaxUsd = None,
 ) -> int:
-    """Continue or start tonight's run, hold it against normal nights, check its gate, report, and send messages."""
+    """Run tonight's audit and hold it against the nights before.
+
+    It continues or starts tonight's run, compares it with normal nights, checks the gate, writes the report and sends messages.
+    """
     from promptaudit.flows.nightly.night import night
     from promptaudit.flows.nightly.terminal import lines_of
     from promptaudit.flows.settings import registry_of
@@ -50,7 +53,10 @@ def nightly(
 
 @app.command()
 def serve(audit: AuditName = "nightly") -> None:
-    """Serve the nightly flow of an audit on its card's schedule, until interrupted."""
+    """Run an audit from here every night, until interrupted.
+
+    The nights begin on the schedule of the audit's card.
+    """
     from promptaudit.flows.system.prefect_server import apart
 
     settings, registry = state.load()
@@ -61,13 +67,18 @@ def serve(audit: AuditName = "nightly") -> None:
 
 @app.command()
 def deploy(
-    audits: Annotated[list[str] | None, typer.Argument(help="Audit cards; default: nightly.")] = None,
+    audits: Annotated[
+        list[str] | None, typer.Argument(help="Name the cards of audits; the default is nightly.")
+    ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(envvar="PROMPTAUDIT_DEPLOY_OUTPUT", help="Write a prefect.yaml instead, and deploy nothing."),
+        typer.Option(envvar="PROMPTAUDIT_DEPLOY_OUTPUT", help="Write a prefect.yaml to this path and deploy nothing."),
     ] = None,
 ) -> None:
-    """Deploy the nights of audits to the Prefect server of PREFECT_API_URL, on their cards' schedules."""
+    """Deploy the nights of audits to a Prefect server.
+
+    PREFECT_API_URL names the server, and the cards of the audits have the schedules.
+    """
     from promptaudit.flows.system.prefect_server import apart
 
     _, registry = state.load()
@@ -87,21 +98,29 @@ def deploy(
 
 @app.command()
 def compare(
-    base: Annotated[str, typer.Argument(help="The base: RUN, RUN:MODEL, or a model of the newest run.")],
-    candidate: Annotated[str, typer.Argument(help="The candidate, in the same form.")] = "latest",
+    base: Annotated[str, typer.Argument(help="Name the base as RUN, as RUN:MODEL, or as a model of the newest run.")],
+    candidate: Annotated[str, typer.Argument(help="Name the candidate in the same form.")] = "latest",
     min_effect: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, envvar="PROMPTAUDIT_MIN_EFFECT", help="Smallest difference that counts; default: the card's."
+            min=0,
+            max=1,
+            envvar="PROMPTAUDIT_MIN_EFFECT",
+            help="Count no difference smaller than this; the default is the card's.",
         ),
     ] = None,
     resamples: Annotated[
         int | None,
-        typer.Option(min=100, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Number of exchanges for each test."),
+        typer.Option(
+            min=100, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Make this many exchanges for each test."
+        ),
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Show every measure, not only those that differ.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Show every measure, also where nothing differs.")] = False,
 ) -> None:
-    """Compare two runs or two models: show what differs by more than chance, and why, and write a page about it."""
+    """Compare two runs or two models, and say what differs and why.
+
+    A difference is shown where it is larger than chance makes one. A page about the comparison is written.
+    """
     from promptaudit.flows.comparison.compare_named import compare_runs
     from promptaudit.flows.display.encode import encoded
     from promptaudit.flows.report.comparison_page.page import write_if_possible
@@ -130,13 +149,16 @@ def compare(
 def check(
     run: RunName = "latest",
     junit: Annotated[
-        Path | None, typer.Option(envvar="PROMPTAUDIT_JUNIT", help="Write the outcome as JUnit XML.")
+        Path | None, typer.Option(envvar="PROMPTAUDIT_JUNIT", help="Write the outcome to this file as JUnit XML.")
     ] = None,
     markdown: Annotated[
-        Path | None, typer.Option(envvar="PROMPTAUDIT_MARKDOWN", help="Write the outcome as Markdown.")
+        Path | None, typer.Option(envvar="PROMPTAUDIT_MARKDOWN", help="Write the outcome to this file as Markdown.")
     ] = None,
 ) -> int:
-    """Check a run against its audit's gate: exit code 0, 1 (a rule failed) or 3 (one could not be measured)."""
+    """Check a run against the gate of its audit.
+
+    The exit code is 0 where every rule passes, 1 where a rule fails and 3 where one cannot be measured.
+    """
     from promptaudit.flows.gate.check_named import check_named
     from promptaudit.flows.gate.formats import write_junit, write_markdown
     from promptaudit.flows.gate.terminal import lines_of
@@ -157,19 +179,23 @@ def check(
 @app.command()
 def accept(
     run: RunName,
-    reason: Annotated[str, typer.Option(help="Why the failure is accepted.")],
+    reason: Annotated[str, typer.Option(help="Say why the failure is accepted.")],
     until: Annotated[
         str | None,
-        typer.Option(help="Waive what fails until then instead: a day, which is included, or an instant in UTC."),
+        typer.Option(help="Waive what fails until then instead; name a day, which is included, or an instant in UTC."),
     ] = None,
     false: Annotated[
-        bool, typer.Option("--false", help="The alarms were of chance: their nights are as normal as those before.")
+        bool,
+        typer.Option("--false", help="Say that the alarms came by chance: their nights are as normal as those before."),
     ] = False,
     model: ModelOption = None,
     task: TaskOption = None,
     strategy: StrategyOption = None,
 ) -> None:
-    """Accept what a run fails: end its alarms, whose nights are the new normal, or waive each failed rule and row for a while."""
+    """Accept what a run fails, as the new normal or for a while.
+
+    Its alarms end, and their nights are the new normal. With --until each rule and row that fails is waived until then.
+    """
     from promptaudit.flows.gate.accept import waive_run
     from promptaudit.flows.gate.check_named import rules_of
     from promptaudit.flows.gate.end_alarms import end_alarms
@@ -194,10 +220,13 @@ def accept(
 @app.command()
 def pin(
     run: RunName,
-    name: Annotated[str, typer.Argument(help="The baseline's name; pinning it again moves it.")],
-    reason: Annotated[str | None, typer.Option(help="Why it is pinned.")] = None,
+    name: Annotated[str, typer.Argument(help="Name the baseline; another pin of that name moves it.")],
+    reason: Annotated[str | None, typer.Option(help="Say why the run is pinned.")] = None,
 ) -> None:
-    """Pin a run as a baseline: later nights of what it asked are held against it alone, until `accept` or another pin."""
+    """Pin a run as the baseline of later nights.
+
+    Later nights of what it asked are held against it alone, until `accept` or another pin.
+    """
     from promptaudit.flows.gate.accept import pin_run
     from promptaudit.flows.gate.terminal import lines_of_pin
 
@@ -209,17 +238,21 @@ def pin(
 @app.command()
 def history(
     measure: Annotated[
-        str, typer.Argument(help="A column of the scorecard, accuracy:<scoring method>, or a measure of nights.")
+        str, typer.Argument(help="Name a column of the scorecard, accuracy:<scoring method>, or a measure of nights.")
     ],
     model: ModelOption = None,
     task: TaskOption = None,
     strategy: StrategyOption = None,
     audit: Annotated[
-        str | None, typer.Option(envvar="PROMPTAUDIT_AUDIT", help="An audit; default: the newest run's.")
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_AUDIT", help="Name the audit; the default is that of the newest run."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_LIMIT", help="The most nights to show.")] = 30,
+    limit: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_LIMIT", help="Show at most this many nights.")] = 30,
 ) -> None:
-    """Show a measure over the nights: a table and a sparkline for each series."""
+    """Show a measure over the nights.
+
+    Each series has a table and a sparkline.
+    """
     from promptaudit.flows.history.measure import history as history_of
     from promptaudit.flows.history.terminal import renderables_of
 

@@ -14,20 +14,26 @@ from promptaudit.models_registry.errors import UsageError, nearest
 
 @app.command()
 def sql(
-    query: Annotated[str | None, typer.Argument(help="One SQL query over the published copy.")] = None,
-    analysis: Annotated[str | None, typer.Option(help="Ask a query that ships, by its name.")] = None,
+    query: Annotated[str | None, typer.Argument(help="Ask this one SQL query.")] = None,
+    analysis: Annotated[str | None, typer.Option(help="Ask a query that ships by its name.")] = None,
     print_: Annotated[
         bool,
         typer.Option(
-            "--print", help="Show the SQL of --analysis and ask nothing: a beginning for a query of one's own."
+            "--print", help="Show the SQL of --analysis and ask nothing: it is a beginning for a query of your own."
         ),
     ] = False,
-    list_: Annotated[bool, typer.Option("--list", help="List the queries that ship, by what they are about.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the queries that ship by what they are about.")] = False,
     format_: Annotated[
-        str, typer.Option("--format", envvar="PROMPTAUDIT_FORMAT", help="table, csv or json.")
+        str,
+        typer.Option(
+            "--format", envvar="PROMPTAUDIT_FORMAT", help="Choose how the rows are written: table, csv or json."
+        ),
     ] = "table",
 ) -> None:
-    """Run a query on the published copy, without files or network and with limited memory and time."""
+    """Ask the published tables a query in SQL.
+
+    The query reads no files and no network, and its memory and time are limited.
+    """
     from promptaudit.flows.query.analyses import analyses, listing
     from promptaudit.flows.query.analyses import analysis as shipped
     from promptaudit.flows.query.sql import FORMATS, ask
@@ -54,44 +60,53 @@ def sql(
 
 @app.command()
 def report(
-    audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: the newest.")] = None,
+    audit_run_id: Annotated[
+        str | None,
+        typer.Argument(help="Name a run by its id, as latest or latest~1, or by its audit; the default is the newest."),
+    ] = None,
     format_: Annotated[
         str,
         typer.Option(
-            "--format", envvar="PROMPTAUDIT_REPORT_FORMAT", help="html, md (for chat) or csv (one line a figure)."
+            "--format",
+            envvar="PROMPTAUDIT_REPORT_FORMAT",
+            help="Choose html, md (for a chat) or csv (one line a figure).",
         ),
     ] = "html",
     text: Annotated[
         str | None,
         typer.Option(
             envvar="PROMPTAUDIT_TEXT",
-            help="Inputs, completions and prompts: none, excerpt (300 characters) or full (20,000, 2 MB in all); default: "
-            "excerpt, none of tasks marked sensitive.",
+            help="Choose how much of inputs, completions and prompts is written: none, excerpt (300 characters) or full (20,000 "
+            "characters, 2 MB in all). The default is excerpt, and none of tasks marked sensitive.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             envvar="PROMPTAUDIT_REPORT_OUTPUT",
-            help="The file; default: report.html beside the published copy, stdout for md and csv.",
+            help="Write to this file. The default is report.html beside the published copy, and stdout for md and csv.",
         ),
     ] = None,
     charts: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Instead write the papers' figures of this run into this folder, all tasks in one: SVG, PNG, data as CSV; and "
-            "tables across tasks as CSV and LaTeX.",
+            help="Write the papers' figures of this run into this folder instead, with all tasks in one: as SVG and PNG, with "
+            "their data as CSV and tables across tasks as CSV and LaTeX.",
         ),
     ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="SECTION", help="Of --charts: this section of the page alone, by its anchor; may be repeated."
+            metavar="SECTION",
+            help="With --charts, write this section of the page alone, named by its anchor; the option may be repeated.",
         ),
     ] = None,
 ) -> None:
-    """Report on a published run again: as a page, as Markdown, as CSV, or as files of its charts."""
+    """Write the report of a published run again.
+
+    It is written as a page, as Markdown, as CSV, or as files of its charts.
+    """
     from promptaudit.flows.display.policy import policy_of
     from promptaudit.flows.report import FORMS, charts_of, report_as
     from promptaudit.flows.report import report as write_report
@@ -132,28 +147,38 @@ def report(
 
 @app.command()
 def export(
-    audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: the newest.")] = None,
+    audit_run_id: Annotated[
+        str | None,
+        typer.Argument(help="Name a run by its id, as latest or latest~1, or by its audit; the default is the newest."),
+    ] = None,
     format_: Annotated[
         str,
         typer.Option(
             "--format",
             envvar="PROMPTAUDIT_EXPORT_FORMAT",
-            help="parquet (one flat file, which import reads back), hf (a folder that datasets.load_dataset opens) or dove "
-            "(rows of the DOVE dataset).",
+            help="Choose parquet (one flat file, which import reads back), hf (a folder that datasets.load_dataset opens) or "
+            "dove (rows of the DOVE dataset).",
         ),
     ] = "parquet",
     to: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="A new or empty folder; default: export-RUN-FORMAT.")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Write into this folder, which is new or empty; the default is export-RUN-FORMAT."
+        ),
     ] = None,
     text: Annotated[
         str | None,
         typer.Option(
             envvar="PROMPTAUDIT_TEXT",
-            help="Inputs, completions and prompts: none, or full; default: full, none of tasks marked sensitive.",
+            help="Choose how much of inputs, completions and prompts is written: none or full. The default is full, and none "
+            "of tasks marked sensitive.",
         ),
     ] = None,
 ) -> None:
-    """Write the answers of a published run, with prompts, labels and gold, for other programs."""
+    """Write the answers of a run to files for other programs.
+
+    The answers come with their prompts, labels and gold labels.
+    """
     from promptaudit.flows.prompts.as_sent import OTHERWISE
     from promptaudit.flows.query.export_run import export_run
 
@@ -172,19 +197,28 @@ def export(
 def view(
     host: Annotated[
         str,
-        typer.Option(envvar="PROMPTAUDIT_VIEW_HOST", help="Where it listens; elsewhere than on loopback with a login."),
+        typer.Option(
+            envvar="PROMPTAUDIT_VIEW_HOST", help="Listen at this address; elsewhere than on loopback a login is needed."
+        ),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, envvar="PROMPTAUDIT_VIEW_PORT", help="The port; 0 takes a free one.")
+        int,
+        typer.Option(min=0, max=65535, envvar="PROMPTAUDIT_VIEW_PORT", help="Listen on this port; 0 takes a free one."),
     ] = 4300,
     browser: Annotated[
         bool, typer.Option(envvar="PROMPTAUDIT_VIEW_BROWSER", help="Show the index in a browser.")
     ] = True,
     flows: Annotated[
-        bool, typer.Option("--flows", help="Serve Prefect's own pages about the runs of its own servers instead.")
+        bool,
+        typer.Option(
+            "--flows", help="Serve Prefect's pages instead, about the runs that had no other server than their own."
+        ),
     ] = False,
 ) -> None:
-    """Serve the index of runs, their pages and the published copy, read-only, until interrupted."""
+    """Serve the reports of all runs to your browser, until interrupted.
+
+    An index of the runs, their pages and the published copy are served, and nothing can be changed.
+    """
     if flows:
         if (host, port) != ("127.0.0.1", 4300):
             msg = "--flows serves on a free port of loopback: it takes neither --host nor --port"
@@ -201,23 +235,33 @@ def view(
 
 @app.command()
 def annotate(
-    audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: the newest.")] = None,
-    sheet: Annotated[Path | None, typer.Option(help="Write a blinded sheet to fill in: a CSV file.")] = None,
-    take: Annotated[Path | None, typer.Option(help="Read the rulings of a filled-in sheet as verdicts.")] = None,
+    audit_run_id: Annotated[
+        str | None,
+        typer.Argument(help="Name a run by its id, as latest or latest~1, or by its audit; the default is the newest."),
+    ] = None,
+    sheet: Annotated[
+        Path | None, typer.Option(help="Write a blinded sheet to this CSV file, for a person to fill in.")
+    ] = None,
+    take: Annotated[Path | None, typer.Option(help="Take the rulings of this filled-in sheet as verdicts.")] = None,
     annotator: Annotated[
         str | None,
         typer.Option(
-            envvar="PROMPTAUDIT_ANNOTATOR", help="--take: the person who ruled; or the sheet has a column 'annotator'."
+            envvar="PROMPTAUDIT_ANNOTATOR",
+            help="With --take, name the person who ruled, unless the sheet has a column 'annotator'.",
         ),
     ] = None,
     answers: Annotated[
         int | None,
-        typer.Option(min=1, envvar="PROMPTAUDIT_ANSWERS", help="--sheet: the number of answers; default: 100."),
+        typer.Option(
+            min=1, envvar="PROMPTAUDIT_ANSWERS", help="With --sheet, draw this many answers; the default is 100."
+        ),
     ] = None,
     questions: Annotated[
         int | None,
         typer.Option(
-            min=1, envvar="PROMPTAUDIT_QUESTIONS", help="--sheet: all answers to so many questions of a task instead."
+            min=1,
+            envvar="PROMPTAUDIT_QUESTIONS",
+            help="With --sheet, draw this many questions of a task, with all answers to them, instead.",
         ),
     ] = None,
     width: Annotated[
@@ -226,16 +270,23 @@ def annotate(
             min=0.001,
             max=0.5,
             envvar="PROMPTAUDIT_WIDTH",
-            help="--sheet: as many answers as rectified accuracies need to be known within so much, both ways.",
+            help="With --sheet, draw as many answers as are needed to know rectified accuracies within plus or minus this.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="--sheet: seed of the sample.")] = 42,
+    seed: Annotated[
+        int, typer.Option(envvar="PROMPTAUDIT_SEED", help="With --sheet, seed the draw with this number.")
+    ] = 42,
     task: Annotated[
-        str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="--sheet: answers to one task; default: to all.")
+        str | None,
+        typer.Option(
+            envvar="PROMPTAUDIT_TASK", help="With --sheet, draw answers to this task alone; the default is every task."
+        ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="--sheet: replace an existing file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="With --sheet, replace an existing file.")] = False,
 ) -> None:
-    """Have people rule on answers, beside the judges: write a sheet, fill is_match in with yes or no, and read it back.
+    """Have people rule on answers, beside the judges.
+
+    Write a sheet, fill in its column is_match with yes or no, and take it back.
 
     In a sheet, a cell that a spreadsheet would take for a formula begins with an apostrophe that is not part of the answer.
     """

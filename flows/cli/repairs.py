@@ -29,15 +29,22 @@ def diagnose(
     model: ModelOption = None,
     task: TaskOption = None,
     strategy: StrategyOption = None,
-    top: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_TOP", help="The most entries of each list.")] = 10,
+    top: Annotated[
+        int, typer.Option(min=1, envvar="PROMPTAUDIT_TOP", help="Show at most this many entries of each list.")
+    ] = 10,
     text: Annotated[
         str | None,
         typer.Option(
-            envvar="PROMPTAUDIT_TEXT", help="none, excerpt or full; default: excerpt, none of tasks marked sensitive."
+            envvar="PROMPTAUDIT_TEXT",
+            help="Choose how much of the texts is shown: none, excerpt or full. The default is excerpt, and none of tasks marked "
+            "sensitive.",
         ),
     ] = None,
 ) -> None:
-    """List what stands out in a run: sensitive samples, inconsistent groups, confused labels, formats."""
+    """List the samples, groups and labels that stand out in a run.
+
+    These are sensitive samples, inconsistent groups, confused labels, and formats that were not kept.
+    """
     from dataclasses import replace
 
     from promptaudit.flows.diagnosis.diagnose import diagnose as diagnosis_of
@@ -55,18 +62,28 @@ def choose(
     model: ModelOption = None,
     task: TaskOption = None,
     strategy: StrategyOption = None,
-    top: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_TOP", help="The most wordings of each group.")] = 5,
+    top: Annotated[
+        int, typer.Option(min=1, envvar="PROMPTAUDIT_TOP", help="Show at most this many wordings of each group.")
+    ] = 5,
     write: Annotated[
         bool,
-        typer.Option("--write", envvar="PROMPTAUDIT_WRITE", help="Write the task's card with the better wording."),
+        typer.Option("--write", envvar="PROMPTAUDIT_WRITE", help="Write the card of the task with the better wording."),
     ] = False,
     try_: Annotated[
         int | None,
-        typer.Option("--try", min=1, envvar="PROMPTAUDIT_TRY", help="Ask it and the original on N fresh samples."),
+        typer.Option(
+            "--try",
+            min=1,
+            envvar="PROMPTAUDIT_TRY",
+            help="Ask that wording and the original on this many fresh samples.",
+        ),
     ] = None,
     max_usd: MaxUsd = None,
 ) -> None:
-    """Say which wording to ship: how right each is, and what the best gains on samples that did not choose it."""
+    """Say which wording of a prompt to ship.
+
+    It says how right each wording is, and what the best one gains on samples that did not choose it.
+    """
     from dataclasses import replace
 
     from promptaudit.flows.choice.choose import choose as choices_of
@@ -101,17 +118,17 @@ def try_(
         str,
         typer.Option(
             envvar="PROMPTAUDIT_ON",
-            help="The samples: worst:N, least_consistent:N, group:K of diagnose, fresh:N not asked yet, or ID,ID.",
+            help="Choose the samples: worst:N, least_consistent:N, group:K of diagnose, fresh:N not asked yet, or ID,ID.",
         ),
     ] = "worst:20",
     add: Annotated[
         str | None,
-        typer.Option(envvar="PROMPTAUDIT_ADD", help="A text added to the end of every variant's instruction."),
+        typer.Option(envvar="PROMPTAUDIT_ADD", help="Add this text to the end of every variant's instruction."),
     ] = None,
     edited: Annotated[
         bool,
         typer.Option(
-            "--edited", envvar="PROMPTAUDIT_EDITED", help="Try the task's card as it is now, in place of --add."
+            "--edited", envvar="PROMPTAUDIT_EDITED", help="Try the card of the task as it is now, in place of --add."
         ),
     ] = False,
     task: TaskOption = None,
@@ -122,12 +139,15 @@ def try_(
         typer.Option(
             "--control/--no-control",
             envvar="PROMPTAUDIT_CONTROL",
-            help="Ask the unchanged prompts again beside the changed ones, and with a filler.",
+            help="Ask the unchanged prompts again beside the changed ones, and once more with a filler.",
         ),
     ] = True,
     filler: Annotated[
         str | None,
-        typer.Option(envvar="PROMPTAUDIT_FILLER", help="A text without meaning; default: one in English."),
+        typer.Option(
+            envvar="PROMPTAUDIT_FILLER",
+            help="Take this text without meaning as the filler; the default is one in English.",
+        ),
     ] = None,
     plan: Annotated[
         bool, typer.Option("--plan", envvar="PROMPTAUDIT_PLAN", help="Print the cost and ask nothing.")
@@ -135,7 +155,10 @@ def try_(
     max_usd: MaxUsd = None,
     max_requests: MaxRequests = None,
 ) -> None:
-    """Try a change of the prompt on a few samples of an audit's newest run: before and after, with intervals."""
+    """Try a change of a prompt on a few samples of the newest run.
+
+    It says how the answers were before the change and are after it, with intervals.
+    """
     from promptaudit.flows.trial.arms import FILLER
     from promptaudit.flows.trial.plan import TrialOptions, plan_trial
     from promptaudit.flows.trial.run import try_change

@@ -25,35 +25,43 @@ def run(
         typer.Option("--rephrase", envvar="PROMPTAUDIT_REPHRASE", help="Make the prompt variants again, in a new run."),
     ] = False,
     prompts: Annotated[
-        Path | None, typer.Option(envvar="PROMPTAUDIT_PROMPTS", help="A file of prompt variants that a person edited.")
+        Path | None,
+        typer.Option(envvar="PROMPTAUDIT_PROMPTS", help="Ask the prompt variants of this file, which a person edited."),
     ] = None,
     max_usd: MaxUsd = None,
     max_requests: MaxRequests = None,
     askers: Annotated[
         int | None,
-        typer.Option(min=1, max=1000, envvar="PROMPTAUDIT_ASKERS", help="Ask by so many processes beside each other."),
+        typer.Option(
+            min=1, max=1000, envvar="PROMPTAUDIT_ASKERS", help="Ask with this many processes at the same time."
+        ),
     ] = None,
     work_pool: Annotated[
         str | None,
         typer.Option(
-            envvar="PROMPTAUDIT_WORK_POOL", help="Prefect's work pool that runs the askers; default: this machine."
+            envvar="PROMPTAUDIT_WORK_POOL",
+            help="Have this work pool of Prefect run the askers; the default is this machine.",
         ),
     ] = None,
     pilot: Annotated[
         bool,
         typer.Option(
             "--pilot",
-            help="Ask 60 samples under 8 wordings, twice at most, for `plan --target-width`; the next run asks the rest.",
+            help="Ask 60 samples under 8 wordings, at most twice, for `plan --target-width`; the next run asks the rest.",
         ),
     ] = False,
     answers_only: Annotated[
         bool,
         typer.Option(
-            "--answers-only", help="Ask and land alone: the next run without it makes the figures, asking nobody."
+            "--answers-only",
+            help="Ask and land the answers; the next run without this option makes the figures, and asks nobody.",
         ),
     ] = False,
 ) -> None:
-    """Run an audit: from its cards to published marts, scorecard and report."""
+    """Run an audit, publish its tables and write its report.
+
+    An unfinished run is continued. Where the last run is complete, nothing is asked unless --new is given.
+    """
     from promptaudit.flows.audit.run import run_audit
     from promptaudit.flows.audit.steps import RunOptions
 
@@ -81,10 +89,11 @@ def import_(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Recorded predictions: Parquet, CSV, JSONL or JSON with the columns model, sample_id and completion; or what "
-            "another program wrote, recognised by its content: logs of inspect_ai (.eval, JSON), lm-evaluation-harness's "
-            "samples_*.jsonl, promptfoo's output JSON, HELM's scenario_state.json, rows of DOVE or every_eval_ever, the CSV of "
-            "promptstability. Several files of one task under different prompts become its prompt variants."
+            help="Name files of recorded predictions: Parquet, CSV, JSONL or JSON with the columns model, sample_id and "
+            "completion. What another program wrote is recognised by its content: logs of inspect_ai (.eval, JSON), "
+            "lm-evaluation-harness's samples_*.jsonl, promptfoo's output JSON, HELM's scenario_state.json, rows of DOVE or "
+            "every_eval_ever, and the CSV of promptstability. Several files of one task under different prompts become its "
+            "prompt variants."
         ),
     ],
     map_: Annotated[
@@ -92,45 +101,64 @@ def import_(
         typer.Option(
             "--map",
             envvar="PROMPTAUDIT_MAP",
-            help="Which column holds what, a.b for b inside of a, constants in quotes: "
-            "model='gpt-x',sample_id=id,completion=response.text,gold_label=answer.",
+            help="Say which column holds what: model='gpt-x',sample_id=id,completion=response.text,gold_label=answer. A "
+            "constant stands in quotes, and a.b is b inside of a.",
         ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(envvar="PROMPTAUDIT_IMPORT_MODEL", help="The model's name, for files that name none.")
+        str | None, typer.Option(envvar="PROMPTAUDIT_IMPORT_MODEL", help="Name the model, for files that name none.")
     ] = None,
     labels: Annotated[
         str | None,
         typer.Option(
             envvar="PROMPTAUDIT_LABELS",
-            help="The labels in order: a,b,c (or a JSON list); default: the task card's, else inferred.",
+            help="Give the labels in order, as a,b,c or as a JSON list. The default is the task card's labels; without a "
+            "card they are inferred.",
         ),
     ] = None,
-    level: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_LEVEL", help="nominal, ordinal or interval.")] = None,
+    level: Annotated[
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_LEVEL", help="Choose the level of the labels: nominal, ordinal or interval."),
+    ] = None,
     task: Annotated[
-        str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task card, or a name for the task.")
+        str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="Name a task card, or give the task a name.")
     ] = None,
     strategy: Annotated[
-        str, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="The strategy of rows without one.")
+        str, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="Name the strategy of the rows that have none.")
     ] = "simple",
     audit: Annotated[
-        str | None, typer.Option(envvar="PROMPTAUDIT_AUDIT", help="The audit's name; default: the file's.")
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_AUDIT", help="Name the audit; the default is the name of the file."),
     ] = None,
     reader: Annotated[
         str | None,
         typer.Option(
             envvar="PROMPTAUDIT_READER",
-            help="exact, label, label_in_text or first_integer; default: the card's, else label.",
+            help="Choose how answers are read: exact, label, label_in_text or first_integer. The default is the card's "
+            "reader, or label without a card.",
         ),
     ] = None,
-    policy: Annotated[str, typer.Option(envvar="PROMPTAUDIT_POLICY", help="warn, quarantine or fail.")] = "warn",
+    policy: Annotated[
+        str,
+        typer.Option(
+            envvar="PROMPTAUDIT_POLICY",
+            help="Choose what follows where too many answers are invalid: warn, quarantine or fail.",
+        ),
+    ] = "warn",
     resamples: Annotated[
         int,
-        typer.Option(min=0, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Number of resamples for each interval."),
+        typer.Option(
+            min=0, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Draw this many resamples for each interval."
+        ),
     ] = 1000,
-    seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="Seed of the resamples.")] = 20250601,
+    seed: Annotated[
+        int, typer.Option(envvar="PROMPTAUDIT_SEED", help="Seed the resamples with this number.")
+    ] = 20250601,
 ) -> None:
-    """Import answers that were recorded elsewhere as a run; then validate, transform, publish and report."""
+    """Import answers that were recorded elsewhere, as a run.
+
+    The run is then validated, transformed, published and reported as any other.
+    """
     from promptaudit.flows.system.helper_processes import CHECKS, DBT, start
 
     settings = state.settings()
@@ -191,16 +219,17 @@ def _close(warehouse: Warehouse, result: RunResult) -> None:
 def plan(
     audit: AuditName = DEFAULT_AUDIT,
     export_prompts: Annotated[
-        Path | None, typer.Option(help="Write the prompt variants to a CSV or JSONL file to edit.")
+        Path | None, typer.Option(help="Write the prompt variants to this CSV or JSONL file, for a person to edit.")
     ] = None,
     below_pss: Annotated[
         float | None,
         typer.Option(
             max=1,
             envvar="PROMPTAUDIT_BELOW_PSS",
-            help="With --export-prompts: write, of the audit's newest complete run, the wordings whose paraphrase temperature "
-            "had a PSS between wordings below this for one of its models, and the originals of their tasks. Edit them, and have "
-            "a newer model asked: run OTHER --prompts FILE, where OTHER is an audit of these tasks without rephrasing.",
+            help="With --export-prompts, write only the unstable wordings of the audit's newest complete run, and the originals "
+            "of their tasks. A wording is unstable where the PSS between the wordings of its paraphrase temperature is below "
+            "this for one of the models. Once they are edited, `run OTHER --prompts FILE` asks a newer model with them, where "
+            "OTHER is an audit of these tasks without rephrasing.",
         ),
     ] = None,
     instead: Annotated[
@@ -208,43 +237,49 @@ def plan(
         typer.Option(
             "--as",
             metavar="MODEL",
-            help="Also price the work of one audited model as this one's: a model card, or a name of a provider's model; may be "
-            "given again.",
+            help="Also say what the work of one audited model would cost with this model, which is a model card or a model of a "
+            "provider; the option may be repeated.",
         ),
     ] = None,
     target_width: Annotated[
         float | None,
         typer.Option(
-            help="Find the least samples, wordings and repetitions whose 95 % intervals of --measure are no wider.",
+            help="Find the fewest samples, wordings and repetitions that make the 95 % intervals of --measure no wider than "
+            "this.",
         ),
     ] = None,
     detect: Annotated[
         float | None,
         typer.Option(
-            help="Find the least design two nights of which tell a difference this large in --measure apart; of data too small "
-            "for a pilot, what they tell apart.",
+            help="Find the smallest design with which two nights show a difference of this size in --measure. Where the data is "
+            "too small for a pilot, say which difference they show.",
         ),
     ] = None,
     measure: Annotated[
         str | None,
         typer.Option(
-            help="Of --target-width and --detect: micro_f1, accuracy, invalid_rate, sensitivity; default of --detect: micro_f1.",
+            help="Name the measure of --target-width or --detect: micro_f1, accuracy, invalid_rate or sensitivity. The "
+            "default of --detect is micro_f1.",
         ),
     ] = None,
     assurance: Annotated[
         float | None,
         typer.Option(
-            help="Of --target-width: how surely the width is reached, such as 0.8; default: about half the time.",
+            help="With --target-width, say with which probability the width is reached, such as 0.8; the default is about one "
+            "half.",
         ),
     ] = None,
     from_run: Annotated[
         str | None,
-        typer.Option("--from", metavar="RUN", help="The run to plan from; default: the audit's newest, or its pilot."),
+        typer.Option(
+            "--from", metavar="RUN", help="Plan from this run; the default is the audit's newest run, or its pilot."
+        ),
     ] = None,
 ) -> None:
-    """Print the requests, tokens and USD of an audit and of subsamples of it. It makes no request.
+    """Print what an audit will cost, and make no request.
 
-    With --target-width or --detect: how few samples, wordings and repetitions are enough, from the answers of a run.
+    It prints the requests, tokens and USD of the audit and of subsamples of it. With --target-width or --detect it says from the
+    answers of a run how few samples, wordings and repetitions are enough.
     """
     from promptaudit.flows.audit.terminal import lines_of_estimate
     from promptaudit.flows.plan.estimate import estimate_audit
@@ -329,12 +364,12 @@ def _export_unstable(audit: str, path: Path | None, below: float) -> None:
 
 @app.command()
 def rebuild(
-    audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: every run.")] = None,
+    audit_run_id: Annotated[str | None, typer.Argument(help="Name a run; the default is every run.")] = None,
     restore: Annotated[
-        bool, typer.Option("--restore", help="First land the raw rows of a retired run again, from its archive.")
+        bool, typer.Option("--restore", help="First land the raw rows of a retired run again from its archive.")
     ] = False,
 ) -> None:
-    """Derive the marts again from the landed answers, and publish."""
+    """Derive the marts again from the landed answers, and publish them."""
     from promptaudit.flows.audit.rebuild import rebuild_runs
 
     settings, _ = state.load()

@@ -30,7 +30,7 @@ def opening_lines(comparison: RunComparison) -> list[str]:
     ]
     counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in comparison.verdicts.items())
     n_tests = sum(figure.p_value is not None for figure in comparison.figures)
-    tests = f"{n_tests} tests; q says how often chance alone tells as much in any of them"
+    tests = f"{n_tests} tests; q says how often chance alone would show as much in any of them"
     return [*lines, f"{counts or 'nothing to compare'} ({tests})"]
 
 

@@ -16,8 +16,8 @@ UNREAD = 0.5
 
 MEANS: dict[PointsTo, str] = {  # word: what the run's variants are called
     "prompt": "the prompt: its answers change with the {word}, by more than repetitions of one {word} do",
-    "noise": "the model's own noise: asked again in the same words it answers otherwise as often; no {word} mends that",
-    "prompt_or_noise": "the prompt or noise: asked once, the two cannot be told apart; `repetitions: {{variants: 2}}` tells them",
+    "noise": "the model's own noise: asked again in the same words it changes its answer as often; no other {word} mends that",
+    "prompt_or_noise": "the prompt or noise: asked once, the two cannot be told apart; `repetitions: {{variants: 2}}` parts them",
     "sample_or_label": "the sample or its gold label: the {word} hardly matters and the answer is another label",
     "output_format": "the output format: at least half of its answers are no label",
 }

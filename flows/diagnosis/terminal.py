@@ -105,7 +105,7 @@ def _samples(diagnosis: Diagnosis, top: int) -> Iterable[str]:
 
 def _groups(diagnosis: Diagnosis, top: int) -> Iterable[str]:
     if not diagnosis.groups:
-        yield "  none: no samples of a class are answered alike, unlike the rest of their class, and share words"
+        yield "  none: in no class do samples share words and answers that the rest of the class lacks"
     for group in diagnosis.groups[:top]:
         yield from _group(group, diagnosis)
     without_words, not_looked_at = diagnosis.n_clusters_without_words, diagnosis.n_samples_not_looked_at
@@ -113,7 +113,7 @@ def _groups(diagnosis: Diagnosis, top: int) -> Iterable[str]:
         groups = "1 group that is" if without_words == 1 else f"{without_words} groups that are"
         yield f"  {groups} answered alike have no words of their own in common, and are not listed"
     if not_looked_at:
-        yield f"  of large classes a seeded choice was looked at, {not_looked_at} samples were not"
+        yield f"  of large classes only a seeded selection was looked at; {not_looked_at} samples were left out"
 
 
 def _group(group: Group, diagnosis: Diagnosis) -> Iterable[str]:

@@ -67,7 +67,7 @@ def check_lost(rule: LostRule, source: Source) -> RuleResult:
         reason = "nothing is known of nights of this run" if not states else "too little was answered"
         return RuleResult(rule=text, outcome="unmeasured", reason=reason, n_rows=n_rows, rows=unknown)
     if all(state.state == "first_night" for state in states):
-        reason = "no night of what is asked now came before: there is nothing to hold it against"
+        reason = "no earlier night asked the same: there is nothing to hold this one against"
         return RuleResult(rule=text, outcome="first_night", reason=reason, n_rows=n_rows)
     return RuleResult(rule=text, outcome="passed", reason=f"none of {n_rows} {what} is lost", n_rows=n_rows)
 

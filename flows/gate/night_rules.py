@@ -43,7 +43,7 @@ def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
         return _outcome(rule, "unmeasured", reason, figures, unknown, command)
     first = [state for state in states if state.state == "first_night"]
     if states and len(first) == len(states):
-        reason = "no night of what is asked now came before: there is nothing to hold it against"
+        reason = "no earlier night asked the same: there is nothing to hold this one against"
         return _outcome(rule, "first_night", reason, figures, [], command)
     judged = [each for each in figures if each.verdict not in UNKNOWN and each not in accepted]
     few = [state.n_nights_normal for state in states if state.n_nights_normal < FULL_RULE]

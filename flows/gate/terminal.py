@@ -104,7 +104,7 @@ def lines_of_ended(result: EndedAlarms) -> list[str]:
     """Returns which alarms a person ended, and what is normal from now on."""
     n = len(result.alarms)
     alarms = "1 alarm" if n == 1 else f"{n} alarms"
-    normal = "as normal as those before, since it was of chance" if result.is_false else "the new normal"
+    normal = "as normal as those before, since the alarm came by chance" if result.is_false else "the new normal"
     return [
         f"run {result.audit_run_id}: {alarms} ended, whose nights are {normal}: {cut(result.reason)}",
         *(f"  {' / '.join(cut(name, MAX_NAME) for name in names)}" for names in result.alarms),

@@ -95,7 +95,7 @@ def arms(
             continue
         if variant.prompt != _prompt(design, base.task_id, variant.strategy, variant.instruction):
             msg = (
-                f"task '{base.task_id}', strategy '{variant.strategy}': its examples are others than in run "
+                f"task '{base.task_id}', strategy '{variant.strategy}': its examples are not those of run "
                 f"{base.audit_run_id}, so its prompts cannot be asked again; run the audit first"
             )
             raise DataError(msg)

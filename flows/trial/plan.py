@@ -281,6 +281,6 @@ def notes_on(base: Base, design: Design, variants: Sequence[PromptVariant], opti
     if options.filler is None and not options.on.startswith("fresh:"):
         notes.append(
             "without a control the base run's answers stand in for the unchanged prompts: samples that were chosen because "
-            "they were worst get better by being asked again, and that is counted as the change's"
+            "they were worst get better by being asked again, and that counts as an effect of the change"
         )
     return tuple(notes)

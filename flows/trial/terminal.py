@@ -51,8 +51,8 @@ def _table(each: ModelEffects, headings: tuple[str, ...]) -> Iterable[str]:
         yield _row(mart_columns("rpt_audit")[effect.measure].label, *cells, effect.verdict)
     if each.when_chosen is not None and WITH_FILLER in headings:
         yield (
-            f"  when they were chosen their sensitivity was {number(each.when_chosen)}: what of it is gone with the filler "
-            "is what choosing the worst does"
+            f"  when they were chosen their sensitivity was {number(each.when_chosen)}: the part that is gone with the "
+            "filler comes from choosing the worst"
         )
 
 

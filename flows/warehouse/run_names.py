@@ -82,15 +82,24 @@ def resolve_pair(warehouse: Warehouse, base: str, candidate: str) -> tuple[Refer
     return first, second
 
 
-def resolve_id(warehouse: Warehouse, beginning: str | None) -> str:
-    """Returns the published run, complete or not, whose id begins so; the newest without, and no trial if there is another."""
+def resolve_id(warehouse: Warehouse, text: str | None) -> str:
+    """Returns the published run, complete or not, whose id begins so, or the complete run that a text names as for `resolve`.
+
+    Without a text it is the newest, and no trial if there is another. Raises UsageError with the nearest name there is.
+    """
     known = _published_runs(warehouse)
     if not known:
         msg = f"{warehouse.published.path} holds no run"
         raise DataError(msg)
-    if beginning is None:
+    if text is None:
         return min(known, key=lambda run: run.is_trial).audit_run_id
-    return one_run([run.audit_run_id for run in known], beginning, kind="published run")
+    if any(run.audit_run_id.startswith(text) for run in known):
+        return one_run([run.audit_run_id for run in known], text)
+    named = resolve(warehouse, text)
+    if named.model_id is not None:
+        msg = f"{text!r} names a model of a run, and the whole run is wanted: {named.audit_run_id}"
+        raise UsageError(msg)
+    return named.audit_run_id
 
 
 def refuse_unknown(option: str, value: str | None, names: Iterable[str], run: str) -> None:

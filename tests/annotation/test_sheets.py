@@ -365,7 +365,7 @@ def test_a_sheet_that_is_there_stays_unless_forced(unchanged: Settings, tmp_path
     [
         ("sheet.xlsx", {}, r"--sheet .*sheet\.xlsx: a \.csv file is written"),
         ("sheet.csv", {"task": "tt"}, f"--task tt: run {RUN} has no such task; nearest: t"),
-        ("sheet.csv", {"run": "c"}, "no published run is 'c'"),
+        ("sheet.csv", {"run": "c"}, "no complete run is 'c'"),
         ("nowhere/sheet.csv", {}, r"nowhere/sheet\.csv: cannot be written: No such file or directory"),
     ],
 )

@@ -59,7 +59,7 @@ def test_a_better_wording_is_named_with_its_gain(choices: Choices) -> None:
     assert clear.chosen.variant_index == 1
     assert clear.chosen.gain == pytest.approx(0.7)
     assert clear.says.startswith("wording 1 is better than yours: +0.700 of accuracy on samples that did not choose it")
-    assert clear.says.endswith("whichever had been chosen")
+    assert clear.says.endswith("whichever wording is chosen")
     assert not equal.chosen.is_better
     assert equal.says.startswith("no wording is better than yours beyond chance; the most accurate one is wording 1: ")
 

@@ -320,7 +320,7 @@ def test_the_same_again_does_nothing(audited: tuple[Path, Ended]) -> None:
         (("--take", "filled.csv", "--annotator", "ann"), "a column 'annotator' already"),
         (("--take", "sheet.csv"), "--annotator is missing"),
         (("--take", "nowhere.csv", "--annotator", "ann"), "nowhere.csv: no such file"),
-        (("ffff", "--sheet", "new.csv"), "no published run is 'ffff'"),
+        (("ffff", "--sheet", "new.csv"), "no complete run is 'ffff'"),
     ],
 )
 def test_a_wrong_command_is_one_line(audited: tuple[Path, Ended], arguments: tuple[str, ...], words: str) -> None:

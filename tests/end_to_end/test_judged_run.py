@@ -114,7 +114,7 @@ def test_judged_then_scored_and_judged_anew(tmp_path: Path) -> None:
         write_registry(tmp_path / "registry", server.base_url, scoring=rules, judges=judges)
         ended = promptaudit(tmp_path, "run", "judged", AUDIT_KEY=KEY)
         assert ended.code == 0, ended.err
-        assert "cards of choose changed in what asks nothing" in ended.err
+        assert "cards of choose changed only in how answers are read" in ended.err
         (ruled,) = sql(
             tmp_path,
             "select count(*) as n from marts.fct_verdicts where rater = 'judge:second' and cost_usd is not null",

@@ -23,7 +23,7 @@ OPEN = "An open-ended task has no labels to measure this by."
 QUARANTINED = "No variant is quarantined."
 ALL_READ = "Every answer was read."
 TOO_FEW = "Fewer than 20 samples, or no wording beside the original."
-FEW_SAMPLES = "What answers vary by is told from 20 samples under 8 wordings up, 5 of them no near-duplicates."
+FEW_SAMPLES = "How answers vary can be seen from 20 samples under 8 wordings on, 5 of them no near-duplicates."
 FEW = "No gold label of this task has 3 samples, so there are no pairs to show."
 NEVER_ABSENT = {
     "Scorecard",

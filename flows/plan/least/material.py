@@ -206,7 +206,7 @@ def _notes(
     if n_asked > n_unlike:
         notes.append(
             f"the {n_asked} wordings of {most.name} are {n_unlike} families by text and answers, and a family counts as one "
-            f"wording: a plan's wordings are unlike ones, of which such a rephraser makes one in {n_asked / n_unlike:.1f}; more "
+            f"wording: a plan counts unlike wordings, of which such a rephraser makes one in {n_asked / n_unlike:.1f}; more "
             f"near-copies do not help"
         )
     notes += [

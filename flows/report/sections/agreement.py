@@ -190,7 +190,7 @@ agreement = Section(
     intro=(
         "How far judges, people and rules agree on the answers that all of them ruled on, how far templates agree on which "
         "answers are right, how often each judge is wrong on controls (answers known to be right or wrong, blank ones, and wrong "
-        "ones that tell the judge to call them right), and whether the judge of tonight rules on anchors as is known: right "
+        "ones that tell the judge to call them right), and whether the judge of tonight rules on anchors as it should: right "
         "and likely wrong answers in a sentence, and those that people ruled on. Of a judge whose rubric was reworded: how far "
         "its verdicts on the same answers depend on the wording, beside how far the models' answers depend on theirs."
     ),

@@ -74,7 +74,7 @@ def _why_none(scored: Sequence[Row]) -> str:
     if all(row["sensitivity"] is None and row["micro_f1"] is None for row in scored):
         return "Neither micro-F1 nor sensitivity is measured here."
     return (
-        f"What answers vary by is told from {FEWEST_SAMPLES} samples under {FEWEST_WORDINGS} wordings up, {FEWEST_FAMILIES} of "
+        f"How answers vary can be seen from {FEWEST_SAMPLES} samples under {FEWEST_WORDINGS} wordings on, {FEWEST_FAMILIES} of "
         f"them no near-duplicates."
     )
 
@@ -138,11 +138,11 @@ design_widths = Section(
     name="design_widths",
     title="How much is enough",
     intro=(
-        "The width of the 95 % interval for other samples and other wordings that other designs are expected to give, from what "
-        "this run's answers vary by. Lines join the designs of fewest requests that ask every sample under every wording. A cell "
-        "is asked once, for sensitivity as often as by this run, which is the diamond. The wordings are unlike ones: "
-        "near-duplicates add requests and narrow an interval hardly at all. promptaudit plan --target-width plans for all models "
-        "of an audit together."
+        "The width that other designs are expected to give to the 95 % interval for other samples and other wordings, from "
+        "how this run's answers vary. Lines join the designs of fewest requests that ask every sample under every wording. A "
+        "cell is asked once, for sensitivity as often as by this run, which is the diamond. Wordings count where they are unlike "
+        "each other: near-duplicates add requests and hardly narrow an interval. promptaudit plan --target-width plans for all "
+        "models of an audit together."
     ),
     fill=_fill,
     finding=_finding,

@@ -104,8 +104,8 @@ disagreements = Section(
     name="disagreements",
     title="Where rule and judge differ",
     intro=(
-        "Answers that rule and judge score differently, those that part them most first; of each way to differ one before a "
-        "second of any. Completions are verbatim, the invisible made visible."
+        "Answers that rule and judge score differently, the largest differences first, and one of each way to differ before a "
+        "second of any. Completions are verbatim, with invisible characters made visible."
     ),
     fill=_fill,
     finding=_finding,

@@ -92,7 +92,7 @@ def _drawn(
     word = word_for(data.variants)
     notes = [MEANS[column].format(word=word)]
     if any(row.get("invalid_rate", 0) > MOSTLY for row in rows):
-        notes[0] += " Invalid answers count as one label, so that where most are invalid the figure is of them."
+        notes[0] += " Invalid answers count as one label, so that where most are invalid the figure is about them."
     cells_of_both = by_key.keys() & before.keys()
     has_before = any((model, *line) in cells_of_both for line in kept for model in models)
     if has_before:

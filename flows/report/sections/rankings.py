@@ -66,7 +66,7 @@ rankings = Section(
     intro=(
         "Spearman correlation of the models' accuracies under two templates, as the mean over all pairs of templates. "
         "1: whichever template, the models rank the same. A pair is undefined where all models are alike under one of the two. "
-        "Luck of the questions alone has models of like accuracy rank differently; the figure without luck takes that away, and "
+        "The luck of the questions alone makes like models rank differently; the figure without luck takes that away, and "
         "its interval is for other questions. It is missing where the models cannot be told apart under any one template."
     ),
     fill=_fill,

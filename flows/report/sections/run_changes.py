@@ -86,8 +86,8 @@ run_changes = Section(
     intro=(
         "This run against normal nights, and against pinned runs, on the samples that both have. Regressed and improved are "
         "beyond chance and more than the audit's smallest effect, and stand until the figure is back; changed: the same "
-        "questions are answered otherwise than asking twice explains. q says how often chance alone tells as much in any of the "
-        "figures."
+        "questions are answered otherwise than asking twice explains. q says how often chance alone would show as much in any of "
+        "the figures."
     ),
     fill=_fill,
     finding=_finding,

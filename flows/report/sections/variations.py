@@ -165,7 +165,7 @@ variations = Section(
     intro=(
         "How often two prompts that differ in one kind alone get different answers, less how often two asks of one prompt do: "
         "0 where the kind moves nothing. Lines are 95 % intervals for other samples and other variants of the kind. A kind is "
-        "named where its effect is told from zero and from that of every other kind."
+        "named where its effect differs from zero and from that of every other kind."
     ),
     fill=_fill,
     finding=_finding,

@@ -226,7 +226,7 @@ def test_designs_stand_with_the_run_that_they_are_held_against(ordinary: Reporte
     assert single.absent == ["Neither micro-F1 nor sensitivity is measured here."]
     fewer = replaced(found, design_widths=[], scorecard=[{**row, "n_samples": 19} for row in found.scorecard])
     assert block_of(design_widths.drawn(fewer, Room(fewer)), "colours").absent == [
-        "What answers vary by is told from 20 samples under 8 wordings up, 5 of them no near-duplicates."
+        "How answers vary can be seen from 20 samples under 8 wordings on, 5 of them no near-duplicates."
     ]
     assert (FEWEST_SAMPLES, FEWEST_WORDINGS, FEWEST_FAMILIES) == (
         search.FEWEST_SAMPLES,
