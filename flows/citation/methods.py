@@ -33,7 +33,8 @@ def cited(ask: Ask) -> Cited:
     (run,) = ask(sql("citation", "cited_run"))
     (newest,) = ask("select arg_max(seal, seal_index) as seal from raw.seals where audit_run_id = $run")
     models, judges, wordings, scorecard, templates = (
-        ask(sql("citation", f"cited_{name}")) for name in ("models", "judges", "wordings", "figures", "templates")
+        ask(sql("citation", name))
+        for name in ("cited_models", "cited_judges", "cited_wordings", "cited_figures", "cited_templates")
     )
     return Cited(run, models, judges, wordings, scorecard, templates, newest["seal"])
 
