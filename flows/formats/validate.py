@@ -110,15 +110,17 @@ def _own_checks(
 ) -> Iterator[dict[str, Any]]:
     """Gives a check for each expectation of the card's own suite: of each row of the summary, or of all of them together."""
     suite = limits.suite
-    for index, outcome in enumerate(outcomes if suite is not None else ()):
-        expectation, place = suite.expectations[index], suite.place(index)
+    if suite is None:
+        return
+    for index, (expectation, outcome) in enumerate(zip(suite.expectations, outcomes, strict=True)):
+        place = suite.place(index)
         if outcome["rows"] is None:
             observed = _figure(outcome["observed"])
             action = None if outcome["is_success"] else _own_action(limits.policy, expectation, is_of_rows=False)
             found = outcome["error"] or ("it does not hold" if observed is None else f"{_shown(observed)} is observed")
             yield _check(place, None, observed=observed, action=action, found=f", {expectation.call}: {found}")
             continue
-        column, broken = expectation.kwargs.get("column"), {tuple(key) for key in outcome["rows"]}
+        column, broken = str(expectation.kwargs.get("column")), {tuple(key) for key in outcome["rows"]}
         failed = _own_action(limits.policy, expectation, is_of_rows=True)
         for row in summary:
             value = row.get(column)

@@ -8,6 +8,8 @@ from pathlib import Path
 import yaml
 
 from promptaudit import flows, models_registry
+from promptaudit.flows.query.show_tables import described
+from promptaudit.flows.warehouse.figure_names import begin_with
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.mart_columns import dbt_project
 
@@ -50,3 +52,10 @@ def test_the_night_reads_what_it_says() -> None:
 
 def test_analysts_have_every_mart() -> None:
     assert refs("analyst_sql") == MARTS
+
+
+def test_the_front_page_of_the_documentation_has_the_tables_to_begin_with() -> None:
+    page = (dbt_project() / "models" / "overview.md").read_text(encoding="utf-8").splitlines()
+    rows = [f"| `{name}` | {grain} | {keys} |" for name, grain, keys in described(begin_with())]
+    assert [line for line in page if line.startswith("| `")] == rows
+    assert set(begin_with()) < set(MARTS)
