@@ -55,8 +55,8 @@ def refusal(folder: Path, **expectation: Any) -> str:
         ),
         (
             BETWEEN,
-            {"column": "empty_rate", "max_valu": 1},
-            f"{BETWEEN}: 'max_valu' is none of its arguments; nearest: max_value",
+            {"column": "empty_rate", "max_vale": 1},
+            f"{BETWEEN}: 'max_vale' is none of its arguments; nearest: max_value",
         ),
         (BETWEEN, {"max_value": 1}, f"{BETWEEN} needs the argument 'column'"),
         (BETWEEN, {"column": "empty_rate"}, f"{BETWEEN} needs the argument 'min_value' or 'max_value'"),
@@ -74,8 +74,8 @@ def refusal(folder: Path, **expectation: Any) -> str:
         ),
         (
             "expect_multicolumn_values_to_be_equal",
-            {"column_list": ["empty_rate", "eror_rate"]},
-            "the summary has no column 'eror_rate'; nearest: error_rate",
+            {"column_list": ["empty_rate", "errors_rate"]},
+            "the summary has no column 'errors_rate'; nearest: error_rate",
         ),
     ],
 )
