@@ -32,6 +32,7 @@ SUMMARY_COLUMNS: Mapping[str, str] = {
 KEPT = {"type", "kwargs", "severity", "notes", "description"}
 DROPPED = {"id", "meta", "rendered_content"}
 """What Great Expectations writes of an expectation beside it, and nothing here needs."""
+QUOTE = '"'
 MOST_SHOWN = 120  # of an expectation, in characters
 AS_WRITTEN = "as `json.dumps(suite.to_json_dict())` of Great Expectations writes it"
 
@@ -50,9 +51,7 @@ class Expectation(Card):
     @property
     def call(self) -> str:
         """Returns it as a call, `expect_column_max_to_be_between(column=empty_rate, max_value=0)`, cut off where it is long."""
-        given = [
-            f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in self.kwargs.items()
-        ]
+        given = [f"{name}={json.dumps(value).strip(QUOTE)}" for name, value in self.kwargs.items()]
         text = f"{self.type}({', '.join(given)})"
         return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
 
