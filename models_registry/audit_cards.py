@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 from promptaudit.models_registry.ages import Age
 from promptaudit.models_registry.base import Card, Name, Names, Rate, SomeNames, listed
 from promptaudit.models_registry.errors import nearest
+from promptaudit.models_registry.expectation_suites import ExpectationSuite
 from promptaudit.models_registry.gates import sound_rule
 from promptaudit.models_registry.rephraser_cards import Rephrasing
 
@@ -113,6 +114,16 @@ class Samples(Card):
         return math.ceil(n_rows / self.n_panels(n_rows))
 
 
+def _file_or_suite(value: object) -> object:
+    is_suite = isinstance(value, ExpectationSuite) or (
+        isinstance(value, dict) and "sha256" in value
+    )  # as a run keeps it
+    if value is None or is_suite or (isinstance(value, str) and "\0" not in value):
+        return value
+    msg = "the name of a JSON file in the registry folder"
+    raise ValueError(msg)
+
+
 class FormatLimits(Card):
     """The limits that a variant's answers must keep, checked before anything is aggregated."""
 
@@ -124,7 +135,19 @@ class FormatLimits(Card):
     max_empty_rate: Rate = Field(1.0, description="share of landed answers that are blank")
     max_error_rate: Rate = Field(0.1, description="share of planned cells that ended in an error")
     max_distinct_completions: int | None = Field(None, ge=1, description="distinct completions a variant may have")
+    expectations: Annotated[
+        ExpectationSuite | str | None, BeforeValidator(_file_or_suite, json_schema_input_type=Name)
+    ] = Field(
+        None,
+        description="a suite of Great Expectations of your own over the same summary: a JSON file, relative to the registry, as "
+        "`suite.to_json_dict()` writes it; what breaks it follows the policy; default: none",
+    )
     policy: Policy = Field("quarantine", description="fail, quarantine or warn")
+
+    @property
+    def suite(self) -> ExpectationSuite | None:
+        """Returns the suite of a card that is loaded; None where it names none."""
+        return self.expectations if isinstance(self.expectations, ExpectationSuite) else None
 
 
 class Budget(Card):

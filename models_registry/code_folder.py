@@ -21,6 +21,7 @@ MOST_BYTES = 250_000_000  # 0.1 to 0.8 s to read and hash
 MOST_FILES = 10_000
 CARD_FOLDERS = ("models", "tasks", "templates", "rephrasers", "judges", "audits")
 COMPILED = (".pyc", ".pyo")
+_FILES = ("path", "gguf", "expectations")  # fields that name a file which is no code
 
 
 def folder_sha256(root: Path, named: Collection[Path] = (), copy: Path | None = None) -> str:
@@ -98,9 +99,9 @@ def _refuse_link(path: Path, top: Path) -> NoReturn:
 
 
 def _data(top: Path) -> set[Path]:
-    """Returns the files that cards of tasks and of models read."""
+    """Returns the files that cards of tasks, of models and of audits read."""
     found = set()
-    for path in chain.from_iterable(top.glob(f"{kind}/**/*.y*ml") for kind in ("models", "tasks")):
+    for path in chain.from_iterable(top.glob(f"{kind}/**/*.y*ml") for kind in ("models", "tasks", "audits")):
         for named in _named_in(path):
             found.add((top / named).resolve())
     return found
@@ -113,8 +114,8 @@ def _named_in(path: Path) -> Iterator[str]:
         return
     for card in cards.values():
         fields = card if isinstance(card, dict) else {}
-        data = fields.get("data")
-        for named in (fields.get("path"), fields.get("gguf"), data.get("path") if isinstance(data, dict) else None):
+        parts = (fields, fields.get("data"), fields.get("format"))
+        for named in (part.get(name) for part in parts if isinstance(part, dict) for name in _FILES):
             if isinstance(named, str) and "\0" not in named:
                 yield named
 

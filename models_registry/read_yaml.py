@@ -56,14 +56,14 @@ def read_value(path: Path, file: str) -> Any:
     Raises CardError or DataError in one line for a file that cannot be read, as `read_yaml` and `json_of` do.
     """
     if path.suffix.lower() == ".json":
-        return json_of(_bounded(path, file), file, as_written=True)
+        return json_of(bounded(path, file), file, as_written=True)
     node = _node_of(path, file)
     return None if node is None else _built(node, (), {}, file)
 
 
 def _node_of(path: Path, file: str) -> yaml.Node | None:
     """Returns the one document of a YAML file; None where it is empty."""
-    raw = _bounded(path, file)
+    raw = bounded(path, file)
     try:
         text = raw.decode("utf-8")
         _refuse_tricks(text, file)
@@ -81,7 +81,7 @@ def _node_of(path: Path, file: str) -> yaml.Node | None:
         raise CardError(msg) from None
 
 
-def _bounded(path: Path, file: str) -> bytes:
+def bounded(path: Path, file: str) -> bytes:
     """Returns a file's bytes; raises CardError for more than a card file has."""
     raw = _read(path, file)
     if len(raw) > MAX_CARD_BYTES:

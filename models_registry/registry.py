@@ -20,6 +20,7 @@ from promptaudit.models_registry.cards import (
     TemplateCard,
 )
 from promptaudit.models_registry.errors import CardError, PromptauditError, UnknownCard, nearest, raise_all
+from promptaudit.models_registry.expectation_suites import read_suite
 from promptaudit.models_registry.own_code import Code, CodeFinder, with_sha256
 from promptaudit.models_registry.read_yaml import Lines, ids_in, read_yaml
 
@@ -345,4 +346,20 @@ def _entry_of(kind: str, name: str, body: object, file: str, lines: Lines, root:
     except CardError as error:
         where = f"{file} line {lines[name,]}: '{name}'"
         raise error.at(where) from None
+    if isinstance(card, AuditCard) and card.format.expectations is not None:
+        card = _with_suite(card, root, place_of(file, lines, name, "format", "expectations"))
     return Entry(card if code is None else with_sha256(card, code), root, file, lines, code)
+
+
+def _with_suite(card: AuditCard, root: Path, where: str) -> AuditCard:
+    """Returns the card with the suite in place of its file's name, so that a run keeps the expectations it was checked by."""
+    named = card.format.expectations
+    if not isinstance(named, str):
+        msg = f"{where}: format.expectations: the name of a JSON file in the registry folder"
+        raise CardError(msg)
+    try:
+        suite = read_suite(root, named)
+    except CardError as error:
+        place = f"{where}: format.expectations"
+        raise error.at(place) from None
+    return card.model_copy(update={"format": card.format.model_copy(update={"expectations": suite})})

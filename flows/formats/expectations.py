@@ -18,6 +18,8 @@ KEY = ("model_id", "prompt_variant_id")
 NEEDED = (*KEY, "task_id", "strategy", "variant_index", "n_missing")
 """Columns of the summary that are never NULL."""
 WHOLE = "the summary has each planned row once; no field of the card"
+OWN = "promptaudit_expectation"
+"""What an expectation of a card's own suite is told by: the entry of its meta that holds its number, from 0."""
 
 
 def ready() -> Callable[[dict[str, Any]], Any]:
@@ -63,8 +65,9 @@ def validate(
     limits: Sequence[dict[str, Any]],
     n_rows: int,
     sets: dict[str, list[str]],
+    own: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Validates a summary by a checkpoint with a suite of this name.
+    """Validates a summary by a checkpoint with a suite of this name, the expectations of a card's own suite among it.
 
     Args:
         context: the data context that has suite, validation definition and checkpoint.
@@ -74,17 +77,21 @@ def validate(
         limits: `column`, `allowed` and `allowed_by`, the field of the card that allows so much.
         n_rows: the rows that were planned.
         sets: the values that a column may have.
+        own: `type`, `kwargs`, `severity`, `description` and `notes` of each expectation of the card's own suite.
 
     Returns:
         `result` is Great Expectations' own description of the result, without what differs each time; `offenders` has by
-        column the keys of the rows above its limit.
+        column the keys of the rows above its limit; `own` has what became of each of the card's own expectations: `is_success`,
+        the keys of the rows that break it (None for one of all rows together), what was `observed` of those, and the `error`
+        of one that could not be held against the summary.
 
     Raises:
-        RuntimeError: an expectation could not be held against the summary.
+        RuntimeError: an expectation that is not the card's own could not be held against the summary.
     """
     import great_expectations as gx
     import great_expectations.expectations as gxe
     import pandas as pd
+    from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
     expectations: list[Any] = [
         gxe.ExpectColumnValuesToBeBetween(column=limit["column"], max_value=limit["allowed"], notes=limit["allowed_by"])
@@ -95,6 +102,7 @@ def validate(
         gxe.ExpectCompoundColumnsToBeUnique(column_list=list(KEY), notes=WHOLE),
         *(gxe.ExpectColumnValuesToBeInSet(column=name, value_set=values, notes=WHOLE) for name, values in sets.items()),
         *(gxe.ExpectColumnValuesToNotBeNull(column=name, notes=WHOLE) for name in NEEDED),
+        *(ExpectationConfiguration(**each, meta={OWN: index}).to_domain_obj() for index, each in enumerate(own)),
     ]
     of_suite = context.suites.add_or_update(gx.ExpectationSuite(name=suite, expectations=expectations))
     definition = context.validation_definitions.add_or_update(
@@ -110,19 +118,47 @@ def validate(
     (validated,) = checkpoint.run(batch_parameters={"dataframe": pd.DataFrame(columns)}).run_results.values()
     result = validated.to_json_dict()
     offenders: dict[str, list[list[str]]] = {}
+    outcomes: dict[int, dict[str, Any]] = {}
     for each in result["results"]:
-        _refuse_exception(each)
-        if each["expectation_config"]["type"] == "expect_column_values_to_be_between":
-            rows = each["result"].get("unexpected_index_list") or []
-            offenders[each["expectation_config"]["kwargs"]["column"]] = [[row[name] for name in KEY] for row in rows]
-    return {"result": _kept(result), "offenders": offenders}
+        config, error = each["expectation_config"], _error(each["exception_info"])
+        if OWN in config["meta"]:
+            outcomes[config["meta"][OWN]] = _outcome(each, error)
+            if error is not None:
+                each["exception_info"] = {
+                    "raised_exception": True,
+                    "exception_message": error,
+                    "exception_traceback": "",
+                }
+        elif error is not None:
+            msg = f"{config['type']} of {config['kwargs'].get('column', 'the table')}: {error}"
+            raise RuntimeError(msg)
+        elif config["type"] == "expect_column_values_to_be_between":
+            offenders[config["kwargs"]["column"]] = _keys_of(each["result"])
+    return {"result": _kept(result), "offenders": offenders, "own": [outcomes[index] for index in range(len(own))]}
 
 
-def _refuse_exception(result: dict[str, Any]) -> None:
-    if result["exception_info"].get("raised_exception", True):
-        config = result["expectation_config"]
-        msg = f"{config['type']} of {config['kwargs'].get('column', 'the table')}: {result['exception_info']}"
-        raise RuntimeError(msg)
+def _error(exception_info: dict[str, Any]) -> str | None:
+    """Returns why an expectation has no result, in a line; None where it has one."""
+    if exception_info.get("raised_exception") is False:
+        return None
+    of_metrics = [each for each in exception_info.values() if isinstance(each, dict)]
+    messages = (each.get("exception_message") for each in (exception_info, *of_metrics))
+    return next((" ".join(str(text).split())[:300] for text in messages if text), "no reason is given")
+
+
+def _outcome(result: dict[str, Any], error: str | None) -> dict[str, Any]:
+    found = {} if error is not None else result["result"]
+    is_of_rows = "unexpected_index_list" in found
+    return {
+        "is_success": bool(result["success"]),
+        "rows": (_keys_of(found) if not result["success"] else []) if is_of_rows else None,
+        "observed": found.get("observed_value"),
+        "error": error,
+    }
+
+
+def _keys_of(found: dict[str, Any]) -> list[list[str]]:
+    return [[row[name] for name in KEY] for row in found.get("unexpected_index_list") or []]
 
 
 def _kept(result: dict[str, Any]) -> dict[str, Any]:

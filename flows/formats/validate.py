@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from promptaudit.flows.formats.expectations import OWN
 from promptaudit.flows.system.helper_processes import CHECKS, ChildEnded, start
 from promptaudit.flows.system.keys import as_json, content_id
 from promptaudit.flows.warehouse import Row, Warehouse, now
@@ -14,9 +16,10 @@ from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import FormatLimits
 from promptaudit.models_registry.errors import MeasureError, WarehouseError
+from promptaudit.models_registry.expectation_suites import SUMMARY_COLUMNS, Expectation, ExpectationSuite
 
-NAMES = ("model_id", "prompt_variant_id", "task_id", "strategy", "variant_index")
-"""The columns of the summary that are no figures."""
+WORST_FIRST = ("failed", "quarantined", "warned")
+"""What may follow from a check that fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +44,9 @@ class Limit:
 
 
 def validate(warehouse: Warehouse, audit_run_id: str, limits: FormatLimits) -> ValidationResult:
-    """Checks the format summary of a run against its limits; lands every check, and the validation as a whole.
+    """Checks the format summary of a run against its limits and the expectations of its card's own suite.
+
+    Every check lands, and the validation as a whole.
 
     Raises:
         MeasureError: the summary lacks a row that was planned, or has another one; no check lands.
@@ -49,52 +54,23 @@ def validate(warehouse: Warehouse, audit_run_id: str, limits: FormatLimits) -> V
     """
     summary = warehouse.read(sql("formats", "format_summary"), run=audit_run_id)
     (planned,) = warehouse.read(sql("formats", "planned_formats"), run=audit_run_id)
-    checked = list(_limits(limits))
+    of_card = list(_limits(limits))
     checked_at = now()
-    offenders: dict[str, set[tuple[str, str]]] = {}
+    checks: list[dict[str, Any]] = []
     validations: list[dict[str, Any]] = []
     if summary or planned["n_rows"]:
-        answer = _ask(summary, planned, checked)
+        answer = _ask(summary, planned, of_card, limits.suite)
         validations = _new_validations(warehouse, audit_run_id, answer["result"], checked_at)
-        offenders = {
-            column: {(model, variant) for model, variant in rows} for column, rows in answer["offenders"].items()
-        }
         differences = list(_differences(answer["result"]))
         if differences:
             warehouse.land([("format_validations", frame_of("format_validations", validations))])
             msg = f"the format summary of run {audit_run_id} is not what was planned: {'; '.join(differences)}"
             raise MeasureError(msg)
-    rows: list[dict[str, Any]] = []
-    failures: list[tuple[float, str]] = []
-    quarantined: set[tuple[str, str]] = set()
-    for limit in checked:
-        for row in summary:
-            key = (row["model_id"], row["prompt_variant_id"])
-            is_success = key not in offenders[limit.column]
-            action, reason = "none", None
-            if not is_success:
-                reason = f"{limit.name} {_shown(row[limit.column])}, allowed {_shown(limit.allowed)}"
-                action = _action(limits.policy, limit.column)
-                if action == "quarantined":
-                    quarantined.add(key)
-                where = f"model '{row['model_id']}', task '{row['task_id']}', {row['strategy']} variant {row['variant_index']}"
-                failures.append((row[limit.column] - limit.allowed, f"{where}: {reason}"))
-            rows.append(
-                {
-                    "audit_run_id": audit_run_id,
-                    "expectation": limit.name,
-                    "model_id": row["model_id"],
-                    "task_id": row["task_id"],
-                    "prompt_variant_id": row["prompt_variant_id"],
-                    "observed": row[limit.column],
-                    "allowed": limit.allowed,
-                    "is_success": is_success,
-                    "policy": limits.policy,
-                    "action": action,
-                    "reason": reason,
-                    "checked_at": checked_at,
-                }
-            )
+        checks += _checks_of_limits(of_card, answer["offenders"], limits.policy, summary)
+        checks += _own_checks(limits, answer["own"], summary)
+    rows = [
+        {**check, "audit_run_id": audit_run_id, "policy": limits.policy, "checked_at": checked_at} for check in checks
+    ]
     warehouse.land(
         [
             ("format_checks", frame_of("format_checks", rows)),
@@ -102,11 +78,102 @@ def validate(warehouse: Warehouse, audit_run_id: str, limits: FormatLimits) -> V
         ]
     )
     actions = {row["action"] for row in rows}
-    worst = next((action for action in ("failed", "quarantined", "warned") if action in actions), "none")
-    lines = tuple(line for _, line in sorted(failures, key=lambda pair: -pair[0]))
     return ValidationResult(
-        n_checks=len(rows), failures=lines, action=worst, n_quarantined=len(quarantined), n_variants=len(summary)
+        n_checks=len(rows),
+        failures=tuple(_lines(rows, summary)),
+        action=next((action for action in WORST_FIRST if action in actions), "none"),
+        n_quarantined=len({_key(row) for row in rows if row["action"] == "quarantined"}),
+        n_variants=len(summary),
     )
+
+
+def _checks_of_limits(
+    limits: Sequence[Limit], offenders: Mapping[str, Sequence[Sequence[str]]], policy: str, summary: Sequence[Row]
+) -> Iterator[dict[str, Any]]:
+    """Gives a check for each limit and row of the summary."""
+    for limit in limits:
+        above = {tuple(key) for key in offenders[limit.column]}
+        for row in summary:
+            observed, is_success = row[limit.column], _key(row) not in above
+            yield _check(
+                limit.name,
+                row,
+                observed=observed,
+                allowed=limit.allowed,
+                action=None if is_success else _action(policy, limit.column),
+                found="" if is_success else f" {_shown(observed)}, allowed {_shown(limit.allowed)}",
+            )
+
+
+def _own_checks(
+    limits: FormatLimits, outcomes: Sequence[Mapping[str, Any]], summary: Sequence[Row]
+) -> Iterator[dict[str, Any]]:
+    """Gives a check for each expectation of the card's own suite: of each row of the summary, or of all of them together."""
+    suite = limits.suite
+    if suite is None:
+        return
+    for index, (expectation, outcome) in enumerate(zip(suite.expectations, outcomes, strict=True)):
+        place = suite.place(index)
+        if outcome["rows"] is None:
+            observed = _figure(outcome["observed"])
+            action = None if outcome["is_success"] else _own_action(limits.policy, expectation, is_of_rows=False)
+            found = outcome["error"] or ("it does not hold" if observed is None else f"{_shown(observed)} is observed")
+            yield _check(place, None, observed=observed, action=action, found=f", {expectation.call}: {found}")
+            continue
+        column, broken = str(expectation.kwargs.get("column")), {tuple(key) for key in outcome["rows"]}
+        failed = _own_action(limits.policy, expectation, is_of_rows=True)
+        for row in summary:
+            value = row.get(column)
+            found = "it does not hold" if value is None else f"{column} is {_shown(value)}"
+            action = failed if _key(row) in broken else None
+            yield _check(place, row, observed=_figure(value), action=action, found=f", {expectation.call}: {found}")
+
+
+def _check(
+    name: str,
+    row: Row | None,
+    *,
+    observed: float | None,
+    allowed: float | None = None,
+    action: str | None,
+    found: str,
+) -> dict[str, Any]:
+    """Returns what lands of a check of a row of the summary, None for all of them together.
+
+    `action` is what follows, None where it holds; `found` is what was found where it does not, said after its name.
+    """
+    of_row = ("model_id", "task_id", "prompt_variant_id")
+    return {
+        "expectation": name,
+        **(dict.fromkeys(of_row) if row is None else {column: row[column] for column in of_row}),
+        "observed": observed,
+        "allowed": allowed,
+        "is_success": action is None,
+        "action": action or "none",
+        "reason": None if action is None else f"{name}{found}",
+    }
+
+
+def _lines(checks: Sequence[Mapping[str, Any]], summary: Sequence[Row]) -> Iterator[str]:
+    """Gives a line for each check that fails: by what follows from it, and the furthest above its limit first."""
+    rows = {_key(row): row for row in summary}
+
+    def order(check: Mapping[str, Any]) -> tuple[int, float]:
+        is_limit = check["allowed"] is not None
+        return WORST_FIRST.index(check["action"]), check["allowed"] - check["observed"] if is_limit else 0
+
+    for check in sorted((each for each in checks if not each["is_success"]), key=order):
+        row = rows.get(_key(check))
+        where = "all answers"
+        if row is not None:
+            where = (
+                f"model '{row['model_id']}', task '{row['task_id']}', {row['strategy']} variant {row['variant_index']}"
+            )
+        yield f"{where}: {check['reason']}"
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row["model_id"], row["prompt_variant_id"]
 
 
 def _limits(limits: FormatLimits) -> Iterator[Limit]:
@@ -135,19 +202,34 @@ def _action(policy: str, column: str) -> str:
     return "quarantined" if policy == "quarantine" and column != "n_missing" else "warned"
 
 
-def _shown(value: float) -> str:
+def _own_action(policy: str, expectation: Expectation, *, is_of_rows: bool) -> str:
+    """Returns what follows where an expectation of the card's own does not hold; of all rows together none can be kept out."""
+    if policy == "warn" or expectation.severity != "critical":
+        return "warned"
+    return "quarantined" if policy == "quarantine" and is_of_rows else "failed"
+
+
+def _shown(value: float | str) -> str:
+    if isinstance(value, str):
+        return repr(value)
     return f"{value:.3g}" if value != int(value) else str(int(value))
 
 
-def _ask(summary: Sequence[Row], planned: Row, limits: Sequence[Limit]) -> dict[str, Any]:
+def _figure(value: object) -> float | None:
+    return value if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def _ask(
+    summary: Sequence[Row], planned: Row, limits: Sequence[Limit], suite: ExpectationSuite | None
+) -> dict[str, Any]:
     """Returns Great Expectations' result, and by column the model and variant of each row above its limit."""
-    names = (*NAMES, *(limit.column for limit in limits))
     request = {
         "suite": f"answer formats of {planned['audit_id']}",
-        "columns": {name: [row[name] for row in summary] for name in names},
+        "columns": {name: [row[name] for row in summary] for name in SUMMARY_COLUMNS},
         "limits": [asdict(limit) for limit in limits],
         "n_rows": planned["n_rows"],
         "sets": {"model_id": planned["models"], "strategy": planned["strategies"]},
+        "own": [] if suite is None else [_own_expectation(suite, each) for each in suite.expectations],
     }
     try:
         answer: dict[str, Any] = start(CHECKS).ask({"validate": request})
@@ -155,6 +237,14 @@ def _ask(summary: Sequence[Row], planned: Row, limits: Sequence[Limit]) -> dict[
         msg = f"validate: the process that runs Great Expectations ended: {error}"
         raise WarehouseError(msg) from None
     return answer
+
+
+def _own_expectation(suite: ExpectationSuite, expectation: Expectation) -> dict[str, Any]:
+    """Returns an expectation as Great Expectations takes it; its notes say which field of the card it is of."""
+    notes = (expectation.notes,) if isinstance(expectation.notes, str) else expectation.notes or ()
+    of_field = f"format.expectations of the audit card: {suite.file}"
+    taken = expectation.model_dump(mode="json", include={"type", "kwargs", "severity", "description"})
+    return taken | {"notes": "; ".join((of_field, *notes))}
 
 
 def _new_validations(
@@ -184,7 +274,7 @@ def _new_validations(
 def _differences(result: dict[str, Any]) -> Iterator[str]:
     """Gives in which respects a summary is not what was planned: rows that are lost, unknown, incomplete or there twice."""
     for each in result["results"]:
-        if each["success"]:
+        if each["success"] or OWN in each["expectation_config"]["meta"]:
             continue
         kwargs, observed = each["expectation_config"]["kwargs"], each["result"]
         match each["expectation_config"]["type"]:

@@ -1,4 +1,7 @@
-"""Publishes a warehouse: seals what is new, then leaves the copy that readers open, and a run's marts as Parquet beside it."""
+"""Publishes a warehouse: seals what is new, then leaves the copy that readers open, and the marts as Parquet beside it.
+
+A run's rows of a mart are a file; a view that says which runs there are is one file of all of them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.engines import Say
 from promptaudit.flows.lineage.openlineage.tell import published
 from promptaudit.flows.marts.describe import describe_marts
-from promptaudit.flows.marts.seal import Seal, marts, seal_runs, seals
+from promptaudit.flows.marts.seal import Seal, marts, seal_runs, seals, views_in_files
 from promptaudit.flows.system.files import copy_durably, private_folder
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.duckdb_file import Connection
@@ -50,7 +53,10 @@ def publish(
             remade.setdefault(run, set()).update(names)
         for run, names in remade.items():
             for mart in of_runs if run in audit_run_ids else of_runs.keys() & names:
-                _export(con, files, mart, of_runs[mart], run)
+                rows = Selection(relation=f'marts."{mart}"', column=of_runs[mart], value=run)
+                _export(con, files / mart / f"audit_run_id={run}", rows)
+        for view in views_in_files(con):
+            _export(con, files / view, Selection(relation=f'marts."{view}"'))
     warehouse.let_go()
     copy_durably(warehouse.path, target)
     try:
@@ -142,9 +148,8 @@ def _published_seals(warehouse: Warehouse, audit_run_id: str | None = None) -> l
         return []
 
 
-def _export(con: Connection, folder: Path, mart: str, of_run: str, audit_run_id: str) -> None:
-    place = folder / mart / f"audit_run_id={audit_run_id}"
+def _export(con: Connection, place: Path, rows: Selection) -> None:
     private_folder(place)
     draft = place / "data.parquet.new"
-    write_parquet(con, Selection(relation=f'marts."{mart}"', column=of_run, value=audit_run_id), draft)
+    write_parquet(con, rows, draft)
     draft.replace(place / "data.parquet")

@@ -42,6 +42,8 @@ SEALED = tuple(table for table in TABLES if table not in OWN)
 MUTABLE = {"audit_runs": ("state", "finished_at")}
 """Columns of audit_runs that change during a run. They are part of the manifest and left out of the row's digest."""
 OF_RUNS, OF_CANDIDATES, OF_COMPARISONS = "audit_run_id", "candidate_run_id", "comparison_id"
+IN_FILES = ("dim_baselines", "dim_nights", "rpt_latest")
+"""Views whose rows a reader of Parquet needs to choose runs: nights, pinned runs, each audit's newest scorecard."""
 BY_COMPARING = "staging.stg_comparisons"
 """The view that a build of comparisons makes."""
 
@@ -150,6 +152,12 @@ def marts(con: Connection) -> dict[str, str]:
         "where table_schema = 'marts' and table_type = 'BASE TABLE' order by all"
     ).fetchall()
     return {name: OF_CANDIDATES if compares(name) else OF_RUNS for (name,) in tables if name in grains()}
+
+
+def views_in_files(con: Connection) -> list[str]:
+    """Returns the views of marts that are published as a file too, and that are here; each is of all runs together."""
+    there = views(con)
+    return [view for view in IN_FILES if f"marts.{view}" in there]
 
 
 def compares(mart: str) -> bool:

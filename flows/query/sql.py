@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from promptaudit.flows.display.progress import visible
 from promptaudit.flows.display.spreadsheet import CsvRows
+from promptaudit.flows.query.show_tables import COLUMNS, asks_for_tables, described
 from promptaudit.flows.query.tables import tables
 from promptaudit.flows.settings import Settings, settings_of
 from promptaudit.flows.warehouse import Warehouse
@@ -69,7 +70,10 @@ def _asked(settings: Settings, query: str, out: TextIO) -> Iterator[tuple[list[s
         query, memory=settings.sql_memory, seconds=seconds, give_up=end
     )
     with asked as (columns, rows):
-        yield distinct_names(columns), rows
+        if asks_for_tables(query):
+            yield list(COLUMNS), iter(described(name for (name,) in rows))
+        else:
+            yield distinct_names(columns), rows
 
 
 def _frame(names: list[str], rows: list[tuple[Any, ...]]) -> pl.DataFrame:

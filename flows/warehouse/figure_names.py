@@ -16,7 +16,7 @@ from typing import Any
 from promptaudit.flows.system import user_cache
 from promptaudit.flows.system.keys import content_id
 from promptaudit.models_registry.errors import UsageError, nearest
-from promptaudit.models_registry.mart_columns import dbt_project, declared_models
+from promptaudit.models_registry.mart_columns import dbt_project, declared_models, yaml_loader
 
 N_DIGITS = 12
 _NAME = re.compile(rf"([a-z_0-9]+)(?:\.([a-z_0-9]+))?\.([0-9a-f]{{{N_DIGITS}}})")
@@ -59,6 +59,20 @@ def grains() -> dict[str, tuple[str, ...]]:
             if isinstance(test, dict) and "unique_grain" in test:
                 grains_of[name] = tuple(test["unique_grain"]["arguments"]["columns"])
     return grains_of
+
+
+@functools.cache
+def begin_with() -> tuple[str, ...]:
+    """Returns the marts that are enough to begin with, in their order: those that the exposure of analysts names."""
+    import yaml
+
+    exposures = (dbt_project() / "models" / "exposures.yml").read_text(encoding="utf-8")
+    (names,) = (
+        each["config"]["meta"]["begin_with"]
+        for each in yaml.load(exposures, Loader=yaml_loader())["exposures"]  # noqa: S506 - a safe one
+        if each["name"] == "analyst_sql"
+    )
+    return tuple(names)
 
 
 def row_id(mart: str, row: Mapping[str, Any]) -> str:

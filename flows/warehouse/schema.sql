@@ -300,9 +300,9 @@ create table if not exists raw.verdicts (
 create table if not exists raw.format_checks (
     audit_run_id varchar not null,
     expectation varchar not null,
-    model_id varchar not null,
-    task_id varchar not null,
-    prompt_variant_id varchar not null,
+    model_id varchar, -- NULL: a check of all answers together
+    task_id varchar,
+    prompt_variant_id varchar,
     observed double,
     allowed double,
     is_success boolean not null,

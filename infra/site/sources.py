@@ -14,23 +14,11 @@ from typer.main import get_command
 
 from promptaudit.flows.cli import app
 from promptaudit.flows.cli.command_groups import GROUPS
+from promptaudit.flows.warehouse.figure_names import begin_with
 from promptaudit.models_registry.card_reference import reference
 from promptaudit.models_registry.mart_columns import dbt_project, declared_models
 
 ROOT = Path(__file__).parents[2]
-FIRST_TABLES = (
-    "dim_nights",
-    "dim_prompt_variants",
-    "dim_samples",
-    "dim_audit_runs",
-    "fct_predictions",
-    "fct_variant_accuracy",
-    "fct_sensitivity",
-    "fct_answer_formats",
-    "rpt_audit",
-    "rpt_run_comparisons",
-)
-"""The tables that an analyst begins with."""
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Guide": tuple(
         f"guide/{name}"
@@ -43,6 +31,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
             "models",
             "nights",
             "measures",
+            "tables",
             "scoring",
             "evidence",
             "commands",
@@ -164,11 +153,11 @@ def _list_of_tables(by_folder: Mapping[str, Sequence[Any]], models: Mapping[str,
         '<a href="../../dbt/index.html">dbt\'s own pages</a> have their SQL and what they are made of.'
     )
     yield "## To begin with"
-    yield _summaries(models[name] for name in FIRST_TABLES)
+    yield _summaries(models[name] for name in begin_with())
     for folder, declared in by_folder.items():
         yield f"## {folder.capitalize()}"
         yield _summaries(declared)
-    yield _toctree(*FIRST_TABLES, "*", options=(":hidden:",))
+    yield _toctree(*begin_with(), "*", options=(":hidden:",))
 
 
 def _summaries(models: Iterable[Mapping[str, Any]]) -> str:

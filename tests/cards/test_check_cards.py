@@ -49,6 +49,18 @@ def model(card: str, fields: str = "models: [m]") -> dict[str, str]:
 
 OF_FIELDS = audit("models: [swayed]")
 OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
+    "an expectation of a column that the summary lacks": (
+        {
+            **audit("models: [lexical]\n  format: {expectations: checks/mine.json}"),
+            "checks/mine.json": json.dumps(
+                {"expectations": [{"type": "expect_column_values_to_not_be_null", "kwargs": {"column": "errors"}}]}
+            ),
+        },
+        (
+            "CardError: audits/a.yml line 4: checks/mine.json expectation 1: expect_column_values_to_not_be_null: the summary "
+            "has no column 'errors'; nearest: error_rate"
+        ),
+    ),
     "a reference that is no pattern": (
         {
             **OF_FIELDS,

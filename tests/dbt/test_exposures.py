@@ -8,7 +8,10 @@ from pathlib import Path
 import yaml
 
 from promptaudit import flows, models_registry
+from promptaudit.flows.query.show_tables import described
+from promptaudit.flows.warehouse.figure_names import begin_with
 from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.cards import AuditCard
 from promptaudit.models_registry.mart_columns import dbt_project
 
 FLOWS, CARDS = Path(flows.__path__[0]), Path(models_registry.__path__[0])
@@ -32,7 +35,7 @@ def read_by(*places: Path) -> list[str]:
 
 
 def test_each_has_an_owner_a_type_and_words() -> None:
-    assert set(EXPOSURES) == {"report", "nightly_audit", "analyst_sql"}
+    assert set(EXPOSURES) == {"report", "nightly_audit", "gate", "analyst_sql"}
     for each in EXPOSURES.values():
         assert each["owner"]["name"]
         assert each["type"] in ("dashboard", "application", "analysis")
@@ -48,5 +51,30 @@ def test_the_night_reads_what_it_says() -> None:
     assert refs("nightly_audit") == read_by(*(FLOWS / name for name in own), CARDS / "gate_columns.py")
 
 
+def test_the_gate_reads_what_it_says() -> None:
+    assert refs("gate") == read_by(FLOWS / "gate", CARDS / "gate_columns.py")
+
+
+def test_sources_have_an_owner_and_say_when_nights_are_stale() -> None:
+    (raw,) = yaml.safe_load((dbt_project() / "models/staging/sources.yml").read_text(encoding="utf-8"))["sources"]
+    assert raw["config"]["meta"]["owner"]
+    configs = {table["name"]: table["config"] for table in raw["tables"] if "config" in table}
+    assert {name: config["loaded_at_field"] for name, config in configs.items()} == {
+        "audit_runs": "started_at",
+        "predictions": "landed_at",
+    }
+    default = AuditCard.model_fields["max_age"].default
+    for config in configs.values():
+        warned = config["freshness"]["warn_after"]
+        assert (warned["period"], f"{warned['count']}h") == ("hour", default)
+
+
 def test_analysts_have_every_mart() -> None:
     assert refs("analyst_sql") == MARTS
+
+
+def test_the_front_page_of_the_documentation_has_the_tables_to_begin_with() -> None:
+    page = (dbt_project() / "models" / "overview.md").read_text(encoding="utf-8").splitlines()
+    rows = [f"| `{name}` | {grain} | {keys} |" for name, grain, keys in described(begin_with())]
+    assert [line for line in page if line.startswith("| `")] == rows
+    assert set(begin_with()) < set(MARTS)

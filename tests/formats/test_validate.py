@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
+from promptaudit.flows.cards.check_cards.expectations import known_expectations
 from promptaudit.flows.formats.validate import validate
+from promptaudit.flows.report.formats_page import page_of
 from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import FormatLimits
 from promptaudit.models_registry.errors import MeasureError
+from promptaudit.models_registry.expectation_suites import SUMMARY_COLUMNS, Expectation, ExpectationSuite
 
 RUN = "a" * 32
 MODELS = ("<img src=x onerror=alert(1)>", "plain")
@@ -132,3 +136,128 @@ def test_a_result_names_twenty_rows_an_expectation(warehouse: Warehouse) -> None
     named = [len(each["result"].get("unexpected_index_list", ())) for each in json.loads(row["result"])["results"]]
     assert max(named) == 20
     assert len(row["result"]) < 40_000
+
+
+def own(
+    *expectations: tuple[str, dict[str, Any]], policy: str = "quarantine", severity: str = "critical"
+) -> FormatLimits:
+    """Limits that nothing breaks, and a suite of a card's own."""
+    each = [
+        Expectation.model_validate({"type": name, "kwargs": kwargs, "severity": severity})
+        for name, kwargs in expectations
+    ]
+    suite = ExpectationSuite(file="checks/mine.json", sha256="0" * 64, expectations=tuple(each))
+    return FormatLimits.model_validate({"policy": policy, "max_invalid_rate": 1, "expectations": suite})
+
+
+# of the four rows one has the invalid rate 3/10, the others 0: the mean is 0.3/4 = 0.075
+ROWS = ("expect_column_values_to_be_between", {"column": "invalid_rate", "max_value": 0.2})
+MOST_ROWS = ("expect_column_values_to_be_between", {"column": "invalid_rate", "max_value": 0.2, "mostly": 0.75})
+WHOLE = ("expect_column_mean_to_be_between", {"column": "invalid_rate", "max_value": 0.07})
+NONE = ("expect_column_mean_to_be_between", {"column": "strategy", "max_value": 1})
+OF_ROWS = (
+    "model 'plain', task 't', simple variant 1: checks/mine.json expectation 1, "
+    "expect_column_values_to_be_between(column=invalid_rate, max_value=0.2): invalid_rate is 0.3"
+)
+OF_ALL = (
+    "all answers: checks/mine.json expectation 1, expect_column_mean_to_be_between(column=invalid_rate, max_value=0.07): "
+    "0.075 is observed"
+)
+
+
+@pytest.mark.parametrize(
+    ("expectation", "policy", "severity", "action", "line"),
+    [
+        (ROWS, "quarantine", "critical", "quarantined", OF_ROWS),
+        (ROWS, "fail", "critical", "failed", OF_ROWS),
+        (ROWS, "fail", "warning", "warned", OF_ROWS),
+        (ROWS, "warn", "critical", "warned", OF_ROWS),
+        (MOST_ROWS, "fail", "critical", "none", None),  # three of four hold, which is all that it asks
+        (WHOLE, "quarantine", "critical", "failed", OF_ALL),  # no one row breaks it, so none can be kept out
+        (WHOLE, "quarantine", "info", "warned", OF_ALL),
+        (WHOLE, "warn", "critical", "warned", OF_ALL),
+    ],
+)
+def test_what_breaks_an_expectation_of_the_cards_own_follows_policy_and_severity(
+    warehouse: Warehouse,
+    expectation: tuple[str, dict[str, Any]],
+    policy: str,
+    severity: str,
+    action: str,
+    line: str | None,
+) -> None:
+    outcome = validate(warehouse, RUN, own(expectation, policy=policy, severity=severity))
+    assert outcome.action == action
+    assert outcome.failures == (() if line is None else (line,))
+    assert outcome.n_quarantined == (action == "quarantined")
+    # our five limits without max_distinct_completions are of four rows each; its own is of four rows, or of all of them
+    assert outcome.n_checks == 5 * 4 + (1 if expectation is WHOLE else 4)
+    (row,) = validations(warehouse)
+    assert row["n_failed"] == (action != "none")
+    landed = warehouse.read(
+        "select * from raw.format_checks where starts_with(expectation, 'checks/') and not is_success"
+    )
+    assert [(each["model_id"], each["prompt_variant_id"], each["action"], each["observed"]) for each in landed] == (
+        []
+        if line is None
+        else [(None, None, action, pytest.approx(0.075))]
+        if expectation is WHOLE
+        else [("plain", "v1", action, 0.3)]
+    )
+
+
+def test_what_fails_a_run_is_told_first_and_what_cannot_be_held_against_the_summary_fails(warehouse: Warehouse) -> None:
+    outcome = validate(warehouse, RUN, own(ROWS, NONE))
+    assert (outcome.action, outcome.n_quarantined, len(outcome.failures)) == ("failed", 1, 2)
+    assert outcome.failures[0].startswith(
+        "all answers: checks/mine.json expectation 2, expect_column_mean_to_be_between"
+    )
+    (row,) = validations(warehouse)
+    page = page_of(row, RUN)
+    assert "format.expectations of the audit card: checks/mine.json" in page
+    assert "raised an exception" in page
+    assert "Traceback" not in row["result"]
+
+
+def test_every_expectation_that_a_suite_may_have_gets_a_result_and_stands_on_the_page(warehouse: Warehouse) -> None:
+    """One of each with what it needs, held against the four rows; whether it holds is not asked."""
+    assert warehouse.read(sql("formats", "format_summary"), run=RUN)[0].keys() == SUMMARY_COLUMNS.keys()
+    each = {name: arguments(name, json.loads(path.read_text())) for name, path in known_expectations().items()}
+    outcome = validate(warehouse, RUN, own(*each.items(), policy="warn"))
+    (row,) = validations(warehouse)
+    result = json.loads(row["result"])
+    assert row["n_expectations"] == 15 + len(each) == len(result["results"])
+    assert not [one for one in result["results"] if one["exception_info"].get("raised_exception", True)]
+    assert len(each) > 30
+    assert outcome.action == "warned"
+    assert page_of(row, RUN).count("✓") + page_of(row, RUN).count("✗") >= 1 + row["n_expectations"]
+
+
+OF_TEXTS = ("lengths", "strftime", "most_common", "in_set")
+ARGUMENTS = {
+    "column": "invalid_rate",
+    "column_A": "invalid_rate",
+    "column_B": "empty_rate",
+    "column_list": ["invalid_rate", "empty_rate"],
+    "column_set": ["invalid_rate"],
+    "double_sided": True,
+    "max_value": 1,
+    "partition_object": {"values": ["simple"], "weights": [1.0]},
+    "strftime_format": "%Y",
+    "sum_total": 0,
+    "threshold": 3,
+    "type_": "float64",
+    "value": 4,
+    "value_pairs_set": [[0.0, 0.0]],
+    "value_set": ["simple"],
+}
+
+
+def arguments(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of an expectation, by its schema: what it needs, an upper end, a distribution."""
+    known = schema["properties"].keys() & ARGUMENTS.keys()
+    given = {argument: ARGUMENTS[argument] for argument in sorted(known)}
+    if "partition_object" in given:
+        del given["max_value"]
+    is_of_text = "partition_object" in given or any(word in name for word in OF_TEXTS)
+    return given | ({"column": "strategy"} if is_of_text and "column" in given else {})

@@ -429,9 +429,9 @@ def test_files_half_written_anew_are_told_as_such(gated: Gated, monkeypatch: pyt
     change(gated.warehouse, f"insert into marts.dim_tasks (audit_run_id, task_id) values ('{run}', 'new')")
     export = publishing._export
 
-    def one(con: Any, folder: Path, mart: str, *more: str) -> None:
-        export(con, folder, mart, *more)
-        if mart == "dim_tasks":
+    def one(con: Any, place: Path, rows: Any) -> None:
+        export(con, place, rows)
+        if place.parent.name == "dim_tasks":
             raise KeyboardInterrupt
 
     monkeypatch.setattr(publishing, "_export", one)
@@ -617,6 +617,29 @@ def test_a_mart_that_is_missing_among_the_files_is_written_again(gated: Gated) -
     file.unlink()
     publish(Warehouse(gated.warehouse))
     assert file.is_file()
+
+
+def test_views_that_say_which_runs_there_are_are_files_too(gated: Gated) -> None:
+    change(
+        gated.warehouse, "create view marts.dim_nights as select audit_run_id, 1 as night_number from marts.rpt_audit"
+    )
+    sealed_night(gated)
+    file = Warehouse(gated.warehouse).published.path.parent / "marts/dim_nights/data.parquet"
+    with Warehouse(gated.warehouse).write() as con:
+        assert con.execute("select night_number from read_parquet(?)", [str(file)]).fetchall() == [(1,)]
+    assert not file.parent.with_name("rpt_latest").exists()  # no such view was made here
+    assert verify(Warehouse(gated.warehouse)).findings == []
+
+    with Warehouse(gated.warehouse).write() as con:
+        con.execute(f"copy (select audit_run_id, 2 as night_number from marts.dim_nights) to '{file}' (format parquet)")
+    detail, view = "its Parquet file", "view marts.dim_nights"
+    assert told(verify(Warehouse(gated.warehouse))) == [("changed", view, "the Parquet marts", detail)]
+    file.write_bytes(b"PAR1 is how it begins")
+    assert told(verify(Warehouse(gated.warehouse))) == [("changed", view, "the Parquet marts", detail)]
+    file.unlink()
+    assert told(verify(Warehouse(gated.warehouse))) == [("gone", view, "the Parquet marts", detail)]
+    publish(Warehouse(gated.warehouse))
+    assert verify(Warehouse(gated.warehouse)).findings == []
 
 
 def test_figures_that_another_order_of_sums_makes_are_told_as_that_and_forged_ones_as_changed(gated: Gated) -> None:

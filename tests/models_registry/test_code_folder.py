@@ -34,6 +34,7 @@ NO_CODE = (
     "audits/a.yml",
     "datasets/d.csv",
     "answers/a.parquet",
+    "checks/mine.json",
     ".git/config",
     ".hidden.py",
     "__pycache__/helper.cpython-311.pyc",
@@ -54,6 +55,7 @@ def root(tmp_path: Path) -> Path:
         (root / name).write_text(name)
     (root / "tasks/t.yaml").write_text("t: {data: {path: datasets/d.csv}}\nodd: 3\n")
     (root / "models/m.yml").write_text("m: {engine: recorded, path: ./answers/a.parquet}\n")
+    (root / "audits/a.yml").write_text("a: {tasks: [t], models: [m], format: {expectations: checks/mine.json}}\n")
     (root / "tasks/deep/u.yml").write_text("no: card: at all\n")
     return root
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -82,7 +83,10 @@ def test_a_dbt_project_of_ones_own_names_ours_as_a_package(imported: pa.Run, tmp
         "macros/generate_schema_name.sql",
         "models/differing.sql",
     )
-    for name, text in zip(files, [*blocks("yaml"), *blocks("sql")], strict=True):
+    of_metrics = ("models/days.sql", "models/scorecards.sql", "models/metrics.yml")
+    written = zip(files, [*blocks("yaml"), *blocks("sql")], strict=True)
+    metrics = zip(of_metrics, [*blocks("sql", "tables"), *blocks("yaml", "tables")], strict=True)
+    for name, text in (*written, *metrics):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     places = {"PROMPTAUDIT_DBT": str(pa.dbt_project()), "PROMPTAUDIT_COPY": str(published(imported))}
@@ -99,12 +103,16 @@ def test_a_dbt_project_of_ones_own_names_ours_as_a_package(imported: pa.Run, tmp
     with duckdb.connect(tmp_path / "own.duckdb") as con:
         con.execute(f"attach '{published(imported)}' as audit (read_only)")
         ((sensitivity,),) = con.sql("select sensitivity from main.differing").fetchall()
+        ((corrected,),) = con.sql("select sensitivity_corrected from main.scorecards").fetchall()
     assert sensitivity == pytest.approx(imported.scorecard["sensitivity"].item(), abs=1e-12)
+    assert corrected == imported.scorecard["sensitivity_corrected"].item()
+    semantic = json.loads((tmp_path / "target/semantic_manifest.json").read_text(encoding="utf-8"))
+    assert {metric["name"] for metric in semantic["metrics"]} == {"sensitivity", "cost_usd"}
 
 
-def blocks(language: str) -> list[str]:
-    """What the guide's page on measures writes in a language."""
-    page = (pa.dbt_project().parent / "infra/guide/measures.md").read_text(encoding="utf-8")
+def blocks(language: str, page: str = "measures") -> list[str]:
+    """What a page of the guide writes in a language."""
+    page = (pa.dbt_project().parent / f"infra/guide/{page}.md").read_text(encoding="utf-8")
     return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 

@@ -18,7 +18,9 @@ import pytest
 
 import promptaudit as pa
 from promptaudit.flows.query.analyses import analyses, analysis
+from promptaudit.flows.query.show_tables import asks_for_tables, described
 from promptaudit.flows.warehouse import Warehouse
+from promptaudit.flows.warehouse.figure_names import begin_with
 from promptaudit.models_registry.mart_columns import dbt_project
 from tests.support.shell import environment, promptaudit, promptaudit_process
 
@@ -90,9 +92,28 @@ def test_table_shows_control_characters(folder: Path) -> None:
 
 
 def test_show_tables_lists_the_marts_and_describe_a_mart(folder: Path) -> None:
-    assert promptaudit(folder, "sql", "show tables", "--json").json() == [{"name": "t"}]
+    assert promptaudit(folder, "sql", "show tables", "--json").json() == [{"name": "t", "grain": None, "keys": None}]
     columns = promptaudit(folder, "sql", "describe marts.t", "--json").json()
     assert [column["column_name"] for column in columns] == ["n", "text", "real", "nothing"]
+
+
+def test_the_tables_to_begin_with_come_first_with_grain_and_keys() -> None:
+    first = begin_with()
+    assert (len(first), first[0], first[-1]) == (10, "dim_audit_runs", "rpt_run_comparisons")
+    rows = described(["rpt_latest", *reversed(first), "aside"])
+    assert [name for name, *_ in rows] == [*first, "aside", "rpt_latest"]
+    assert rows[0] == ("dim_audit_runs", "One row per run.", "audit_run_id")
+    assert rows[10] == ("aside", None, None)
+    assert all(grain.startswith("One row per ") and keys for _, grain, keys in (*rows[:10], rows[11]) if grain)
+    assert [
+        asks_for_tables(query)
+        for query in ("show tables", " SHOW  TABLES ; ", "show all tables", "show tables from main")
+    ] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("comment", ["-- how many\n", "--how = many\n", "/* how many */ ", "\n-- how many\n"])

@@ -36,6 +36,7 @@ from promptaudit.flows.cards.check_cards.data import (
     unread_data,
 )
 from promptaudit.flows.cards.check_cards.design import check_design
+from promptaudit.flows.cards.check_cards.expectations import check_expectations
 from promptaudit.flows.cards.check_cards.judges import altered_rubrics, check_judges
 from promptaudit.flows.cards.check_cards.models import check_prices, check_recorded, lacking_engines
 from promptaudit.flows.cards.check_cards.rephrasings import check_rephrasings, refused_rephrasings, unreworded_templates
@@ -55,6 +56,7 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_model_sets,
     check_template_kinds,
     check_gate,
+    check_expectations,
     check_prices,
     check_recorded,
     check_rephrasings,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from promptaudit.flows.evidence.trace.recompute import TOLERANCE
@@ -12,9 +13,10 @@ from promptaudit.flows.evidence.verify.differences import Kind, SealDifference, 
 from promptaudit.flows.evidence.verify.landed_rows import rows_of
 from promptaudit.flows.marts.digests import WORDS, digests
 from promptaudit.flows.marts.manifest import made_by
-from promptaudit.flows.marts.seal import OF_COMPARISONS, OF_RUNS, Seal, SealedRows, compares, views
+from promptaudit.flows.marts.seal import IN_FILES, OF_COMPARISONS, OF_RUNS, Seal, SealedRows, compares, views
 from promptaudit.flows.warehouse.duckdb_file import DatabaseError
 from promptaudit.flows.warehouse.figure_names import grains
+from promptaudit.flows.warehouse.selection import of_file
 
 
 def check_marts(run: str, newest: Seal, place: Place, others: Sequence[Place]) -> list[SealDifference]:
@@ -60,6 +62,31 @@ def check_views(place: Place, *, is_open: bool) -> list[SealDifference]:
             kind = "unsealed" if is_open else kind
             differences.append(SealDifference(kind=kind, where=place.where, what=f"view {name}"))
     return differences
+
+
+def check_view_files(folder: Path, places: Sequence[Place], where: str) -> list[SealDifference]:
+    """Returns the views whose file holds what they give neither in the published copy nor in the warehouse.
+
+    A publication that was cut short may have written the file of the one, not yet the other.
+    """
+    differences = []
+    for view in IN_FILES:
+        having = [place for place in places if f"marts.{view}" in views(place.con)]
+        path, differs = folder / view / "data.parquet", partial(SealDifference, where=where, what=f"view marts.{view}")
+        if having and not path.is_file():
+            differences.append(differs(kind="gone", detail="its Parquet file"))
+        elif having and not any(_is_same(place, view, path) for place in having):
+            differences.append(differs(kind="changed", detail="its Parquet file"))
+    return differences
+
+
+def _is_same(place: Place, view: str, path: Path) -> bool:
+    file = of_file(path)
+    rows = f"(from marts.{view} except all from {file.sql}) union all (from {file.sql} except all from marts.{view})"
+    try:
+        return not place.con.execute(f"select 1 from ({rows}) limit 1", file.values).fetchall()  # noqa: S608 - ours
+    except DatabaseError:  # a file that is no Parquet file any more, or lacks a column
+        return False
 
 
 def _check_mart(

@@ -24,7 +24,7 @@ from promptaudit.flows.evidence.verify.copies import Place
 from promptaudit.flows.evidence.verify.derive_again import check_again
 from promptaudit.flows.evidence.verify.differences import SealDifference
 from promptaudit.flows.evidence.verify.landed_rows import check_rows
-from promptaudit.flows.evidence.verify.marts import check_marts, check_views
+from promptaudit.flows.evidence.verify.marts import check_marts, check_view_files, check_views
 from promptaudit.flows.evidence.verify.unknown_tables import check_files, check_tables
 from promptaudit.flows.marts.seal import Seal, has_seals, marts, row_counts, seals
 from promptaudit.flows.warehouse import Warehouse
@@ -37,6 +37,7 @@ Known = tuple[str, str | None, str | None]
 """Id, audit and state of a run; without audit and state of rows that no run opened."""
 State = Literal["untouched", "erased", "retired", "differs", "unsealed", "running"]
 OWN = "the warehouse"
+IN_PARQUET = "the Parquet marts"
 PLAIN = re.compile(r"[0-9A-Za-z_-]{1,100}")  # ids stand in SQL and in paths
 ORDER_ONLY = (
     "without a copy of a seal kept elsewhere the chain proves order only: whoever can write the warehouse could make it anew "
@@ -148,11 +149,12 @@ def _check_contents(
     differences = [each for place in places for each in check_views(place, is_open=is_open)]
     differences += [each for place in places for each in check_tables(place)]
     folder = warehouse.places.published / "marts"
-    differences += check_files(folder, places[0].chain, states, "the Parquet marts")
+    differences += check_files(folder, places[0].chain, states, IN_PARQUET)
+    differences += check_view_files(folder, places, IN_PARQUET)
     if len(chosen) == 1:
         places = [replace(place, only=chosen[0][0]) for place in places]
     if folder.is_dir():
-        places.append(replace(places[-1], where="the Parquet marts", folder=folder, is_same=False))
+        places.append(replace(places[-1], where=IN_PARQUET, folder=folder, is_same=False))
     runs = []
     for each in chosen:
         say(f"run {each[0]}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from promptaudit.flows.evidence.verify.copies import Place
 from promptaudit.flows.evidence.verify.differences import SealDifference, few
-from promptaudit.flows.marts.seal import Seal
+from promptaudit.flows.marts.seal import IN_FILES, Seal
 from promptaudit.flows.warehouse.figure_names import grains
 from promptaudit.flows.warehouse.raw_tables import TABLES
 from promptaudit.flows.warehouse.sql import sql
@@ -31,7 +31,8 @@ def check_tables(place: Place) -> list[SealDifference]:
 def check_files(folder: Path, chain: Collection[Seal], runs: Collection[str], where: str) -> list[SealDifference]:
     """Returns Parquet files among runs' marts that no publication writes; readers take all that lies there."""
     marts = _sealed(chain) | grains().keys()
-    ours = {(mart, f"audit_run_id={run}", "data.parquet") for mart in marts for run in runs}
+    ours: set[tuple[str, ...]] = {(mart, f"audit_run_id={run}", "data.parquet") for mart in marts for run in runs}
+    ours |= {(view, "data.parquet") for view in IN_FILES}
     detail = "a file that no publication writes"
     differs = partial(SealDifference, kind="added", where=where, what="file", detail=detail)
     files = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() == ".parquet" and path.is_file()]

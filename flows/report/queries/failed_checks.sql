@@ -17,5 +17,5 @@ where
         select max(newest.checked_at) from raw.format_checks as newest
         where newest.audit_run_id = $run
     )
-order by observed - allowed desc, task_id, model_id asc, prompt_variant_id asc, expectation asc
+order by action != 'failed', observed - allowed desc, task_id, model_id asc, prompt_variant_id asc, expectation asc
 limit $most_rows

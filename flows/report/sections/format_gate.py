@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
 from promptaudit.flows.display.figures import count, cut
@@ -11,6 +12,7 @@ from promptaudit.flows.report.queries import MOST_ROWS
 from promptaudit.flows.report.sections.columns import LONG_WORDING, MODEL, Column, table, variant_number, words
 from promptaudit.flows.report.sections.room import Room
 from promptaudit.flows.report.sections.section import Section
+from promptaudit.flows.warehouse import Row
 
 
 def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
@@ -27,10 +29,10 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
         block.links.append((link, "What was expected of the formats, by Great Expectations"))
     if n_failed:
         checks = (
-            MODEL,
-            words("Task", "task_id"),
-            Column("Strategy", lambda of: (variants.get(of.row["prompt_variant_id"]) or {}).get("strategy", "?")),
-            number,
+            Column("Model", lambda of: of.row["model_id"] or "all"),
+            Column("Task", lambda of: of.row["task_id"] or "all"),
+            Column("Strategy", lambda of: _of_variant(of.row, variants, lambda row: row["strategy"])),
+            Column("Variant", lambda of: _of_variant(of.row, variants, variant_number)),
             words("Check", "expectation"),
             Column("Found", lambda of: cut(of.row["reason"] or "")),
             words("Action", "action"),
@@ -54,6 +56,14 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     )
     caption = f"Quarantined variants: {len(quarantined)}"
     block.tables.append(table(caption, columns, quarantined, n_heads=4, is_open=True))
+
+
+def _of_variant(check: Row, variants: Mapping[str, Row], said: Callable[[Row], str]) -> str:
+    """Returns what is said of the variant that a check is of: "all" for a check of all answers together."""
+    if check["prompt_variant_id"] is None:
+        return "all"
+    variant = variants.get(check["prompt_variant_id"])
+    return "?" if variant is None else said(variant)
 
 
 def _finding(data: ReportData) -> str:
