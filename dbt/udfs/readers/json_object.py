@@ -42,6 +42,8 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         depth = deepest = 0
         end = None
         for part in _PART.finditer(text, start):
+            if part[0] == '"':
+                break  # a string without an end: each quote inside of it would be looked at to the end of the text
             depth += (part[0] in "{[") - (part[0] in "}]") if len(part[0]) == 1 else 0
             deepest = max(deepest, depth)
             if deepest > MAX_DEPTH_PASSED:

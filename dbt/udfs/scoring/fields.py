@@ -28,7 +28,7 @@ from promptaudit.udfs.readers.reading import MAX_READ_CHARACTERS
 from promptaudit.udfs.reasoning import parted
 from promptaudit.udfs.scoring.dates import iso_date
 from promptaudit.udfs.scoring.math.final_answer import tidied
-from promptaudit.udfs.scoring.math.number import read_quantity
+from promptaudit.udfs.scoring.math.number import MAX_CHARACTERS, read_quantity
 from promptaudit.udfs.scoring.token_f1 import normalised, token_f1
 from promptaudit.udfs.spelling import canonical, folded, with_ascii_digits, without_unseen
 from promptaudit.udfs.sql_function import sql_function
@@ -90,7 +90,7 @@ def fields_of(reader: str) -> Mapping[str, Mapping[str, Any]]:
 
 def canonical_value(text: str | None, rule: Mapping[str, Any]) -> str | None:
     """Returns the canonical value of a text by a rule: `EMPTY` of none and of a blank one, None of one that cannot be read."""
-    text = (text or "").strip()
+    text = _storable((text or "").strip())
     if not text:
         return EMPTY
     return None if len(text) > MAX_VALUE_CHARACTERS else _RULES[rule["rule"]](text, rule)
@@ -120,7 +120,12 @@ def _text_of(value: object) -> tuple[str | None, bool]:
 
 
 def _shown(text: str) -> str:
-    return text[:MAX_SHOWN_CHARACTERS].encode("utf-8", "replace").decode()
+    return _storable(text[:MAX_SHOWN_CHARACTERS])
+
+
+def _storable(text: str) -> str:
+    """Returns a text with a question mark for each half of a character, which JSON may escape and UTF-8 does not have."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _score(value: str | None, gold: str, rule: Mapping[str, Any]) -> float:
@@ -131,7 +136,7 @@ def _score(value: str | None, gold: str, rule: Mapping[str, Any]) -> float:
 
 
 def _exact(text: str, _: Mapping[str, Any]) -> str:
-    return canonical(text).encode("utf-8", "replace").decode()
+    return canonical(text)
 
 
 def _one_of(text: str, rule: Mapping[str, Any]) -> str | None:
@@ -155,6 +160,8 @@ def number(text: str) -> str | None:
         >>> number("$1,234.50"), number("1.234,50 EUR"), number("-0.0"), number("12 %"), number("none")
         ('1234.5', '1234.5', '0', '12', None)
     """
+    if len(text) > MAX_CHARACTERS:
+        return None
     text = with_ascii_digits(without_unseen(text)).replace("\u2019", "'")
     text = "".join(" " if unicodedata.category(each) in ("Sc", "Zs") else each for each in text).strip()
     text = _CODE_BEHIND.sub(" ", _CODE_BEFORE.sub(r"\1", text, count=1))

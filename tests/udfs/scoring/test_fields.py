@@ -71,6 +71,7 @@ GOLD = json.dumps(
         ("1.2.3", None),
         ("--5", None),
         ("9" * 1001, None),
+        ("1" * 1_000_000, None),
         ("0x1F", None),
         ("1_000", None),
     ],
@@ -148,6 +149,7 @@ def test_every_day_is_read_in_words(day: object) -> None:
         ("currency", "EUR or USD", None),
         ("vendor", "The Acme Tools, Ltd.", "acme tools ltd"),
         ("vendor", "?!", None),
+        ("vendor", "nice \ud83d day", "nice day"),
     ],
 )
 def test_other_rules_have_one_value_too(rule: str, text: str | None, value: str | None) -> None:
