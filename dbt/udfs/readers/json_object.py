@@ -20,7 +20,7 @@ _OBJECT_STARTS = re.compile(r'\{\s*"')
 def object_with(text: str, names: Collection[str]) -> dict[str, Any] | None:
     """Returns the first JSON object of a text that has any of the names as fields, an outer one before those inside of it.
 
-    Numbers are texts as they are written, 1.0 as 1. Of a field that stands twice with different values the value is `TWICE`.
+    Numbers are texts as they are written. Of a field that stands twice with different values the value is `TWICE`.
     None where there is no such object: a trailing comma, NaN, single quotes or an end that is missing make a text no JSON, and
     objects deeper than `MAX_JSON_DEPTH` are not read. What stands inside of an object that is no JSON is not read either.
     """
@@ -82,17 +82,9 @@ def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def without_zeros(number: str) -> str:
-    """Returns a number of JSON as it is written, 1.0 as 1: they are one number there."""
-    whole, _, decimals = number.partition(".")
-    return number if decimals.strip("0") else whole
-
-
 def _no_json(constant: str) -> NoReturn:
     msg = f"{constant} is no JSON"
     raise ValueError(msg)
 
 
-_DECODER = json.JSONDecoder(
-    parse_int=str, parse_float=without_zeros, parse_constant=_no_json, object_pairs_hook=_fields
-)
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_json, object_pairs_hook=_fields)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import re2
 
 from promptaudit.udfs import TRUSTED_READERS
-from promptaudit.udfs.readers.json_object import MAX_JSON_DEPTH, object_with, without_zeros
+from promptaudit.udfs.readers.json_object import MAX_JSON_DEPTH, object_with
 from promptaudit.udfs.readers.labels import LABEL_READERS, named
 from promptaudit.udfs.readers.option_letter import OptionReading, read_options
 from promptaudit.udfs.readers.refusals import USUAL_REFUSAL
@@ -162,6 +162,12 @@ def _label(text: str, reader: tuple[str, str], labels: tuple[str, ...]) -> str |
     raise ValueError(msg)
 
 
+def _without_zeros(number: str) -> str:
+    """Returns a number of JSON as it is written, 1.0 as 1: they are one number there."""
+    whole, _, decimals = number.partition(".")
+    return number if decimals.strip("0") else whole
+
+
 def _json_field(text: str, path: str) -> str | None:
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
@@ -173,7 +179,7 @@ def _json_field(text: str, path: str) -> str | None:
     if deepest > MAX_JSON_DEPTH:
         return None
     try:
-        value: Any = json.JSONDecoder(parse_int=str, parse_float=without_zeros).decode(text[start : end + 1])
+        value: Any = json.JSONDecoder(parse_int=str, parse_float=_without_zeros).decode(text[start : end + 1])
     except ValueError:
         return None
     for name in path.split("."):

@@ -144,17 +144,25 @@ def _one_of(text: str, rule: Mapping[str, Any]) -> str | None:
     return next((str(value) for value in rule["values"] if folded(value) == spelled), None)
 
 
-_CODE_BEFORE = re.compile(r"([-+]?)\s*[A-Z]{3}\s*(?=[-+.]?\d)")
+_COUNTRY = re.compile(r"\b[A-Z]{1,2}(?=\$)")
+_CODE_BEFORE = re.compile(r"([-+]?)\s*(?:[A-Z]{3}|[Kk]r\.?)\s*(?=[-+.]?\d)")
 _CODE_BEHIND = re.compile(r"(?<=\d)(?=[A-Z]{3}$)")
-_COMMA = re.compile(r"(?P<whole>\d{1,3}(?:[ '.]\d{3})+|\d+),(?P<decimals>\d+)(?![\d.,])")
+_COMMA = re.compile(r"(?<![\d.,])(?P<whole>\d{1,3}(?:[ '.]\d{3})+|\d+),(?P<decimals>\d+)(?![\d.,])")
 _SEPARATORS = re.compile(r"\D")
-_GROUPS = re.compile(r"\d{1,3}(?:(?:'\d{3})+|(?:\.\d{3}){2,})(?![\d'])")
+_GROUPS = re.compile(r"\d{1,3}(?:(?:'\d{3})+|(?:\.\d{3}){2,})(?![\d'])|(?<![\d,])\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])")
+_MAGNITUDES = frozenset(
+    "dozen hundred thousand million billion trillion lakh crore tausend mio mrd mln mill milliarde milliarden millionen "
+    "mille milliard mil millone milione milioni miliardi miljoen miljard".split()
+)
+"""Words that multiply, in lower case and without the s of a plural."""
 
 
 def number(text: str) -> str | None:
     """Returns the decimal that a text is, exactly; None of a text that is no number. 1/3 is a fraction, as no decimal is it.
 
-    1,234 has thousands and 1.234 decimals; "1.234,50", "1 234,50" and "12,5" can only have a decimal comma.
+    1,234 has thousands and 1.234 decimals; "1.234,50", "1 234,50", "12,5" and "0,500" can only have a decimal comma. A number in
+    parentheses is negative, as in accounts. "5 million" and "1.2M" are no numbers, as words and letters that multiply differ
+    between languages.
 
     Example:
         >>> number("$1,234.50"), number("1.234,50 EUR"), number("-0.0"), number("12 %"), number("none")
@@ -162,17 +170,20 @@ def number(text: str) -> str | None:
     """
     if len(text) > MAX_CHARACTERS:
         return None
-    text = with_ascii_digits(without_unseen(text)).replace("\u2019", "'")
+    text = _COUNTRY.sub("", with_ascii_digits(without_unseen(text)).replace("\u2019", "'").strip())
+    text = f"-{text[1:-1]}" if text.startswith("(") and text.endswith(")") else text
     text = "".join(" " if unicodedata.category(each) in ("Sc", "Zs") else each for each in text).strip()
     text = _CODE_BEHIND.sub(" ", _CODE_BEFORE.sub(r"\1", text, count=1))
     found = read_quantity(tidied(_with_points(text)))
-    return None if found is None or found.name else _decimal(found.value)
+    return None if found is None or found.name or _MAGNITUDES.intersection(found.unit) else _decimal(found.value)
 
 
 def _with_points(text: str) -> str:
     """Returns a text whose first number has a decimal point and no separators, where it can only be meant so."""
     comma = _COMMA.search(text)
-    if comma is not None and (len(comma["decimals"]) != 3 or not comma["whole"].isdigit()):
+    if comma is not None and (
+        len(comma["decimals"]) != 3 or comma["whole"].startswith("0") or not comma["whole"].isdigit()
+    ):
         whole = _SEPARATORS.sub("", comma["whole"])
         return f"{text[: comma.start()]}{whole}.{comma['decimals']}{text[comma.end() :]}"
     return _GROUPS.sub(lambda groups: _SEPARATORS.sub("", groups[0]), text, count=1)
