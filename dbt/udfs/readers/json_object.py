@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
+from promptaudit.udfs.spelling import canonical
+
 MAX_JSON_DEPTH = 32
 MAX_OPEN_BRACES = 5
 """Braces of prose that nothing closes, after which a text is not looked at further: each costs a pass over the rest."""
@@ -20,17 +22,19 @@ _OBJECT_STARTS = re.compile(r'\{\s*"')
 def object_with(text: str, names: Collection[str]) -> dict[str, Any] | None:
     """Returns the first JSON object of a text that has any of the names as fields, an outer one before those inside of it.
 
+    Names are compared in Unicode's composed form, in which the object has them.
     Numbers are texts as they are written. Of a field that stands twice with different values the value is `TWICE`.
     None where there is no such object: a trailing comma, NaN, single quotes or an end that is missing make a text no JSON, and
     objects deeper than `MAX_JSON_DEPTH` are not read. What stands inside of an object that is no JSON is not read either.
     """
+    wanted = {canonical(name) for name in names}
     for start, end in _spans(text):
         try:
             value = _DECODER.decode(text[start:end])
         except ValueError:
             continue
         for found in _objects(value):
-            if not found.keys().isdisjoint(names):
+            if not found.keys().isdisjoint(wanted):
                 return found
     return None
 
@@ -77,7 +81,7 @@ TWICE = _Twice()
 
 def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
-    for name, value in pairs:
+    for name, value in ((canonical(name), value) for name, value in pairs):
         fields[name] = value if name not in fields or fields[name] == value else TWICE
     return fields
 

@@ -99,14 +99,14 @@ def canonical_value(text: str | None, rule: Mapping[str, Any]) -> str | None:
 def _reading(
     name: str, rule: Mapping[str, Any], said: Mapping[str, Any] | None, right: Mapping[str, Any] | None
 ) -> FieldReading:
-    text, is_text = (None, False) if said is None else _text_of(said.get(name))
+    key = canonical(name)
+    text, is_text = (None, False) if said is None else _text_of(said.get(key))
     value = canonical_value(text, rule) if is_text else None
-    gold_text, is_known = (None, False) if right is None or name not in right else _text_of(right[name])
+    gold_text, is_known = (None, False) if right is None or key not in right else _text_of(right[key])
     gold = canonical_value(gold_text, rule) if is_known else None
     score = None if gold is None else _score(value, gold, rule)
-    is_correct = (
-        None if score is None else score >= (rule.get("at_least", AT_LEAST) if rule["rule"] == "token_f1" else 1)
-    )
+    enough = rule.get("at_least", AT_LEAST) if rule["rule"] == "token_f1" else 1
+    is_correct = None if score is None else value is not None and score >= enough
     return FieldReading(name, None if text is None else _shown(text), value, gold, score, is_correct)
 
 

@@ -187,6 +187,17 @@ def test_a_number_of_json_is_what_is_written() -> None:
     assert (code.raw_value, code.value, code.is_correct) == ("1.0", "1.0", True)
 
 
+def test_names_of_fields_are_compared_composed() -> None:
+    reader = '{"fields": {"nu\u0301mero": {"rule": "number"}}}'
+    (found,) = read_fields('{"n\u00famero": 5}', reader, '{"nu\u0301mero": "5"}')
+    assert (found.field, found.value, found.is_correct) == ("nu\u0301mero", "5", True)
+
+
+def test_what_cannot_be_read_is_never_right() -> None:
+    reader = '{"fields": {"vendor": {"rule": "token_f1", "at_least": 0.0}}}'
+    assert [each.is_correct for each in read_fields("no idea", reader, GOLD)] == [False]
+
+
 def test_what_is_no_single_value_is_shown_and_never_right() -> None:
     found = read_fields(
         '{"total": [1234.5], "day": {"y": 2024}, "currency": true, "vendor": "", "code": "x"}', READER, GOLD
