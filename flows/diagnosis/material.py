@@ -102,6 +102,8 @@ def read_material(
     kept = tuple(unit for unit in units if unit is not None)
     if not kept:
         msg = f"run {run}: no sample has a label under any wording, so there is nothing to diagnose"
+        if any(row["kind"] == "extraction" for row in tasks.values()):
+            msg += "; marts.fct_field_stability says how each field depends on the wording"
         raise MeasureError(msg)
     inputs: dict[str, dict[str, str | None]] = {}
     for row in warehouse.published.read(_INPUTS, run=run):

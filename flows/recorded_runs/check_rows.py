@@ -263,7 +263,9 @@ def unread_gold_values(samples: pl.DataFrame, cards: Mapping[str, TaskCard]) -> 
         counts = Counter(each.field for each in read if each.gold_value is None)
         if counts:
             told = ", ".join(f"{n} of '{name}'" for name, n in counts.items())
-            notes.append(f"task '{task_id}': gold values that are absent or cannot be read are taken for unknown: {told}")
+            notes.append(
+                f"task '{task_id}': gold values that are absent or cannot be read are taken for unknown: {told}"
+            )
     return notes
 
 

@@ -194,7 +194,9 @@ def test_figures_and_labels_stay_and_other_samples_too(gone: tuple[Gated, Erasur
     gated, _ = gone
     assert query(gated.warehouse, "select distinct label, completion from marts.fct_predictions") == [("yes", None)]
     assert query(gated.warehouse, "select distinct sensitivity from marts.rpt_audit") == [(0.25,)]
-    values = query(gated.warehouse, "select distinct is_correct, raw_value, value, gold_value from marts.fct_field_values")
+    values = query(
+        gated.warehouse, "select distinct is_correct, raw_value, value, gold_value from marts.fct_field_values"
+    )
     assert sorted(values) == [(False, f"not {GONE}", None, None), (True, None, None, None)]
     assert query(Warehouse(gated.warehouse).published.path, "select distinct label from marts.fct_predictions") == [
         ("yes",)

@@ -150,11 +150,11 @@ _CODE_BEHIND = re.compile(r"(?<=\d)(?=[A-Z]{3}$)")
 _COMMA = re.compile(r"(?<![\d.,])(?P<whole>\d{1,3}(?:[ '.]\d{3})+|\d+),(?P<decimals>\d+)(?![\d.,])")
 _SEPARATORS = re.compile(r"\D")
 _GROUPS = re.compile(r"\d{1,3}(?:(?:'\d{3})+|(?:\.\d{3}){2,})(?![\d'])|(?<![\d,])\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])")
-_MAGNITUDES = frozenset(
-    "dozen hundred thousand million billion trillion lakh crore tausend mio mrd mln mill milliarde milliarden millionen "
-    "mille milliard mil millone milione milioni miliardi miljoen miljard".split()
-)
-"""Words that multiply, in lower case and without the s of a plural."""
+_multiplies = re.compile(
+    r"dozen|hundred|thousand|million(?:en)?|billion|trillion|lakh|crore|tausend|mio|mrd|mln|mill|mille|milliard(?:en?)?|mil|"
+    r"millone|milion[ei]|miliardi|miljoen|miljard"
+).fullmatch
+"""Whether a word multiplies, in lower case and without the s of a plural."""
 
 
 def number(text: str) -> str | None:
@@ -175,7 +175,7 @@ def number(text: str) -> str | None:
     text = "".join(" " if unicodedata.category(each) in ("Sc", "Zs") else each for each in text).strip()
     text = _CODE_BEHIND.sub(" ", _CODE_BEFORE.sub(r"\1", text, count=1))
     found = read_quantity(tidied(_with_points(text)))
-    return None if found is None or found.name or _MAGNITUDES.intersection(found.unit) else _decimal(found.value)
+    return None if found is None or found.name or any(map(_multiplies, found.unit)) else _decimal(found.value)
 
 
 def _with_points(text: str) -> str:
