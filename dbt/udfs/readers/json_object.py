@@ -22,7 +22,7 @@ _OBJECT_STARTS = re.compile(r'\{\s*"')
 def object_with(text: str, names: Collection[str]) -> dict[str, Any] | None:
     """Returns the first JSON object of a text that has any of the names as fields, an outer one before those inside of it.
 
-    Names are compared in Unicode's composed form, in which the object has them.
+    Names are compared in Unicode's composed form, in which those of the object are returned.
     Numbers are texts as they are written. Of a field that stands twice with different values the value is `TWICE`.
     None where there is no such object: a trailing comma, NaN, single quotes or an end that is missing make a text no JSON, and
     objects deeper than `MAX_JSON_DEPTH` are not read. What stands inside of an object that is no JSON is not read either.
@@ -33,7 +33,8 @@ def object_with(text: str, names: Collection[str]) -> dict[str, Any] | None:
             value = _DECODER.decode(text[start:end])
         except ValueError:
             continue
-        for found in _objects(value):
+        for fields in _objects(value):
+            found = _fields([(canonical(name), each) for name, each in fields.items()])
             if not found.keys().isdisjoint(wanted):
                 return found
     return None
@@ -81,7 +82,7 @@ TWICE = _Twice()
 
 def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
-    for name, value in ((canonical(name), value) for name, value in pairs):
+    for name, value in pairs:
         fields[name] = value if name not in fields or fields[name] == value else TWICE
     return fields
 
