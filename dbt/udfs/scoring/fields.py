@@ -152,7 +152,7 @@ _SEPARATORS = re.compile(r"\D")
 _GROUPS = re.compile(r"\d{1,3}(?:(?:'\d{3})+|(?:\.\d{3}){2,})(?![\d'])|(?<![\d,])\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])")
 _multiplies = re.compile(
     r"dozen|hundred|thousand|million(?:en)?|billion|trillion|lakh|crore|tausend|mio|mrd|mln|mill|mille|milliard(?:en?)?|mil|"
-    r"millone|milion[ei]|miliardi|miljoen|miljard"
+    r"millone|milione|milioni|miliardi|miljoen|miljard"
 ).fullmatch
 """Whether a word multiplies, in lower case and without the s of a plural."""
 
