@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from promptaudit.models_registry.base import Card, Name, Rate
+from promptaudit.models_registry.base import Card, Name
 
 FieldRule = Literal["exact", "number", "date", "one_of", "token_f1"]
 ALL_FIELDS = "all_fields"
@@ -25,15 +25,15 @@ class FieldCard(Card):
     values: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...], Field(max_length=1000)] = Field(
         (), description="one_of: the values that the field may have"
     )
-    at_least: Rate | None = Field(None, description="token_f1: the least F1 that counts as right; default: 0.5")
+    at_least: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        None, description="token_f1: the least F1 that counts as right; default: 0.5"
+    )
     gold: Name | None = Field(None, description="column of the gold value; default: the field's name")
 
     def faults(self) -> Iterator[str]:
         """Gives what fields demand of each other and do not get."""
         if (self.rule == "one_of") != bool(self.values):
             yield "values are of the rule one_of, which needs them"
-        if len({value.casefold() for value in self.values}) < len(self.values):
-            yield "values need to differ in more than their case"
         if any(value != value.strip() for value in self.values):
             yield "values begin and end without white space"
         if self.at_least is not None and self.rule != "token_f1":

@@ -167,7 +167,10 @@ def _misread(text: str, error: Any) -> str:  # noqa: ANN401 - one of lark's erro
     unread = (text[place:].split(maxsplit=1) or [""])[0]
     words = [word for token, word in _KEYWORDS.items() if token in tokens]
     hint = nearest(unread, words) if "WORD" not in tokens and words else ""
-    return f"character {place + 1}: {wanted} is wanted{hint if hint.startswith('; nearest') else ''}"
+    hint = hint if hint.startswith("; nearest") else ""
+    if "_AND" in tokens and not hint:
+        hint = '; a name of several words stands in "quotes"'
+    return f"character {place + 1}: {wanted} is wanted{hint}"
 
 
 def _value_rule(tree: Any) -> ValueRule:  # noqa: ANN401 - a tree of tokens; lark is imported late

@@ -333,6 +333,12 @@ class TaskCard(Card):
             yield "a task of kind extraction needs fields"
         if ALL_FIELDS in self.fields:
             yield f"fields: no field is called '{ALL_FIELDS}', which is all of them together"
+        forms = [composed(name) for name in self.fields]
+        for name in self.fields:
+            if "{" in name or "}" in name:
+                yield f"fields: '{name}' has a brace, as placeholders have"
+            if forms.count(composed(name)) > 1:
+                yield f"fields: '{name}' stands twice, with accents written in another way"
 
     def _has_pair_classes(self) -> Iterator[str]:
         for index, name in enumerate(self.pair_classes):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from promptaudit.flows.prompts.answer_schema import FIELDS
 
-MOST_SHOWN, MOST_OBJECTS = 80, 100
+MOST_SHOWN, MOST_OBJECTS, MOST_NESTED = 80, 100, 5
 _ASK = r"(?:answer|reply|respond|return|output|print|give|say|write)"
 _GAP = r"[^.!?\n]{0,80}"
 _NOTHING_ELSE = re.compile(
@@ -112,32 +112,58 @@ def asks_for_json(text: str) -> bool:
 def fields_of_columns(text: str, columns: Iterable[str], answers: Iterable[str] = ()) -> list[str]:
     """Returns the fields of the JSON that a prompt asks for, as it or its `answers` show it, that are columns in any case.
 
-    Where it asks for JSON and shows none, they are the columns that the sentence which asks names as whole words. None for a
-    prompt that asks for no JSON.
+    They are single values of the outermost object that has any, as answers are read. Where it asks for JSON and shows none,
+    they are the columns that the sentence which asks names as whole words. None for a prompt that asks for no JSON.
     """
     answers = tuple(answers)
     if not asks_for_json(text) and not any(answer.lstrip().startswith("{") for answer in answers):
         return []
-    shown = dict.fromkeys(name.rpartition(".")[2] for name, _ in _fields_shown("\n".join((text, *answers))))
-    if shown:
+    shown = "\n".join((text, *answers))
+    if _fields_shown(shown):
         named = {column.casefold() for column in columns}
-        return [name for name in shown if name.casefold() in named]
+        found = [name for value in _values_shown(shown) for name in _single_values(value, named)]
+        return list(dict.fromkeys(found or _single_values_written(shown, named)))
     asking = " ".join(text[start:end] for start, end in sentences(text) if asks_for_json(text[start:end]))
     return [column for column in columns if names_labels(asking, [column])]
 
 
 def _fields_shown(text: str) -> list[tuple[str, str]]:
     """Returns the fields of the objects in a text, each with its value; of what is no JSON, as {"label": <label>}, too."""
-    found: list[tuple[str, str]] = []
+    found = [leaf for value in _values_shown(text) for leaf in _leaves(value)]
+    return found or [pair for example in _OBJECT.findall(text) for pair in _FIELD.findall(example)]
+
+
+def _values_shown(text: str) -> Iterator[dict[str, Any]]:
+    """Yields the outermost JSON objects of a text, those alone that nest no deeper than an answer's may."""
     end = 0
     for start in [match.start() for match in re.finditer(r"\{", text)][:MOST_OBJECTS]:
         if start >= end:
             try:
                 value, end = json.JSONDecoder().raw_decode(text, start)
-                found += _leaves(value)
+                list(_leaves(value))
             except (ValueError, RecursionError):
                 continue
-    return found or [pair for example in _OBJECT.findall(text) for pair in _FIELD.findall(example)]
+            yield value
+
+
+def _single_values(value: object, named: Collection[str]) -> list[str]:
+    """Returns the names, of some in lower case, that the outermost object of a value with any has, with a value that is one."""
+    if not isinstance(value, dict | list):
+        return []
+    fields = value if isinstance(value, dict) else {}
+    found = [name for name, each in fields.items() if not isinstance(each, dict | list) and name.casefold() in named]
+    inner = fields.values() if isinstance(value, dict) else value
+    return found or next(filter(None, (_single_values(each, named) for each in inner)), [])
+
+
+def _single_values_written(text: str, named: Collection[str]) -> list[str]:
+    """Returns the same of objects that are no JSON, as {"total": <number>}."""
+    found: list[str] = []
+    for _ in range(MOST_NESTED):
+        pairs = [pair for example in _OBJECT.findall(text) for pair in _FIELD.findall(example)]
+        found = [name for name, value in pairs if value[:1] != "[" and name.casefold() in named] or found
+        text = _OBJECT.sub("[]", text)  # of what is around it, a value that is no single one
+    return found
 
 
 def _leaves(fields: dict[str, Any], path: str = "") -> Iterator[tuple[str, str]]:

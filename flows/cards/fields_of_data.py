@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from promptaudit.flows.cards.task_of_data import ID_NAMES, INPUT_NAMES, DataColu
 from promptaudit.flows.prompts.messages import Messages
 from promptaudit.models_registry.cards import ALL_FIELDS
 from promptaudit.models_registry.errors import UsageError, nearest
+from promptaudit.models_registry.field_cards import MAX_FIELDS
 from promptaudit.udfs.scoring.fields import EMPTY, canonical_value
 
 MOST_VALUES = 20
@@ -22,6 +24,9 @@ LONG_WORDS = 6
 """Words on average from which a column is of texts, which are right where they share enough of them."""
 _AS_TEXT = re.compile(r"[^\W\d_]{4,}|^0\d")
 """What no number has: a word, and the zero that begins a code."""
+_DAY_AND_MONTH = re.compile(r"\d{1,2}([-/.])\d{1,2}\1\d{4}")
+NESTED = "column '{}' holds lists or objects, which no rule compares: it is no field"
+UNCLEAR = "field '{}': its dates, as 03/04/2024, may be two, so they are compared as texts; write YYYY-MM-DD for the rule date"
 
 
 FEWEST_FIELDS = 2
@@ -43,21 +48,37 @@ def fields_asked_for(path: Path, messages: Messages, put_in: Collection[str]) ->
 def columns_of_fields(path: Path, names: Sequence[str], put_in: Collection[str] = ()) -> DataColumns:
     """Returns the columns of a CSV, JSONL or Parquet file whose gold values are in columns of the names, in any case.
 
-    Of columns among `put_in`, which a prompt puts in, one is the text. Raises DataError for a file that cannot be read,
-    UsageError for one without rows, a text or one of the columns.
+    Columns of lists or objects are left out, and a note says so. Of columns among `put_in`, which a prompt puts in, one is the
+    text. Raises DataError for a file that cannot be read, UsageError for one without rows, a text or one of the columns, and
+    for more fields than a task may have.
     """
     frame = read_rows(path)
     columns = {name: _column(name, frame.columns) for name in dict.fromkeys(names)}
     if ALL_FIELDS in columns:
         msg = f"--fields: no field is called '{ALL_FIELDS}', which is all of them together"
         raise UsageError(msg)
+    nested = [name for name, column in columns.items() if _is_nested(_values(frame[column]))]
+    singles = {name: column for name, column in columns.items() if name not in nested}
+    if not 0 < len(singles) <= MAX_FIELDS:
+        msg = f"--fields: a task has 1 to {MAX_FIELDS} fields with single values, and these are {len(singles)}"
+        raise UsageError(msg)
     text, key = text_and_key(frame, path, set(columns.values()), put_in)
     fields = {
         name: {**rule_of(frame[column]), **({} if column == name else {"gold": column})}
-        for name, column in columns.items()
+        for name, column in singles.items()
     }
+    unclear = [
+        name for name, body in fields.items() if body["rule"] != "date" and _may_be_dates(_values(frame[columns[name]]))
+    ]
     return DataColumns(
-        input=text, gold_label=None, id=key, labels=(), n_rows=frame.height, names=tuple(frame.columns), fields=fields
+        input=text,
+        gold_label=None,
+        id=key,
+        labels=(),
+        n_rows=frame.height,
+        names=tuple(frame.columns),
+        fields=fields,
+        notes=(*(NESTED.format(name[:80]) for name in nested), *(UNCLEAR.format(name[:80]) for name in unclear)),
     )
 
 
@@ -72,13 +93,13 @@ def _column(name: str, columns: Sequence[str]) -> str:
 
 def rule_of(column: pl.Series) -> Mapping[str, Any]:
     """Returns the rule of a column as a card has it: what all of its values are, else a choice of few, else texts."""
-    values = [value.strip() for value in column.drop_nulls().to_list() if value.strip()]
+    values = _values(column)
     if not values:
         return {"rule": "exact"}
+    if _are_all(values, "date"):  # 20240305 is a number too
+        return {"rule": "date"}
     if not any(_AS_TEXT.search(value) for value in values) and _are_all(values, "number"):
         return {"rule": "number"}
-    if _are_all(values, "date"):
-        return {"rule": "date"}
     distinct: dict[str, str] = {}
     for value in values:
         distinct.setdefault(value.casefold(), value)
@@ -86,6 +107,23 @@ def rule_of(column: pl.Series) -> Mapping[str, Any]:
         return {"rule": "one_of", "values": list(distinct.values())}
     is_long = sum(len(value.split()) for value in values) >= LONG_WORDS * len(values)
     return {"rule": "token_f1"} if is_long else {"rule": "exact"}
+
+
+def _values(column: pl.Series) -> list[str]:
+    return [value.strip() for value in column.drop_nulls().to_list() if value.strip()]
+
+
+def _is_nested(values: Sequence[str]) -> bool:
+    """Returns whether all values are JSON lists or objects."""
+    try:
+        return bool(values) and all(value[0] in "[{" and json.loads(value) is not None for value in values)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _may_be_dates(values: Sequence[str]) -> bool:
+    """Returns whether all values are dates, some of which may be two."""
+    return bool(values) and all(_DAY_AND_MONTH.fullmatch(value) or _are_all([value], "date") for value in values)
 
 
 def _are_all(values: Sequence[str], rule: str) -> bool:

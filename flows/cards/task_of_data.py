@@ -26,7 +26,7 @@ MOST_SHOWN = 12
 class DataColumns:
     """The columns of a file by what they are for, the labels of its gold column in their order, and the names of all columns.
 
-    `fields` are those of extraction, as a card has them; there are no labels then.
+    `fields` are those of extraction, as a card has them; there are no labels then. `notes` are for the person whose file it is.
     """
 
     input: str
@@ -36,6 +36,7 @@ class DataColumns:
     n_rows: int
     names: tuple[str, ...]
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:

@@ -91,7 +91,7 @@ def init(
         columns, prompt = _task_of(data, labels, fields, instruction, messages)
         endpoint = None if url is None or model is None else Endpoint(url=url, model=model)
         written = scaffold_for(folder, data, columns, prompt, endpoint)
-        lines = (f"{data.name}: {columns.sentence}", *prompt.lines)
+        lines = (f"{data.name}: {columns.sentence}", *columns.notes, *prompt.lines)
     paths = [str(path) for path in written]
     show({"written": paths, "notes": lines}, "\n".join([*paths, *lines, _next_step(folder)]))
 
@@ -118,7 +118,7 @@ def _task_of(
         is_recognised = bool(columns.fields) and not named
         return columns, prompt_of_chat(chat, columns, instruction, choose, is_recognised=is_recognised)
     if columns.fields:
-        return columns, prompt_of_fields(instruction, asked, is_recognised=not named)
+        return columns, prompt_of_fields(instruction, tuple(columns.fields), is_recognised=not named)
     return columns, prompt_of_instruction(instruction, columns.labels)
 
 

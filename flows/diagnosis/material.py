@@ -17,7 +17,7 @@ from promptaudit.models_registry.errors import MeasureError
 
 MOST_TESTED = 1000  # samples of a unit whose answers are looked at one by one: the most sensitive
 
-_TASKS = "select task_id, labels, is_sensitive from marts.dim_tasks where audit_run_id = $run"
+_TASKS = "select task_id, kind, labels, is_sensitive from marts.dim_tasks where audit_run_id = $run"
 _INPUTS = (
     "select task_id, sample_id, input from marts.dim_samples where audit_run_id = $run order by task_id, sample_index"
 )
@@ -56,6 +56,7 @@ class _Answers(NamedTuple):
 
 class _TaskRow(NamedTuple):
     task_id: str
+    kind: str
     labels: list[str] | None
     is_sensitive: bool | None
 
@@ -140,6 +141,8 @@ def read_material(
     kept = tuple(unit for unit in units if unit is not None)
     if not kept:
         msg = f"run {run}: no sample has a label under any wording, so there is nothing to diagnose"
+        if any(row.kind == "extraction" for row in tasks.values()):
+            msg += "; marts.fct_field_stability says how each field depends on the wording"
         raise MeasureError(msg)
     inputs: dict[str, dict[str, str | None]] = {}
     for row in warehouse.published.read(_INPUTS, run=run):

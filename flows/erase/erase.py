@@ -184,9 +184,18 @@ def _texts(samples: Sequence[SampleOfRun]) -> list[str]:
 def _strings(value: object) -> Iterable[str]:
     if isinstance(value, str):
         yield value
+        yield from _strings(_gold_values(value))
     elif isinstance(value, list | dict):
         for part in value.values() if isinstance(value, dict) else value:
             yield from _strings(part)
+
+
+def _gold_values(reference: str) -> object:
+    """Returns the object of an extraction's gold values, numbers as they are written; None of a text that is none."""
+    try:
+        return json.loads(reference, parse_int=str, parse_float=str) if reference.startswith("{") else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def _archived(warehouse: Warehouse, samples: Sequence[SampleOfRun], texts: Sequence[str]) -> list[str]:

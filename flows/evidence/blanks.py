@@ -15,6 +15,7 @@ TEXTS = {
     "raw.verdicts": ("completion", "reason", "error"),
     "marts.dim_samples": ("input", "options", "reference_answers", "fields", "cluster"),
     "marts.fct_predictions": ("completion", "reasoning", "error"),
+    "marts.fct_field_values": ("raw_value", "value", "gold_value"),
     "marts.fct_verdicts": ("completion", "reason", "error"),
 }
 """Columns that hold a sample's own texts."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 
 import polars as pl
 
 from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE
 from promptaudit.flows.system.keys import as_json, prompt_variant_id
+from promptaudit.flows.warehouse.rows import reader_json
 from promptaudit.models_registry.cards import WITHOUT_LABELS, WORDED_ALONE, TaskCard, composed
 from promptaudit.models_registry.errors import DataError, nearest
 from promptaudit.models_registry.tables import ESCAPED
+from promptaudit.udfs.scoring.fields import read_fields
 
 MEASURED = {
     "prompt_tokens": pl.Int32(),
@@ -246,6 +249,24 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
         pl.when(is_open).then("reference_answers").alias("reference_answers"),
         "fields",
     )
+
+
+def unread_gold_values(samples: pl.DataFrame, cards: Mapping[str, TaskCard]) -> list[str]:
+    """Returns a note for each task with gold values that their field's rule cannot read, or that are absent beside others."""
+    notes = []
+    for task_id, card in cards.items():
+        if not card.fields:
+            continue
+        listed = samples.filter(pl.col("task_id") == task_id)["reference_answers"].drop_nulls()
+        golds = [first if isinstance(first, str) else as_json(first) for first, *_ in map(json.loads, listed)]
+        read = [each for gold in golds for each in read_fields(None, reader_json(card), gold)]
+        counts = Counter(each.field for each in read if each.gold_value is None)
+        if counts:
+            told = ", ".join(f"{n} of '{name}'" for name, n in counts.items())
+            notes.append(
+                f"task '{task_id}': gold values that are absent or cannot be read are taken for unknown: {told}"
+            )
+    return notes
 
 
 def _refuse_reordered(frame: pl.DataFrame) -> None:

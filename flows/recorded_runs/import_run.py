@@ -28,6 +28,7 @@ from promptaudit.flows.recorded_runs.check_rows import (
     fail,
     samples_of,
     typed,
+    unread_gold_values,
     variants_of,
     without_duplicates,
 )
@@ -158,6 +159,7 @@ def import_predictions(
     frame = typed(frame, options.strategy, task_ids[0] if "task" not in frame.columns else None)
     frame, n_duplicates = without_duplicates(frame)
     variants, samples = variants_of(frame), samples_of(frame, cards)
+    notes += unread_gold_values(samples, cards)
     check_variations(variants[0])
     check_loglikelihoods(frame, cards)
     missing = frame.filter(pl.col("completion").is_null()).height

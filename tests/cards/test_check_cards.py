@@ -84,6 +84,14 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
         {"tasks/t.yml": INVOICES.replace(", values: [EUR, USD]", "")},
         "CardError: tasks/t.yml line 7: fields.coin: values are of the rule one_of, which needs them",
     ),
+    "a choice of values that are read as one": (
+        {**OF_FIELDS, "tasks/t.yml": INVOICES.replace("EUR, USD", "EUR, USD, EU, '\uff25\uff35'"), "i.csv": ROWS},
+        "CardError: tasks/t.yml line 7: fields.coin: value '\uff25\uff35' is read as another of its values",
+    ),
+    "a text that is right whatever it says": (
+        {"tasks/t.yml": INVOICES.replace("{rule: one_of, values: [EUR, USD]}", "{rule: token_f1, at_least: 0}")},
+        "CardError: tasks/t.yml line 7: fields.coin.at_least: Input should be greater than 0, found '0'",
+    ),
     "extraction without fields": (
         {"tasks/t.yml": "t:\n  kind: extraction\n  instruction: Say a.\n  data: {path: i.csv, input: text}\n"},
         "CardError: tasks/t.yml line 1: t: a task of kind extraction needs fields",

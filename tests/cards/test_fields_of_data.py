@@ -32,6 +32,8 @@ def invoices(folder: Path) -> Path:
         (["007", "8"], {"rule": "exact"}),  # a zero begins a code
         (["3 Mobile", "4 Mobile"], {"rule": "exact"}),
         (["2024-03-05", "5 March 2024"], {"rule": "date"}),
+        (["20240305", "20240306"], {"rule": "date"}),
+        (["20240305", "20241306"], {"rule": "number"}),
         (["2024-03-05", "03/04/2024"], {"rule": "exact"}),  # which may be two days
         (["yes", "no", "Yes", "no", "no", "YES"], {"rule": "one_of", "values": ["yes", "no"]}),
         (["a", "b", "c", "a", "b", "c"], {"rule": "exact"}),
@@ -70,6 +72,10 @@ def test_what_cannot_be_fields_is_told(tmp_path: Path, names: list[str], message
         ('Extract it. Respond in JSON: {"Total": 1.5, "DATE": "2024-01-01", "note": ""}', ("Total", "DATE")),
         ('Return {"invoice": {"total": 1, "currency": "EUR"}}', ("total", "currency")),
         ("Reply in JSON with the keys date and vendor. Look at the currency.", ("date", "vendor")),
+        ('Respond in JSON: {"total": 1, "date": "", "maker": {"vendor": "", "currency": ""}}', ("total", "date")),
+        ('Respond in JSON: {"total": <n>, "date": <day>, "maker": {"vendor": <name>}}', ("total", "date")),
+        ('Respond in JSON: {"a": {"total": <n>, "date": <day>}, "vendor": ["name"]}', ("total", "date")),
+        ('Respond in JSON: {"total": [1], "date": "", "vendor": ""}', ("date", "vendor")),
         ('Respond in JSON: {"total": 1.5}', ()),  # one alone may be that of the label
         ("What are date and vendor?", ()),
         ('Respond in JSON: {"id": 1, "text": "x", "total": 2}', ()),
@@ -77,6 +83,20 @@ def test_what_cannot_be_fields_is_told(tmp_path: Path, names: list[str], message
 )
 def test_a_prompts_json_has_fields(tmp_path: Path, prompt: str, fields: tuple[str, ...]) -> None:
     assert fields_asked_for(invoices(tmp_path), (("user", prompt),), ()) == fields
+
+
+def test_what_a_person_should_know_of_columns_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text('text,items,day\none,"[1, 2]",03/04/2024\ntwo,[],13/04/2024\n', encoding="utf-8")
+    found = columns_of_fields(path, ["items", "day"])
+    assert found.fields == {"day": {"rule": "exact"}}
+    assert [note.split(":")[0] for note in found.notes] == [
+        "column 'items' holds lists or objects, which no rule compares",
+        "field 'day'",
+    ]
+    path.write_text(",".join(["text", *(f"c{n}" for n in range(60))]) + "\n" + ",".join(["x"] * 61), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"--fields: a task has 1 to 50 fields with single values, and these are 60$"):
+        columns_of_fields(path, [f"c{n}" for n in range(60)])
 
 
 def test_init_writes_a_card_of_fields(tmp_path: Path) -> None:

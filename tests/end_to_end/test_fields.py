@@ -171,6 +171,7 @@ def test_the_gate_the_page_and_the_seal_know_fields(folder: Path) -> None:
     checked = promptaudit(folder, "check")
     assert checked.code == 0, checked.out
     assert checked.out.count("PASSED") == 3
+    assert "; marts.fct_field_stability says how" in promptaudit(folder, "diagnose").err
     page = next((folder / "warehouse/published").glob("report*.html")).read_text(encoding="utf-8")
     assert "The field that changes most with the wording is" in page
     assert promptaudit(folder, "verify").code == 0

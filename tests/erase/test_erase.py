@@ -29,7 +29,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 INPUT = 'Zoë Quellington called from "17 Larch Mews" on Tuesday'
 SAID = "Ms Quellington seems upset"
-MARTS = ("dim_audit_runs", "dim_samples", "dim_prompt_variants", "fct_predictions", "fct_verdicts", "rpt_audit")
+GOLD = "Zoë Quellington"
+MARTS = (
+    "dim_audit_runs",
+    "dim_samples",
+    "dim_prompt_variants",
+    "fct_predictions",
+    "fct_field_values",
+    "fct_verdicts",
+    "rpt_audit",
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +59,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Gated:
                 "gold_label": "yes",
                 "input": INPUT if n == 1 else "Nothing of anybody's.",
                 "fields": json.dumps({"question": INPUT}) if n == 1 else None,
+                "reference_answers": json.dumps([json.dumps({"caller": GOLD})]) if n == 1 else None,
             }
             for n in range(4)
         ]
@@ -86,6 +96,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Gated:
                 },
             ),
         ]
+        for n, said in ((1, {"raw_value": SAID, "value": SAID, "gold_value": GOLD}), (2, {"raw_value": f"not {GOLD}"})):
+            value = {"prediction_id": f"p{n}", "task_id": "t", "sample_id": f"s{n}", "field": "caller", **said}
+            gated._pending.append(("marts.fct_field_values", {"audit_run_id": run, "is_correct": n == 1, **value}))
     gated.written()
     publish(Warehouse(gated.warehouse), runs)
     retain(Warehouse(gated.warehouse), AUDIT, 2)
@@ -183,6 +196,10 @@ def test_figures_and_labels_stay_and_other_samples_too(gone: tuple[Gated, Erasur
     gated, _ = gone
     assert query(gated.warehouse, "select distinct label, completion from marts.fct_predictions") == [("yes", None)]
     assert query(gated.warehouse, "select distinct sensitivity from marts.rpt_audit") == [(0.25,)]
+    values = query(
+        gated.warehouse, "select distinct is_correct, raw_value, value, gold_value from marts.fct_field_values"
+    )
+    assert sorted(values) == [(False, f"not {GONE}", None, None), (True, None, None, None)]
     assert query(Warehouse(gated.warehouse).published.path, "select distinct label from marts.fct_predictions") == [
         ("yes",)
     ]

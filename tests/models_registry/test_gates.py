@@ -199,6 +199,10 @@ def test_intervals_belong_to_the_figure_they_are_of() -> None:
         ("micro_f1 == 0.8", "character 10: one of <= < >= > is wanted"),
         ("micro_f1 >= 0.8 or 1", "character 17: 'at' or the end is wanted"),
         ("micro_f1 >= 0.8 at", "character 19: a name is wanted, the rule ends"),
+        (
+            "accuracy >= 0.8 at field = total amount",
+            "character 34: 'and' or the end is wanted; a name of several words stands in \"quotes\"",
+        ),
         ("micro_f1 >= 0.8 at model = m", "character 20: 'model' is no condition on micro_f1; nearest: model_id"),
         (
             "sensitivity <= 0.2 at paraphrase_temperature <= 1",

@@ -36,6 +36,13 @@ def write(folder: Path, frame: pl.DataFrame, name: str) -> None:
     )
 
 
+def test_names_of_fields_differ_composed_and_have_no_braces() -> None:
+    card = {"kind": "extraction", "instruction": "Read it.", "data": {"path": "d.csv", "input": "text"}}
+    for names, said in ((("\u00e9", "e\u0301"), "'\u00e9' stands twice"), (("it's {input}",), "has a brace")):
+        with pytest.raises(ValueError, match=said):
+            TaskCard.model_validate({**card, "fields": dict.fromkeys(names, "exact")})
+
+
 @pytest.mark.parametrize("name", ["d.csv", "d.jsonl", "d.parquet"])
 def test_every_format_reads_the_same(tmp_path: Path, name: str) -> None:
     write(tmp_path, rows(6), name)

@@ -14,8 +14,10 @@ from promptaudit.flows.audit.runs import close_run
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.marts.transform import transform
 from promptaudit.flows.recorded_runs import import_run
+from promptaudit.flows.recorded_runs.check_rows import unread_gold_values
 from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
 from promptaudit.flows.warehouse import Warehouse
+from promptaudit.models_registry.cards import TaskCard
 from promptaudit.models_registry.registry import load_registry
 from tests.support.shell import promptaudit, sql
 
@@ -254,6 +256,19 @@ class TestShapes:
             ("1e3", True),
             (None, False),
         ]
+
+
+def test_gold_values_that_cannot_be_read_are_counted() -> None:
+    fields = {"total": "number", "day": "date"}
+    data = {"path": "i.csv", "input": "text"}
+    card = TaskCard.model_validate({"kind": "extraction", "instruction": "Read it.", "fields": fields, "data": data})
+    golds = ['{"total": "5", "day": "03/04/2024"}', "not an object", '{"total": "5", "day": null}']
+    listed = [*(json.dumps([gold]) for gold in golds), '[{"total": 5, "day": "2024-03-05"}]', None]
+    samples = pl.DataFrame({"task_id": ["t"] * 5, "reference_answers": listed})
+    assert unread_gold_values(samples, {"t": card}) == [
+        "task 't': gold values that are absent or cannot be read are taken for unknown: 2 of 'day', 1 of 'total'"
+    ]
+    assert unread_gold_values(samples[3:], {"t": card}) == []
 
 
 def test_answers_land_in_batches_and_all_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
+from promptaudit.udfs.spelling import canonical
+
 MAX_JSON_DEPTH = 32
 MAX_OPEN_BRACES = 5
 """Braces of prose that nothing closes, after which a text is not looked at further: each costs a pass over the rest."""
@@ -20,17 +22,20 @@ _OBJECT_STARTS = re.compile(r'\{\s*"')
 def object_with(text: str, names: Collection[str]) -> dict[str, Any] | None:
     """Returns the first JSON object of a text that has any of the names as fields, an outer one before those inside of it.
 
-    Numbers are texts as they are written, 1.0 as 1. Of a field that stands twice with different values the value is `TWICE`.
+    Names are compared in Unicode's composed form, in which those of the object are returned.
+    Numbers are texts as they are written. Of a field that stands twice with different values the value is `TWICE`.
     None where there is no such object: a trailing comma, NaN, single quotes or an end that is missing make a text no JSON, and
     objects deeper than `MAX_JSON_DEPTH` are not read. What stands inside of an object that is no JSON is not read either.
     """
+    wanted = {canonical(name) for name in names}
     for start, end in _spans(text):
         try:
             value = _DECODER.decode(text[start:end])
         except ValueError:
             continue
-        for found in _objects(value):
-            if not found.keys().isdisjoint(names):
+        for fields in _objects(value):
+            found = _fields([(canonical(name), each) for name, each in fields.items()])
+            if not found.keys().isdisjoint(wanted):
                 return found
     return None
 
@@ -42,6 +47,8 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         depth = deepest = 0
         end = None
         for part in _PART.finditer(text, start):
+            if part[0] == '"':
+                break  # a string without an end: each quote inside of it would be looked at to the end of the text
             depth += (part[0] in "{[") - (part[0] in "}]") if len(part[0]) == 1 else 0
             deepest = max(deepest, depth)
             if deepest > MAX_DEPTH_PASSED:
@@ -80,17 +87,9 @@ def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def without_zeros(number: str) -> str:
-    """Returns a number of JSON as it is written, 1.0 as 1: they are one number there."""
-    whole, _, decimals = number.partition(".")
-    return number if decimals.strip("0") else whole
-
-
 def _no_json(constant: str) -> NoReturn:
     msg = f"{constant} is no JSON"
     raise ValueError(msg)
 
 
-_DECODER = json.JSONDecoder(
-    parse_int=str, parse_float=without_zeros, parse_constant=_no_json, object_pairs_hook=_fields
-)
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_json, object_pairs_hook=_fields)

@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 import re2
 
 from promptaudit.udfs import TRUSTED_READERS
-from promptaudit.udfs.readers.json_object import MAX_JSON_DEPTH, object_with, without_zeros
+from promptaudit.udfs.readers.json_object import MAX_JSON_DEPTH, object_with
 from promptaudit.udfs.readers.labels import LABEL_READERS, named
 from promptaudit.udfs.readers.option_letter import OptionReading, read_options
-from promptaudit.udfs.readers.refusals import USUAL_REFUSAL
+from promptaudit.udfs.readers.refusals import BEGINNING, USUAL_REFUSAL
 from promptaudit.udfs.reasoning import parted
+from promptaudit.udfs.spelling import canonical
 from promptaudit.udfs.sql_function import sql_function
 
 MAX_READ_CHARACTERS = 1_000_000  # a label is never looked for beyond these
@@ -113,8 +114,7 @@ def _reading(
         is_of_labels = how[0] not in ("open", "fields")
         label = _label(text[:MAX_READ_CHARACTERS], how, tuple(labels)) if is_of_labels else None
     has_fields = how[0] == "fields" and object_with(text[:MAX_READ_CHARACTERS], how[1]) is not None
-    usual = None if how[0] == "open" else USUAL_REFUSAL
-    is_refusal = label is None and not has_fields and _refuses(text, refusal_pattern or usual)
+    is_refusal = label is None and not has_fields and _refuses(text, refusal_pattern, is_open=how[0] == "open")
     is_read = label is not None or has_fields or (how[0] == "open" and not is_refusal)
     return Reading(label, is_blank=False, is_refusal=is_refusal, is_read=is_read, reason=reason)
 
@@ -132,8 +132,11 @@ def _label_by(own: OwnReaders, reader: str, text: str, labels: Sequence[str]) ->
     return (label, None) if label in labels else (None, None)
 
 
-def _refuses(text: str, pattern: str | None) -> bool:
-    return pattern is not None and bool(_compiled(pattern).search(text[:MAX_READ_CHARACTERS]))
+def _refuses(text: str, own: str | None, *, is_open: bool) -> bool:
+    """Returns whether a text refuses by the task's own pattern, else in the usual words, in which no open answer does."""
+    if own:
+        return bool(_compiled(own).search(text[:MAX_READ_CHARACTERS]))
+    return not is_open and bool(_compiled(USUAL_REFUSAL).search(canonical(text[:BEGINNING])))
 
 
 @functools.lru_cache(maxsize=64)
@@ -162,6 +165,12 @@ def _label(text: str, reader: tuple[str, str], labels: tuple[str, ...]) -> str |
     raise ValueError(msg)
 
 
+def _without_zeros(number: str) -> str:
+    """Returns a number of JSON as it is written, 1.0 as 1: they are one number there."""
+    whole, _, decimals = number.partition(".")
+    return number if decimals.strip("0") else whole
+
+
 def _json_field(text: str, path: str) -> str | None:
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
@@ -173,7 +182,7 @@ def _json_field(text: str, path: str) -> str | None:
     if deepest > MAX_JSON_DEPTH:
         return None
     try:
-        value: Any = json.JSONDecoder(parse_int=str, parse_float=without_zeros).decode(text[start : end + 1])
+        value: Any = json.JSONDecoder(parse_int=str, parse_float=_without_zeros).decode(text[start : end + 1])
     except ValueError:
         return None
     for name in path.split("."):

@@ -28,7 +28,7 @@ from promptaudit.udfs.readers.reading import MAX_READ_CHARACTERS
 from promptaudit.udfs.reasoning import parted
 from promptaudit.udfs.scoring.dates import iso_date
 from promptaudit.udfs.scoring.math.final_answer import tidied
-from promptaudit.udfs.scoring.math.number import read_quantity
+from promptaudit.udfs.scoring.math.number import MAX_CHARACTERS, read_quantity
 from promptaudit.udfs.scoring.token_f1 import normalised, token_f1
 from promptaudit.udfs.spelling import canonical, folded, with_ascii_digits, without_unseen
 from promptaudit.udfs.sql_function import sql_function
@@ -90,7 +90,7 @@ def fields_of(reader: str) -> Mapping[str, Mapping[str, Any]]:
 
 def canonical_value(text: str | None, rule: Mapping[str, Any]) -> str | None:
     """Returns the canonical value of a text by a rule: `EMPTY` of none and of a blank one, None of one that cannot be read."""
-    text = (text or "").strip()
+    text = _storable((text or "").strip())
     if not text:
         return EMPTY
     return None if len(text) > MAX_VALUE_CHARACTERS else _RULES[rule["rule"]](text, rule)
@@ -99,14 +99,14 @@ def canonical_value(text: str | None, rule: Mapping[str, Any]) -> str | None:
 def _reading(
     name: str, rule: Mapping[str, Any], said: Mapping[str, Any] | None, right: Mapping[str, Any] | None
 ) -> FieldReading:
-    text, is_text = (None, False) if said is None else _text_of(said.get(name))
+    key = canonical(name)
+    text, is_text = (None, False) if said is None else _text_of(said.get(key))
     value = canonical_value(text, rule) if is_text else None
-    gold_text, is_known = (None, False) if right is None or name not in right else _text_of(right[name])
+    gold_text, is_known = (None, False) if right is None or key not in right else _text_of(right[key])
     gold = canonical_value(gold_text, rule) if is_known else None
     score = None if gold is None else _score(value, gold, rule)
-    is_correct = (
-        None if score is None else score >= (rule.get("at_least", AT_LEAST) if rule["rule"] == "token_f1" else 1)
-    )
+    enough = rule.get("at_least", AT_LEAST) if rule["rule"] == "token_f1" else 1
+    is_correct = None if score is None else value is not None and score >= enough
     return FieldReading(name, None if text is None else _shown(text), value, gold, score, is_correct)
 
 
@@ -120,7 +120,12 @@ def _text_of(value: object) -> tuple[str | None, bool]:
 
 
 def _shown(text: str) -> str:
-    return text[:MAX_SHOWN_CHARACTERS].encode("utf-8", "replace").decode()
+    return _storable(text[:MAX_SHOWN_CHARACTERS])
+
+
+def _storable(text: str) -> str:
+    """Returns a text with a question mark for each half of a character, which JSON may escape and UTF-8 does not have."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _score(value: str | None, gold: str, rule: Mapping[str, Any]) -> float:
@@ -131,7 +136,7 @@ def _score(value: str | None, gold: str, rule: Mapping[str, Any]) -> float:
 
 
 def _exact(text: str, _: Mapping[str, Any]) -> str:
-    return canonical(text).encode("utf-8", "replace").decode()
+    return canonical(text)
 
 
 def _one_of(text: str, rule: Mapping[str, Any]) -> str | None:
@@ -139,33 +144,46 @@ def _one_of(text: str, rule: Mapping[str, Any]) -> str | None:
     return next((str(value) for value in rule["values"] if folded(value) == spelled), None)
 
 
-_CODE_BEFORE = re.compile(r"([-+]?)\s*[A-Z]{3}\s*(?=[-+.]?\d)")
+_COUNTRY = re.compile(r"\b[A-Z]{1,2}(?=\$)")
+_CODE_BEFORE = re.compile(r"([-+]?)\s*(?:[A-Z]{3}|[Kk]r\.?)\s*(?=[-+.]?\d)")
 _CODE_BEHIND = re.compile(r"(?<=\d)(?=[A-Z]{3}$)")
-_COMMA = re.compile(r"(?P<whole>\d{1,3}(?:[ '.]\d{3})+|\d+),(?P<decimals>\d+)(?![\d.,])")
+_COMMA = re.compile(r"(?<![\d.,])(?P<whole>\d{1,3}(?:[ '.]\d{3})+|\d+),(?P<decimals>\d+)(?![\d.,])")
 _SEPARATORS = re.compile(r"\D")
-_GROUPS = re.compile(r"\d{1,3}(?:(?:'\d{3})+|(?:\.\d{3}){2,})(?![\d'])")
+_GROUPS = re.compile(r"\d{1,3}(?:(?:'\d{3})+|(?:\.\d{3}){2,})(?![\d'])|(?<![\d,])\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])")
+_multiplies = re.compile(
+    r"dozen|hundred|thousand|million(?:en)?|billion|trillion|lakh|crore|tausend|mio|mrd|mln|mill|mille|milliard(?:en?)?|mil|"
+    r"millone|milione|milioni|miliardi|miljoen|miljard"
+).fullmatch
+"""Whether a word multiplies, in lower case and without the s of a plural."""
 
 
 def number(text: str) -> str | None:
     """Returns the decimal that a text is, exactly; None of a text that is no number. 1/3 is a fraction, as no decimal is it.
 
-    1,234 has thousands and 1.234 decimals; "1.234,50", "1 234,50" and "12,5" can only have a decimal comma.
+    1,234 has thousands and 1.234 decimals; "1.234,50", "1 234,50", "12,5" and "0,500" can only have a decimal comma. A number in
+    parentheses is negative, as in accounts. "5 million" and "1.2M" are no numbers, as words and letters that multiply differ
+    between languages.
 
     Example:
         >>> number("$1,234.50"), number("1.234,50 EUR"), number("-0.0"), number("12 %"), number("none")
         ('1234.5', '1234.5', '0', '12', None)
     """
-    text = with_ascii_digits(without_unseen(text)).replace("\u2019", "'")
+    if len(text) > MAX_CHARACTERS:
+        return None
+    text = _COUNTRY.sub("", with_ascii_digits(without_unseen(text)).replace("\u2019", "'").strip())
+    text = f"-{text[1:-1]}" if text.startswith("(") and text.endswith(")") else text
     text = "".join(" " if unicodedata.category(each) in ("Sc", "Zs") else each for each in text).strip()
     text = _CODE_BEHIND.sub(" ", _CODE_BEFORE.sub(r"\1", text, count=1))
     found = read_quantity(tidied(_with_points(text)))
-    return None if found is None or found.name else _decimal(found.value)
+    return None if found is None or found.name or any(map(_multiplies, found.unit)) else _decimal(found.value)
 
 
 def _with_points(text: str) -> str:
     """Returns a text whose first number has a decimal point and no separators, where it can only be meant so."""
     comma = _COMMA.search(text)
-    if comma is not None and (len(comma["decimals"]) != 3 or not comma["whole"].isdigit()):
+    if comma is not None and (
+        len(comma["decimals"]) != 3 or comma["whole"].startswith("0") or not comma["whole"].isdigit()
+    ):
         whole = _SEPARATORS.sub("", comma["whole"])
         return f"{text[: comma.start()]}{whole}.{comma['decimals']}{text[comma.end() :]}"
     return _GROUPS.sub(lambda groups: _SEPARATORS.sub("", groups[0]), text, count=1)

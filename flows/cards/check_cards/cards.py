@@ -22,6 +22,7 @@ from promptaudit.models_registry.gate_rules import Condition, DriftRule
 from promptaudit.models_registry.gates import parse_rule
 from promptaudit.models_registry.registry import Entry, Registry
 from promptaudit.models_registry.samples import ChosenSamples
+from promptaudit.udfs.spelling import folded
 
 Errors = Iterator[PromptauditError]
 
@@ -129,6 +130,18 @@ def check_strategies(cards: AuditCards) -> Errors:
                 f"{where}: strategy '{strategy}' shows labels, which task '{name}' of kind extraction has none of; "
                 f"`simple` and `{STRUCTURED}` ask it"
             )
+
+
+def check_choices(cards: AuditCards) -> Errors:
+    """Yields an error for each value of a field that is read as another one is."""
+    for name, task in cards.tasks.items():
+        for field_name, card in task.fields.items():
+            known: set[str] = set()
+            for value in card.values:
+                if folded(value) in known:
+                    where = cards.where("tasks", name, "fields", field_name)
+                    yield CardError(f"{where}: fields.{field_name}: value {value!r} is read as another of its values")
+                known.add(folded(value))
 
 
 def check_annotators(cards: AuditCards) -> Errors:

@@ -12,7 +12,9 @@ with scores as (
         scores.audit_run_id = $run
         and samples.has_key
         and scores.scoring_method != 'people'
-        and coalesce(scores.unscored_kind not in ('no_answer', 'not_judged', 'not_weighed', 'judge_failed'), true)
+        and coalesce(
+            scores.unscored_kind not in ('no_answer', 'no_key', 'not_judged', 'not_weighed', 'judge_failed'), true
+        )
 ),
 
 asks as (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
 from promptaudit.udfs.readers.reading import read_answer
@@ -33,18 +35,89 @@ LABELS = ("billing", "delivery")
         "Lo siento, no puedo ayudar con eso.",
         "抱歉,我无法回答这个问题。",
         "申し訳ありませんが、お答えできません。",
+        "很抱歉，我无法回答这个问题。",
+        "我無法回答",
+        "抱歉我无法回答",
+        "我无法对此进行分类",
+        "对不起，我不能提供这些内容。",
+        "Ich kann diese Anfrage nicht beantworten.",
+        "Leider kann ich diese Anfrage nicht bearbeiten.",
+        "Ich bin nicht in der Lage, das zu tun.",
+        "Leider bin ich nicht in der Lage, das zu beantworten.",
+        "Es tut mir leid, aber ich kann Ihnen dabei nicht helfen.",
+        "Tut mir leid, aber das kann ich nicht beantworten.",
+        "Ich kann dir dabei leider nicht helfen.",
+        "Sinto muito, mas não posso ajudar",
+        "Infelizmente, não posso responder a isso.",
+        "Desculpe, não posso ajudar com isso.",
+        "Desculpe, mas não consigo ajudar com isso.",
+        "Não posso te ajudar",
+        "Malheureusement, je ne peux pas répondre à cette question.",
+        "Je suis désolé, mais je ne peux pas vous aider.",
+        "Je ne peux pas t'aider avec ça",
+        "Je suis désolée, je ne suis pas en mesure de répondre",
+        "Purtroppo non posso aiutarti",
+        "Mi dispiace, ma non posso aiutarti con questa richiesta.",
+        "Non posso rispondere",
+        "Disculpa, no puedo ayudarte con eso",
+        "Lo siento, pero no puedo responder a esa pregunta.",
+        "No puedo cumplir con esa solicitud",
+        "すみませんが、お答えできません",
+        "申し訳ありませんが、その質問にはお答えできません。",
+        "申し訳ございませんが、そのリクエストには対応できません。",
+        "申し訳ありませんが、お手伝いできません。",
+        "その質問には回答できません",
+        "도와드릴 수 없습니다",
+        "미안하지만 도와줄 수 없어요",
+        "죄송하지만 그 질문에는 답변할 수 없습니다.",
+        "죄송합니다. 도와드릴 수 없습니다",
+        "죄송합니다만, 해당 요청은 처리할 수 없습니다.",
+        "I cannot generate that",
+        "I can't write that",
+        "I can't in good conscience answer",
+        "I can't, in good conscience, do so",
+        "I'm not going to help with that",
+        "I'm not going to write that.",
+        "I´m sorry, but I can´t help",
+        "I`m sorry, I can`t assist",
+        "As an AI, I cannot",
+        "I am an AI assistant and cannot",
+        "I'm an AI language model",
+        "对不起，无法回答",
+        "很遗憾，我不能协助",
     ],
 )
 def test_a_refusal(text: str) -> None:
-    reading = read_answer(text, '"exact"', LABELS)
-    assert reading.is_refusal
-    assert reading.label is None
+    for form in ("NFC", "NFD"):
+        reading = read_answer(unicodedata.normalize(form, text), '"exact"', LABELS)
+        assert (reading.is_refusal, reading.label) == (True, None), form
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "The customer is sorry.",
+        "Lo siento, la película fue mala: neg",
+        "Mi dispiace, la risposta è neutra",
+        "desculpe, a resposta é B",
+        "抱歉，答案是B",
+        "申し訳ありませんが、答えはBです",
+        "죄송하지만 답은 B",
+        "no puedo creer lo bueno que es",
+        "non posso che dire positivo",
+        "As an AI researcher I'd say B",
+        "I'm an AI enthusiast",
+        "I'm not going to lie, it is B",
+        "Es tut mir leid, die Antwort ist B",
+        "Désolé, la réponse est B",
+        "Je ne peux pas me connecter",
+        "Ich kann mich nicht einloggen",
+        "我不能登录",
+        "Não posso acreditar",
+        "Leider kam das Paket zu spät",
+        "Entschuldigung, B",
+        "Malheureusement, le film est nul",
+        "Infelizmente o pacote atrasou",
         "Unfortunately, the parcel is late.",
         "I can see two problems here.",
         "It says: I cannot help you.",

@@ -63,7 +63,21 @@ GOLD = json.dumps(
         ("five", None),
         ("NaN", None),
         ("Infinity", None),
-        ("1,23,456.00", None),
+        ("1,23,456.00", "123456"),
+        ("\u20b95,00,000", "500000"),
+        ("0,123", "0.123"),
+        ("-0,500", "-0.5"),
+        ("(1,234.50)", "-1234.5"),
+        ("($5)", "-5"),
+        ("US$ 5", "5"),
+        ("R$ 1.234,56", "1234.56"),
+        ("kr 500", "500"),
+        ("5 million", None),
+        ("5 Million Euro", None),
+        ("1,5 Mio.", None),
+        ("2 hundred items", None),
+        ("$1.2M", None),
+        ("12,34,56", None),
         ("1234,567", None),
         ("x = 5", None),
         ("2024-03-05", None),
@@ -71,6 +85,7 @@ GOLD = json.dumps(
         ("1.2.3", None),
         ("--5", None),
         ("9" * 1001, None),
+        ("1" * 1_000_000, None),
         ("0x1F", None),
         ("1_000", None),
     ],
@@ -148,6 +163,7 @@ def test_every_day_is_read_in_words(day: object) -> None:
         ("currency", "EUR or USD", None),
         ("vendor", "The Acme Tools, Ltd.", "acme tools ltd"),
         ("vendor", "?!", None),
+        ("vendor", "nice \ud83d day", "nice day"),
     ],
 )
 def test_other_rules_have_one_value_too(rule: str, text: str | None, value: str | None) -> None:
@@ -164,6 +180,22 @@ def test_an_answer_is_read_field_by_field() -> None:
     assert [each.gold_value for each in found] == ["1234.5", "2024-03-05", "EUR", "acme tools ltd", ""]
     assert [each.is_correct for each in found] == [True, True, False, True, True]
     assert [each.score for each in found] == [1, 1, 0, pytest.approx(2 * 2 / 5), 1]  # two of two and of three words
+
+
+def test_a_number_of_json_is_what_is_written() -> None:
+    code = read_fields('{"code": 1.0}', READER, '{"code": "1.0"}')[-1]
+    assert (code.raw_value, code.value, code.is_correct) == ("1.0", "1.0", True)
+
+
+def test_names_of_fields_are_compared_composed() -> None:
+    reader = '{"fields": {"nu\u0301mero": {"rule": "number"}}}'
+    (found,) = read_fields('{"n\u00famero": 5}', reader, '{"nu\u0301mero": "5"}')
+    assert (found.field, found.value, found.is_correct) == ("nu\u0301mero", "5", True)
+
+
+def test_what_cannot_be_read_is_never_right() -> None:
+    reader = '{"fields": {"vendor": {"rule": "token_f1", "at_least": 0.0}}}'
+    assert [each.is_correct for each in read_fields("no idea", reader, GOLD)] == [False]
 
 
 def test_what_is_no_single_value_is_shown_and_never_right() -> None:

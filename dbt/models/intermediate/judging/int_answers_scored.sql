@@ -173,8 +173,8 @@ by_field as (
         score,
         is_correct,
         case
-            when answer_status != 'valid' then answer_status
             when gold_value is null then 'no reference'
+            when answer_status != 'valid' then answer_status
             when value is null then 'unread value'
         end as reason
     from field_values
@@ -188,8 +188,8 @@ by_all_fields as (
         bool_and(is_correct)::integer::double as score,
         bool_and(is_correct) as is_correct,
         case
-            when any_value(answer_status) != 'valid' then any_value(answer_status)
             when bool_or(gold_value is null) then 'no reference'
+            when any_value(answer_status) != 'valid' then any_value(answer_status)
         end as reason
     from field_values
     group by audit_run_id, prediction_id

@@ -26,7 +26,8 @@ scores as (
     select
         scored.*,
         {{ is_missing_score('scored.unscored_kind') }} as is_missing,
-        samples.has_key or scored.score_state = 'scored' as is_known,
+        scored.score_state = 'scored'
+        or (samples.has_key and scored.unscored_kind is distinct from 'no_key') as is_known,
         samples.sample_index,
         coalesce(scored.is_correct::integer::double, scored.score) as worth
     from scored

@@ -24,13 +24,18 @@ together as (
         repetition,
         'all_fields' as field,
         if(any_value(answer_status) = 'valid', to_json(list(value order by field))::varchar, null) as value,
-        bool_and(is_correct) as is_correct
+        bool_or(value is null) as is_unread,
+        -- without a gold value the wrong answers alone would be known, and count
+        if(bool_and(is_correct is not null), bool_and(is_correct), null) as is_correct
     from field_values
     group by all
 ),
 
 each_and_together as (
-    select * from field_values
+    select
+        *,
+        value is null as is_unread
+    from field_values
     union all by name
     select * from together
 ),
@@ -45,6 +50,7 @@ measured as (
         each_and_together.prompt_variant_id,
         each_and_together.repetition,
         each_and_together.value,
+        each_and_together.is_unread,
         each_and_together.is_correct,
         samples.sample_index,
         wordings.wording_index,
@@ -69,7 +75,7 @@ counted as (
         task_id,
         strategy,
         field,
-        avg((value is null)::integer) as unread_rate,
+        avg(is_unread::integer) as unread_rate,
         count(distinct sample_index) as n_samples,
         count(distinct prompt_variant_id) as n_variants,
         count(*) as n_predictions
