@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
+from typing import Literal
 
 MINUS = "-\u2212\u2010\u2011\u2012\u2013\u2014\u2015\u02d7\u207b\u208b\u2796\ufe58\ufe63\uff0d\u30fc\uff70"
 """Dashes that people and models write for minus; the last two are the long vowel of Japanese keyboards."""
 SURE_MINUS = "\u2212\u207b\u208b\u2796\ufe63\uff0d"
 """Those that are no bullet, hyphen or dash of a sentence."""
+LONG = 1000
 _PHRASES = {0xFDFA: " ", 0xFDFB: " "}  # characters that stand for phrases of up to 18
 
 # the long vowel of Japanese is a letter elsewhere than before a number
@@ -22,9 +25,29 @@ _UNSEEN = re.compile(f"[{UNSEEN}]")
 _SPACED_MINUS = re.compile(rf"[{SURE_MINUS}]\s+(?=\d)")
 
 
+MOST_MARKS = 30
+"""Combining marks in a row that Unicode's stream-safe form allows; words have three at most."""
+
+
+def normalised(form: Literal["NFC", "NFKC"], text: str) -> str:
+    """Returns a text in a form of Unicode, in time linear in its length.
+
+    Marks that stand in a row are put in order in time by the square of their number, so those beyond 30 are a row of their own.
+    """
+    if len(text) < LONG or text.isascii():
+        return unicodedata.normalize(form, text)
+    starts, n_marks = [0], 0
+    for place, character in enumerate(text):
+        n_marks = n_marks + 1 if unicodedata.combining(character) else 0
+        if n_marks > MOST_MARKS:
+            starts.append(place)
+            n_marks = 1
+    return "".join(unicodedata.normalize(form, text[start:end]) for start, end in pairwise([*starts, len(text)]))
+
+
 def canonical(text: str) -> str:
     """Returns a text in Unicode's composed form (NFC): canonically equivalent texts become equal, and no others."""
-    return unicodedata.normalize("NFC", text)
+    return normalised("NFC", text)
 
 
 def folded(text: str) -> str:
@@ -33,9 +56,9 @@ def folded(text: str) -> str:
     A dotless i counts as i, as capitals of Turkish make it one.
     """
     seen = _SPACED_MINUS.sub("-", _UNSEEN.sub("", text).translate(_PHRASES)) if not text.isascii() else text
-    wide = unicodedata.normalize("NFKC", seen).casefold().replace("i\u0307", "i").replace("\u0131", "i")
+    wide = normalised("NFKC", seen).casefold().replace("i\u0307", "i").replace("\u0131", "i")
     if not wide.isascii():
-        wide = with_ascii_digits(unicodedata.normalize("NFKC", wide).translate(_DASHES | _QUOTES))
+        wide = with_ascii_digits(normalised("NFKC", wide).translate(_DASHES | _QUOTES))
     return " ".join(wide.split())
 
 

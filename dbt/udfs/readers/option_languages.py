@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import re2
 
+from promptaudit.udfs.spelling import canonical
+
 
 class Language(NamedTuple):
     """How a language commits to an option.
@@ -569,7 +571,7 @@ _OTHER_MARKS = dict(
 
 def in_english(text: str, signs: Sequence[str]) -> str:
     """Returns a text with those words of its language in English that commit to an option; the signs, and English, stay."""
-    plain = text if text.isascii() else _with_plain_signs(unicodedata.normalize("NFC", text), signs)
+    plain = text if text.isascii() else _with_plain_signs(canonical(text), signs)
     name = _language(plain)
     if name is None:
         return plain
