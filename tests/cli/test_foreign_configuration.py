@@ -195,7 +195,7 @@ def foreign(tmp_path: Path) -> Iterator[Foreign]:
 LIBRARIES = """
 import json, logging, threading
 from promptaudit.flows.system.prefect_server import load_prefect
-from promptaudit.flows.formats.validate import Limit, _ask
+from promptaudit.flows.formats.validate import SUMMARY_COLUMNS, Limit, _ask
 
 load_prefect()
 from prefect.settings import PREFECT_LOGGING_SETTINGS_PATH, get_current_settings
@@ -207,12 +207,12 @@ def elsewhere():
 thread = threading.Thread(target=elsewhere)
 thread.start()
 thread.join()
-row = {
+row = dict.fromkeys(SUMMARY_COLUMNS, 0) | {
     "model_id": "m", "prompt_variant_id": "v", "task_id": "t", "strategy": "s", "variant_index": 0, "n_missing": 1
 }
 planned = {"audit_id": "a", "n_rows": 1, "models": ["m"], "strategies": ["s"]}
 limit = Limit(name="every cell", column="n_missing", allowed=0, allowed_by="a test")
-said["offenders"] = _ask([row], planned, [limit])["offenders"]
+said["offenders"] = _ask([row], planned, [limit], None)["offenders"]
 import apprise, openai, openlineage.client
 from promptaudit.flows.settings import Settings
 said["heartbeat"] = Settings().heartbeat_url
