@@ -15,6 +15,7 @@ from promptaudit.models_registry.errors import CardError, DataError, nearest
 from promptaudit.models_registry.read_json import json_of
 from promptaudit.models_registry.read_yaml import bounded
 
+MOST = 200  # expectations of a suite
 SUMMARY_COLUMNS: Mapping[str, str] = {
     "model_id": "the model",
     "prompt_variant_id": "the prompt variant",
@@ -61,7 +62,7 @@ class ExpectationSuite(Card):
 
     file: Name = Field(description="where it is in the registry folder")
     sha256: Sha256 = Field(description="of the file")
-    expectations: tuple[Expectation, ...] = Field(min_length=1, max_length=200, description="its expectations")
+    expectations: tuple[Expectation, ...] = Field(min_length=1, max_length=MOST, description="its expectations")
 
     def place(self, index: int) -> str:
         """Returns where an expectation stands, the first of index 0."""
@@ -82,6 +83,9 @@ def read_suite(root: Path, file: str) -> ExpectationSuite:
     found = document.get("expectations") if isinstance(document, dict) else None
     if not isinstance(found, list) or not found:
         msg = f"{file} is no suite: it is an object with a list of `expectations`, {AS_WRITTEN}"
+        raise CardError(msg)
+    if len(found) > MOST:
+        msg = f"{file} has {len(found)} expectations; a suite of a card has {MOST} at most"
         raise CardError(msg)
     expectations = tuple(_expectation(f"{file} expectation {n}", each) for n, each in enumerate(found, start=1))
     return ExpectationSuite(file=file, sha256=hashlib.sha256(raw).hexdigest(), expectations=expectations)

@@ -20,7 +20,7 @@ class _Accuracy(NamedTuple):
     model_id: str
     judge: str
     accuracy: float
-    variance: float
+    variance: float | None  # of one sample there is none
     n_samples: int
     share_right: float
     share_both_right: float | None
@@ -88,14 +88,14 @@ def rectifiable(rows: Iterable[Row], answers: Sequence[Answer]) -> list[Rectifia
     found = []
     for row in rows_as(_Accuracy, rows):
         own = [answer for answer in answers if _is_of(answer, row.task_id, row.model_id)]
-        if len({answer.sample_id for answer in own}) >= LEAST_RULED:
-            found.append(_rectifiable(row, len(own)))
+        if len({answer.sample_id for answer in own}) >= LEAST_RULED and row.variance is not None:
+            found.append(_rectifiable(row, row.variance, len(own)))
     return found
 
 
-def _rectifiable(row: _Accuracy, n_answers: int) -> Rectifiable:
+def _rectifiable(row: _Accuracy, variance: float, n_answers: int) -> Rectifiable:
     right, n = row.accuracy, row.n_ruled or 0
-    of_samples, most, of_a_ruling = row.variance, right * (1 - right) / row.n_samples, right * (1 - right)
+    of_samples, most, of_a_ruling = variance, right * (1 - right) / row.n_samples, right * (1 - right)
     if row.half_width is not None and n >= LEAST_RULED:
         left = (row.half_width / t_quantile(n - 1)) ** 2
         if n >= n_answers:

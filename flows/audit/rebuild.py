@@ -75,11 +75,11 @@ def _derive_answered(warehouse: Warehouse, audit_run_id: str, progress: Progress
     planned = int(mart_of_landed(warehouse, "int_cells_planned", audit_run_id)["n_planned"].sum())
     query = (
         "select audit_id, (select count(*) from raw.predictions where audit_run_id = $run) as n_landed, "
-        "exists (select 1 from raw.judges where audit_run_id = $run) as is_judged "
+        "coalesce((card -> 'judges')::varchar not in ('[]', '{}'), false) as is_judged "
         "from raw.audit_runs where audit_run_id = $run"
     )
     (run,) = warehouse.read(query, run=audit_run_id)
-    if run["n_landed"] < planned or run["is_judged"]:
+    if not planned or run["n_landed"] < planned or run["is_judged"]:
         what = f"has {run['n_landed']} of {planned} answers" + (" and is judged" if run["is_judged"] else "")
         msg = f"run {audit_run_id} is not complete: it {what}; `promptaudit run {run['audit_id']}` goes on with it"
         raise MeasureError(msg)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 from collections.abc import Iterator
@@ -29,7 +30,8 @@ from promptaudit.models_registry.errors import BrokenFile, UsageError
 
 MOST_BYTES = 1_000_000  # of the two files that say what is there
 LOCK = "warehouse/audit.duckdb.lock"
-"""What a command leaves that reads the copy."""
+"""What a command leaves that reads the copy: a file without a byte."""
+OF_NOTHING = hashlib.sha256().hexdigest()
 
 
 def verify_folder(folder: Path, *, seal: str | None = None) -> VerifyResult:
@@ -70,9 +72,14 @@ def _runs(folder: Path) -> set[str]:
         return {*row_counts(con), *(run for rows in of_marts for (run,) in rows)}
 
 
+def _files(folder: Path) -> dict[str, str]:
+    """Returns the sha256 of each file, but for an empty lock."""
+    return {name: sha256 for name, sha256 in checksums(folder).items() if (name, sha256) != (LOCK, OF_NOTHING)}
+
+
 def _differing(folder: Path, listed: str) -> Iterator[SealDifference]:
     """Yields the files that are not as a list of checksums has them, and the list where no folder would have it so."""
-    there = {name: sha256 for name, sha256 in checksums(folder).items() if name != LOCK}
+    there = _files(folder)
     if checksum_lines(there) == listed:
         return
     named = {name: sha256 for line in listed.splitlines() for sha256, _, name in [line.partition("  ")]}
@@ -89,7 +96,7 @@ def _not_of_the_copy(folder: Path, audit_run_id: str) -> list[SealDifference]:
     """Returns the files that do not follow from the rows and marts of the copy; other code may write them otherwise."""
     try:
         manifest = json.loads(read_regular(folder / MANIFEST, MOST_BYTES))
-    except (FileNotFoundError, BrokenFile, ValueError):
+    except (FileNotFoundError, BrokenFile, ValueError, RecursionError):
         manifest = {}
     is_ours = isinstance(manifest, dict) and manifest.items() >= made_by().items()
     detail = (
@@ -100,7 +107,7 @@ def _not_of_the_copy(folder: Path, audit_run_id: str) -> list[SealDifference]:
     differs = partial(SealDifference, where=str(folder), what="file", audit_run_id=audit_run_id, detail=detail)
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as again:
         write_files(Path(again), warehouse_of(folder), audit_run_id)
-        names = sorted({*checksums(Path(again)), *checksums(folder)} - {LOCK})
+        names = sorted({*_files(Path(again)), *_files(folder)})
         return [
             differs(kind="changed" if is_ours else "unsealed", which=name)
             for name in names

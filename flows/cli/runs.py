@@ -54,7 +54,7 @@ def run(
         bool,
         typer.Option(
             "--answers-only",
-            help="Ask and land the answers; the next run without this option makes the figures, and asks nobody.",
+            help="Ask and land the answers; the next run without this option asks its judges and makes the figures.",
         ),
     ] = False,
 ) -> None:

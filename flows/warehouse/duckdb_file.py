@@ -154,6 +154,7 @@ def inspect(path: Path) -> Iterator[Connection]:
     except duckdb.Error as error:
         raise _translated(error, path) from None
     try:
+        refuse_foreign(lambda asked, **values: con.execute(asked, values).fetchall(), path, macros_alone=True)
         yield con
     except duckdb.Error as error:
         raise _translated(error, path) from None

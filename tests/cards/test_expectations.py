@@ -61,7 +61,13 @@ def refusal(folder: Path, **expectation: Any) -> str:
         (BETWEEN, {"max_value": 1}, f"{BETWEEN} needs the argument 'column'"),
         (BETWEEN, {"column": "empty_rate"}, f"{BETWEEN} needs the argument 'min_value' or 'max_value'"),
         (BETWEEN, {"column": "empty_rate", "max_value": "1"}, f"{BETWEEN}: max_value: '1' is not of type 'number'"),
-        (BETWEEN, {"column": "empty_rate", "max_value": {"$PARAMETER": "x"}}, "is not of type 'number'"),
+        (BETWEEN, {"column": "empty_rate", "max_value": {"$PARAMETER": "x"}}, "'$PARAMETER' is not taken"),
+        (
+            "expect_column_kl_divergence_to_be_less_than",
+            {"column": "strategy", "threshold": 1, "partition_object": {"values": [{"$PARAMETER": "9^9^9^9"}]}},
+            "'$PARAMETER' is not taken: nothing is put in later; write the value",
+        ),
+        (BETWEEN, {"column": "x" * 9_000, "max_value": 1}, f"the summary has no column '{'x' * 300}"),
         (
             BETWEEN,
             {"column": "empty_rate", "max_value": 1, "mostly": 2},
@@ -82,7 +88,9 @@ def refusal(folder: Path, **expectation: Any) -> str:
 def test_an_expectation_is_refused_in_a_line_with_the_nearest_right_thing(
     tmp_path: Path, name: str, kwargs: dict[str, Any], said: str
 ) -> None:
-    assert said in refusal(tmp_path, type=name, kwargs=kwargs)
+    told = refusal(tmp_path, type=name, kwargs=kwargs)
+    assert said in told
+    assert len(told) < 500
 
 
 @pytest.mark.parametrize(
@@ -91,6 +99,7 @@ def test_an_expectation_is_refused_in_a_line_with_the_nearest_right_thing(
         ("{", "checks/mine.json: not JSON"),
         ([SOUND], "checks/mine.json is no suite: it is an object with a list of `expectations`"),
         ({"expectations": []}, "checks/mine.json is no suite"),
+        ({"expectations": [SOUND] * 201}, "checks/mine.json has 201 expectations; a suite of a card has 200 at most"),
         ({"expectations": [{"expectation_type": BETWEEN}]}, "checks/mine.json expectation 1 is an object with `type`"),
         ({"expectations": [SOUND | {"window": 1}]}, "expectation 1: 'window' is not taken"),
         (

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -171,6 +172,24 @@ def test_a_changed_row_is_not_what_was_sealed(copied: Path, folder: CiteResult) 
     listed_anew(copied)
     assert "rows of 2 runs" in verify_folder(copied).findings[0].detail
     assert verify_folder(folder.path, seal="0" * 64).exit_code == 1  # another history
+
+
+def test_a_macro_stands_in_for_no_function_that_verifies(copied: Path, folder: CiteResult) -> None:
+    path = warehouse_of(copied).published.path
+    with duckdb.connect(path) as con:
+        con.execute("create macro main.sha256(x) as system.main.sha256(replace(x, 'red', 'green'))")
+        con.execute("create macro main.duckdb_functions() as table select 1 as internal where false")
+    listed_anew(copied)
+    refused(lambda: verify_folder(copied, seal=folder.seal), WarehouseError, "has the macro main.sha256")
+
+
+def test_a_lock_holds_nothing_and_a_deep_manifest_is_no_defect(copied: Path) -> None:
+    (copied / "warehouse/audit.duckdb.lock").write_text("a text")
+    listed_anew(copied)
+    assert told(verify_folder(copied)) == [("changed", "file", "warehouse/audit.duckdb.lock")]
+    (copied / "manifest.json").write_text("[" * 100_000)
+    listed_anew(copied)
+    assert {kind for kind, _, _ in told(verify_folder(copied))} == {"unsealed"}
 
 
 def test_what_the_folder_verifies_is_what_lies_beside_it(copied: Path) -> None:

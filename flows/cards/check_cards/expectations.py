@@ -41,6 +41,9 @@ UNFIT: Mapping[str, str] = {
     "expect_column_quantile_values_to_be_between": "Great Expectations cannot write down its result on a data frame",
 }
 """Expectations on data frames that are not taken, and why."""
+LATER = "$PARAMETER"
+"""The key of what Great Expectations would put in later, and calculate, for as long as that takes."""
+LONGEST = 400  # characters of a fault that are told
 _COLUMNS = ("column", "column_A", "column_B", "column_list", "column_set")
 
 
@@ -52,7 +55,8 @@ def check_expectations(cards: AuditCards) -> Errors:
     where = cards.where("audits", cards.audit_id, "format", "expectations")
     for index, expectation in enumerate(suite.expectations):
         for fault in _faults(expectation):
-            yield CardError(f"{where}: {suite.place(index)}: {fault}")
+            told = fault if len(fault) <= LONGEST else f"{fault[:LONGEST]} …"
+            yield CardError(f"{where}: {suite.place(index)}: {told}")
 
 
 def _faults(expectation: Expectation) -> Iterator[str]:
@@ -83,6 +87,9 @@ def _faults_of_kwargs(expectation: Expectation, schema: Mapping[str, Any]) -> It
         yield f"{expectation.type}: '{name}' {why}"
     if unknown:
         return
+    if _is_put_in_later(given):
+        yield f"{expectation.type}: '{LATER}' is not taken: nothing is put in later; write the value"
+        return
     for name in schema.get("required", ()):
         if name not in given:
             yield f"{expectation.type} needs the argument '{name}'"
@@ -92,6 +99,13 @@ def _faults_of_kwargs(expectation: Expectation, schema: Mapping[str, Any]) -> It
     for error in Draft7Validator(schema).iter_errors({name: given[name] for name in given.keys() & takes.keys()}):
         if error.path:
             yield f"{expectation.type}: {'.'.join(map(str, error.path))}: {error.message}"
+
+
+def _is_put_in_later(value: object) -> bool:
+    """Returns whether something is put into an argument later, at whatever depth."""
+    if isinstance(value, dict):
+        return LATER in value or any(map(_is_put_in_later, value.values()))
+    return isinstance(value, list | tuple) and any(map(_is_put_in_later, value))
 
 
 def _faults_of_columns(expectation: Expectation) -> Iterator[str]:

@@ -1,13 +1,13 @@
 -- what no warehouse of ours has: a macro, which may stand in for a function of DuckDB's; a view in raw, or a view of files
 select functions.function_type || ' ' || functions.schema_name || '.' || functions.function_name as name
-from duckdb_functions() as functions
+from system.main.duckdb_functions() as functions -- of the system, since a macro could bear this name too
 where
     not functions.internal
-    and functions.database_name = current_database()
+    and functions.database_name not in ('system', 'temp')
     and functions.function_type in ('macro', 'table_macro')
 union all
 select 'view ' || views.schema_name || '.' || views.view_name as name
-from duckdb_views() as views
+from system.main.duckdb_views() as views
 where
     not views.internal
     and views.database_name = current_database()
