@@ -77,7 +77,7 @@ def read_suite(root: Path, file: str) -> ExpectationSuite:
         raise CardError(msg)
     raw = bounded(path, file)
     try:
-        document = json_of(raw, file)
+        document = json_of(raw, file, keys_once=True)
     except DataError as error:
         raise CardError(str(error).partition(": ")[2]) from None
     found = document.get("expectations") if isinstance(document, dict) else None

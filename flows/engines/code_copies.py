@@ -5,9 +5,9 @@ from __future__ import annotations
 import atexit
 import functools
 import shutil
-import tempfile
 from pathlib import Path
 
+from promptaudit.flows.system.temporary_folders import hold, make_folder
 from promptaudit.models_registry.code_folder import folder_sha256
 from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.own_code import Code
@@ -47,6 +47,7 @@ def _copied(folder: Path, sha256: str, named: frozenset[Path]) -> Path:
 
 def _private() -> Path:
     """Returns a folder that lasts as long as this process."""
-    made = tempfile.mkdtemp(prefix="promptaudit-code-")
+    made = make_folder("promptaudit-code-")
+    hold(made)
     atexit.register(shutil.rmtree, made, ignore_errors=True)
-    return Path(made)
+    return made

@@ -20,6 +20,7 @@ from promptaudit.models_registry.expectation_suites import SUMMARY_COLUMNS, Expe
 
 WORST_FIRST = ("failed", "quarantined", "warned")
 """What may follow from a check that fails."""
+LIMIT_S = 600.0  # of Great Expectations, which takes seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,7 +233,7 @@ def _ask(
         "own": [] if suite is None else [_own_expectation(suite, each) for each in suite.expectations],
     }
     try:
-        answer: dict[str, Any] = start(CHECKS).ask({"validate": request})
+        answer: dict[str, Any] = start(CHECKS).ask({"validate": request}, LIMIT_S)
     except ChildEnded as error:
         msg = f"validate: the process that runs Great Expectations ended: {error}"
         raise WarehouseError(msg) from None

@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import queue
+import selectors
 import shutil
 import signal
 import subprocess
@@ -81,13 +82,21 @@ class Child:
         """Returns whether it can be asked."""
         return self.process.poll() is None
 
-    def ask(self, request: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever the module answers
-        """Returns the answer to a request; raises ChildEnded where there is none. Whatever interrupts this ends the child."""
+    def ask(self, request: dict[str, Any], limit_s: float | None = None) -> Any:  # noqa: ANN401 - whatever the module answers
+        """Returns the answer to a request; raises ChildEnded where there is none, or none within a limit in seconds.
+
+        Whatever interrupts this ends the child.
+        """
         assert self.process.stdin is not None and self.process.stdout is not None  # noqa: S101, PT018 - pipes were asked for
         try:
             with contextlib.suppress(BrokenPipeError):
                 self.process.stdin.write(json.dumps(request) + "\n")
                 self.process.stdin.flush()
+            with selectors.DefaultSelector() as answers:
+                answers.register(self.process.stdout, selectors.EVENT_READ)
+                if not answers.select(limit_s):
+                    msg = f"no answer within {limit_s:g} s"
+                    raise ChildEnded(msg)
             answer = self.process.stdout.readline()
         except BaseException:
             self.end()

@@ -97,6 +97,7 @@ def test_an_expectation_is_refused_in_a_line_with_the_nearest_right_thing(
     ("suite", "said"),
     [
         ("{", "checks/mine.json: not JSON"),
+        ('{"expectations": [{"type": "x", "type": "y"}]}', "checks/mine.json: not JSON: a key stands twice"),
         ([SOUND], "checks/mine.json is no suite: it is an object with a list of `expectations`"),
         ({"expectations": []}, "checks/mine.json is no suite"),
         ({"expectations": [SOUND] * 201}, "checks/mine.json has 201 expectations; a suite of a card has 200 at most"),

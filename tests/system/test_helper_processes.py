@@ -13,7 +13,7 @@ from promptaudit.flows.engines.own_code import secrets
 from promptaudit.flows.engines.vllm import command_line
 from promptaudit.flows.settings import Settings, secret_variables
 from promptaudit.flows.system.child_processes import guarded
-from promptaudit.flows.system.helper_processes import environment, is_hidden, without_secret_settings
+from promptaudit.flows.system.helper_processes import Child, ChildEnded, environment, is_hidden, without_secret_settings
 from promptaudit.flows.system.watcher import MARK
 
 SECRET = "postgresql://me:s3cr3t-of-a-setting@127.0.0.1/db"  # noqa: S105
@@ -57,3 +57,10 @@ def test_the_watcher_has_neither(monkeypatch: pytest.MonkeyPatch) -> None:
         given = watcher.environ()
     assert MARK not in given
     assert not {SECRET, "sk-of-a-provider"} & set(given.values())
+
+
+def test_a_child_that_does_not_answer_in_time_is_ended() -> None:
+    child = Child("timeit", "import time; time.sleep(600)")
+    with pytest.raises(ChildEnded, match=r"no answer within 0\.2 s"):
+        child.ask({}, 0.2)
+    assert not child.is_alive

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import shutil
 import tempfile
-import time
 from pathlib import Path
 from typing import BinaryIO
+
+from promptaudit.flows.system import temporary_folders
 
 FOLDER = "promptaudit-server-"
 LOG = "log.txt"
 MAX_BASE_BYTES = 107 - len(f"/{FOLDER}12345678/") - 36  # of a socket's path, whose name is a UUID
-LEFT_S = 24 * 3600.0  # a log that an error names stays so long
 
 
 def make_folder() -> Path:
-    """Returns a new folder; those in which nothing has lived for a day go."""
-    _sweep()
-    return Path(tempfile.mkdtemp(prefix=FOLDER, dir=_base()))
+    """Returns a new folder; those in which no server has lived for a day go."""
+    return temporary_folders.make_folder(FOLDER, _base(), held=LOG)
 
 
 def open_log(folder: Path) -> BinaryIO:
@@ -34,16 +32,6 @@ def _base() -> str:
     """Where temporary files go, unless no socket could lie that deep."""
     usual = tempfile.gettempdir()
     return usual if len(os.fsencode(usual)) <= MAX_BASE_BYTES else "/tmp"  # noqa: S108 - made private by mkdtemp
-
-
-def _sweep() -> None:
-    """Removes folders in which no server has lived for a day."""
-    for folder in Path(_base()).glob(f"{FOLDER}*"):
-        with contextlib.suppress(OSError), (folder / LOG).open("rb+") as log:
-            is_old = time.time() - folder.stat().st_mtime > LEFT_S
-            fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if is_old and folder.stat().st_uid == os.getuid():
-                shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_folder(folder: Path, *, keep_log: bool = False) -> None:

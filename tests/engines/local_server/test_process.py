@@ -210,8 +210,8 @@ def test_what_a_killed_run_left_goes_after_a_day(folder: Path) -> None:
             os.utime(path, (0, 0))
     with (made["lives"] / "log.txt").open("rb") as log:
         fcntl.flock(log, fcntl.LOCK_EX)
-        server_folder._sweep()
-    assert sorted(path.name for path in folder.iterdir()) == ["promptaudit-server-lives", "promptaudit-server-young"]
+        new = server_folder.make_folder()
+    assert {*folder.iterdir()} == {made["lives"], made["young"], new}
 
 
 # ---------------------------------------------------------------- who shares one
