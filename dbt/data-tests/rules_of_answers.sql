@@ -15,6 +15,8 @@
     'fct_predictions',
     'int_answer_families',
     'int_grids',
+    'int_samples_landed',
+    'int_values_of_samples',
     'int_variants_measured',
     'int_wordings_numbered',
     'stg_engines',

@@ -6,8 +6,8 @@ build does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from promptaudit.flows.lineage.openlineage.tell import built
 from promptaudit.flows.marts import relations
@@ -18,6 +18,26 @@ from promptaudit.flows.warehouse.sql import sql
 
 Command = Literal["build", "run"]
 Part = Literal["up_to_formats", "after_formats", "nights", "comparisons", "pilot"]
+
+
+class Selection(NamedTuple):
+    """What a build selects of the project, in dbt's own words, and what of that it leaves out."""
+
+    select: tuple[str, ...]
+    exclude: tuple[str, ...] = ()
+
+
+PARTS: Mapping[Part, Selection] = {
+    # what the format gate looks at, before anything is aggregated
+    "up_to_formats": Selection(("+int_answer_formats",)),
+    "after_formats": Selection(("resource_type:model", "test_type:singular"), ("+int_answer_formats",)),
+    # one night held against the nights before it; it reads marts alone, and a build of one run does so itself
+    "nights": Selection(("tag:nights", "stg_acceptances"), ("dim_groups", "rules_of_nights")),
+    # runs that have their marts, held against each other; it reads marts alone, so the archive stays where it is
+    "comparisons": Selection(("tag:comparisons", "int_variants_measured", "int_scores_averaged")),
+    # answers that are read and scored, which an audit is planned from, and no measure of a run
+    "pilot": Selection(("+fct_predictions", "+fct_scores", "+dim_prompt_variants", "+dim_samples", "+dim_tasks")),
+}
 
 
 def transform(
@@ -39,13 +59,17 @@ def transform(
     """
     readers = trusted_readers(own_readers(warehouse, audit_run_ids)) if part in ("up_to_formats", "pilot") else []
     stands = bool(audit_run_ids) and part != "pilot" and relations.stand(warehouse)
-    how = (_needed(warehouse, audit_run_ids, part), "--vars", "{marts_stand: true}") if stands else (part,)
+    selected, left_out = PARTS[part]
+    if stands:
+        left_out += ("config.materialized:view", *_without_rows(warehouse, audit_run_ids, part))
     try:
         dbt(
             warehouse,
             command,
-            "--selector",
-            *how,
+            *("--select", *selected),
+            *("--exclude", *left_out) * bool(left_out),
+            *("--indirect-selection", "empty"),  # of tests, which are selected themselves
+            *("--vars", "{marts_stand: true}") * stands,
             audit_run_ids=audit_run_ids,
             comparison_ids=comparison_ids,
             readers=readers,
@@ -71,13 +95,12 @@ def judge_nights(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str
     return nights
 
 
-def _needed(warehouse: Warehouse, audit_run_ids: Sequence[str], part: Part) -> str:
-    """Returns the selector of what has rows for these runs where marts stand, without comparisons unless they are the part."""
+def _without_rows(warehouse: Warehouse, audit_run_ids: Sequence[str], part: Part) -> list[str]:
+    """Returns what has no rows for these runs where marts stand; comparisons have none unless they are the part."""
     if part != "after_formats":
-        return f"{part}_where_marts_stand"
+        return []
     (held,) = warehouse.read(sql("marts", "held_by_runs"), runs=list(audit_run_ids))
-    kinds = ["judged"] * held["is_judged"] + ["nights" if held["has_nights"] else "answers"]
-    return f"after_formats_of_{'_'.join(kinds)}"
+    return ["tag:comparisons", *(f"tag:{kind}" for kind, is_held in held.items() if not is_held)]
 
 
 def own_readers(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> dict[str, str]:

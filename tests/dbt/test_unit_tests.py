@@ -32,7 +32,7 @@ project, folder = sys.argv[1:]
 places = ["--project-dir", project, "--profiles-dir", project, "--target-path", f"{folder}/target", "--log-path", folder]
 shared = ["--quiet", "--no-use-colors", "--log-level-file", "none"]
 manifest = dbtRunner().invoke([*shared, "parse", *places]).result
-done = dbtRunner(manifest=manifest).invoke([*shared, "test", "--selector", "unit_tests", *places])
+done = dbtRunner(manifest=manifest).invoke([*shared, "test", "--select", "test_type:unit", *places])
 if not done.success:
     sys.exit(str(done.exception or ""))
 """

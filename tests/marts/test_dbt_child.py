@@ -146,6 +146,7 @@ def test_what_stands_or_has_no_rows_is_left_and_other_views_are_made_again(built
     transform(Warehouse(warehouse), [run], "after_formats")
     assert rows_of_marts(warehouse) == before
     left_out = {
+        "fct_field_values",
         "dim_groups",
         "rpt_night_states",
         "int_streams_tested",
@@ -354,22 +355,8 @@ def test_what_is_left_out_of_a_build_is_read_by_what_is_built_as_a_mart_or_of_it
         views = {other for other in direct if models[other]["config"]["materialized"] == "view"}
         return (direct - views).union(*map(readers, views))
 
-    selectors = yaml.safe_load((dbt_project() / "selectors.yml").read_text())["selectors"]
-    parts = {each["name"]: each["definition"].get("union", ()) for each in selectors}
-
-    def named(criteria: list[dict[str, Any]]) -> set[str]:
-        files = {
-            path.stem
-            for each in criteria
-            if "path" in each.values()
-            for path in (dbt_project() / each["value"]).iterdir()
-        }
-        stems = files | {each["value"] for each in criteria if "fqn" in each.values()}
-        without = named([each for part in criteria for each in part.get("exclude", ())]) if criteria else set()
-        return ({f"model.promptaudit.{stem}" for stem in stems} & models.keys()) - without
-
-    for selector in ("of_comparisons", "of_nights", "of_judges"):
-        left_out = named(parts[selector])
-        assert left_out, selector
+    for tag in ("comparisons", "nights", "judges", "fields"):
+        left_out = {name for name, node in models.items() if tag in node["tags"]}
+        assert left_out, tag
         tables = {name for name in left_out if models[name]["config"]["materialized"] == "table"}
-        assert {other for name in tables for other in readers(name)} <= left_out, selector
+        assert {other for name in tables for other in readers(name)} <= left_out, tag
