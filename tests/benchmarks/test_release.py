@@ -110,12 +110,12 @@ def test_the_quickstart(versions: tuple[Version, Version]) -> None:
     ("line", "most"),
     [
         (("report",), 0.4),
-        (("verify",), 0.75),
-        (("run", "quickstart"), 0.7),
+        (("verify",), 1),  # of sixty marts for thirty, and of the files of three views
+        (("run", "quickstart"), 0.9),
         (("check",), 0.8),
-        (("plan",), 0.9),
+        (("plan",), 1.1),
         (("sql", "select 1"), 0.6),
-        (("history", "sensitivity", "--model", "lexical", "--task", "question_type", "--strategy", "detail"), 0.6),
+        (("history", "sensitivity", "--model", "lexical", "--task", "question_type", "--strategy", "detail"), 0.7),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
