@@ -28,7 +28,7 @@ CARDS = {
     "judges/rater.yml": "rater: {{model: rater}}\n",
     "audits/facts.yml": (
         "facts:\n  tasks: [short_facts]\n  models: [api]\n  judges: [rater]\n  repetitions: {{original: 1, variants: 1}}\n"
-        f'  samples: {{{{limit: 30}}}}\n  gate: ["{GATE}"]\n'
+        f'  samples: {{{{limit: 30}}}}\n  gate: ["{GATE}"]\n  resamples: 200\n'
     ),
 }
 
