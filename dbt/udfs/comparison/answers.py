@@ -79,9 +79,9 @@ def compare_answers(
 ) -> list[Compared]:
     """Returns every measure of labels of one model, task and strategy in two runs, compared on what both have.
 
-    There is one entry for each answer, in any order; errors and variants that take no part are not among them. An answer counts where
-    both runs have it: the same sample, variant and repetition. Where the runs share fewer than two variants, or fewer
-    than half of the smaller side's, variants of one kind (temperature, original or not) stand for each other; then there
+    There is one entry for each answer, in any order; errors and variants that take no part are not among them. An answer
+    counts where both runs have it: the same sample, variant and repetition. Where the runs share fewer than two variants, or
+    fewer than half of the smaller side's, variants of one kind (temperature, original or not) stand for each other; then there
     must be ten a side. Variants weigh equally, however often they were asked.
 
     Args:

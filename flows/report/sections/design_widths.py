@@ -139,7 +139,7 @@ design_widths = Section(
     title="How much is enough",
     intro=(
         "This is the width that other designs are expected to give to the 95 % interval for other samples and "
-        "other wordings, judged by how this run's answers vary. Lines join the designs with the fewest requests "
+        "other wordings, given how this run's answers vary. Lines join the designs with the fewest requests "
         "that ask every sample under every wording; the diamond is this run. A cell is asked once; for sensitivity "
         "it is asked as often as in this run. Only wordings that are unlike each other count, since "
         "near-duplicates add requests and hardly narrow an interval. promptaudit plan --target-width plans for all "
