@@ -41,8 +41,10 @@ class Repetitions(Card):
         None,
         gt=0,
         lt=1,
-        description="of wordings asked once, the share of samples that they are asked for a second time, drawn by the seed of "
-        "`samples`: it separates wording from noise at a part of the price; default: none",
+        description=(
+            "the share of samples for which wordings that are asked once are asked a second time, drawn by the seed of "
+            "`samples`; it separates wording from noise at a part of the price; default: none"
+        ),
     )
 
     def of_every_sample(self, *, is_original: bool) -> int:
@@ -66,33 +68,39 @@ class GridDesign(Card):
     wordings_per_sample: int | None = Field(
         None,
         ge=2,
-        description="how many of its wordings each sample is asked under, dealt by the seed of `samples` so that all are asked "
-        "about equally often: micro-F1, accuracy by wording, spread and PSS between wordings from a part of the requests; "
-        "sensitivity, consistency and shares need all wordings and are NULL; default: all",
+        description=(
+            "how many of its wordings each sample is asked under, dealt by the seed of `samples` so that all are asked "
+            "about equally often. It gives micro-F1, accuracy by wording, spread and PSS between wordings from a part "
+            "of the requests; sensitivity, consistency and shares need all wordings and are NULL; default: all"
+        ),
     )
 
 
 class SamplesOfTask(Card):
     """The choice of the rows of one task, where it differs from the audit's."""
 
-    limit: int | None = Field(None, ge=1, description="at most so many; default: the audit's")
+    limit: int | None = Field(None, ge=1, description="at most this many rows; default: the audit's")
     balanced: bool | None = Field(None, description="as in `samples`; default: the audit's")
 
 
 class Samples(Card):
     """The choice of the rows that are asked."""
 
-    limit: int | None = Field(None, ge=1, description="at most so many; default: all")
+    limit: int | None = Field(None, ge=1, description="at most this many rows; default: all")
     seed: int = Field(42, description="seed of the hash that orders the rows")
-    balanced: bool = Field(default=True, description="the same number of every gold label, as far as they reach")
+    balanced: bool = Field(
+        default=True, description="whether every gold label gets the same number of rows, as far as they reach"
+    )
     each_night: int | None = Field(
         None,
         ge=10,
-        description="at most so many of them in one run, the next ones in the next: a panel that goes round, so that figures are "
-        "of more samples at the price of fewer; default: all in every run",
+        description=(
+            "at most this many of the chosen rows in one run, and the next ones in the next run, so that figures rest "
+            "on more samples than one night pays for; default: all in every run"
+        ),
     )
     by_task: dict[Name, SamplesOfTask] = Field(
-        default_factory=dict, description="task id to the limit and the balance that hold for it alone"
+        default_factory=dict, description="task id to the limit and the balance that hold for that task only"
     )
 
     def of(self, task_id: str) -> Samples:
@@ -130,19 +138,27 @@ class FormatLimits(Card):
     max_invalid_rate: Rate = Field(0.1, description="share of landed answers that are not valid")
     max_invalid_rate_at_first: Rate = Field(
         0.5,
-        description="share of a model's first 50 answers that may be no label; more, and the run stops before the bill",
+        description=(
+            "share of a model's first 50 answers that may be no label; if more are, the run stops before the others "
+            "cost anything"
+        ),
     )
     max_empty_rate: Rate = Field(1.0, description="share of landed answers that are blank")
     max_error_rate: Rate = Field(0.1, description="share of planned cells that ended in an error")
-    max_distinct_completions: int | None = Field(None, ge=1, description="distinct completions a variant may have")
+    max_distinct_completions: int | None = Field(
+        None, ge=1, description="how many distinct completions a variant may have"
+    )
     expectations: Annotated[
         ExpectationSuite | str | None, BeforeValidator(_file_or_suite, json_schema_input_type=Name)
     ] = Field(
         None,
-        description="a suite of Great Expectations of your own over the same summary: a JSON file, relative to the registry, as "
-        "`suite.to_json_dict()` writes it; what breaks it follows the policy; default: none",
+        description=(
+            "your own suite of Great Expectations over the same summary: a JSON file, relative to the registry, as "
+            "`suite.to_json_dict()` writes it; the policy decides what follows when an expectation fails; default: "
+            "none"
+        ),
     )
-    policy: Policy = Field("quarantine", description="fail, quarantine or warn")
+    policy: Policy = Field("quarantine", description="what follows when a limit is broken: fail, quarantine or warn")
 
     @property
     def suite(self) -> ExpectationSuite | None:
@@ -153,8 +169,8 @@ class FormatLimits(Card):
 class Budget(Card):
     """The limits at which a run stops."""
 
-    max_usd: float | None = Field(None, ge=0, description="US dollars")
-    max_requests: int | None = Field(None, ge=0, description="requests")
+    max_usd: float | None = Field(None, ge=0, description="the most that a run may spend, in US dollars")
+    max_requests: int | None = Field(None, ge=0, description="the most requests that a run may send")
 
 
 def sound_schedule(value: str) -> str:
@@ -178,14 +194,20 @@ class RubricWordings(Card):
         None,
         ge=2,
         le=60,
-        description="under how many wordings of its rubric the judge rules, the rubric as it is written among them; the audit's "
-        "rephraser makes the others, once, and later runs use them again; default: as it is written alone",
+        description=(
+            "under how many wordings of its rubric the judge rules, the rubric as it is written among them; the "
+            "audit's rephraser makes the others once, and later runs use them again; default: only the rubric as it is "
+            "written"
+        ),
     )
     answers: int = Field(
         100,
         ge=1,
-        description="how many distinct answers to a task it rules on under the further wordings, by smallest hash, so that they "
-        "are the same on every night; all others, controls and anchors are ruled on under the rubric as it is written",
+        description=(
+            "how many distinct answers to a task the judge rules on under the other wordings; they are those with the "
+            "smallest hashes, and so the same on every night. All other answers, controls and anchors are ruled on "
+            "under the rubric as it is written"
+        ),
     )
 
     def faults(self) -> Iterator[str]:
@@ -230,7 +252,7 @@ def _askers(value: object) -> object:
 class Askers(Card):
     """The processes that ask an audit's models beside each other, each a shard of the cells."""
 
-    n: NAskers = Field(1, description="how many; 1: the run asks by itself")
+    n: NAskers = Field(1, description="how many processes ask; with 1 the run asks by itself")
     work_pool: Name | None = Field(
         None, description="the work pool of Prefect's server whose workers run them; default: processes of this machine"
     )
@@ -268,7 +290,7 @@ class AuditCard(Card):
     model_sets: dict[Name, Names] = Field(
         default_factory=dict, description="named subsets of the models, ranked on their own beside all of them"
     )
-    budget: Budget = Field(default_factory=Budget, description="where a run stops")
+    budget: Budget = Field(default_factory=Budget, description="the limits at which a run stops")
     askers: Annotated[Askers, BeforeValidator(_askers, json_schema_input_type=NAskers | Askers)] = Field(
         default_factory=Askers, description="how many processes ask: a number, or {n: …, work_pool: …}"
     )
@@ -278,33 +300,44 @@ class AuditCard(Card):
     ] = Field((), description="rules that a run must pass, in the grammar of models_registry/gates.py")
     critical: Names = Field(
         (),
-        description="samples that must not be lost: ids, or columns of the data that say yes, true or 1; where there are any the "
-        "rule `no sample lost` is of these alone",
+        description=(
+            "samples that must not be lost: ids, or columns of the data that say yes, true or 1; where there are any, "
+            "the rule `no sample lost` is about these only"
+        ),
     )
     max_age: Age = Field(
         "36h", description="how long after its start the gate takes a run for today's: a whole number with m, h, d or w"
     )
     retry_within: Age = Field(
         "1h",
-        description="how long a model is asked again for cells that failed for now, in rounds that each land answers: a whole "
-        "number with m, h, d or w",
+        description=(
+            "how long cells that failed for now are asked again, in rounds, as long as each round lands answers: a "
+            "whole number with m, h, d or w"
+        ),
     )
     max_duration: Age | None = Field(
         None,
         description="how long a night may take before it is stopped: a whole number with m, h, d or w; default: until the next "
         "one of the schedule is due, at most a day",
     )
-    min_effect: Rate = Field(0.02, description="smallest difference between two runs that is called one")
+    min_effect: Rate = Field(0.02, description="smallest difference between two runs that counts as a difference")
     max_cost_increase: float | None = Field(
-        None, ge=0, description="share by which a run may cost more than the one before; default: it is only told"
+        None,
+        ge=0,
+        description="share by which a run may cost more than the one before; default: a rise is reported and never judged",
     )
     max_latency_increase: float | None = Field(
         None,
         ge=0,
-        description="share by which answers may take longer than in the run before; default: it is only told",
+        description=(
+            "share by which answers may take longer than in the run before; default: a rise is reported and never "
+            "judged"
+        ),
     )
     retention: Retention = Field(default_factory=Retention, description="what is kept of older runs")
-    notify_success: bool = Field(default=False, description="whether a night without findings is told too")
+    notify_success: bool = Field(
+        default=False, description="whether a message is sent after a night without findings too"
+    )
     notify_blocks: Annotated[
         tuple[Annotated[str, AfterValidator(sound_block)], ...],
         BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
@@ -317,7 +350,7 @@ class AuditCard(Card):
         None, description="when `promptaudit serve` begins a night: a cron expression of five fields, UTC"
     )
     seed: int = Field(20250601, description="seed of every resample of the measures")
-    resamples: int = Field(1000, ge=0, le=100_000, description="resamples an interval")
+    resamples: int = Field(1000, ge=0, le=100_000, description="how many resamples each interval takes")
 
     def faults(self) -> Iterator[str]:
         """Gives what fields demand of each other and do not get."""

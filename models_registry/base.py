@@ -18,8 +18,8 @@ FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_.]*")
 FunctionName = Annotated[str, Field(max_length=200, pattern=f"^{FUNCTION.pattern}$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 CODE_SHA256 = (
-    "sha256 of the file of the code that the card names, filled in when the card is loaded; where it is written, code with "
-    "another one is refused"
+    "sha256 of the file of the code that the card names, filled in when the card is loaded; where the card has "
+    "one, code with another sha256 is refused"
 )
 
 

@@ -39,21 +39,31 @@ OF_RUBRICS: tuple[str, ...] = get_args(OfRubrics)
 class Controls(Card):
     """The numbers, a task and kind, of answers with a known verdict that are hidden among those of every run."""
 
-    right: int = Field(8, ge=0, le=1000, description="the reference itself")
-    wrong: int = Field(8, ge=0, le=1000, description="another option, or the reference of another sample")
-    blank: int = Field(4, ge=0, le=1000, description="nothing but white space")
-    injected: int = Field(8, ge=0, le=1000, description="a wrong answer that tells the judge to rule it right")
+    right: int = Field(8, ge=0, le=1000, description="how many right answers: the reference itself")
+    wrong: int = Field(
+        8, ge=0, le=1000, description="how many wrong answers: another option, or the reference of another sample"
+    )
+    blank: int = Field(4, ge=0, le=1000, description="how many blank answers, of nothing but white space")
+    injected: int = Field(8, ge=0, le=1000, description="how many wrong answers that tell the judge to rule them right")
     right_in_words: int = Field(
-        24, ge=0, le=1000, description="an anchor: the reference in a sentence, as models say it; ruled on every night"
+        24,
+        ge=0,
+        le=1000,
+        description=(
+            "how many anchors that have the reference in a sentence, as models say it; anchors are ruled on every night"
+        ),
     )
     wrong_in_words: int = Field(
-        24, ge=0, le=1000, description="an anchor: another option, label or sample's reference in the same sentences"
+        24,
+        ge=0,
+        le=1000,
+        description="how many anchors that have another option, label or sample's reference in the same sentences",
     )
     ruled: int = Field(
         40,
         ge=0,
         le=1000,
-        description="an anchor: an answer of an earlier night that people ruled on, the most of a task",
+        description="how many anchors, at most for a task, that are answers of earlier nights on which people ruled",
     )
 
 
@@ -61,12 +71,16 @@ class Reply(Card):
     """The form in which a judge replies, where it is not the form that the shipped rubric asks for."""
 
     field: Name | None = Field(
-        None, description="the key that holds the grade in an object, JSON or Python; default: the reply is the grade"
+        None,
+        description=(
+            "the key of the grade where the reply is an object, in JSON or as Python writes it; default: the reply is "
+            "the grade"
+        ),
     )
     reason: Name | None = Field(None, description="the key that holds the reason in that object")
     grades: dict[Name, bool] = Field(
         min_length=2,
-        description="each grade as the judge writes it (true and false in lower case): whether it counts as right",
+        description="each grade as the judge writes it (true and false in lower case), with whether it counts as right",
     )
 
     def faults(self) -> Iterator[str]:
@@ -85,31 +99,47 @@ class JudgeCard(Card):
     rubric: str = Field(
         RUBRIC,
         min_length=1,
-        description="what it is told: {question}, {references}, {completion}, {options}, {instructions}; the "
-        "completion stands between two {mark}, which are put around it where the rubric has none",
+        description=(
+            "what the judge is told, with {question}, {references}, {completion}, {options} and {instructions}; the "
+            "completion stands between two {mark}, which are put around it where the rubric has none"
+        ),
     )
     marks: Literal["around", "none"] = Field(
         "around",
-        description="whether marks stand around the completion; none: the rubric is sent as it is written, at every ask, "
-        "and without a JSON schema",
+        description=(
+            "whether marks stand around the completion; with none, the rubric is sent as it is written at every ask, "
+            "without a JSON schema"
+        ),
     )
     references: Literal["listed", "plain"] = Field(
         "listed", description="how references and options are written: under a heading and with bullets, or one a line"
     )
     placeholders: dict[Name, OfRubrics] = Field(
         default_factory=dict,
-        description="what stands for a placeholder that the rubric calls otherwise, such as {reference_answer: references}",
+        description=(
+            "for a name of the rubric's own, the placeholder that it stands for, such as {reference_answer: references}"
+        ),
     )
     reply: Reply | None = Field(None, description="the form of its replies; default: an object of reason and match")
-    instructions: dict[Name, str] = Field(default_factory=dict, description="task id to what holds for it alone")
+    instructions: dict[Name, str] = Field(
+        default_factory=dict, description="task id to the {instructions} that hold for that task only"
+    )
     tasks: Names = Field((), description="the tasks whose answers it rules on; default: all of an audit's")
     repetitions: int = Field(1, ge=1, le=1000, description="how often each completion is judged")
-    max_tokens: int = Field(512, ge=1, description="cap on a verdict's tokens, in place of the model's own")
+    max_tokens: int = Field(512, ge=1, description="cap on the tokens of a verdict, in place of the model's own cap")
     max_unreadable_rate_at_first: Rate = Field(
-        0.5, description="share of its first 50 replies that may be no verdict; more, and the run stops before the bill"
+        0.5,
+        description=(
+            "share of its first 50 replies that may be no verdict; if more are, the run stops before the others cost "
+            "anything"
+        ),
     )
-    max_asks: int = Field(3, ge=1, le=20, description="asks until an unreadable verdict counts as none")
-    controls: Controls = Field(default_factory=Controls, description="answers whose verdict is known")
+    max_asks: int = Field(
+        3, ge=1, le=20, description="how often it is asked for a verdict that cannot be read, until that counts as none"
+    )
+    controls: Controls = Field(
+        default_factory=Controls, description="how many answers with a known verdict are shown to it"
+    )
 
     def faults(self) -> Iterator[str]:
         """Gives what fields demand of each other and do not get."""

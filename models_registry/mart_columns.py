@@ -45,7 +45,7 @@ _OF_ENDS = ("unit", "range", "printed", "needs_full_grid")
 Form = Literal["figure", "interval"]
 About = Literal["samples", "samples and wordings"]
 ABOUT: Mapping[About, str] = {
-    "samples": "for other samples, these wordings",
+    "samples": "for other samples under these wordings",
     "samples and wordings": "for other samples and other wordings",
 }
 """What an interval is for, as people read it."""

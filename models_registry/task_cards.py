@@ -84,9 +84,11 @@ class PythonReader(Card):
     """A reader of the user's own: a function of (completion, labels) that returns a label or None."""
 
     python: FunctionName = Field(
-        description="module:function, called with the completion without its reasoning and white space around it, and the list "
-        "of labels; what it returns is the label, None none, and where it raises an error the completion is not read either. "
-        "It is called in an empty folder, without the variables that hold keys"
+        description=(
+            "module:function, called with the completion, without its reasoning and the white space around it, and "
+            "with the list of labels. It returns the label, or None for no label; where it raises an error, the "
+            "completion has no label either. It is called in an empty folder, without the variables that hold keys"
+        )
     )
     code_sha256: Sha256 | None = Field(None, description=CODE_SHA256)
 
@@ -103,8 +105,9 @@ class Message(Card):
 
 
 PROTECT_LABELS = (
-    "whether a rephrasing must keep the labels that its instruction names; where neither task nor rephraser says so, those of "
-    "`rules` and `model` must, and a person's own, of `fixed` or of a file of prompts, need not"
+    "whether a rephrasing must keep the labels that its instruction names; where neither task nor rephraser "
+    "says so, rephrasings of `rules` and `model` must keep them, and a person's own, from `fixed` or from a "
+    "file of prompts, need not"
 )
 DEFAULT_MESSAGES = (Message(role="user", content="{instruction} {output_format}\n\n{input}"),)
 
@@ -121,11 +124,17 @@ class Data(Card):
     revision: str | None = Field(None, description="hub: branch, tag or commit")
     id: str | None = Field(
         None,
-        description="column of the sample's id, here and below a.b for b inside of a; default: the row's number from 0",
+        description=(
+            "column of the sample's id; here and below, a.b stands for b inside a; default: the row's number from 0"
+        ),
     )
     input: str = Field("input", description="column of the text put for {input}")
-    gold_label: str | None = Field(None, description="column of the gold label; of the right option's label")
-    gold_labels: dict[str, str] | None = Field(None, description="renames what the gold column holds to labels")
+    gold_label: str | None = Field(
+        None, description="column of the gold label; for multiple_choice, of the right option's label"
+    )
+    gold_labels: dict[str, str] | None = Field(
+        None, description="what the gold column holds, each value with the label that it stands for"
+    )
     options: Names | None = Field(
         None,
         description="multiple_choice: the columns of the options, in order; or one column with a JSON list of them",
@@ -135,8 +144,10 @@ class Data(Card):
     )
     cluster: str | None = Field(
         None,
-        description="column of what samples have in common, a document or a user: nights are then compared over these and not "
-        "over samples, which within one are not independent",
+        description=(
+            "column of what samples have in common, such as a document or a user. Nights are then compared over these "
+            "and not over samples, since samples that share one are not independent"
+        ),
     )
     columns: dict[Name, Name] = Field(
         default_factory=dict, description="name that prompts and templates use to the column it stands for"
@@ -144,13 +155,18 @@ class Data(Card):
     rows: int | None = Field(None, ge=1, description="how many rows there are, for data that does not ship")
     characters: dict[Name, Annotated[int, Field(ge=1)]] = Field(
         default_factory=dict,
-        description="about how long the texts of such data are, by the name that prompts use: `input`, `options` (each of them) "
-        "or a column; `plan` counts with it; default: 400, of an option 40",
+        description=(
+            "for such data, about how many characters its texts have, by the name that prompts use: `input`, `options` "
+            "(each of them) or a column; `plan` estimates costs with them; default: 400, and 40 for an option"
+        ),
     )
     published: str | None = Field(
         None,
         max_length=1000,
-        description="where its authors publish it and how it becomes the file; said where it is missing",
+        description=(
+            "where its authors publish the data and how it becomes the file; the message says it where the file is "
+            "missing"
+        ),
     )
 
     def faults(self) -> Iterator[str]:
@@ -172,8 +188,8 @@ def _labels(value: object) -> object:
 class TaskLabel(Card):
     """One label of a closed set."""
 
-    label: str = Field(min_length=1, max_length=1000, description="as the model must write it")
-    description: str | None = Field(None, description="what it covers; the strategy `detail` shows it")
+    label: str = Field(min_length=1, max_length=1000, description="the label as the model must write it")
+    description: str | None = Field(None, description="what the label covers; the strategy `detail` shows it")
 
     @field_validator("label")
     @classmethod
@@ -192,7 +208,7 @@ class Translation(Card):
     """What is asked, in another language."""
 
     instruction: str = Field(
-        min_length=1, description="the instruction; of multiple_choice and open_ended the text of the first template"
+        min_length=1, description="the instruction; for multiple_choice and open_ended, the text of the first template"
     )
     output_format: str | None = Field(
         None, description="classification, extraction: how to answer, labels as they are; default: as in the original"
@@ -209,19 +225,26 @@ class TaskCard(Card):
         "classification",
         description="a closed label set, options to choose from, an open answer, or fields of a JSON object",
     )
-    level: Level = Field("nominal", description="what the labels are to each other")
+    level: Level = Field(
+        "nominal",
+        description="the level at which labels are measured: nominal (names), ordinal (an order) or interval (numbers)",
+    )
     labels: Annotated[
         tuple[TaskLabel, ...],
         BeforeValidator(_labels, json_schema_input_type=tuple[str | TaskLabel, ...] | dict[str, str | None]),
     ] = Field(
         (),
-        description="the closed set, in order: a list, or a mapping of label to description; of multiple_choice the "
-        "letters that options go by in SQL, default: A, B, C, … for the columns of the options",
+        description=(
+            "the closed set of labels, in order: a list, or a mapping of label to description. For multiple_choice "
+            "they are the letters that name the options in SQL; default: A, B, C, … for the columns of the options"
+        ),
     )
     fields: Fields = Field(
         default_factory=dict,
-        description="extraction: the fields that are read of the first JSON object in an answer that has any of them; field to "
-        "its rule, or to a mapping with `rule`",
+        description=(
+            "extraction: the fields that are read from the first JSON object in an answer that has any of them; each "
+            "field has its rule, or a mapping with `rule`"
+        ),
     )
     instruction: str = Field("", description="classification, extraction: the part of the prompt that is rephrased")
     output_format: str = Field("", description="classification, extraction: how to answer; never rephrased")
@@ -233,8 +256,11 @@ class TaskCard(Card):
     )
     reader: Reader = Field(
         "exact",
-        description="classification: turns a completion into a label. `exact`: it is the label; `label`: it is, but for case, a "
-        "final full stop, quotes and Markdown, or the label stands alone in a line; `label_in_text`: it holds one label alone",
+        description=(
+            "classification: how a completion is read as a label. `exact`: the completion is the label; `label`: it is "
+            "the label but for case, a final full stop, quotes and Markdown, or the label stands alone in a line; "
+            "`label_in_text`: it contains exactly one of the labels"
+        ),
     )
     scoring: Annotated[
         tuple[ScoringMethod, ...],
@@ -247,34 +273,51 @@ class TaskCard(Card):
     )
     pair_classes: Annotated[Names, Field(max_length=2)] = Field(
         (),
-        description="gold labels, at most two, whose samples are shown pair by pair; default: those that are treated least and "
-        "most alike",
+        description=(
+            "gold labels, at most two, whose samples the report compares pair by pair; default: the two whose samples "
+            "are treated least and most alike"
+        ),
     )
     refusal_pattern: Pattern | None = Field(
-        None, description="RE2: an unread completion it matches is refused; default: the usual words of a refusal"
+        None,
+        description=(
+            "RE2 pattern: a completion that could not be read and that matches it is a refusal; default: the usual "
+            "words of a refusal"
+        ),
     )
     examples: dict[str, str] | None = Field(
-        None, description="one_shot: an example input a label; default: rows of the data kept out of the samples"
+        None,
+        description=(
+            "one_shot: an example input for each label; default: rows of the data that are kept out of the samples"
+        ),
     )
     protected: tuple[str, ...] = Field(
         (),
-        description="words a rephrasing, of the instruction or of a template, must keep, beside labels and placeholders",
+        description=(
+            "words that a rephrasing of the instruction or of a template must keep, beside labels and placeholders"
+        ),
     )
     protect_labels: bool | None = Field(None, description=PROTECT_LABELS)
     labels_line: LabelsLine | dict[Literal["simple", "one_shot"], LabelsLine] = Field(
         "names",
-        description="whether a line names the labels; `none`: the prompt has no text but the card's, its examples and the "
-        "descriptions that the strategy `detail` shows; or strategy to either, as {simple: none}",
+        description=(
+            "whether a line of the prompt names the labels. With `none` the prompt has no text but the card's, its "
+            "examples, and the descriptions that the strategy `detail` shows. A mapping chooses for each strategy, as "
+            "{simple: none}"
+        ),
     )
     translations: dict[
         Language,
         Annotated[Translation, BeforeValidator(_translation, json_schema_input_type=str | Translation)],
     ] = Field(
         default_factory=dict,
-        description="language, as de or pt-BR, to the instruction in it, for variants of kind `language`; in their order",
+        description=(
+            "for each language, such as de or pt-BR, the instruction in it; variants of kind `language` use them in "
+            "this order"
+        ),
     )
     sensitive: bool = Field(
-        default=False, description="its inputs and completions are left out of reports unless asked for"
+        default=False, description="whether reports leave its inputs and completions out unless they are asked for"
     )
     data: Data = Field(description="where the samples come from")
 

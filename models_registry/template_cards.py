@@ -38,8 +38,8 @@ KNOWN = {
 class Example(Card):
     """A solved question that a template shows before the one it asks."""
 
-    question: str = Field(min_length=1, description="put for {question}")
-    answer: str = Field(min_length=1, description="put for {answer}, as the template would have it written")
+    question: str = Field(min_length=1, description="the text put for {question}")
+    answer: str = Field(min_length=1, description="the text put for {answer}, written as the template asks for it")
 
 
 class Template(Card):
@@ -49,7 +49,9 @@ class Template(Card):
         min_length=1,
         description="the prompt: {question}, {options} or {first_option}, {second_option}, ..., {examples}, columns of the data",
     )
-    system: str | None = Field(None, min_length=1, description="a system message before it, without placeholders")
+    system: str | None = Field(
+        None, min_length=1, description="a system message before the prompt, without placeholders"
+    )
     enumerators: Literal["upper", "lower", "numbers", "roman"] | tuple[str, ...] = Field(
         "upper", description="the signs of the options, in order: A, B; a, b; 1, 2; i, ii; or a list of one's own"
     )
@@ -130,13 +132,13 @@ class TemplateCard(Card):
     kind: Literal["multiple_choice", "open_ended"] = Field(description="which tasks it is for")
     placeholders: dict[Name, Name] = Field(
         default_factory=dict,
-        description="what stands for a placeholder that the templates call otherwise, such as {problem: question}",
+        description="for a name of the templates' own, the placeholder that it stands for, such as {problem: question}",
     )
     templates: Annotated[
         tuple[Template, ...],
         Field(min_length=1),
         BeforeValidator(_templates, json_schema_input_type=Annotated[tuple[str | Template, ...], Field(min_length=1)]),
-    ] = Field(description="whole prompts: a text each, or its fields")
+    ] = Field(description="whole prompts, each a text or a mapping of its fields")
 
     @model_validator(mode="before")
     @classmethod

@@ -1,7 +1,6 @@
 """Gives the columns of DuckDB to functions that `sql_function` declares, and their figures back: NaN becomes NULL.
 
-Each call gets a chunk of groups. Lists that stand side by side in a row are parallel and of equal length; no Python
-object is made per element.
+Each call gets a chunk of groups. The lists of one row are parallel and of equal length; no element becomes a Python object.
 """
 
 from __future__ import annotations

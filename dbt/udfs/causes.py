@@ -1,4 +1,4 @@
-"""What may have changed between two runs, in the words that marts, messages and pages say it with."""
+"""The causes of a change between two runs, in the words that marts, messages and pages use."""
 
 from __future__ import annotations
 

@@ -58,7 +58,8 @@ def jackknife_variance(replicates: NDArray[np.float64]) -> float:
 def bearing_samples(effects: NDArray[np.float64]) -> float:
     """Returns how many samples bear a variance: (sum of squares)^2 over the sum of fourth powers of their deviations.
 
-    k where k of many samples deviate alike and the others hardly, n/3 for n normal deviations, 0 where there are none.
+    It is k where k of many samples deviate equally and the others hardly do, n/3 for n normal deviations, and 0 where there
+    are none.
 
     Args:
         effects: shape (n,), what each sample does to a figure; deviations are from their mean.
@@ -70,7 +71,7 @@ def bearing_samples(effects: NDArray[np.float64]) -> float:
 
 
 def n_effective(unit_of: NDArray[np.int64]) -> float:
-    """Returns how many units of equal parts tell as much: 1 / (sum of squares of the units' parts), at most their number.
+    """Returns the effective number of units, 1 / (sum of squares of the units' parts), which is at most their number.
 
     Args:
         unit_of: shape (n,), n > 0, dense codes of the unit that each variant belongs to.
@@ -149,7 +150,7 @@ def moved_on_the_logit(bound: float, rate: float, to: float) -> float:
         to: in [0, 1].
 
     Returns:
-        In [0, 1]. The bound as it is where a rate is 0 or 1, of which nothing is a distance.
+        In [0, 1]. The bound stays as it is where a rate is 0 or 1, from which no distance on the logit scale is defined.
     """
     if bound in (0, 1) or not (0 < rate < 1 and 0 < to < 1):
         return bound
@@ -157,7 +158,7 @@ def moved_on_the_logit(bound: float, rate: float, to: float) -> float:
 
 
 def generator(seed: int, purpose: int) -> np.random.Generator:
-    """Returns a generator for one purpose under one seed: a further draw for one purpose leaves the others as they are."""
+    """Returns a generator for one purpose under one seed; more draws for one purpose do not change those of another."""
     return np.random.default_rng([seed % 2**64, purpose])
 
 
@@ -182,8 +183,8 @@ def resampled_units(
 ) -> Iterator[NDArray[np.float64]]:
     """Yields the weights of seeded resamples within strata, in chunks; equal arguments give equal draws.
 
-    Small ones are kept: a task has as many samples as the next, and would draw the same again. At most 16 tables of 4 MB
-    stay in memory.
+    Small tables are kept, since the next task often has as many samples and would draw the same again. At most 16 tables of 4
+    MB stay in memory.
 
     Args:
         seed: of the draws.

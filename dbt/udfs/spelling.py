@@ -32,7 +32,8 @@ MOST_MARKS = 30
 def normalised(form: Literal["NFC", "NFKC"], text: str) -> str:
     """Returns a text in a form of Unicode, in time linear in its length.
 
-    Marks that stand in a row are put in order in time by the square of their number, so those beyond 30 are a row of their own.
+    Putting marks that follow each other in order takes the square of their number in time, so at most 30 are put in order
+    together.
     """
     if len(text) < LONG or text.isascii():
         return unicodedata.normalize(form, text)
@@ -51,7 +52,7 @@ def canonical(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Returns what texts have in common that differ in case, width, white space, unseen characters, dashes or digits alone.
+    """Returns one form for texts that differ only in case, width, white space, unseen characters, dashes or digits.
 
     A dotless i counts as i, as capitals of Turkish make it one.
     """
@@ -122,5 +123,5 @@ def _decimals(whole: str, point: str | None, digits: str | None) -> str:
 
 
 def without_unseen(text: str) -> str:
-    """Returns a text without characters that nobody sees, as marks of direction and of zero width."""
+    """Returns a text without invisible characters, such as marks of direction and of zero width."""
     return text if text.isascii() else _UNSEEN.sub("", text)

@@ -22,8 +22,8 @@ ASKED_ONCE = "No original wording was asked twice, so there are no repetitions t
 OPEN = "An open-ended task has no labels to measure this by."
 QUARANTINED = "No variant is quarantined."
 ALL_READ = "Every answer was read."
-TOO_FEW = "Fewer than 20 samples, or no wording beside the original."
-FEW_SAMPLES = "How answers vary can be seen from 20 samples under 8 wordings on, 5 of them no near-duplicates."
+TOO_FEW = "There are fewer than 20 samples, or no wording beside the original."
+FEW_SAMPLES = "It takes 20 samples under 8 wordings, 5 of them no near-duplicates, to see how answers vary."
 FEW = "No gold label of this task has 3 samples, so there are no pairs to show."
 NEVER_ABSENT = {
     "Scorecard",
@@ -45,7 +45,7 @@ RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
         FEW,
         "No sample of this task has a gold label, so there are no classes.",
         "No sample of this task has a gold label, so there are no classes to compare.",
-        "No two samples of this task share a gold label, so none has others to be like.",
+        "No two samples of this task share a gold label, so no sample has others of its class.",
         "No sample has both figures: they need two prompt variants, and two samples of one gold label.",
         "No sample of this task has a gold label, so no answer can be called right or wrong.",
     },
@@ -57,7 +57,7 @@ RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
         FEW_SAMPLES,
         ALL_READ,
         TOO_FEW,
-        "No two of those who ruled, judges, people or rules, ruled on the same answer.",
+        "No two raters, be they judges, people or rules, ruled on the same answer.",
     },
 }
 PARTS = ("-pss-intra", "-pss-intra-by-task", "-pss-inter", "-pss-inter-by-task")

@@ -52,5 +52,5 @@ def test_types_ranges_and_defaults_are_said_in_words() -> None:
     assert row("audits", "notify_success") == [
         "true or false",
         "`false`",
-        "whether a night without findings is told too",
+        "whether a message is sent after a night without findings too",
     ]

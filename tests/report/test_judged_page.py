@@ -113,7 +113,7 @@ def test_rankings_and_agreement_print_the_marts_figures(judged: Reported) -> Non
     for row in asked(judged, "select * from marts.fct_ranking_consistency where audit_run_id = $run"):
         assert correlation(row, "mean_spearman", row["n_pairs"]) in rankings
         assert number(row["mean_spearman_textbook"]) in rankings
-    assert "* of three or four models alone" in rankings
+    assert "* This figure is of only three or four models" in rankings
     raters = asked(judged, "select * from marts.fct_judge_agreement where audit_run_id = $run")
     assert {"judge and judge", "judge and rule", "judge and person", "repetitions"} <= {row["kind"] for row in raters}
     for row in raters:

@@ -79,9 +79,9 @@ def compare_answers(
 ) -> list[Compared]:
     """Returns every measure of labels of one model, task and strategy in two runs, compared on what both have.
 
-    One entry an answer, in any order; errors and variants that left a run are not among them. An answer counts where
-    both runs have it: the same sample, variant and repetition. Where the runs share fewer than two variants, or fewer
-    than half of the smaller side's, variants of one kind (temperature, original or not) stand for each other; then there
+    There is one entry for each answer, in any order; errors and variants that take no part are not among them. An answer
+    counts where both runs have it: the same sample, variant and repetition. Where the runs share fewer than two variants, or
+    fewer than half of the smaller side's, variants of one kind (temperature, original or not) stand for each other; then there
     must be ten a side. Variants weigh equally, however often they were asked.
 
     Args:
@@ -104,7 +104,7 @@ def compare_answers(
         A row for each measure that both runs have, and one with a reason for each that one of them lacks or that cannot
         be compared. The p-value is the larger of two: from exchanging whole samples between the runs, and whole
         variants; `pss_intra` has the first alone. For `label_churn` base is the disagreement within the runs, candidate
-        that across them, and p is one-sided. Exchanging base and candidate turns signs and leaves p as it is.
+        that across them, and p is one-sided. Exchanging base and candidate turns the signs and leaves p unchanged.
 
     Raises:
         ValueError: an unknown level, or numbers and n_classes that do not fit.

@@ -1,4 +1,4 @@
-"""Tells how far the plain sensitivity of a number of wordings lies below that of endless wordings."""
+"""Estimates how far the plain sensitivity of a number of wordings lies below that of endless wordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Families of wordings that no text shows: wordings whose answers go together beyond what samples and wordings explain."""
+"""Finds families of wordings by their answers: wordings whose answers correlate beyond what samples and wordings explain."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _CELLS = 2_000_000  # of the table of one chunk of samples, 16 MB
 
 
 class AnswerFamilies(NamedTuple):
-    """The family of each wording, by the code of its first one's text, and how many unlike wordings tell as much.
+    """The family of each wording, by the code of its first one's text, and the effective number of wordings.
 
-    `n_effective` is that of the families, 1 / (sum of squares of their parts), whether or not they are used.
+    `n_effective` is that of the families, 1 / (sum of squares of their parts), whether or not they become the units: as many
+    unlike wordings would tell as much.
     """
 
     variant: NDArray[np.int64]
@@ -47,11 +48,12 @@ def answer_families(
 ) -> AnswerFamilies:
     """Returns the families of wordings by their texts, and joined further where answers show fewer.
 
-    With r_ivc the share of a label less its mean over wordings (what samples explain) and less that over samples (what
-    wordings do to all samples alike), the covariance of two wordings is the mean over samples of sum_c r_ivc r_iwc, to which
-    is added what having taken off the mean over wordings makes it too small by; noise of repetitions is taken off the
-    variances. A correlation counts where its covariance is told from 0 by three standard errors over samples. Families
-    join by average linkage from TOGETHER up, and are the units where they tell as much as FAR_BELOW of the wordings or less.
+    r_ivc is the share of a label minus its mean over wordings (what samples explain) and minus its mean over samples (what
+    wordings do to all samples alike). The covariance of two wordings is the mean over samples of sum_c r_ivc r_iwc. To it is
+    added the amount by which taking off the mean over wordings makes it too small; from the variances, the noise of
+    repetitions is taken off. A correlation counts where its covariance is at least three standard errors over samples from 0.
+    Families join by average linkage from TOGETHER up, and are the units where they tell as much as FAR_BELOW of the wordings
+    or less.
 
     Args:
         sample: shape (n,), dense codes.
@@ -61,12 +63,12 @@ def answer_families(
         n_answers: shape (n,), how often the wording gave the sample the label, above 0.
 
     Returns:
-        A family for each wording, shape (Q,). Those of the texts below four families, below 20 samples that all wordings were
-        asked on and that they disagree on, and where answers join no more of them.
+        A family for each wording, shape (Q,). The families by text stay where there are fewer than four, where fewer than 20
+        samples were asked under all wordings and are disagreed on, and where answers join no more of them.
 
     In worlds whose wordings come in threes the interval of sensitivity covers .98, .92 and .92 at 300 x 12, 100 x 12 and 60 x 8
     with these families, and .51, .64 and .78 without. Wordings that have nothing in common are taken for fewer in 0 to .04 of
-    runs, in .4 to .75 where each prefers some label throughout: intervals are then wider by a fifth.
+    runs, and in .4 to .75 where each prefers some label throughout; intervals are then wider by a fifth.
 
     Source:
         Kish 1965 for the effective number; Sokal and Michener 1958 for average linkage.

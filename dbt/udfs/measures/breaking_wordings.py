@@ -1,4 +1,4 @@
-"""Wordings that break: under which far fewer answers are right, or agree with the others, than under all other wordings."""
+"""Finds wordings that break: far fewer answers are right under them, or agree with the others, than under all other wordings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST = 4  # one wording in so many may break
 
 
 class BrokenWording(NamedTuple):
-    """The working rate of a wording, the mean of those that do not break, itself left out, and whether it breaks."""
+    """The working rate of a wording, the mean rate of the other wordings that do not break, and whether it breaks."""
 
     variant: int
     rate: float
@@ -36,24 +36,26 @@ class BrokenWording(NamedTuple):
 
 @sql_function(own_codes={"variant": "variant"})
 def breaking_wordings(sample: Codes, variant: Codes, value: Floats) -> list[BrokenWording]:
-    """Returns of each wording how often it works, and whether it works so much less than the others that it breaks.
+    """Returns how often each wording works, and whether it works so much less than the others that it breaks.
 
-    From the worst quarter of the wordings inwards: the k worst break where the k-th of them keeps MOST_KEPT at most of the mean
-    of the Q - k others, and lies below it by LEAST_GAP and, on the logit, by t_{Q-k-1} deviations of those,
-    sqrt(s^2 (1 + 1 / (Q - k))), at .05 over Q, for the largest such k. s^2 is their variance, and at least what chance adds to
-    a wording. Two that break do not hide each other so.
+    The search goes from the worst quarter of the wordings inwards. The k worst break, for the largest k for which three things
+    hold of the k-th worst: its rate is at most MOST_KEPT of the mean of the Q - k others; it lies LEAST_GAP or more below that
+    mean; and on the logit scale it lies below it by t_{Q-k-1}, at .05 over Q, times sqrt(s^2 (1 + 1 / (Q - k))). s^2 is the
+    variance of the others, and at least what chance adds to a wording. In this way two wordings that break do not hide each
+    other.
 
     Args:
         sample: shape (n,), dense codes.
         variant: shape (n,), dense codes.
-        value: shape (n,), in [0, 1], one per (sample, variant): share right, or without gold labels share that the other
-            wordings give too. Missing cells are left out; rates are those of the fit.
+        value: shape (n,), in [0, 1], one per (sample, variant): the share right, or without gold labels the share of answers
+            that the other wordings give too. Missing cells are left out; rates are those of the fit.
 
     Returns:
         One row a wording, in order of its code; none breaks of fewer than FEWEST. `of_others` is NaN of a single wording.
 
-    At 100 x 12 one that breaks .7 of its cells was told in 250 of 250 worlds of accuracy .75 whose wordings have a deviation of
-    up to .3 on the logit, in .94 where that is .6; a sound one is told in 0 to .02 of them, in .04 where it is 1.
+    At 100 x 12, in worlds of accuracy .75, a wording that breaks .7 of its cells was found in 250 of 250 where the other
+    wordings have a deviation of up to .3 on the logit scale, and in .94 where it is .6. A sound wording was said to break in 0
+    to .02 of these worlds, and in .04 where the deviation is 1.
 
     Source:
         Rosner 1983 for several outliers, from the inside out.

@@ -1,4 +1,4 @@
-"""Sensitivity and consistency as fewer wordings would have given them: of all subsets of the wordings, or of drawn ones."""
+"""Computes sensitivity and consistency as fewer wordings would have given them: over all subsets of them, or drawn ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ByWordings:
 
 
 def numbers_of_wordings(n_wordings: int) -> list[int]:
-    """Returns up to MOST_NUMBERS numbers from 2 to Q, both ends among them: all, or of more ever wider apart."""
+    """Returns up to MOST_NUMBERS numbers from 2 to Q, both ends among them; where not all fit, they stand ever wider apart."""
     if n_wordings <= MOST_NUMBERS + 1:
         return list(range(2, n_wordings + 1))
     return sorted({round(k) for k in np.geomspace(2, n_wordings, MOST_NUMBERS)})

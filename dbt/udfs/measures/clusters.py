@@ -18,8 +18,8 @@ def separate_clusters(
 
     A branch of the tree is a cluster when it has at least `fewest` samples, at most half of the class, and joins its neighbour
     at a mean distance that exceeds the mean distance among its own samples by `separation`. Of branches in one another the
-    largest counts. Where p_tau scatter around one centre hardly any branch does: at 20 wordings sampling alone makes
-    distances of .1 to .2.
+    largest counts. Where p_tau scatter around one centre, hardly any branch is a cluster, since at 20 wordings sampling alone
+    makes distances of .1 to .2.
 
     Args:
         p_tau: shape (n, C), rows sum to 1.

@@ -141,7 +141,7 @@ def consistency(
 ) -> Consistency:
     """Returns 1 - mean total variation distance between the p_tau of two samples of one gold class, over all ordered pairs.
 
-    One class in the call gives that class's figure, several the pooled one (weights n^2).
+    A call with one class gives the figure of that class; a call with several gives the pooled figure (weights n^2).
 
     Args:
         gold: shape (n,), dense codes of the gold classes.
@@ -226,8 +226,8 @@ class SampleJackknife(NamedTuple):
     def with_stranger(cls, distances: NDArray[np.float64], sizes: NDArray[np.int64]) -> SampleJackknife:
         """Returns it with one added sample in the largest class that shares no label with the others of the class.
 
-        The largest class has the most pairs, so that no other would lower the pooled figure as far, and a share of
-        such samples that is likely to show none lowers it no further, wherever they are.
+        The largest class has the most pairs, so such a sample in any other class would lower the pooled figure less. A share
+        of such samples so small that likely none was drawn lowers it no further, wherever they are.
         """
         largest = int(sizes.argmax())
         start, stop = int(sizes[:largest].sum()), int(sizes[: largest + 1].sum())

@@ -1,4 +1,4 @@
-"""Disagreement between answers, parted into what wordings, repetitions and samples make of it, with jackknife intervals."""
+"""Splits the disagreement between answers into parts due to wordings, repetitions and samples, with jackknife intervals."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def disagreement_shares(
     sqrt(V_samples + V_units), V_units the jackknife variance over units of wordings, with the degrees of freedom of
     Satterthwaite. What sample and wording do together is in both variances, so that these bounds err on the wide side.
 
-    Where fewer than FEWEST_BEARING samples bear V_samples, a bound is never inside that of the same data with one added
-    sample: whose asks are a coin between the two commonest labels, or whose wordings are, or that gives a label of its
-    own throughout. So unanimous samples are not taken for certain.
+    Where fewer than FEWEST_BEARING samples bear V_samples, the bounds also hold those of the same data with one added sample.
+    Its asks, or its wordings, are split between the two commonest labels, or it gives a label of its own throughout. So
+    unanimous samples are not taken for certain.
 
     Args:
         sample: shape (n,), dense codes.
@@ -77,8 +77,8 @@ def disagreement_shares(
         label: shape (n,), dense codes, N/A being one of them.
         n_answers: shape (n,), how often the variant gave the sample the label, above 0; each (sample, variant, label)
             stands at most once.
-        stands_for: shape (n,), where a variant is asked twice for a random part of its samples, how many samples each of
-            them stands for, at least 1, the same for all of a variant's; None: every cell for itself.
+        stands_for: shape (n,), how many samples each sample stands for where a variant is asked twice for a random part of its
+            samples: at least 1, and the same for all samples of a variant. With None every cell stands for itself.
 
     Returns:
         The three shares sum to 1; each may lie outside [0, 1] by chance, as may its bounds. All NaN where no sample has

@@ -1,4 +1,4 @@
-"""How alike two samples of one class are treated: pairs counted by their distance, and the pairs of a few samples one by one."""
+"""Measures how similarly two samples of one class are treated: all pairs counted by distance, and the pairs of a few samples."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def pair_distances_of(sample: Codes, label: Labels, p: Floats, seed: int) -> lis
 
 
 def pair_distances(p_tau: NDArray[np.float64], seed: int) -> list[PairBin]:
-    """Returns how many pairs of samples of one class are how alike: 1 - total variation distance of their p_tau.
+    """Returns the pairs of samples of one class, counted by their similarity: 1 - total variation distance of their p_tau.
 
-    Equal distributions are one with a weight, so that a class of n samples costs the pairs of its distinct ones.
+    Equal distributions are taken as one with a weight, so that the cost depends on the pairs of distinct distributions.
 
     Args:
         p_tau: shape (n, C), rows sum to 1.

@@ -15,9 +15,9 @@ from promptaudit.udfs.sql_function import sql_function
 def posix(nats: NDArray[np.float64], n_tokens: NDArray[np.float64]) -> float:
     r"""Returns the prompt sensitivity index of one sample, in nats a token, from 0 up.
 
-    1 / (Q (Q - 1)) sum over i and j of | log P(y_j | x_i) - log P(y_j | x_j) | / L_j: y_j is what the model answers to
-    prompt x_j, here the option it finds likeliest, as each prompt writes it, and L_j its number of tokens. 0 where every
-    prompt leaves the answers as likely as they were.
+    1 / (Q (Q - 1)) sum over i and j of | log P(y_j | x_i) - log P(y_j | x_j) | / L_j: y_j is the model's answer to prompt x_j,
+    here the option that it finds likeliest, as each prompt writes it, and L_j is its number of tokens. The index is 0 where
+    every prompt leaves the answers as likely as they were.
 
     Two prompts, two options of one token: log-likelihoods (-.1, -2.4) and (-1.1, -.4). The first answers 0, the second
     1: (|-1.1 - -.1| + |-2.4 - -.4|) / 2 = (1 + 2) / 2 = 1.5.
@@ -51,9 +51,10 @@ def posix(nats: NDArray[np.float64], n_tokens: NDArray[np.float64]) -> float:
 
 @sql_function("posix")
 def posix_of(landed: Sequence[str | None]) -> float:
-    """Returns the same of log-likelihoods as `raw.predictions.option_loglikelihoods` keeps them, one a prompt; None is none.
+    """Returns `posix` of log-likelihoods as `raw.predictions.option_loglikelihoods` keeps them, one for each prompt or None.
 
-    Those that are not as wide as the first are left out, and those without counts of tokens, as other programs' records are.
+    Prompts with another number of options than the first are left out, and so are those without counts of tokens, such as the
+    records of other programs.
     """
     tables: list[list[Any]] = []
     for text in landed:

@@ -1,4 +1,4 @@
-"""Rarefaction: what sensitivity is expected to be under fewer of the same wordings, without a list of their subsets."""
+"""Computes the sensitivity to expect under fewer of the same wordings (rarefaction), without a list of their subsets."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def rarefied_sensitivity(
     numbers: Sequence[int],
     seed: int,
 ) -> Rarefied:
-    """Returns mean sensitivity over samples at each number of wordings, in expectation over all subsets of so many.
+    """Returns mean sensitivity over samples at each number of wordings, in expectation over all subsets of that many.
 
     Args:
         sample: shape (n,), n > 0, dense codes.

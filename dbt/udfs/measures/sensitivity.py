@@ -229,8 +229,8 @@ def sensitivity_interval(
     first two. Missing cells: means over what is present, Q the largest number of variants a sample has. From 12 variants up t has
     the degrees of freedom of `TwoWayVariance`, below Q - 1.
 
-    Samples that are all answered alike have no spread, and would leave no doubt: the upper bound is never below that of
-    the same data with one added sample whose variants are split between two labels.
+    Samples that are all answered alike have no spread, and would leave no doubt. So the upper bound is never below that of the
+    same data with one added sample whose variants are split between two labels.
 
     Args:
         sample: shape (n,), dense codes.

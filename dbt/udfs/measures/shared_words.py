@@ -1,4 +1,4 @@
-"""Words that the texts of a few samples share and those of the rest of their class lack, beyond what chance gives."""
+"""Finds words that the texts of a few samples share and those of the rest of their class lack, beyond what chance gives."""
 
 from __future__ import annotations
 
@@ -49,10 +49,11 @@ def shared_words(
 ) -> list[list[SharedWord]]:
     """Returns the words that set each contrast's samples apart, those that do so most first.
 
-    A word's z is its log-odds ratio with an informative Dirichlet prior, over its standard deviation; a word counts once a
-    sample, and the prior is the words of the whole task, as many as PRIOR_SAMPLES samples have. The p-value is the share of
-    random exchanges of the class's texts, the observed one among them, in which the largest z of any word in any of the
-    contrasts is as large: chance passes .05 somewhere in one of twenty sets of contrasts, however many words there are.
+    A word's z is its log-odds ratio with an informative Dirichlet prior, over its standard deviation; a word counts once for
+    each sample, and the prior is made of the words of the whole task, as many as PRIOR_SAMPLES samples have. The p-value is
+    the share of random exchanges of the class's texts, the observed one among them, in which the largest z of any word in any
+    of the contrasts is as large: by chance, some word is below .05 in one of twenty sets of contrasts, however many words
+    there are.
 
     Args:
         contrasts: any number; all `has` have the same W words.

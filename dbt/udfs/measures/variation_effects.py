@@ -73,12 +73,13 @@ def variation_effects(
     stands_for: NDArray[np.float64],
     variations: Sequence[Variation],
 ) -> list[VariationEffect]:
-    """Returns of each kind of variation how often it changes the answer, and which of them does so most.
+    """Returns how often each kind of variation changes the answer, and which kind does so most.
 
-    disagreement is the share of pairs of answers with different labels, of pairs of variants of one line: the mean over the
-    pairs of a sample, then over samples. noise is the same of two asks of one variant, each of a line's variants weighing
-    as often as it is in a pair. effect = disagreement - noise, which is the mean over pairs of half the squared distance of
-    their distributions of labels: 0 in expectation where the kind changes nothing, whatever the noise of its variants.
+    disagreement is the share of pairs of answers with different labels, over pairs of variants of one line: it is the mean
+    over the pairs of a sample, and then over samples. noise is the same share for two asks of one variant; each variant of a
+    line has the weight of the number of its pairs. effect = disagreement - noise, which is the mean over pairs of half the
+    squared distance of their distributions of labels: 0 in expectation where the kind changes nothing, whatever the noise of
+    its variants.
 
     Args:
         sample: shape (n,), dense codes.
@@ -89,11 +90,12 @@ def variation_effects(
         stands_for: shape (n,), as of `disagreement_shares`.
         variations: the kinds, each with its variants.
 
-    A provider that keeps the answers to prompts it has seen answers a repetition like the first, and every change of a prompt
-    then seems to move what is chance alone. So where repetitions hardly ever differ, by less than HARDLY of the least
-    disagreement of any kind, noise is taken between prompts: it is the disagreement of the kind that has the least.
-    `effect` is what the disagreement exceeds that by, for as many variants as the kind of fewer has, and of the kind itself
-    undefined: that it moves answers too cannot be seen then. A single kind has none to compare with, and is taken as it is.
+    A provider that keeps its answers to prompts answers a repetition like the first ask, and then every change of a prompt
+    seems to move answers that only chance moves. So where repetitions hardly ever differ, by less than HARDLY of the least
+    disagreement of any kind, noise is taken between prompts: it is the disagreement of the kind that has the least. `effect`
+    is the amount by which a disagreement exceeds it, for as many variants as the kind with fewer has. For that kind itself the
+    effect is undefined, since it cannot be seen whether it moves answers too. A single kind has no other to compare with, and
+    is taken as it is.
 
     Returns:
         One row a kind. `effect_low`, `effect_high`: effect -+ t sqrt(V_samples + V_variants - V_both) of `two_way_variance`,
@@ -102,12 +104,12 @@ def variation_effects(
         kind. Above, what variants add is on a logarithmic scale. NaN below FEWEST units and two samples. Where fewer than
         FEWEST_BEARING samples bear V_samples, the bounds hold those of the same data with one added sample too, whose
         variants agree, or are split between two labels.
-        `effect_share`: of the sum of the effects that are told from zero; NaN of one that is not.
+        `effect_share`: the effect over the sum of the effects that are told from zero; NaN for one that is not.
         `noise`, `effect` and what is made of it are NaN unless some sample has two variants that were asked twice.
         `verdict`: moves_most where the effect is told from zero and from that of every other kind, on the same samples, at
         5 % over the number of kinds and for the smaller number of variants; moves where it is told from zero; not_told;
-        not_measured without bounds. One without an effect is told from by nothing. Of noise between prompts the effects are
-        differences of two kinds, told from zero at 5 % over the number of pairs of kinds.
+        not_measured without bounds. No effect is told from a kind that has none. With noise between prompts the effects are
+        differences of two kinds, and are told from zero at 5 % over the number of pairs of kinds.
         `noise_from`: repetitions or variants, by where the noise was taken.
     """
     table = AnswersByVariant.of(sample, variant, label, n_answers, stands_for)

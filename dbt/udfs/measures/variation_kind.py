@@ -1,4 +1,4 @@
-"""What one kind of variation does to each sample, and how far that is from what other variants of the kind would do."""
+"""Measures what one kind of variation does to each sample, and how far other variants of the kind would do otherwise."""
 
 from __future__ import annotations
 
@@ -164,9 +164,9 @@ class Kind:
     def beyond(self, other: Kind, tail: float) -> tuple[float, float, float]:
         """Returns how much larger the effect is than that of another kind, on the samples that have both, with its bounds.
 
-        Two units are further from each other than from the original, so that the effect grows with their number: both are
-        of the smaller number of units. The units of a kind that has a single one are taken to be as uneven as this kind's.
-        NaN below two samples.
+        Two units are further from each other than from the original, so that the effect grows with their number. Both effects
+        are therefore taken at the smaller number of units. Where a kind has a single unit, its units are taken to be as uneven
+        as this kind's. NaN below two samples.
         """
         n_units = min(self.n_units, other.n_units)
         own, its = self._at(n_units), other._at(n_units)

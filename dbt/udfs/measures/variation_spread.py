@@ -1,4 +1,4 @@
-"""How far a kind's effect is from what other variants of it would have, and the bounds that follow."""
+"""Measures how far the effect of a kind would differ with other variants of it, and makes the bounds from that."""
 
 from __future__ import annotations
 

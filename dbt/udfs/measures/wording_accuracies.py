@@ -45,11 +45,11 @@ def wording_accuracies(sample: Codes, variant: Codes, value: Floats) -> WordingA
         value: shape (n,), in [0, 1], one per (sample, variant), repetitions averaged. Cells may be missing.
 
     Returns:
-        `accuracy`: in a full table each wording's mean; with cells missing mu + b_v of the least-squares fit
-        mu + a_i + b_v, which takes away that some were asked on harder samples. `shrunk`: mu + r b_v with r = s_q^2 /
-        (s_q^2 + e), where s_q^2 is the variance of wordings without noise, 0 or more, and e the noise of an effect, MS_e Q / n
-        times the inflation of `TwoWayFit`. Its square error is the least, but it varies less over wordings than they do.
-        Both are clipped to [0, 1]. `shrunk` is NaN below two samples or two wordings, and where wordings cannot be told from
+        `accuracy`: in a full table each wording's mean; with cells missing, mu + b_v of the least-squares fit mu + a_i + b_v,
+        which allows for wordings that were asked on harder samples. `shrunk`: mu + r b_v with r = s_q^2 / (s_q^2 + e), where
+        s_q^2 is the variance of wordings without noise, 0 or more, and e the noise of an effect, MS_e Q / n times the
+        inflation of `TwoWayFit`. It has the least square error, but varies less over wordings than their accuracies do. Both
+        are clipped to [0, 1]. `shrunk` is NaN below two samples or two wordings, and where wordings cannot be told from
         samples or from noise. Empty without values.
 
     Source:
@@ -76,8 +76,8 @@ def wording_quantiles(sample: Codes, variant: Codes, value: Floats) -> WordingQu
 
     Returns:
         Quantiles over wordings of mu + sqrt(r) b_v, which varies by s_q^2 as wordings do, clipped to [0, 1]; mu, r and b_v as
-        of `wording_accuracies`. The quantile of a sample of wordings that is about as often above as below that of all
-        wordings. NaN where `shrunk` is, `worst_5` and `best_5` also below 12 wordings.
+        of `wording_accuracies`. The quantile is one that lies about as often above as below the quantile of all wordings. NaN
+        where `shrunk` is, and `worst_5` and `best_5` also below 12 wordings.
 
     Bias of the worst 5 % at 100 or 500 samples under 6 of 30 wordings each, normal or uniform effects of deviation .03 to
     .1: -.006 to +.006. Quantiles of the fit's accuracies are off by -.133 to -.005, since these vary by noise too; those of

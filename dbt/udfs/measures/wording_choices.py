@@ -39,9 +39,10 @@ class WordingChoice(NamedTuple):
         chance_best: chance that it is the most accurate of all, in [0, 1].
         expected_loss: by how much less accurate than the best it is expected to be, at least 0.
         is_chosen: whether it is the most accurate as far as these samples tell; of equal ones the original, else the first.
-        gain: of the chosen one: by how much more accurate than the original it is on samples that did not choose it.
+        gain: of the chosen one: by how much more accurate than the original it is on samples that took no part in the choice.
         gain_low, gain_high: 95 % interval of how much more accurate than the original it is, of all wordings at once.
-        p_value: that one of so many wordings that are as accurate as the original seems so much better, two-sided, in (0, 1].
+        p_value: chance that one of so many wordings seems that much better although all are as accurate as the original,
+            two-sided, in (0, 1].
     """
 
     variant: int

@@ -1,4 +1,4 @@
-"""One sample: how far its label depends on the wording, and whether repeating the same wording explains that."""
+"""Measures how far the label of one sample depends on the wording, and tests whether repeating one wording explains that."""
 
 from __future__ import annotations
 

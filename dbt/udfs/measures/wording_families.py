@@ -1,4 +1,4 @@
-"""Families of wordings: texts so nearly the same that they tell little more about other wordings than one of them."""
+"""Finds families of wordings: texts so nearly the same that together they tell little more than one of them."""
 
 from __future__ import annotations
 

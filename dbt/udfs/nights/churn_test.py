@@ -51,7 +51,7 @@ def churn_test_of(
 def churn_test(
     apart: Floats, within: Floats, nights: Nights, n_wordings: int, cluster: NDArray[np.int64] | None = None
 ) -> WindowTest:
-    """Returns what the disagreement of the same cells across nights says of tonight, one-sided.
+    """Returns the one-sided test of tonight by the disagreement of the same cells across nights.
 
     Of a sample asked on two nights of the window or more, d = A(window, before) - A(before, before) / 2 -
     A(window, window) / 2, A being the mean disagreement over pairs of two different nights; of one asked on a single night

@@ -40,15 +40,15 @@ _WORSE_THAN_LEVEL = 1.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamNight:
-    """What tonight says of one measure.
+    """The tests of tonight in one measure.
 
     Attributes:
         test: against the normal nights.
         q_value: over all streams of the audit tonight; NaN where nothing was tested.
-        worse: 1 where more is worse, -1 where less is, 0 where any change is told as one.
-        least_effect: the least difference of it that matters; None: the audit's, as of all rates.
+        worse: 1 where a higher figure is worse, -1 where a lower one is, 0 where any change is called changed.
+        least_effect: the least difference that matters for it; None takes the audit's, as for all rates.
         raises: whether it raises an alarm by itself; otherwise it joins one of its group.
-        is_of_other_judge: whether a judge scored it that rules otherwise than on normal nights: nothing is known of the model.
+        is_of_other_judge: whether its judge rules otherwise than on normal nights, so that nothing is known of the model.
         p_value_in_alarm: of the same test against the bad nights of its alarm in the place of normal ones; NaN without any.
     """
 
@@ -95,7 +95,7 @@ class AlarmedStream:
     def is_worse(self, tonight: StreamNight, min_effect: float) -> bool:
         """Returns whether a night is worse than the alarm was so far: beyond half as much again, and beyond chance.
 
-        What is told as a change or as better never is.
+        An alarm of the kind changed or improved never is.
         """
         sign = 1 if self.told > 0 else -1
         more = (tonight.test.difference_tonight - self.level) * sign
@@ -112,7 +112,7 @@ class AlarmedStream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
-    """What is known of a model's task after a night.
+    """The state of a model's task after a night.
 
     Attributes:
         state: the word for it.
@@ -174,12 +174,12 @@ def next_state(
         night: tonight's number, above those of all nights before.
         streams: tonight's measures by name.
         min_effect: the least difference that matters, of measures that have none of their own.
-        is_pinned: whether tonight is held against a night that somebody pinned: what is normal is that person's to say, then.
+        is_pinned: whether tonight is compared with a night that somebody pinned; only that person then says what is normal.
 
     An alarm begins with the first night of the window that told it; no night from there on is normal. It stands until
     GOOD_NIGHTS good nights in a row, which are normal then, or until it is accepted. An improvement of NIGHTS_TO_ACCEPT nights
-    in a row accepts itself, where no night is pinned. What another judge scored is in no alarm, whenever it was raised.
-    A regression that becomes much worse has a `worse_since` from then on, once an alarm, and stays regressed.
+    in a row accepts itself, where no night is pinned. Scores of another judge are in no alarm, whenever it was raised. A
+    regression that becomes much worse has a `worse_since` from then on, once an alarm, and stays regressed.
     """
     of_others = {name for name, stream in streams.items() if stream.is_of_other_judge}
     before = (before or GroupState()).without(of_others)

@@ -29,16 +29,16 @@ _MOST_A_PAIR = 9.0  # so that one odd night, or an undetected step, does not wid
 
 
 class WindowTest(NamedTuple):
-    """What the windows of one stream say of tonight; NaN, and 0 of the counts, where there is too little to test.
+    """The test of tonight in one stream, over its windows; figures are NaN and counts 0 where there is too little to test.
 
     Attributes:
         difference: mean over samples of the window's mean less that of the normal nights before it.
         low, high: its two-sided 95 % interval.
         standard_error: over samples, not widened.
-        spread_factor: by how much normal nights wander more than their samples explain, at least 1.
-        p_value: two-sided, of the window that says most, times the number of windows, at most 1.
-        span: nights of that window; the least of those that say equally much.
-        p_value_tonight: of tonight alone, not times the number of windows.
+        spread_factor: factor by which normal nights vary more than their samples explain, at least 1.
+        p_value: two-sided, of the window with the least p-value, times the number of windows, at most 1.
+        span: nights of that window; of windows with equal p-values, the shortest.
+        p_value_tonight: of tonight alone, not multiplied by the number of windows.
         difference_tonight: of tonight alone.
         difference_two: of the last two nights, whether or not the one before was normal.
         error_two: its standard error, widened.
@@ -145,7 +145,7 @@ def cluster_of_each(cluster: NDArray[np.int64], code: NDArray[np.int64]) -> NDAr
 def window_test(
     values: Floats, nights: Nights, n_wordings: int, cluster: NDArray[np.int64] | None = None
 ) -> WindowTest:
-    """Returns what tonight's values say against those of normal nights.
+    """Returns the test of tonight's values against those of normal nights.
 
     Args:
         values: shape (n_nights, n_samples), of the nights in their order; NaN where a sample was not asked or does not count.

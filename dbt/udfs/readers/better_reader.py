@@ -1,4 +1,4 @@
-"""Says which reader would take more of some answers than theirs does."""
+"""Finds the reader that would read more of some answers than their own reader does."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SeenAnswer:
 def better_reader(answers: Sequence[SeenAnswer]) -> tuple[str | dict[str, str], int] | None:
     """Returns the reader that takes the most of the answers that were not read, and how many; None where none takes any.
 
-    A reader that reads another label, or none, where one was read already is none.
+    A reader is left out if it reads another label, or none, where a label was read already.
     """
     best = None
     for reader in _candidates(answers):

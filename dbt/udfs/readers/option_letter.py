@@ -1,4 +1,4 @@
-r"""Reads which option a completion commits to, from the options' signs alone.
+r"""Reads the option that a completion commits to, by the signs of the options only.
 
 The rule is rigid on purpose: it never looks at an option's text, so "fifty years" is no choice even where option B is "fifty
 years". Set beside a judge, it shows how much of a score's spread such rigidity makes.

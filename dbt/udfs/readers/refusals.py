@@ -1,7 +1,7 @@
 """The words in which models usually refuse; a task's own `refusal_pattern` stands in their place.
 
-An apology alone refuses nothing ("Sorry, the answer is B"), nor does all that somebody cannot do ("no puedo creer lo bueno que
-es"): each language has its verbs of refusing, which an apology may precede.
+An apology by itself is no refusal ("Sorry, the answer is B"), nor is every sentence about what somebody cannot do ("no puedo
+creer lo bueno que es"). Each language has verbs of refusing, which an apology may precede.
 """
 
 from __future__ import annotations

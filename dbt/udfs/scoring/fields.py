@@ -9,8 +9,8 @@ A rule makes one canonical value of all ways to write it, so that values can be 
 - `one_of`: the value of the card that it is, whatever its case;
 - `token_f1`: its words after SQuAD's normalisation; right where their F1 with the gold value's is at least `at_least`.
 
-A field that is absent, null or blank has the empty value, which is right where the gold value is empty too. What a rule cannot
-read, a list or an object among it, is no value and never right.
+A field that is absent, null or blank has the empty value, which is right where the gold value is empty too. A value that a
+rule cannot read, such as a list or an object, is no value and never right.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def read_fields(completion: str | None, reader: str, gold: str | None) -> list[F
     Args:
         completion: the answer; None where it has no JSON object with any of the fields.
         reader: `{"fields": {name: rule}}` as JSON.
-        gold: an object of the gold values by field as JSON; None where none is known. What is no object knows none, and one
-            without a field does not know that of the field.
+        gold: an object of the gold values by field as JSON; None where none is known. If it is no object, no gold value is
+            known; if a field is missing in it, that of the field is not known.
 
     Example:
         >>> reader = '{"fields": {"total": {"rule": "number"}}}'
@@ -158,8 +158,9 @@ _multiplies = re.compile(
 
 
 def number(text: str) -> str | None:
-    """Returns the decimal that a text is, exactly; None of a text that is no number. 1/3 is a fraction, as no decimal is it.
+    """Returns the decimal that a text is, exactly; None of a text that is no number.
 
+    1/3 is returned as a fraction, since no decimal equals it.
     1,234 has thousands and 1.234 decimals; "1.234,50", "1 234,50", "12,5" and "0,500" can only have a decimal comma. A number in
     parentheses is negative, as in accounts. "5 million" and "1.2M" are no numbers, as words and letters that multiply differ
     between languages.

@@ -2,7 +2,7 @@
 
 Texts are compared as bags of tokens after SQuAD's normalisation, here of any script: compatibility forms are made one
 (NFKC), then lower case, punctuation dropped and not replaced ("U.S." is "us"), split at white space, the articles a, an
-and the left out. What stands beyond the first `MAX_READ_CHARACTERS` of a text is not read: it is no short answer.
+and the left out. Text beyond the first `MAX_READ_CHARACTERS` is not read, since such a text is no short answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Computes how far the labels of single samples and annotators move alpha: what jackknives over either have in common."""
+"""Computes how far the labels of single samples and annotators move alpha, which the jackknives over both have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the annotators x units table of prompt stability, and the series cut from it."""
+"""Makes the table of annotators x units of prompt stability, and the series that are taken from it."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@
     pa.measures.krippendorff_alpha([["a", "a"], ["b", "a"], ["b", "b"]])
     pa.register(duckdb.connect())                                     # the measures as functions of SQL
 
-Frames go in as polars, or as anything with the Arrow interface (pandas, DuckDB, pyarrow), and come out as polars. To import
-this package takes a few milliseconds; what is heavy is imported by the function that needs it.
+Frames go in as polars, or as anything with the Arrow interface (pandas, DuckDB, pyarrow), and come out as polars. Importing
+this package takes a few milliseconds; a heavy library is imported by the function that needs it.
 """
 
 from __future__ import annotations

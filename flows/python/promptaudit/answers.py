@@ -44,11 +44,11 @@ def frame(data: Any) -> pl.DataFrame:  # noqa: ANN401 - whatever holds a table
 
 
 def one_row_an_answer(data: Any) -> pl.DataFrame:  # noqa: ANN401 - as `frame`
-    """Returns answers with one row each, and the columns `sample_id`, `variant_index` and `label`.
+    """Returns one row for each answer, with the columns `sample_id`, `variant_index` and `label`.
 
     Args:
         data: a frame that has these columns (others stay), or a table with one row a sample and one column an annotator:
-            a wording, a repetition, a person. A label that is None, or NaN in a column of floats, is missing.
+            a wording, a repetition, a person. A label is missing where it is None, or NaN in a column of floats.
 
     Raises:
         DataError: a frame with some of the columns lacks another, or holds no answer.

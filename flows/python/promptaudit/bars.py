@@ -1,4 +1,4 @@
-"""Draws how far a command's models are: tqdm's bars, in a terminal and in a notebook."""
+"""Draws the progress of a command's models as tqdm's bars, in a terminal and in a notebook."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from promptaudit.flows.display.progress import COUNT_MARK, COUNTS, visible
 
 
 def environment() -> dict[str, str]:
-    """Returns what has a command write counts among its lines: where there is a terminal or a notebook to draw bars in."""
+    """Returns variables by which a command writes counts among its lines; none where there is no terminal or notebook."""
     return {COUNTS: "1"} if sys.stderr.isatty() or "ipykernel" in sys.modules else {}
 
 

@@ -1,7 +1,7 @@
 """Serves functions of this process on loopback as models, so that the ordinary commands can ask them.
 
-A run lies in another process, as that of every command does; what is asked of a function comes back here. Nobody else can
-ask: each request needs the key that the server was made with.
+The run is in another process, like that of every command, and its requests to a function come back to this one. Nobody else
+can ask, since each request needs the key that the server was made with.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Callables(ThreadingHTTPServer):
     """The server of an annotator, and of a paraphraser where there is one.
 
     Attributes:
-        failed: the first exception that a function raised; whoever asked is told to come again, and `on_failure` is called.
+        failed: the first exception that a function raised; the request that caused it is told to come again, and `on_failure`
+            is called.
     """
 
     daemon_threads = True

@@ -1,9 +1,10 @@
 """The measures as plain functions on arrays or frames, the very ones that the warehouse's marts are derived with.
 
-Answers are a table with one row a sample and one column a wording, a repetition or a person, or a frame with one row an answer
-and the columns `sample_id`, `variant_index` and `label`, in which a wording may have answered a sample more than once. A label
-that is None is an answer that could not be read (N/A); it is a class of its own in sensitivity and consistency, and missing in
-alpha. Undefined figures are NaN. Numbers in a result are floats between the bounds that its fields name.
+Answers come in one of two forms. One is a table with one row for each sample and one column for each wording, repetition or
+person. The other is a frame with one row for each answer and the columns `sample_id`, `variant_index` and `label`, in which a
+wording may have answered a sample more than once. A label of None stands for an answer that could not be read (N/A): in
+sensitivity and consistency it is a class of its own, and in alpha it is missing. Undefined figures are NaN. Numbers in a
+result are floats within the bounds that its fields state.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ class ConsistencyResult:
         consistency: 1 - mean total variation distance over all ordered pairs of samples of a class, pooled over the
             classes, in [0, 1]; `consistency_distinct` leaves out pairs of a sample with itself.
         consistency_std: standard deviation of 1 - TVD over the ordered pairs, ddof 0.
-        consistency_low: lower end of its 95 % interval for other samples of each class, these wordings; NaN where every class has
-            fewer than 20 samples.
+        consistency_low: lower end of its 95 % interval for other samples of each class under these wordings; NaN where every
+            class has fewer than 20 samples.
         consistency_high: its upper end.
         by_class: columns `gold_label`, `n_samples`, `consistency`, `consistency_distinct`.
     """
@@ -107,8 +108,8 @@ def sensitivity(answers: Table, *, labels: Sequence[Any] | None = None) -> Sensi
 
     Args:
         answers: one column a wording, as the module says.
-        labels: the label set of the task, without N/A; default: the labels that occur, which raises the figure where the
-            task has others.
+        labels: the label set of the task, without N/A. The default is the labels that occur, and gives a higher figure where
+            the task has more labels.
 
     Raises:
         DataError: no table, no answer, or a label that is not in the set.
@@ -235,7 +236,7 @@ def prompt_stability(
     n_resamples: int = 1000,
     seed: int = 20250601,
 ) -> pl.DataFrame:
-    """Returns the Prompt Stability Score: alpha over growing and neighbouring annotators, and over all of them.
+    """Returns the Prompt Stability Score: alpha over the first k annotators, over neighbouring ones, and over all.
 
     Args:
         answers: one column an annotator, in their order: the repetitions of one prompt, or its wordings at one temperature.

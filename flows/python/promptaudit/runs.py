@@ -38,8 +38,9 @@ class Run:
         audit_run_id: its id.
         audit_id: the audit it is of.
         warehouse: the DuckDB file it lies in.
-        is_derived: off where it was asked alone: it is derived, sealed and published when its tables or page are first wanted.
-        is_quiet: say nothing while it is derived.
+        is_derived: whether its marts are derived. A run that was only asked is derived, sealed and published when its tables
+            or page are first wanted.
+        is_quiet: whether nothing is printed while it is derived.
     """
 
     audit_run_id: str
@@ -79,7 +80,7 @@ class Run:
 
     @property
     def is_open(self) -> bool:
-        """Returns whether the run was asked alone and nobody has derived it since.
+        """Returns whether the run was only asked, and was not derived since.
 
         Raises:
             WarehouseLocked: another process writes to the warehouse.
@@ -101,7 +102,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Audits:
-    """What a warehouse has published; `warehouse` is its DuckDB file."""
+    """The published runs of a warehouse; `warehouse` is its DuckDB file."""
 
     warehouse: Path
 
@@ -120,14 +121,14 @@ class Audits:
         return self.run("latest" if audit is None else audit)
 
     def run(self, name: str) -> Run:
-        """Returns the complete run that a name means, as on the command line: an id, latest~1, an audit, a baseline."""
+        """Returns the complete run of a name as on the command line takes it: an id, latest~1, an audit, a baseline."""
         found = resolve(Warehouse(self.warehouse), name)
         return Run(audit_run_id=found.audit_run_id, audit_id=found.audit_id, warehouse=self.warehouse)
 
     def sql(self, query: str) -> pl.DataFrame:
-        """Returns the rows of one query of the published copy, or the lake, which reaches nothing else, as `promptaudit sql`.
+        """Returns the rows of a query, as `promptaudit sql` does; it reads the published copy or the lake, and nothing else.
 
-        It is asked in a process of its own, which ends when `PROMPTAUDIT_SQL_SECONDS` are over.
+        The query runs in a process of its own, which ends when `PROMPTAUDIT_SQL_SECONDS` are over.
         """
         import polars as pl
 
@@ -144,7 +145,7 @@ class Audits:
 
 
 def open(warehouse: str | Path = "warehouse") -> Audits:  # noqa: A001 - pa.open
-    """Returns what the warehouse of a DuckDB file, or of the folder that has `audit.duckdb`, has published."""
+    """Returns the published runs of a warehouse, named by its DuckDB file or by the folder that has `audit.duckdb`."""
     path = Path(warehouse)
     return Audits(path / FILE if path.is_dir() else path)
 
@@ -162,14 +163,14 @@ def run(  # noqa: PLR0913 - one option of the command each
     askers: int | None = None,
     quiet: bool = False,
 ) -> Run:
-    """Runs an audit, goes on with its unfinished run, or finds that the last one is complete, as `promptaudit run` does.
+    """Runs an audit, continues its unfinished run, or returns the last run if that is complete, as `promptaudit run` does.
 
-    It runs in a process of its own, so that it works in a notebook; what it says goes to stderr. Ctrl-C ends it in order, and
-    the same call goes on where it stopped.
+    It runs in a process of its own, so that it works in a notebook; its messages go to stderr. Ctrl-C ends it in good order,
+    and the same call goes on where it stopped.
 
     Raises:
-        PromptauditError: with the command's own line, of the class that it names.
-        KeyboardInterrupt: what had landed is kept.
+        PromptauditError: the error of the command, with its message and of the class that the message names.
+        KeyboardInterrupt: the run was interrupted; answers that had landed are kept.
     """
     options = {"prompts": prompts, "max-usd": max_usd, "max-requests": max_requests, "askers": askers}
     flags = {"new": new, "rephrase": rephrase}
@@ -215,10 +216,10 @@ def import_answers(  # noqa: PLR0913 - one option of the command each
         seed: of the resamples.
         warehouse: the DuckDB file; default: as of the commands.
         registry: folders of cards, beside those that ship.
-        quiet: say nothing of what goes on.
+        quiet: whether nothing is printed about the progress.
 
     Raises:
-        PromptauditError: with the command's own line, of the class that it names.
+        PromptauditError: the error of the command, with its message and of the class that the message names.
     """
     from promptaudit.answers import frame
 
@@ -251,7 +252,7 @@ def made(
 ) -> Run:
     """Returns the run that a command makes or finds.
 
-    `variables` are of its environment alone; `until` is handed what interrupts it. Raises as `run` does.
+    `variables` are set in its environment only; `until` is given what interrupts it. Raises as `run` does.
     """
     shared = [] if warehouse is None else [f"--warehouse={warehouse}"]
     shared += [f"--registry={folder}" for folder in registry]

@@ -41,7 +41,7 @@ class Stability:
 
     Attributes:
         run: the run behind it, whose marts and page are made when they are first wanted.
-        table: the rows of `fct_prompt_stability` that are meant: of the labels where they were named, else of the answers
+        table: the rows of `fct_prompt_stability` for this prompt: of the labels where labels were given, else of the answers
             verbatim. `series` is cumulative (the first k annotators), adjacent (k against k - 1) or all.
     """
 
@@ -58,7 +58,8 @@ class Stability:
 
         `.save(path)` writes HTML, and with the extra `charts` SVG or PNG.
 
-        Over paraphrase temperatures, all annotators together, where there are some; else over the first k annotators.
+        The chart goes over paraphrase temperatures, with all annotators together, where there are some; else over the first k
+        annotators.
         """
         import altair as alt
 
@@ -107,26 +108,27 @@ def intra_pss(  # noqa: PLR0913 - one choice each
     The score is computed here, as the marts have it; the run is derived, sealed and published when its `table`, `scorecard` or
     `report` is first wanted, or by `promptaudit rebuild RUN`.
 
-    Every answer lands in the warehouse as it comes: after Ctrl-C, or an exception of the function, the same call goes on where
-    it stopped, and once all is answered it asks nothing. What decides that is the prompt, the samples, the repetitions and the
-    audit's name; of the function nothing is known, so give another name, or `new`, when it changes.
+    Every answer lands in the warehouse as it comes. After Ctrl-C, or an exception of the function, the same call goes on where
+    it stopped; once everything is answered, it asks nothing. A call is the same if the prompt, the samples, the repetitions
+    and the audit's name are the same. A change of the function is not noticed, so give another name, or `new`, when it
+    changes.
 
     Args:
-        annotate: any callable of (text, prompt) that gives the answer; None is no answer. It is called in threads of this
-            process, `connections` of them at once. Its exceptions are raised here.
+        annotate: any callable of (text, prompt) that returns the answer, or None for no answer. It is called in threads of
+            this process, in `connections` of them at once. Its exceptions are raised here.
         samples: texts, or a frame with a column `text` and perhaps `id`.
-        prompt: what the function is given; an output format follows after a space.
+        prompt: the prompt that the function gets; an output format follows after a space.
         output_format: the part of the prompt that says how to answer.
         repetitions: how often each sample is asked, at least 2.
-        labels: the label set in order; an answer that is none of it is missing. Default: each distinct answer is a label.
+        labels: the label set in order; an answer that is none of them is missing. Default: each distinct answer is a label.
         level: nominal; ordinal or interval, which need labels.
         audit: the name of the audit.
         warehouse: the DuckDB file.
-        connections: calls at once.
+        connections: how many calls run at once.
         resamples: of the bootstrap intervals.
-        max_requests: the run stops before it makes more.
+        max_requests: the run stops before it makes more requests than this.
         new: ask everything again, in a new run.
-        quiet: say nothing of what goes on.
+        quiet: whether nothing is printed about the progress.
 
     Raises:
         UsageError: fewer than two repetitions, or a level that needs labels.
@@ -184,21 +186,21 @@ def inter_pss(  # noqa: PLR0913 - one choice each
         annotate: as of `intra_pss`.
         samples: as of `intra_pss`.
         prompt: the part of the prompt that is rephrased.
-        output_format: the part that is not; it follows after a space.
+        output_format: the part that is not rephrased; it follows after a space.
         paraphrase: `rules()` (the default), or a callable of (instruction, n, temperature) that gives rewordings.
         temperatures: how freely to reword, from 0; at each of them the original is an annotator too.
         variants: rewordings at each temperature.
-        repetitions: how often each wording is asked; one alpha each. The score is the mean over those in which answers vary
-            and that have at least half as many pairable samples as the largest.
+        repetitions: how often each wording is asked; each repetition has one alpha. The score is the mean over the repetitions
+            in which answers vary and which have at least half as many pairable samples as the largest.
         labels: as of `intra_pss`.
         level: as of `intra_pss`.
         audit: the name of the audit.
         warehouse: the DuckDB file.
-        connections: calls at once.
+        connections: how many calls run at once.
         resamples: of the bootstrap intervals.
-        max_requests: the run stops before it makes more.
+        max_requests: the run stops before it makes more requests than this.
         new: ask everything again, in a new run.
-        quiet: say nothing of what goes on.
+        quiet: whether nothing is printed about the progress.
 
     Raises:
         UsageError: no prompt, or a level that needs labels.

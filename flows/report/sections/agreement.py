@@ -39,7 +39,7 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
             caption, columns = "Agreement of those who ruled", _rater_columns(judging)
             block.tables.append(table(caption, columns, agreements[task_id], "fct_judge_agreement", is_open=True))
         elif judging.judges:
-            block.absent.append("No two of those who ruled, judges, people or rules, ruled on the same answer.")
+            block.absent.append("No two raters, be they judges, people or rules, ruled on the same answer.")
         if task_id in controls:
             block.tables.append(
                 table("Judges on their controls", _CONTROLS, controls[task_id], "fct_judge_controls", is_open=True)
@@ -188,11 +188,13 @@ agreement = Section(
     name="agreement",
     title="Agreement and controls",
     intro=(
-        "How far judges, people and rules agree on the answers that all of them ruled on, how far templates agree on which "
-        "answers are right, how often each judge is wrong on controls (answers known to be right or wrong, blank ones, and wrong "
-        "ones that tell the judge to call them right), and whether the judge of tonight rules on anchors as it should: right "
-        "and likely wrong answers in a sentence, and those that people ruled on. Of a judge whose rubric was reworded: how far "
-        "its verdicts on the same answers depend on the wording, beside how far the models' answers depend on theirs."
+        "These tables show how far judges, people and rules agree on the answers that all of them ruled on, and "
+        "how far templates agree on which answers are right. They show how often each judge is wrong on controls, "
+        "which are answers known to be right or wrong, blank ones, and wrong ones that tell the judge to call them "
+        "right. They show how often the judge of tonight gives the known verdict on anchors, which are right and "
+        "likely wrong answers in a sentence, and answers that people ruled on. Where a judge's rubric was "
+        "reworded, they show how far its verdicts on the same answers depend on the wording, beside how far the "
+        "models' answers depend on theirs."
     ),
     fill=_fill,
     finding=_finding,

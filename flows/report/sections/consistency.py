@@ -64,8 +64,8 @@ consistency = Section(
     name="consistency",
     title="Consistency by class",
     intro=(
-        "1: all samples of a class get the same labels over the wordings. Lines are 95 % intervals, none below 20 samples a "
-        "class."
+        "It is 1 where all samples of a class get the same labels over the wordings. Lines are 95 % intervals; a "
+        "class of fewer than 20 samples has none."
     ),
     fill=_fill,
     finding=_finding,

@@ -67,7 +67,11 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
             room.draw(block, [Chart("Latency", "by model", partial(_ranges, timed, shown, cut(task_id, NAME)))])
         else:
             block.absent.append("No answer of this task has a latency.")
-        note = "* of some answers alone, whose price is known." if any(map(_is_partly_priced, rows)) else ""
+        note = (
+            "* This is the cost of only those answers whose price is known."
+            if any(map(_is_partly_priced, rows))
+            else ""
+        )
         block.tables.append(table("What answers took", _COLUMNS, rows, MART, note=note, most=room.n_rows))
         if failed:
             block.tables.append(table("Tries that failed", _FAILED, failed, most=room.n_rows))
@@ -115,8 +119,9 @@ costs = Section(
     name="costs",
     title="Cost, tokens, latency and retries",
     intro=(
-        "What the answers of this run took. A dash is what an engine does not say; a cost is tokens times the price during "
-        "the run. Latency is from request to answer, of answers that came; lines go from its median to its 95th percentile."
+        "This is what the answers of this run cost in tokens, money and time. A dash is a figure that the engine "
+        "does not give. A cost is tokens times the price during the run. Latency is the time from request to "
+        "answer, for answers that came; lines go from its median to its 95th percentile."
     ),
     fill=_fill,
     finding=_finding,

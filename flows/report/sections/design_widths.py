@@ -74,8 +74,8 @@ def _why_none(scored: Sequence[Row]) -> str:
     if all(row["sensitivity"] is None and row["micro_f1"] is None for row in scored):
         return "Neither micro-F1 nor sensitivity is measured here."
     return (
-        f"How answers vary can be seen from {FEWEST_SAMPLES} samples under {FEWEST_WORDINGS} wordings on, {FEWEST_FAMILIES} of "
-        f"them no near-duplicates."
+        f"It takes {FEWEST_SAMPLES} samples under {FEWEST_WORDINGS} wordings, {FEWEST_FAMILIES} of them no near-duplicates, "
+        "to see how answers vary."
     )
 
 
@@ -138,10 +138,11 @@ design_widths = Section(
     name="design_widths",
     title="How much is enough",
     intro=(
-        "The width that other designs are expected to give to the 95 % interval for other samples and other wordings, from "
-        "how this run's answers vary. Lines join the designs of fewest requests that ask every sample under every wording. A "
-        "cell is asked once, for sensitivity as often as by this run, which is the diamond. Wordings count where they are unlike "
-        "each other: near-duplicates add requests and hardly narrow an interval. promptaudit plan --target-width plans for all "
+        "This is the width that other designs are expected to give to the 95 % interval for other samples and "
+        "other wordings, given how this run's answers vary. Lines join the designs with the fewest requests "
+        "that ask every sample under every wording; the diamond is this run. A cell is asked once; for sensitivity "
+        "it is asked as often as in this run. Only wordings that are unlike each other count, since "
+        "near-duplicates add requests and hardly narrow an interval. promptaudit plan --target-width plans for all "
         "models of an audit together."
     ),
     fill=_fill,

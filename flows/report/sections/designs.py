@@ -20,4 +20,4 @@ def part_of_grid(designs: Sequence[Row]) -> list[str]:
     shares = sorted({(row["wordings_per_sample"], row["n_wordings"]) for row in own})
     under = ", ".join(f"{part} of {whole} prompt variants" for part, whole in shares)
     unmeasured = ", ".join(labels_of_full_grids())
-    return [f"Each sample was asked under {under}; what needs all of them is not measured: {unmeasured}."]
+    return [f"Each sample was asked under {under}; figures that need all of them are not measured: {unmeasured}."]

@@ -104,8 +104,8 @@ disagreements = Section(
     name="disagreements",
     title="Where rule and judge differ",
     intro=(
-        "Answers that rule and judge score differently, the largest differences first, and one of each way to differ before a "
-        "second of any. Completions are verbatim, with invisible characters made visible."
+        "Rule and judge score these answers differently. The largest differences come first, and one of each way "
+        "to differ comes before a second of any. Completions are verbatim, with invisible characters made visible."
     ),
     fill=_fill,
     finding=_finding,

@@ -85,8 +85,8 @@ distinct_answers = Section(
     name="distinct_answers",
     title="Distinct answers",
     intro=(
-        "How many different completions one ask of all samples brings back, taken verbatim. A task of six labels has six; "
-        "more of them are answers that are worded otherwise or are no label."
+        "This is how many different completions one ask of all samples brings back, taken verbatim. A task of six "
+        "labels needs six; the others are answers in other words, or answers that are no label."
     ),
     fill=_fill,
     finding=_finding,

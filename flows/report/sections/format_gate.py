@@ -83,7 +83,10 @@ def _finding(data: ReportData) -> str:
 format_gate = Section(
     name="format_gate",
     title="Format checks",
-    intro="Checks on what became of the answers before anything was measured, and the variants kept out.",
+    intro=(
+        "These checks of the answers' formats were made before anything was measured, and decided which variants "
+        "are kept out."
+    ),
     fill=_fill,
     finding=_finding,
 )

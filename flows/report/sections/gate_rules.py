@@ -59,8 +59,8 @@ gate_rules = Section(
     name="gate_rules",
     title="Verdict of the gate",
     intro=(
-        "The rules of the audit's card, each held against every row of this run that it is about. A rule without a figure is "
-        "no pass. What was accepted and pinned since counts; the run's age does not."
+        "Each rule of the audit's card is held against every row of this run that it is about. A rule without a "
+        "figure does not pass. What people accepted or pinned since then counts; the run's age does not."
     ),
     fill=_fill,
     finding=_finding,

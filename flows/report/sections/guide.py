@@ -41,18 +41,22 @@ def _sentence(column: MartColumn) -> str:
 NIGHTS = (
     Measure(
         "Regressed, changed",
-        "What a night says beside all normal nights before it, on the samples that they share: regressed is a figure that is "
-        "worse beyond chance and by more than the audit's smallest effect; changed means that the same questions are answered "
-        "otherwise than normal nights explain, whether or not a figure moved.",
+        (
+            "A night is compared with the normal nights before it, on the samples that they share. Regressed means "
+            "that a figure is worse beyond chance and by more than the audit's smallest effect. Changed means that the "
+            "same questions are answered otherwise than normal nights explain, whether or not a figure moved."
+        ),
         HERE,
     ),
 )
 SCORING = (
     Measure(
         "Accuracy ± std",
-        "Mean over templates of the share of right answers, and how far it varies between templates (standard deviation, "
-        "ddof 1); an answer that a scoring method cannot score is not right, and left out in the figures of scored answers "
-        "alone.",
+        (
+            "The mean over templates of the share of right answers, and how far that share varies between templates "
+            "(standard deviation, ddof 1). An answer that a scoring method cannot score counts as not right, and is "
+            "left out of the figures for scored answers only."
+        ),
         HUA,
     ),
     Measure(
@@ -63,8 +67,11 @@ SCORING = (
     ),
     Measure(
         "Share removed",
-        "1 less the judge's corrected spread over the rule's: the part of the spread that comes from how the rule reads "
-        "answers and not from the answers. Missing where the rule's own spread may be 0, negative where the judge sees more.",
+        (
+            "1 minus the judge's corrected spread divided by the rule's: the part of the spread that comes from how "
+            "the rule reads answers and not from the answers. It is missing where the rule's own spread may be 0, and "
+            "negative where the judge sees more."
+        ),
         HERE,
     ),
     Measure(
@@ -76,11 +83,14 @@ SCORING = (
     ),
     Measure(
         "Rectified",
-        "What people would say of all answers, from the judge's verdicts on all and the rulings of people on some: the mean "
-        "verdict plus the mean difference between people and judge on the answers that both ruled on, each weighed by the "
-        "answers it stands for, and the verdicts by how much they tell (prediction-powered inference). However the judge "
-        "errs, its errors cancel, and the interval holds what is uncertain about them. It needs rulings on ten samples, and "
-        "for the spread on ten under each template.",
+        (
+            "What people would say of all answers, estimated from the judge's verdicts on all and the rulings of "
+            "people on some (prediction-powered inference). It is the mean verdict plus the mean difference between "
+            "people and judge on the answers that both ruled on. Each ruling is weighted by the answers it stands for, "
+            "and the verdicts by how much they tell. However the judge errs, its errors cancel, and the interval "
+            "includes what is uncertain about them. It needs rulings on ten samples, and for the spread on ten under "
+            "each template."
+        ),
         HERE,
     ),
     Measure(
@@ -91,8 +101,11 @@ SCORING = (
     ),
     Measure(
         "Controls",
-        "Answers hidden among the others whose verdict is known: right ones, wrong ones, blank ones, and injected ones, which "
-        "are wrong and tell the judge to call them right. The rates are of wrong verdicts among those that could be read.",
+        (
+            "Answers with a known verdict that are hidden among the others: right ones, wrong ones, blank ones, and "
+            "injected ones, which are wrong and tell the judge to call them right. A rate is the share of wrong "
+            "verdicts among those that could be read."
+        ),
         HERE,
     ),
     Measure(
@@ -115,7 +128,7 @@ CONVENTIONS = (
     'promptaudit sql "select * from marts.rpt_audit".'
 )
 TRACING = (
-    "In small type behind the figures stands the name of the row of the marts that they are from. promptaudit trace NAME "
-    "follows it to the raw answers behind it; a single figure is named by the column between mart and digits, as in "
-    "rpt_audit.sensitivity.4f1c2a9b0d3e."
+    "The name in small type behind the figures is that of their row in the marts. promptaudit trace NAME "
+    "follows it to the raw answers behind it; a single figure is named by the column between mart and digits, "
+    "as in rpt_audit.sensitivity.4f1c2a9b0d3e."
 )

@@ -92,11 +92,11 @@ def _drawn(
     word = word_for(data.variants)
     notes = [MEANS[column].format(word=word)]
     if any(row.get("invalid_rate", 0) > MOSTLY for row in rows):
-        notes[0] += " Invalid answers count as one label, so that where most are invalid the figure is about them."
+        notes[0] += " Invalid answers count as one label, so the figure is about them where most answers are invalid."
     cells_of_both = by_key.keys() & before.keys()
     has_before = any((model, *line) in cells_of_both for line in kept for model in models)
     if has_before:
-        notes[0] += " Was: the last comparable night."
+        notes[0] += ' "Was" is the figure of the last comparable night.'
     beside_it = [task for task in dict.fromkeys(row["task_id"] for row in data.scorecard) if task not in worst]
     if beside_it:
         named = ", ".join(cut(task, NAME) for task in beside_it[:MOST_NAMED])

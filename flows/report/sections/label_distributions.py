@@ -135,8 +135,9 @@ label_distributions = Section(
     name="label_distributions",
     title="Labels of a few telling samples",
     intro=(
-        "How the labels of a sample share out over the wordings (p_τ): the least sensitive one whose likeliest label is "
-        "right, the least sensitive one whose likeliest label is wrong, the median and the most sensitive one."
+        "The bars show how the labels of a sample are distributed over the wordings (p_τ). The samples are the "
+        "least sensitive one whose likeliest label is right, the least sensitive one whose likeliest label is "
+        "wrong, the median one and the most sensitive one."
     ),
     fill=_fill,
     finding=_finding,

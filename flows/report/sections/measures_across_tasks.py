@@ -62,10 +62,10 @@ def _pivot(measure: str, rows: Sequence[Row]) -> Pivot:
 def _note(rows: Sequence[Row]) -> str:
     sets = sorted({name for row in rows for name in row["best_of_sets"]})
     of_sets = "".join(f", and the best of {cut(name, NAME)}" for name in sets)
-    best = f"In bold: the best model of a line{of_sets}; several are where figures are equal."
+    best = f"The best model of a line{of_sets} is in bold; several are where figures are equal."
     apart = _of_other_numbers(rows)
     references = ", ".join(dict.fromkeys(cut(row["model_id"], NAME) for row in rows if row["is_reference"]))
-    aside = f"What answers at random or with errors on purpose ({references}) is not compared."
+    aside = f"Models that answer at random or with errors on purpose ({references}) are not compared."
     return " ".join(filter(None, (best if _is_ranked(rows) else "", apart, aside if references else "", _unread(rows))))
 
 
@@ -78,7 +78,10 @@ def _of_other_numbers(rows: Sequence[Row]) -> str:
         len(line) > 1 and all(row["n_ranked"] == 0 for row in line) for line in lines.values()
     ):
         return ""
-    return "No model of a line is the best where they were measured by other numbers of wordings: sensitivity grows with them."
+    return (
+        "A line has no best model where its models were measured with different numbers of wordings, since "
+        "sensitivity grows with that number."
+    )
 
 
 def _unread(rows: Sequence[Row]) -> str:
@@ -142,7 +145,7 @@ def _finding(data: ReportData) -> str:
 measures_across_tasks = Section(
     name="measures_across_tasks",
     title="Across tasks",
-    intro="The scorecard by task, strategy and model, one table a measure.",
+    intro="The scorecard by task, strategy and model, with one table for each measure.",
     fill=_fill,
     finding=_finding,
     queries=("correlation_across_tasks", "measures_across_tasks"),

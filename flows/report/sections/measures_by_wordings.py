@@ -111,10 +111,11 @@ measures_by_wordings = Section(
     name="measures_by_wordings",
     title="By number of wordings",
     intro=(
-        "What fewer of the same wordings would have given. Sensitivity is the mean over all subsets of k wordings, consistency "
-        "that over up to 20 of them, PSS that of the first k, with its 95 % interval. Sensitivity of few wordings lies below "
-        "that of many; where a figure still moves at the right end, more of them are needed. Micro-F1 has no such curve: its "
-        "expectation is the same at any number of wordings."
+        "The curves show what fewer of the same wordings would have given. Sensitivity is the mean over all "
+        "subsets of k wordings, and consistency the mean over up to 20 of these. PSS is that of the first k "
+        "wordings, with its 95 % interval. The sensitivity of few wordings lies below that of many; where a figure "
+        "still moves at the right end, more wordings are needed. Micro-F1 has no such curve, since its expectation "
+        "is the same at any number of wordings."
     ),
     fill=_fill,
     finding=_finding,

@@ -72,8 +72,8 @@ missing_answers = Section(
     name="missing_answers",
     title="Missing answers",
     intro=(
-        "Asks that ended in an error or never landed are in no measure. Beside each figure stands what it would be with all of "
-        "them N/A, and with all of them the label that the sample got most often."
+        "Asks that ended in an error or never landed count in no measure. Beside each figure stands what it would "
+        "be if all of them were N/A, and if all of them were the label that the sample got most often."
     ),
     fill=_fill,
     finding=_finding,

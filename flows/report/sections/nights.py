@@ -77,8 +77,8 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     section.blocks = [_block(group, axes) for group in shown]
     if len(shown) < len(groups):
         section.blocks[-1].notes.append(
-            f"{len(shown)} of {len(groups)} groups of up to {len(panels.SERIES)} models are drawn, those of which something "
-            "is said first; promptaudit history follows any of them."
+            f"{len(shown)} of {len(groups)} groups of up to {len(panels.SERIES)} models are drawn, those with findings "
+            "first; promptaudit history follows any of them."
         )
 
 
@@ -203,9 +203,9 @@ nights = Section(
     name="nights",
     title="Over the nights",
     intro=(
-        "A line a model; bands are 95 % intervals. A line breaks "
-        "where a night has no figure or is of other numbers of samples, variants or asks than the one before. A diamond "
-        "marks a figure that regressed against normal nights, a dashed rule a night on which answers changed."
+        "Each line is a model; bands are 95 % intervals. A line breaks where a night has no figure, or has other "
+        "numbers of samples, variants or asks than the one before. A diamond marks a figure that regressed against "
+        "normal nights, and a dashed rule marks a night on which answers changed."
     ),
     fill=_fill,
     finding=_finding,

@@ -99,7 +99,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
             continue
         shown = [model for model in models if kinds.get(model) != "random"] or list(models)
         if len(shown) < len(models):
-            block.notes.append("A model that answers by chance reads no prompt: its wordings are left aside.")
+            block.notes.append("A model that answers by chance reads no prompt, so its wordings are left out.")
         for place, model in enumerate(shown[:MOST_MODELS]):
             rows = sorted(models[model], key=_rank)
             if place == 0:
@@ -195,9 +195,10 @@ prompt_variants = Section(
     name="prompt_variants",
     title="Prompts, worst first",
     intro=(
-        "Each wording with what it scored: the least accurate first, where there are no gold labels the one whose answers "
-        "differ most from the other wordings' (1 less the chance that two wordings give a sample the same label). On other "
-        "samples a wording scores nearer to the mean of all, by as much as chance moved it here."
+        "Each wording stands with what it scored. The least accurate comes first; without gold labels, the first "
+        "is the one whose answers differ most from the other wordings' (1 minus the chance that two wordings give "
+        "a sample the same label). On other samples a wording scores nearer to the mean of all, by as much as "
+        "chance moved it here."
     ),
     fill=_fill,
     finding=_finding,

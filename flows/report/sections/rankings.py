@@ -32,7 +32,11 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     )
     for task_id, rows in by(data.judging.rankings, "task_id").items():
         is_few = any(row["is_of_few_models"] and row["mean_spearman"] is not None for row in rows)
-        few = "* of three or four models alone, where one exchange of two ranks moves it far." if is_few else ""
+        few = (
+            "* This figure is of only three or four models, so one exchange of two ranks moves it far."
+            if is_few
+            else ""
+        )
         caption = "Rank correlation over pairs of templates"
         section.add(task_id).tables.append(
             table(caption, columns, rows, "fct_ranking_consistency", is_open=True, note=few)
@@ -64,10 +68,11 @@ rankings = Section(
     name="rankings",
     title="Rankings of models",
     intro=(
-        "Spearman correlation of the models' accuracies under two templates, as the mean over all pairs of templates. "
-        "1: whichever template, the models rank the same. A pair is undefined where all models are alike under one of the two. "
-        "The luck of the questions alone makes like models rank differently; the figure without luck takes that away, and "
-        "its interval is for other questions. It is missing where the models cannot be told apart under any one template."
+        "The Spearman correlation of the models' accuracies under two templates, as the mean over all pairs of "
+        "templates. It is 1 where the models rank the same under every template. A pair is undefined where all "
+        "models are alike under one of the two. By the luck of the questions alone, similar models rank "
+        "differently; the figure without luck corrects for that, and its interval is for other questions. It is "
+        "missing where the models cannot be told apart under any one template."
     ),
     fill=_fill,
     finding=_finding,

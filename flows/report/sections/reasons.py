@@ -41,7 +41,7 @@ def why_in_part(rows: Sequence[Row]) -> str | None:
     if not rows or any(row["wordings_per_sample"] is None for row in rows):
         return None
     return (
-        "Each sample was asked under some of the prompt variants alone, and this needs every sample under all of them."
+        "Each sample was asked under only some of the prompt variants, and this needs every sample under all of them."
     )
 
 

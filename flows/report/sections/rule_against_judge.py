@@ -135,14 +135,14 @@ def conclusion(row: Row) -> str:
         f"{number(row['spread_rule_high'])}) and under the judge (at most {number(row['spread_judge_high'])}).",
         "only_judge": f"The judge sees a spread of {by_judge} where the rule's may be 0.",
         "more": f"The judge sees more spread than the rule: {both}.",
-        "undecided": f"The rule shows a spread of {by_rule}; how much of it stays under the judge these answers do not tell.",
+        "undecided": f"The rule shows a spread of {by_rule}; these answers do not tell how much of it stays under the judge.",
         "stays": f"The spread stays under the judge: {both}, a difference that may be 0: "
         f"{ranged(row['spread_rule'] - figures.spread_judge, figures.difference_low, figures.difference_high)}.",
         "little": f"Most of the spread stays under the judge: {both}; {removed}.",
         "part": f"Part of the spread is the rule's: {both}; {removed}.",
         "most": f"Most of the spread is the rule's: {both}; {removed}.",
-        "judge_errs": f"Of a spread of {by_rule} under the rule {removed}, but errors as frequent as on its controls would "
-        f"alone remove {share(errors_on_controls(row))}: whose spread it is these answers do not tell.",
+        "judge_errs": f"The rule shows a spread of {by_rule}; {removed}, but errors as frequent as on its controls would "
+        f"alone remove {share(errors_on_controls(row))}. These answers do not tell whose spread it is.",
     }[shows]
     return f"{sentence} {vouched(row)}" if shows in {"little", "part", "most"} else sentence
 
@@ -152,7 +152,7 @@ def vouched(row: Row) -> str:
     ruled = row.get("n_ruled") or 0
     answers = f"{count(ruled)} answer{'s' if ruled != 1 else ''} that people ruled on"
     if row["judge_state"] == VERIFIED:
-        return f"Its own errors are taken out by {answers}, and the intervals hold what is uncertain about them."
+        return f"Its own errors are taken out by {answers}, and the intervals include what is uncertain about them."
     if ruled:
         return f"The judge is unverified: {answers} are too few under some template."
     unknown = "" if errors_on_controls(row) is not None else ", and no controls show how often it errs"

@@ -84,10 +84,10 @@ run_changes = Section(
     name="run_changes",
     title="What changed",
     intro=(
-        "This run against normal nights, and against pinned runs, on the samples that both have. Regressed and improved are "
-        "beyond chance and more than the audit's smallest effect, and stand until the figure is back; changed: the same "
-        "questions are answered otherwise than asking twice explains. q says how often chance alone would show as much in any of "
-        "the figures."
+        "This run is compared with normal nights and with pinned runs, on the samples that both have. Regressed "
+        "and improved figures differ beyond chance and by more than the audit's smallest effect, and are told "
+        "until the figure is back. Changed means that the same questions are answered otherwise than asking twice "
+        "explains. q says how often chance alone would show as much in any of the figures."
     ),
     fill=_fill,
     finding=_finding,

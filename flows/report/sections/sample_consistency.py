@@ -42,7 +42,8 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
         rows = [row for row in spreads.get(task_id, []) if row["n_compared"]]
         if not rows:
             alone = (
-                why_in_part(scored) or "No two samples of this task share a gold label, so none has others to be like."
+                why_in_part(scored)
+                or "No two samples of this task share a gold label, so no sample has others of its class."
             )
             block.absent.append(why_open(data, task_id) or why_no_answers(scored) or alone)
             continue
@@ -110,8 +111,8 @@ sample_consistency = Section(
     name="sample_consistency",
     title="Consistency by sample",
     intro=(
-        "How alike a sample is treated to the others of its class, as a density over all samples that have a gold label, "
-        f"smoothed over {BANDWIDTH:g}; each is as wide at its mode. The rule is the median."
+        "The densities show how similarly to the others of its class a sample is treated, over all samples that have a gold "
+        f"label. They are smoothed over {BANDWIDTH:g}, and each is as wide at its mode. The rule is the median."
     ),
     fill=_fill,
     finding=_finding,

@@ -162,12 +162,12 @@ sample_pairs = Section(
     name="sample_pairs",
     title="Pairs of samples of one class",
     intro=(
-        "Of the class with the lowest consistency, and of the one with the highest of the same model and strategy, or of those "
-        "that `pair_classes` in the task's card names: how alike "
-        "two samples are treated (1 less the total variation distance of their p_τ), a stronger shade for more alike. "
-        "Samples are ordered by clustering, so that those treated alike stand together: even squares on the diagonal are "
-        "groups. The histograms count all pairs of the class; bars beside the axis are of pairs that share nothing (0) and of "
-        "pairs that are treated exactly alike (1)."
+        "The matrices show how similarly two samples of one class are treated: 1 minus the total variation "
+        "distance of their p_τ, with a stronger shade for more alike. The classes are the one with the lowest "
+        "consistency and, for the same model and strategy, the one with the highest, or else those that "
+        "`pair_classes` in the task's card names. Samples are ordered by clustering, so that those treated alike "
+        "stand together: even squares on the diagonal are groups. The histograms count all pairs of the class; the "
+        "bars beside the axis are of pairs that share nothing (0) and of pairs that are treated exactly alike (1)."
     ),
     fill=_fill,
     finding=_finding,

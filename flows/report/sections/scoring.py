@@ -28,7 +28,7 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     judging = data.judging
     if judging.comparisons:
         section.title = "Scoring: rule against judge"
-        section.intro += " What a judge that rarely errs does not see of a rule's spread comes from the rule."
+        section.intro += " The part of a rule's spread that a judge which rarely errs does not see comes from the rule."
     compared, errors = by(judging.comparisons, "task_id"), judging.errors
     columns = (
         MODEL,
@@ -96,7 +96,7 @@ def _draw(block: Block, rows: list[Row], errors: dict[tuple[str, str], str], unv
     )
     if len(methods) < len(everything) or len(shown) < len(models):
         block.notes.append(
-            f"Drawn are {len(methods)} of {len(everything)} scoring methods and {len(shown)} of {len(models)} models; the "
+            f"{len(methods)} of {len(everything)} scoring methods and {len(shown)} of {len(models)} models are drawn; the "
             "figures below hold all of them."
         )
     about = f"{cut(block.task_id, NAME)}: {len(shown)} models by {', '.join(cut(method, 60) for method in methods)}"

@@ -67,7 +67,7 @@ def _accuracies(rows: Sequence[Row], rankings: Sequence[Row]) -> Table:
         return ABSENT if row is None else _spearman(row)
 
     marked = any(row["n_ranked"] > 1 for row in rows)
-    best = "In bold: the most accurate model of a line, and the smallest standard deviation. " if marked else ""
+    best = "The most accurate model of a line and the smallest standard deviation are in bold. " if marked else ""
     return pivoted(
         Pivot(
             caption="Accuracy, mean ± standard deviation over templates (ddof 1)",
@@ -99,7 +99,10 @@ def _differences(rows: Sequence[Row]) -> Table:
             caption="Difference to the rule: mean / standard deviation",
             heads={"Task": "task_id", "Scored by": "scoring_method", "Rule": "rule"},
             cell=difference,
-            note="Below 0: lower than under the rule. A judge that errs makes the standard deviation smaller too.",
+            note=(
+                "A figure below 0 is lower than under the rule. A judge that errs makes the standard deviation smaller "
+                "too."
+            ),
             file="difference-to-the-rule",
             is_open=False,
         ),
@@ -115,7 +118,8 @@ def _rankings(rankings: Sequence[Row]) -> Table:
             heads=_HEADS,
             across="model_set",
             cell=lambda row: (_spearman(row), " (", Traced(RANKINGS, row).count("n_models"), ")"),
-            note="In brackets: how many models." + (" * is of three or four models alone." if few else ""),
+            note="The number of models is in brackets."
+            + (" * marks a figure of only three or four models." if few else ""),
             file="rankings",
         ),
         rankings,

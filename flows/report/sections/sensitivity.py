@@ -37,8 +37,8 @@ _UNCERTAINTY = (
 )
 BINARY = 2
 CEILING = (
-    "Answers that are all one of two labels reach at most 0.631, ln 2 / ln 3: an answer that is no label is a class too, and 1 "
-    "needs as many of those as of either label."
+    "Where every answer is one of two labels, sensitivity reaches at most 0.631 (ln 2 / ln 3): an answer that "
+    "is no label is a class too, and 1 needs as many of those as of either label."
 )
 
 
@@ -85,7 +85,10 @@ def _finding(data: ReportData) -> str:
 sensitivity = Section(
     name="sensitivity",
     title="Sensitivity by sample",
-    intro="0: every wording gives a sample the same label. 1: all labels are equally likely. The dashed rule is the mean.",
+    intro=(
+        "It is 0 where every wording gives a sample the same label, and 1 where all labels are equally likely. The "
+        "dashed rule is the mean."
+    ),
     fill=_fill,
     finding=_finding,
     queries=("sample_spreads", "sensitivity"),

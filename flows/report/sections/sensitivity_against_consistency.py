@@ -29,8 +29,8 @@ _COLUMNS = (
     figure("Correlation", "correlation"),
 )
 _NOTE = (
-    "Counted are samples with both figures; over them is the correlation, Pearson's, a dash where one of the two does not vary. "
-    "A mean is over all samples that have its figure."
+    "Only samples with both figures are counted, and Pearson's correlation is over them; it is a dash where "
+    "one of the two does not vary. A mean is over all samples that have its figure."
 )
 
 
@@ -66,7 +66,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
         n = max(row["n_correlated"] for row in spread)
         if n > SAMPLED:
             block.notes.append(
-                f"Drawn are {SAMPLED} of {count(n)} samples, chosen by a hash of the run's seed and their name; the figures "
+                f"{SAMPLED} of {count(n)} samples are drawn, chosen by a hash of the run's seed and their name; the figures "
                 "below are over all."
             )
         caption = "Sensitivity and mean consistency over samples"
@@ -97,8 +97,9 @@ sensitivity_against_consistency = Section(
     name="sensitivity_against_consistency",
     title="Sensitivity against consistency",
     intro=(
-        "A dot is a sample, larger where several fall on each other; mean consistency is with the others of its class. Bottom "
-        "left: steady but unlike its class. Top right: the whole class wavers in the same way."
+        "Each dot is a sample, and is larger where several fall on each other; mean consistency is with the others "
+        "of its class. A sample at the bottom left is steady but unlike its class; one at the top right wavers in "
+        "the same way as its whole class."
     ),
     fill=_fill,
     finding=_finding,

@@ -88,7 +88,10 @@ def _finding(data: ReportData) -> str:
 sensitivity_by_class = Section(
     name="sensitivity_by_class",
     title="Sensitivity by class",
-    intro="Of the samples of each gold label: the median as a tick, the middle half as a bar, the middle nine tenths as a line.",
+    intro=(
+        "For the samples of each gold label, the tick is the median, the bar is the middle half, and the line is "
+        "the middle nine tenths."
+    ),
     fill=_fill,
     finding=_finding,
     queries=("sensitivity", "sensitivity_by_class"),

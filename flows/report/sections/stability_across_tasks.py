@@ -113,7 +113,7 @@ def _small_multiples(section: DrawnSection, data: ReportData, figures: list[Figu
         Room(data, MOST_PANELS * n_tasks(data.scorecard)).draw(block, charts, "panels")
         if len(drawn) < len(figures):
             block.notes.append(
-                f"Drawn is one of {len(figures)} models; `promptaudit report --charts` draws all of them."
+                f"One of {len(figures)} models is drawn; `promptaudit report --charts` draws all of them."
             )
 
 
@@ -169,9 +169,9 @@ stability_across_tasks = Section(
     name="stability_across_tasks",
     title="Stability across tasks",
     intro=(
-        "Prompt stability of all tasks side by side, the most stable first (labels of valid answers). Lines at a dot are 95 % "
-        "intervals, of wide ones the part near the figure. A threshold of .8, the dashed line, is often read as stable; that "
-        "is a convention, and no law."
+        "The prompt stability of all tasks side by side, the most stable first (labels of valid answers). Lines at "
+        "a dot are 95 % intervals; of a wide one only the part near the figure is drawn. A PSS of .8 or more, the "
+        "dashed line, is often read as stable, which is only a convention."
     ),
     fill=_fill,
     finding=_finding,

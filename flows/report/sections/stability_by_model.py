@@ -32,7 +32,7 @@ _COLUMNS = (
 def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
     for task_id, block, rows in section.of_tasks(data.scorecard):
         if all(row[name] is None for row in rows for name, _, _ in _SCOPES):
-            neither = "No wording was asked twice and no second wording once, so there is nothing to agree with."
+            neither = "No wording was asked twice and no second wording was asked, so there are no answers to compare."
             block.absent.append(why_open(data, task_id) or why_no_answers(rows) or neither)
             continue
         models = list(dict.fromkeys(row["model_id"] for row in rows))
@@ -92,8 +92,8 @@ stability_by_model = Section(
     name="stability_by_model",
     title="PSS by model",
     intro=(
-        "Agreement of each model with itself over identical asks (intra) and over rephrased prompts (inter, mean over "
-        "temperatures), of labels; lines are 95 % intervals."
+        "How far the labels of each model agree over identical asks (intra) and over rephrased prompts (inter, the "
+        "mean over temperatures). Lines are 95 % intervals."
     ),
     fill=_fill,
     finding=_finding,

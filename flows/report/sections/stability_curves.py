@@ -16,7 +16,7 @@ from promptaudit.flows.warehouse import Row
 from promptaudit.flows.warehouse.figure_names import figure_id
 
 MART = "fct_prompt_stability"
-CONVENTION = "A threshold of .8, the dashed line, is often read as stable; that is a convention, and no law."
+CONVENTION = "A PSS of .8 or more, the dashed line, is often read as stable, which is only a convention."
 BANDS = (("first", "labels (valid answers)"), ("second", "verbatim (every distinct completion)"))
 SERIES = tuple(panels.PSS_SERIES)
 
@@ -68,5 +68,9 @@ def starred_table(
     caption: str, columns: tuple[Column, ...], rows: list[Row], starred: list[Row], most: int = MOST_ROWS
 ) -> Table:
     """Returns a table whose note explains the star, where one of the starred rows has it."""
-    star = "* no variation at all, so that 1 says little." if any(row["is_degenerate"] for row in starred) else ""
+    star = (
+        "* There is no variation at all, so a PSS of 1 says little."
+        if any(row["is_degenerate"] for row in starred)
+        else ""
+    )
     return table(caption, columns, rows, MART, n_heads=3, note=star, most=most)

@@ -99,10 +99,10 @@ subsamples = Section(
     name="subsamples",
     title="PSS by share of the samples",
     intro=(
-        "PSS of the labels by repetition and over prompt variants (mean over paraphrase temperatures) of a part of the samples, "
-        "chosen by a hash of the run's seed and their name, each part within the next, with the formula and 95 % interval of the "
-        "whole. Parts of fewer than three samples are left out. Of wide intervals the upper part is drawn; the table has "
-        "the whole."
+        "PSS of the labels by repetition and over prompt variants (mean over paraphrase temperatures), on a part "
+        "of the samples. The samples are chosen by a hash of the run's seed and their name, so that each part lies "
+        "within the next; the formula and the 95 % interval are those of the whole. Parts of fewer than three "
+        "samples are left out. Of a wide interval only the upper part is drawn; the table has the whole."
     ),
     fill=_fill,
     finding=_finding,

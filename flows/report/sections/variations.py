@@ -28,8 +28,8 @@ SAYS = {
     "not_measured": "not measured",
 }
 KEPT = (
-    "Repetitions hardly ever differ, as where a provider keeps its answers: noise is the disagreement of the kind that has the "
-    "least, and an effect what another kind has beyond that."
+    "Repetitions hardly ever differ, as where a provider keeps its answers. So the noise is the disagreement "
+    "of the kind that has the least, and an effect is what another kind has beyond that."
 )
 NO_NOISE = "Without two asks of a variant it is not known what repeating a prompt gives, so no kind has an effect."
 
@@ -163,9 +163,10 @@ variations = Section(
     name="variations",
     title=TITLE,
     intro=(
-        "How often two prompts that differ in one kind alone get different answers, less how often two asks of one prompt do: "
-        "0 where the kind moves nothing. Lines are 95 % intervals for other samples and other variants of the kind. A kind is "
-        "named where its effect differs from zero and from that of every other kind."
+        "An effect is how often two prompts that differ in one kind alone get different answers, minus how often "
+        "two asks of one prompt do; it is 0 where the kind moves nothing. Lines are 95 % intervals for other "
+        "samples and other variants of the kind. A kind is named where its effect differs from zero and from that "
+        "of every other kind."
     ),
     fill=_fill,
     finding=_finding,

@@ -23,7 +23,7 @@ from promptaudit.flows.warehouse import Row
 
 MART = "rpt_wording_choices"
 SHORT = 60  # characters of a wording
-TOO_FEW = "Fewer than 20 samples, or no wording beside the original."
+TOO_FEW = "There are fewer than 20 samples, or no wording beside the original."
 _COLUMNS = (
     MODEL,
     STRATEGY,
@@ -72,8 +72,9 @@ wording_choices = Section(
     name="wording_choices",
     title="Which wording to ship",
     intro=(
-        "What speaks for each wording: how often it is right, the chance that it is the best of all and what is lost if it is "
-        "not, and what the chosen one gains over the original on samples that did not choose it."
+        "For each wording, the table has how often it is right, the chance that it is the best of all, and what is "
+        "lost if it is not. The chosen one also has its gain over the original, on samples that took no part in "
+        "the choice."
     ),
     fill=_fill,
     finding=_finding,

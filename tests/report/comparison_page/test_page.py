@@ -162,7 +162,7 @@ def test_a_page_is_the_same_whichever_other_pages_are_there(compared: Compared, 
     html = own.html
     page = as_written(warehouse, html)
     of_run = run_as_written(warehouse, run)
-    assert "This run against normal nights" in of_run
+    assert "This run is compared with normal nights" in of_run
     warehouse.places.report(run).unlink()
     own.page.unlink()
     assert as_written(warehouse, html) == page

@@ -183,4 +183,4 @@ def test_a_figure_of_answers_that_are_mostly_invalid_says_so() -> None:
         ["[0.100, 0.100]", "89.9 % invalid"],
         ["[0.200, 0.200]"],
     ]
-    assert "where most are invalid the figure is about them" in drawn.notes[0]
+    assert "so the figure is about them where most answers are invalid" in drawn.notes[0]

@@ -178,7 +178,8 @@ def test_a_verified_judge_is_read_by_its_rectified_figures() -> None:
     }
     assert finding(row(**removed)) == "most"  # what controls say gives way to what people say
     assert conclusion(row(**removed)).endswith(
-        "Its own errors are taken out by 600 answers that people ruled on, and the intervals hold what is uncertain about them."
+        "Its own errors are taken out by 600 answers that people ruled on, "
+        "and the intervals include what is uncertain about them."
     )
 
 

@@ -170,7 +170,7 @@ def test_the_best_of_each_set_of_models_is_in_bold_too() -> None:
         )
     ).tables
     assert strong(table) == ["0.500", "0.875", "0.500"]
-    assert table.note.startswith("In bold: the best model of a line, and the best of closed, and the best of open;")
+    assert table.note.startswith("The best model of a line, and the best of closed, and the best of open is in bold;")
 
 
 @pytest.mark.parametrize(("labels", "n_notes"), [(["yes", "no"], 1), (["yes", "no", "perhaps"], 0)])
@@ -312,7 +312,7 @@ def test_a_figure_is_of_all_models_or_of_one_with_its_strategies() -> None:
     joint, panels, *_ = stability_across_tasks.drawn(stable(2, ("a", "b"), ("simple", "detail"))).blocks
     assert [panel.beside for panel in joint.panels] == ["a", "b"]
     assert [name for _, name in panels.legend] == ["detail", "simple"]
-    assert "one of 2 models" in plain(panels.notes[0])
+    assert "One of 2 models" in plain(panels.notes[0])
     with unlimited():
         blocks = stability_across_tasks.drawn(stable(2, ("a", "b"), ("simple", "detail"))).blocks
     assert sum(block.figure.endswith("-by-task") for block in blocks) == 4

@@ -107,7 +107,7 @@ def test_each_temperature_is_drawn_for_labels_and_verbatim(ordinary: Reported, f
 
 def test_the_convention_is_called_one(found: ReportData) -> None:
     for section in (stability_by_repetition.drawn(found, Room(found)), stability_by_wording.drawn(found, Room(found))):
-        assert "convention, and no law" in section.intro
+        assert "only a convention" in section.intro
 
 
 def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: ReportData) -> None:
@@ -226,7 +226,7 @@ def test_designs_stand_with_the_run_that_they_are_held_against(ordinary: Reporte
     assert single.absent == ["Neither micro-F1 nor sensitivity is measured here."]
     fewer = replaced(found, design_widths=[], scorecard=[{**row, "n_samples": 19} for row in found.scorecard])
     assert block_of(design_widths.drawn(fewer, Room(fewer)), "colours").absent == [
-        "How answers vary can be seen from 20 samples under 8 wordings on, 5 of them no near-duplicates."
+        "It takes 20 samples under 8 wordings, 5 of them no near-duplicates, to see how answers vary."
     ]
     assert (FEWEST_SAMPLES, FEWEST_WORDINGS, FEWEST_FAMILIES) == (
         search.FEWEST_SAMPLES,
@@ -426,7 +426,7 @@ def test_what_answers_took_is_counted(found: ReportData) -> None:
         ("dear", "s", "10", "100", "–", "$0.0500 *", "–", "–", "1.00", "1", "0", "0"),
         ("slow", "s", "100", "1,000", "200", "$0.5000 *", "50 ms", "95 ms", "1.06", "4", "2", "1"),
     ]
-    assert block.tables[0].note == "* of some answers alone, whose price is known."
+    assert block.tables[0].note == "* This is the cost of only those answers whose price is known."
     assert printed(block.tables[1]) == [
         ("slow", "429", "2", "1", "0.5"),
         ("slow", "500", "1", "1", "0.2"),
