@@ -71,7 +71,7 @@ def test_every_staging_model_is_read_by_another() -> None:
     read = {
         name
         for path in DBT.rglob("*.sql")
-        for name in re.findall(r"(?:ref|of_this_build)\('stg_(\w+)'", path.read_text("utf-8"))
+        for name in re.findall(r"(?:ref|all_of|of_this_build)\('stg_(\w+)'", path.read_text("utf-8"))
     }
     assert read == set(STAGED)
 

@@ -1,24 +1,13 @@
 -- One row per comparison, model, task, strategy and measure: both figures, their difference and what chance would give.
-with paired as (
-    select * from {{ ref('int_groups_paired') }}
-    where reason is null
-),
+with paired as {{ all_of('int_groups_paired', where='reason is null') }},
 
-answers as (
-    select * from {{ ref('int_answers_paired') }}
-),
+answers as {{ all_of('int_answers_paired') }},
 
-scores as (
-    select * from {{ ref('int_scores_paired') }}
-),
+scores as {{ all_of('int_scores_paired') }},
 
-costs as (
-    select * from {{ ref('int_costs_compared') }}
-),
+costs as {{ all_of('int_costs_compared') }},
 
-apart as (
-    select * from {{ ref('int_groups_apart') }}
-),
+apart as {{ all_of('int_groups_apart') }},
 
 labelled as (
     select

@@ -16,14 +16,7 @@ tasks as {{ of_this_build('stg_tasks') }},
 
 incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
-classes as (
-    select
-        audit_run_id,
-        task_id,
-        count(*)::integer + 1 as n_classes
-    from labels
-    group by all
-),
+classes as {{ classes_of('labels') }},
 
 members as (
     select * from variations
@@ -36,11 +29,7 @@ answered as (
         members.variation
     from counted
     inner join members using (audit_run_id, task_id, strategy, prompt_variant_id)
-    anti join incomplete
-        on
-            counted.audit_run_id = incomplete.audit_run_id
-            and counted.task_id = incomplete.task_id
-            and counted.strategy = incomplete.strategy
+    anti join incomplete using (audit_run_id, task_id, strategy)
 ),
 
 asked as (

@@ -8,14 +8,7 @@ runs as {{ of_this_build('stg_audit_runs') }},
 
 incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
-classes as (
-    select
-        audit_run_id,
-        task_id,
-        count(*)::integer + 1 as n_classes
-    from labels
-    group by all
-),
+classes as {{ classes_of('labels') }},
 
 listed as (
     select
@@ -33,13 +26,9 @@ listed as (
             any_value(runs.seed)
         ) as points
     from wordings
+    anti join incomplete using (audit_run_id, task_id, strategy)
     inner join classes using (audit_run_id, task_id)
     inner join runs using (audit_run_id)
-    anti join incomplete
-        on
-            wordings.audit_run_id = incomplete.audit_run_id
-            and wordings.task_id = incomplete.task_id
-            and wordings.strategy = incomplete.strategy
     left join labels as gold_labels
         on
             wordings.audit_run_id = gold_labels.audit_run_id
