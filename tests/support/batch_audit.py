@@ -29,9 +29,9 @@ from promptaudit.flows.warehouse.segments import replay
 from promptaudit.models_registry.errors import BudgetReached
 from promptaudit.models_registry.registry import load_registry
 from tests.support.files import write_files
+from tests.support.loopback import LABELS
 
 RUN = "0123456789abcdef"
-LABELS = ("number", "location", "person", "description", "entity", "abbreviation")
 INSTRUCTIONS = ("Classify the question.", "Sort the question.")
 
 
