@@ -10,7 +10,7 @@ from tests.support.executed_files import executed_files
 from tests.support.files import write_files
 from tests.support.shell import promptaudit
 
-MOST = 275  # in a process that has read nothing before; 120 is the aim, and sections of the page are a file each
+MOST = 263  # in a process that has read nothing before; 120 is the aim, and sections of the page are a file each
 CARDS = {
     "tasks/moods.yml": (
         "moods: {kind: classification, labels: [calm, angry], instruction: Say how the mail sounds., "
