@@ -179,25 +179,20 @@ stabilities as (
         annotators.strategy,
         members.variation,
         annotators.group_temperature,
-        prompt_stability_of_all(
-            list(predictions.sample_index),
-            list(annotators.annotator),
-            list(annotators.replicate),
-            list(predictions.annotation),
-            any_value(tasks.level)
-        ) as points
+        unnest(
+            prompt_stability_of_all(
+                list(predictions.sample_index),
+                list(annotators.annotator),
+                list(annotators.replicate),
+                list(predictions.annotation),
+                any_value(tasks.level)
+            )
+        ) as point
     from annotators
     inner join members using (audit_run_id, task_id, strategy, prompt_variant_id)
     inner join predictions using (audit_run_id, model_id, prompt_variant_id, repetition)
     inner join tasks on annotators.audit_run_id = tasks.audit_run_id and annotators.task_id = tasks.task_id
     group by all
-),
-
-points as (
-    select
-        * exclude (points),
-        unnest(points) as point
-    from stabilities
 ),
 
 stability as (
@@ -210,7 +205,7 @@ stability as (
         avg(point.pss) as pss_inter,
         avg(point.pss_low) as pss_inter_low,
         avg(point.pss_high) as pss_inter_high
-    from points
+    from stabilities
     group by all
 ),
 

@@ -10,21 +10,23 @@ incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
 classes as {{ classes_of('labels') }},
 
-listed as (
+measured as (
     select
         wordings.audit_run_id,
         wordings.model_id,
         wordings.task_id,
         wordings.strategy,
-        measures_by_wordings(
-            list(gold_labels.label_index),
-            list(wordings.sample_index),
-            list(wordings.wording_index),
-            list(wordings.label_index),
-            list(wordings.p_wording),
-            any_value(classes.n_classes),
-            any_value(runs.seed)
-        ) as points
+        unnest(
+            measures_by_wordings(
+                list(gold_labels.label_index),
+                list(wordings.sample_index),
+                list(wordings.wording_index),
+                list(wordings.label_index),
+                list(wordings.p_wording),
+                any_value(classes.n_classes),
+                any_value(runs.seed)
+            )
+        ) as point
     from wordings
     anti join incomplete using (audit_run_id, task_id, strategy)
     inner join classes using (audit_run_id, task_id)
@@ -35,13 +37,6 @@ listed as (
             and wordings.task_id = gold_labels.task_id
             and wordings.gold_label = gold_labels.label
     group by all
-),
-
-measured as (
-    select
-        * exclude (points),
-        unnest(points) as point
-    from listed
 ),
 
 final as (
