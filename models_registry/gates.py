@@ -131,14 +131,14 @@ def parse_rule(text: str) -> Rule:
     return _READ[tree.data](tree)
 
 
-def parse_gate(rules: Sequence[str], where: str = "gate") -> tuple[Rule, ...]:
+def parse_gate(rules: Sequence[str]) -> tuple[Rule, ...]:
     """Returns every rule of a gate; raises CardError naming the field, as a card does."""
     parsed = []
     for index, text in enumerate(rules):
         try:
             parsed.append(parse_rule(text))
         except RuleError as error:
-            msg = f"{where}.{index}: {error}, found {text[:LONGEST]!r}"
+            msg = f"gate.{index}: {error}, found {text[:LONGEST]!r}"
             raise CardError(msg) from None
     return tuple(parsed)
 

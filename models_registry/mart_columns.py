@@ -29,7 +29,8 @@ RANGES: Mapping[str, Range] = {
     "effect": ABOVE,
     "figure": ANY,
 }
-"""What figures of each unit can be, unless a column's `range` says otherwise. A rate is a share that is printed in percent."""
+"""What figures of each unit can be, unless a column's `range` says otherwise. A rate is a share that is printed in percent, and
+columns called n_<things> are counts."""
 
 ENDS = ("_low", "_high")
 _UNITS_BESIDE = {
@@ -164,7 +165,7 @@ def _column(name: str, declared: Mapping[str, Mapping[str, Any]]) -> MartColumn:
     stem = next((name.removesuffix(end) for end in ENDS if name.endswith(end)), name)
     if "unit" not in meta and stem in declared:  # an end of an interval is measured as its estimate is
         meta = {key: value for key, value in _meta(declared[stem]).items() if key in _OF_ENDS}
-    unit, page = meta.get("unit"), meta.get("page", {})
+    unit, page = meta.get("unit", "count" if name.startswith("n_") else None), meta.get("page", {})
     limits = tuple(meta["range"]) if "range" in meta else ANY if unit is None else RANGES[unit]
     low, high = (name + end for end in ENDS)
     return MartColumn(

@@ -17,11 +17,14 @@
     {% if is_incremental() %}delete from {{ this }} where {{ in_this_build() }}{% endif %}
 {%- endmacro %}
 
-{# The rows that a model has of this build's runs, as the body of a common table expression; `where` is a condition that they meet
-   besides. #}
-{% macro of_this_build(model, where=none) -%}
+{# The rows that a model has, as the body of a common table expression; `where` is a condition that they meet. #}
+{% macro all_of(model, where=none) -%}
     (
-        select * from {{ ref(model) }}
-        where {{ '(' ~ where ~ ') and ' if where }}{{ in_this_build() }}
+        select * from {{ ref(model) }}{{ ' where ' ~ where if where }}
     )
+{%- endmacro %}
+
+{# Those of this build's runs; `where` is a condition that they meet besides. #}
+{% macro of_this_build(model, where=none) -%}
+    {{ all_of(model, ('(' ~ where ~ ') and ' if where else '') ~ in_this_build()) }}
 {%- endmacro %}

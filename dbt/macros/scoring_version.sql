@@ -1,4 +1,4 @@
-{# which version of a scoring method made a score; a test holds them against udfs.scoring.VERSIONS #}
+{# which version of a scoring method made a score: one more with each change of its module in udfs that changes scores #}
 {% macro scoring_version(column) -%}
     {%- set versions = {
         'label_match': 1,

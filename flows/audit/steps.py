@@ -36,7 +36,6 @@ from promptaudit.flows.plan.design import Design
 from promptaudit.flows.plan.grid import deal_samples
 from promptaudit.flows.plan.pilot import pilot_design, pilot_variants, refuse_begun
 from promptaudit.flows.report import report as write_page
-from promptaudit.flows.report.comparison_page.page import write_again
 from promptaudit.flows.report.summary_unread import unread_answers
 from promptaudit.flows.system import prefect_steps
 from promptaudit.flows.warehouse import Warehouse
@@ -283,7 +282,10 @@ def publish(run: AuditRun, compared: Comparisons) -> Publication:
 def report(run: AuditRun, compared: Comparisons) -> Path:
     """Writes the run's page, and those about its comparisons that are there."""
     page = write_page(run.warehouse, run.audit_run_id, warn=run.progress.warn)
-    write_again(run.warehouse, compared.comparison_ids)
+    if compared.comparison_ids:
+        from promptaudit.flows.report.comparison_page.page import write_again
+
+        write_again(run.warehouse, compared.comparison_ids)
     return page
 
 

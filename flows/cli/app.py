@@ -48,6 +48,10 @@ AuditName = Annotated[str, typer.Argument(help="Name the card of an audit.", env
 RunName = Annotated[
     str, typer.Argument(help="Name a run: by its id, as latest or latest~1, or by its audit or baseline.")
 ]
+NewestRun = Annotated[
+    str | None,
+    typer.Argument(help="Name a run by its id, as latest or latest~1, or by its audit; the default is the newest."),
+]
 ModelOption = Annotated[
     str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="Take this model alone; the default is every model.")
 ]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from promptaudit.flows.cli.app import app, show, show_closing, state
+from promptaudit.flows.cli.app import NewestRun, app, show, show_closing, state
 from promptaudit.models_registry.errors import UsageError, nearest
 
 
@@ -60,10 +60,7 @@ def sql(
 
 @app.command()
 def report(
-    audit_run_id: Annotated[
-        str | None,
-        typer.Argument(help="Name a run by its id, as latest or latest~1, or by its audit; the default is the newest."),
-    ] = None,
+    audit_run_id: NewestRun = None,
     format_: Annotated[
         str,
         typer.Option(
@@ -147,10 +144,7 @@ def report(
 
 @app.command()
 def export(
-    audit_run_id: Annotated[
-        str | None,
-        typer.Argument(help="Name a run by its id, as latest or latest~1, or by its audit; the default is the newest."),
-    ] = None,
+    audit_run_id: NewestRun = None,
     format_: Annotated[
         str,
         typer.Option(
@@ -235,10 +229,7 @@ def view(
 
 @app.command()
 def annotate(
-    audit_run_id: Annotated[
-        str | None,
-        typer.Argument(help="Name a run by its id, as latest or latest~1, or by its audit; the default is the newest."),
-    ] = None,
+    audit_run_id: NewestRun = None,
     sheet: Annotated[
         Path | None, typer.Option(help="Write a blinded sheet to this CSV file, for a person to fill in.")
     ] = None,

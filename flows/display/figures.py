@@ -120,11 +120,11 @@ def moved(difference: float | None, low: float | None, high: float | None, unit:
     )
 
 
-def span(values: Sequence[float], digits: int = 3) -> str:
+def span(values: Sequence[float]) -> str:
     """Returns the least and the largest of some figures; one alone where both print the same, a dash for none."""
     if not values:
         return ABSENT
-    least, most = number(min(values), digits), number(max(values), digits)
+    least, most = number(min(values)), number(max(values))
     return least if least == most else f"{least} to {most}"
 
 

@@ -12,9 +12,9 @@ MOST = 1000  # characters a cell
 _HARMLESS = re.compile(r"(?:[A-Za-z0-9 ,;'/%–×±†$\[\]+-]|\.(?=\d))*")
 
 
-def code(text: str, most: int = MOST) -> str:
+def code(text: str) -> str:
     """Returns a code span of one table cell, whatever back quotes and bars the text has; what is invisible is written out."""
-    safe = cut(text, most).replace("|", "\\|")
+    safe = cut(text, MOST).replace("|", "\\|")
     longest = max((len(run) for run in re.findall("`+", safe)), default=0)
     fence = "`" * (longest + 1)
     space = " " if safe[:1] in ("`", " ") or safe[-1:] in ("`", " ") else ""

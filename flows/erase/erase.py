@@ -287,11 +287,9 @@ def _quoting(con: Connection, schemas: Sequence[str]) -> list[tuple[str, list[st
     return list(quoting.items())
 
 
-def _present(
-    con: Connection, wanted: dict[str, tuple[str, ...]], like: str = "VARCHAR%"
-) -> list[tuple[str, list[str]]]:
-    """Returns those of some columns that are there with such a type: before the first whole build there are fewer."""
-    there = set(_columns_like(con, like))
+def _present(con: Connection, wanted: dict[str, tuple[str, ...]]) -> list[tuple[str, list[str]]]:
+    """Returns those of some columns of texts that are there: before the first whole build there are fewer."""
+    there = set(_columns_like(con, "VARCHAR%"))
     present = [(table, [column for column in columns if (table, column) in there]) for table, columns in wanted.items()]
     return [(table, columns) for table, columns in present if columns]
 

@@ -122,15 +122,7 @@ def waive_run(
     )
 
 
-def pin_run(
-    settings: Settings,
-    run: str | None,
-    name: str,
-    reason: str | None,
-    progress: Progress,
-    *,
-    now: datetime | None = None,
-) -> PinResult:
+def pin_run(settings: Settings, run: str | None, name: str, reason: str | None, progress: Progress) -> PinResult:
     """Makes a complete run the baseline of its audit under a name, in place of the one that was, and publishes.
 
     Raises:
@@ -147,7 +139,7 @@ def pin_run(
         "audit_id": named.audit_id,
         "name": name,
         "reason": why,
-        "pinned_at": now or this_instant(),
+        "pinned_at": this_instant(),
     }
     with warehouse.hold(settings.lock_wait_s, progress.say):
         warehouse.apply_schema()

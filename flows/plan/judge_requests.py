@@ -14,8 +14,6 @@ from promptaudit.models_registry.cards import JudgeCard, TaskCard
 from promptaudit.models_registry.placeholders import substitute
 from promptaudit.models_registry.samples import Sample
 from promptaudit.udfs.reasoning import parted
-from promptaudit.udfs.scoring.math.final_answer import tidied
-from promptaudit.udfs.scoring.math.number import read_quantity
 
 KINDS = ("right", "wrong", "blank", "injected")
 BLANKS = ("", " ", "\n", "   \n\t")
@@ -191,6 +189,9 @@ def _choice(task: TaskCard, sample: Sample, index: int) -> str:
 
 def content_of(text: str) -> set[str]:
     """Returns what a reference says, apart from how: its letters and digits, and the number that it or its right side is."""
+    from promptaudit.udfs.scoring.math.final_answer import tidied
+    from promptaudit.udfs.scoring.math.number import read_quantity
+
     content = {"".join(character for character in text.casefold() if character.isalnum())}
     number = read_quantity(tidied(text.rpartition("=")[2]))
     return content if number is None else content | {f"number {number.worth}"}

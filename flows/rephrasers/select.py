@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from promptaudit.flows.rephrasers import Rephraser
-from promptaudit.flows.rephrasers.by_list import FixedRephraser
-from promptaudit.flows.rephrasers.by_model import ModelRephraser, OpenEngineAt
-from promptaudit.flows.rephrasers.by_rules import RulesRephraser
 from promptaudit.models_registry.cards import RephraserCard
 from promptaudit.models_registry.own_code import Code
+
+if TYPE_CHECKING:
+    from promptaudit.flows.rephrasers.by_model import OpenEngineAt
 
 
 def open_rephraser(card: RephraserCard, code: Code | None, open_engine_at: OpenEngineAt) -> Rephraser:
@@ -16,8 +18,12 @@ def open_rephraser(card: RephraserCard, code: Code | None, open_engine_at: OpenE
     `open_engine_at` is called by kind `model` alone, when it is first asked.
     """
     if card.kind == "rules":
+        from promptaudit.flows.rephrasers.by_rules import RulesRephraser
+
         return RulesRephraser(card)
     if card.kind == "fixed":
+        from promptaudit.flows.rephrasers.by_list import FixedRephraser
+
         return FixedRephraser(card)
     if card.kind == "python" and code is not None:
         from promptaudit.flows.rephrasers.by_python import PythonRephraser
@@ -27,4 +33,6 @@ def open_rephraser(card: RephraserCard, code: Code | None, open_engine_at: OpenE
         from promptaudit.flows.rephrasers.by_command import CommandRephraser
 
         return CommandRephraser(card, code)
+    from promptaudit.flows.rephrasers.by_model import ModelRephraser
+
     return ModelRephraser(card, open_engine_at)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from promptaudit.udfs.measures.wording_accuracies import wording_quantiles
 from promptaudit.udfs.stability.prompt_stability import StabilityRow
 from promptaudit.udfs.templates.spread import spread
 from promptaudit.udfs.two_way import two_way_interval
+from tests.support.seconds import seconds
 from tests.udfs.designs.worlds import World, dealt
 from tests.udfs.stability.test_incomplete_grids import asked
 from tests.udfs.stability.test_prompt_stability import stability
@@ -31,16 +31,6 @@ PER_SAMPLE = {"full": 30, "q = 6": 6, "q = 3": 3}
 N_WORLDS, N_STABILITY, N_SPREADS = 400, 150, 150
 Table = NDArray[np.float64]
 Bounds = tuple[float, float]
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """Fastest of three runs."""
-    taken = []
-    for _ in range(3):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
 
 
 def cells(table: Table, q: int, key: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Table]:
@@ -161,8 +151,8 @@ def test_an_incomplete_grid_takes_no_longer_than_a_full_one() -> None:
     rng = np.random.default_rng(6)
     codes = np.where(rng.random((30, 500)) < 0.3, rng.integers(0, 4, (30, 500)), rng.integers(0, 4, 500))
     table = (rng.random((500, 30)) < 0.6).astype(np.float64)
-    full, gaps = (seconds(lambda own=own: stability(own, n_resamples=1000)) for own in (codes, asked(codes, 6)))
-    spread_gaps = seconds(lambda: spread(*cells(table, 6, 0), 1, 1000, is_incomplete=True))
+    full, gaps = (seconds(lambda own=own: stability(own, n_resamples=1000), 3) for own in (codes, asked(codes, 6)))
+    spread_gaps = seconds(lambda: spread(*cells(table, 6, 0), 1, 1000, is_incomplete=True), 3)
     print(
         f"\nPSS inter {full:.3f} s full, {gaps:.3f} s incomplete; spread of 1,000 resamples {spread_gaps:.3f} s", end=""
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
@@ -14,22 +12,13 @@ from scipy.stats import spearmanr
 from promptaudit.udfs.templates.rankings import ranking_consistency
 from promptaudit.udfs.templates.rule_against_judge import rule_against_judge
 from promptaudit.udfs.templates.spread import spread
+from tests.support.seconds import seconds
 
 pytestmark = pytest.mark.benchmark
 
 Table = NDArray[np.float64]
 
 N_TEMPLATES, N_MODELS, N_QUESTIONS, N_RESAMPLES = 250, 16, 100, 1000
-
-
-def seconds(work: Callable[[], object], times: int = 1) -> float:
-    """Fastest of several runs: the least disturbed by what else the machine does."""
-    taken = []
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
 
 
 def answers(seed: int) -> Table:

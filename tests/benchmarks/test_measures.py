@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -15,18 +13,9 @@ from promptaudit.udfs import resampling
 from promptaudit.udfs.measures.consistency import consistency
 from promptaudit.udfs.stability.prompt_stability import prompt_stability
 from promptaudit.udfs.templates.spread import spread
+from tests.support.seconds import seconds
 
 pytestmark = pytest.mark.benchmark
-
-
-def seconds(work: Callable[[], object], times: int = 1) -> float:
-    """Fastest of several runs: the least disturbed by what else the machine does."""
-    taken = []
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
 
 
 def test_every_stability_figure_against_simpledorff() -> None:

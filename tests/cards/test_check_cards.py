@@ -15,6 +15,7 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.wordings.paraphrase import paraphrase
 from promptaudit.models_registry.errors import CardError, EngineError, SeveralErrors, raise_all
 from promptaudit.models_registry.registry import load_registry
+from tests.support.files import write_files
 from tests.support.http_audit import opened
 from tests.support.shell import promptaudit
 
@@ -403,10 +404,7 @@ OF_THIS_MACHINE: dict[str, tuple[dict[str, str], str, int]] = {
 
 def registry_of(folder: Path, changes: dict[str, str]) -> Path:
     files = {"tasks/t.yml": TASK, "d.csv": "id,text,gold\n1,one,a\n2,two,b\n3,three,a\n", **audit(), **changes}
-    for name, text in files.items():
-        path = folder / "registry" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    write_files(folder / "registry", files)
     return folder / "registry"
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.executed_files import executed_files
+from tests.support.files import write_files
 from tests.support.shell import promptaudit
 
-MOST = 275  # in a process that has read nothing before; 120 is the aim, and sections of the page are a file each
+MOST = 263  # in a process that has read nothing before; 120 is the aim, and sections of the page are a file each
 CARDS = {
     "tasks/moods.yml": (
         "moods: {kind: classification, labels: [calm, angry], instruction: Say how the mail sounds., "
@@ -25,10 +26,7 @@ CARDS = {
 
 @pytest.mark.slow
 def test_a_run_of_four_rows_passes_through_few_files(tmp_path: Path) -> None:
-    for name, text in CARDS.items():
-        path = tmp_path / "cards" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write_files(tmp_path / "cards", CARDS)
     with executed_files() as found:
         ended = promptaudit(tmp_path, "run", "tiny", "--registry", "cards", "--json")
     assert ended.code == 0, ended.err

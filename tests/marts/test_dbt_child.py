@@ -351,7 +351,7 @@ def test_what_is_left_out_of_a_build_is_read_by_what_is_built_as_a_mart_or_of_it
         stem = name.rpartition(".")[2]
         direct = {other for other, node in models.items() if name in node["depends_on"]["nodes"]}
         # whoever takes the rows of the build's runs alone may be built without it
-        direct = {other for other in direct if f"ref('{stem}')" in models[other]["raw_code"]}
+        direct = {other for other in direct if re.search(rf"(?:ref|all_of)\('{stem}'", models[other]["raw_code"])}
         views = {other for other in direct if models[other]["config"]["materialized"] == "view"}
         return (direct - views).union(*map(readers, views))
 

@@ -19,6 +19,7 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import CardError, PromptauditError, UnknownCard
 from promptaudit.models_registry.read_yaml import read_yaml
 from promptaudit.models_registry.registry import Registry, load_registry, read_registry
+from tests.support.files import write_files
 
 TASK = "t: {labels: [a, b], instruction: Say a or b., data: {path: d.csv, id: id, input: text, gold_label: gold}}\n"
 UNKNOWN_FIELD = "bad: {engine: embedded, model: random, sed: 1}\n"
@@ -28,9 +29,7 @@ def registry_of(folder: Path, models: str = "lexical", **files: str) -> Path:
     """A sound audit `a` of a sound task and these models, beside files of model cards."""
     texts = {"tasks/t.yml": TASK, "audits/a.yml": f"a: {{tasks: [t], models: [{models}]}}\n"}
     texts |= {f"models/{name}.yml": text for name, text in files.items()} | {"d.csv": "id,text,gold\n1,one,a\n"}
-    for name, text in texts.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    write_files(folder, texts)
     return folder
 
 

@@ -13,6 +13,7 @@ from promptaudit.flows.cards.check_cards.cards import perturbed_last
 from promptaudit.flows.plan.design import design_audit
 from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.registry import load_registry
+from tests.support.files import write_files
 from tests.support.http_audit import ask, write_cards
 from tests.support.openai_server import running_server
 
@@ -28,10 +29,7 @@ ROWS = "id,text,gold,reader,unused\n" + "".join(f"{n},text {n},{'ab'[n % 2]},me,
 
 def fingerprint(folder: Path, change: Callable[[str], str]) -> str:
     files = {"tasks/t.yml": TASK, "audits/a.yml": AUDIT, "datasets/d.csv": ROWS}
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(change(text))
+    write_files(folder, {name: change(text) for name, text in files.items()})
     return design_audit(load_registry([folder]), "a").plan_fingerprint
 
 

@@ -15,22 +15,24 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.cards import Repetitions
 from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.registry import load_registry
+from tests.support.files import write_files
 
 
 def design(folder: Path, repetitions: str, n: int = 40, more: str = "") -> Design:
-    for name, text in {
-        "tasks/t.yml": (
-            "t:\n  labels: [a, b]\n  instruction: Sort it.\n"
-            "  data: {path: d.csv, id: id, input: text, gold_label: gold}\n"
-        ),
-        "d.csv": "id,text,gold\n" + "".join(f"s{i},text {i},{'ab'[i % 2]}\n" for i in range(n)),
-        "audits/a.yml": (
-            "a:\n  tasks: [t]\n  models: [lexical]\n  rephrasing: {rephraser: rules, variants: 4}\n"
-            f"  repetitions: {{{repetitions}}}\n{more}"
-        ),
-    }.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    write_files(
+        folder,
+        {
+            "tasks/t.yml": (
+                "t:\n  labels: [a, b]\n  instruction: Sort it.\n"
+                "  data: {path: d.csv, id: id, input: text, gold_label: gold}\n"
+            ),
+            "d.csv": "id,text,gold\n" + "".join(f"s{i},text {i},{'ab'[i % 2]}\n" for i in range(n)),
+            "audits/a.yml": (
+                "a:\n  tasks: [t]\n  models: [lexical]\n  rephrasing: {rephraser: rules, variants: 4}\n"
+                f"  repetitions: {{{repetitions}}}\n{more}"
+            ),
+        },
+    )
     return design_audit(load_registry([folder]), "a")
 
 

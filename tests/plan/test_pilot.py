@@ -14,21 +14,23 @@ from promptaudit.flows.wordings.variants import landed_variants
 from promptaudit.models_registry.errors import UsageError
 from promptaudit.models_registry.registry import load_registry
 from promptaudit.models_registry.samples import load_samples
+from tests.support.files import write_files
 from tests.support.http_audit import ask, write_cards
 from tests.support.openai_server import running_server
 
 
 def design(folder: Path, n: int = 80, limit: str = "", models: str = "lexical") -> Design:
-    for name, text in {
-        "tasks/t.yml": (
-            "t:\n  labels: [a, b]\n  instruction: Sort it.\n"
-            "  data: {path: d.csv, id: id, input: text, gold_label: gold}\n"
-        ),
-        "d.csv": "id,text,gold\n" + "".join(f"s{i},text {i},{'abb'[i % 3]}\n" for i in range(n)),
-        "audits/a.yml": f"a: {{tasks: [t], models: [{models}], samples: {{seed: 7{limit}}}}}\n",
-    }.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    write_files(
+        folder,
+        {
+            "tasks/t.yml": (
+                "t:\n  labels: [a, b]\n  instruction: Sort it.\n"
+                "  data: {path: d.csv, id: id, input: text, gold_label: gold}\n"
+            ),
+            "d.csv": "id,text,gold\n" + "".join(f"s{i},text {i},{'abb'[i % 3]}\n" for i in range(n)),
+            "audits/a.yml": f"a: {{tasks: [t], models: [{models}], samples: {{seed: 7{limit}}}}}\n",
+        },
+    )
     return design_audit(load_registry([folder]), "a")
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from promptaudit.flows.recorded_runs.read_files import read_recordings
 from tests.support.dove import choice_row, faults, without_nulls
+from tests.support.files import write_files
 from tests.support.shell import promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
@@ -106,9 +107,7 @@ kinds:
 
 @pytest.mark.soak  # what is exported and what comes back of it are held against each other in other tests, without kinds
 def test_kinds_of_a_run_come_back(tmp_path: Path) -> None:
-    for name, text in CARDS.items():
-        (tmp_path / "registry" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "registry" / name).write_text(text)
+    write_files(tmp_path / "registry", CARDS)
     done = promptaudit(tmp_path, "run", "kinds")
     assert done.code == 0, done.err
     assert promptaudit(tmp_path, "export", "--format", "dove", "--to", "rows").code == 0

@@ -28,9 +28,10 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.segments import replay
 from promptaudit.models_registry.errors import BudgetReached
 from promptaudit.models_registry.registry import load_registry
+from tests.support.files import write_files
+from tests.support.loopback import LABELS
 
 RUN = "0123456789abcdef"
-LABELS = ("number", "location", "person", "description", "entity", "abbreviation")
 INSTRUCTIONS = ("Classify the question.", "Sort the question.")
 
 
@@ -62,10 +63,7 @@ def write_cards(folder: Path, url: str, n_samples: int, texts: Sequence[str] = (
             for n, question in enumerate(questions)
         ),
     }
-    for name, text in files.items():
-        path = folder / "cards" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    write_files(folder / "cards", files)
 
 
 def variants() -> list[Variant]:

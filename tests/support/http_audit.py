@@ -7,7 +7,6 @@ N askers, or has it judged, in a process of its own, which a test may kill.
 from __future__ import annotations
 
 import contextlib
-import csv
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +28,8 @@ from promptaudit.flows.plan.design import Design, design_audit
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.wordings.paraphrase import paraphrase
 from promptaudit.models_registry.registry import load_registry
+from tests.support import questions
+from tests.support.files import write_files
 from tests.support.openai_server import LABELS
 
 AUDIT = "asked"
@@ -51,37 +52,27 @@ def write_cards(
     max_invalid_rate_at_first: float = 0.5,
 ) -> Path:
     """A registry of one model, one task of `n_samples` rows, one audit with wordings by rules, and cards of judges."""
-    for kind in ("models", "audits", "judges"):
-        (folder / kind).mkdir(parents=True, exist_ok=True)
-    (folder / "models/api.yml").write_text(
-        f"api:\n  engine: openai_api\n  model: small\n  base_url: [{', '.join(urls)}]\n  api_key_env: AUDIT_KEY\n"
-        f"  sampling: {sampling}\n  limits: {limits}\n  price: {price}\n{model}"
-    )
-    (folder / "judges/judges.yml").write_text(judges)
+    files = {
+        "models/api.yml": (
+            f"api:\n  engine: openai_api\n  model: small\n  base_url: [{', '.join(urls)}]\n  api_key_env: AUDIT_KEY\n"
+            f"  sampling: {sampling}\n  limits: {limits}\n  price: {price}\n{model}"
+        ),
+        "judges/judges.yml": judges,
+        f"audits/{AUDIT}.yml": (
+            f"{AUDIT}:\n  tasks: [questions]\n  models: [api]\n  strategies: [{strategies}]\n"
+            f"  rephrasing: {{rephraser: rules, variants: {variants}}}\n"
+            f"  repetitions: {{original: {repetitions}, variants: {repetitions}}}\n  samples: {{balanced: false}}\n"
+            f"  format: {{max_invalid_rate_at_first: {max_invalid_rate_at_first}}}\n{audit}"
+        ),
+    }
+    write_files(folder, files)
     write_questions(folder, n_samples)
-    (folder / f"audits/{AUDIT}.yml").write_text(
-        f"{AUDIT}:\n  tasks: [questions]\n  models: [api]\n  strategies: [{strategies}]\n"
-        f"  rephrasing: {{rephraser: rules, variants: {variants}}}\n"
-        f"  repetitions: {{original: {repetitions}, variants: {repetitions}}}\n  samples: {{balanced: false}}\n"
-        f"  format: {{max_invalid_rate_at_first: {max_invalid_rate_at_first}}}\n{audit}"
-    )
     return folder
 
 
 def write_questions(folder: Path, n_samples: int) -> None:
     """The card and the data of a task of so many questions, whose labels follow one another."""
-    for kind in ("tasks", "datasets"):
-        (folder / kind).mkdir(parents=True, exist_ok=True)
-    (folder / "tasks/questions.yml").write_text(
-        f"questions:\n  labels: [{', '.join(LABELS)}]\n  instruction: Classify the question by the type of its answer.\n"
-        "  output_format: Reply with the label alone.\n"
-        "  data: {path: datasets/questions.csv, id: id, input: question, gold_label: type}\n"
-    )
-    with (folder / "datasets/questions.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "question", "type"])
-        for number in range(n_samples):
-            writer.writerow([f"q{number}", f"What is number {number}?", LABELS[number % len(LABELS)]])
+    questions.write_questions(folder, questions.numbered(n_samples, LABELS), labels=LABELS)
 
 
 def opened(warehouse: Path, registry: Path, audit_id: str = AUDIT) -> tuple[str, Design]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.loopback import QuietHandler, served_in_threads
+from tests.support.loopback import QuietHandler, completion_of, served_in_threads
 
 FACTS = Path(__file__).parents[2] / "models_registry/datasets/short_facts.csv"
 SAID = ("{}", "{}", "It is {}.", "I believe that the answer to this is {}.")
@@ -65,26 +65,11 @@ def running_judging_provider() -> Iterator[JudgingProvider]:
         protocol_version = "HTTP/1.1"
 
         def answer(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked = self.asked()
             prompt, is_judge = asked["messages"][-1]["content"], asked["model"] == "rater"
             content = provider.rule(prompt) if is_judge else provider.answer(prompt)
-            body = json.dumps(
-                {
-                    "id": "x",
-                    "object": "chat.completion",
-                    "created": 0,
-                    "model": provider.judge if is_judge else "small-2026-01-01",
-                    "choices": [
-                        {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
-                    ],
-                    "usage": {"prompt_tokens": 20, "completion_tokens": 2, "total_tokens": 22},
-                }
-            ).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            model = provider.judge if is_judge else "small-2026-01-01"
+            self.tell({**completion_of(content), "model": model})
 
     with served_in_threads(Handler) as port:
         provider = JudgingProvider(f"http://127.0.0.1:{port}/v1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import threading
 import time
@@ -39,17 +38,12 @@ def knowing_server(key: Mapping[str, str], latency_s: float = 0.0) -> Iterator[K
         protocol_version = "HTTP/1.1"
 
         def answer(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"{}")
+            body = self.asked()
             with server.lock:
                 server.bodies.append(body)
             time.sleep(latency_s)
             prompt = "\n".join(message["content"] for message in body["messages"] if message["role"] == "user")
-            reply = json.dumps(completion_of(answer_to(prompt, key))).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(reply)))
-            self.end_headers()
-            self.wfile.write(reply)
+            self.tell(completion_of(answer_to(prompt, key)))
 
     with served_in_threads(Handler) as port:
         server.base_url = f"http://127.0.0.1:{port}/v1"

@@ -66,6 +66,19 @@ class QuietHandler(BaseHTTPRequestHandler):
     def answer(self) -> None:
         """Answers."""
 
+    def asked(self) -> Any:
+        """Returns the JSON that came with the request."""
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"{}")
+
+    def tell(self, content: Any) -> None:
+        """Answers with JSON."""
+        body = json.dumps(content).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("do_"):
             return self.answer

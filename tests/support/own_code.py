@@ -7,6 +7,7 @@ from pathlib import Path
 from promptaudit.models_registry.cards import Card
 from promptaudit.models_registry.own_code import CodeFinder, with_sha256
 from promptaudit.models_registry.registry import Entry
+from tests.support.files import write_files
 
 LAB = """\
 import pandas  # as many modules of researchers do
@@ -50,10 +51,8 @@ CARDS = {
 
 def write_registry(folder: Path, **changed: str) -> Path:
     """Writes the cards and the code into `folder/registry`; `changed` replaces a file, `__` in its name for `/`, `_` for `.`."""
-    for name, text in CARDS.items():
-        path = folder / "registry" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(changed.get(name.replace("/", "__").replace(".", "_"), text))
+    files = {name: changed.get(name.replace("/", "__").replace(".", "_"), text) for name, text in CARDS.items()}
+    write_files(folder / "registry", files)
     return folder / "registry"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from promptaudit.udfs.designs.incomplete_grid import assigned_wordings
+from tests.support.files import write_files
 from tests.udfs.designs.worlds import World
 
 MARTS = """
@@ -46,21 +47,22 @@ class PlannedAnswers:
         with duckdb.connect(str(self._file)) as con:
             con.execute(MARTS)
         rows = "".join(f"s{n},text {n},a\n" for n in range(n_rows))
-        for name, text in {
-            "models/m.yml": "".join(
-                f"{model}:\n  engine: openai_api\n  model: {model}\n  base_url: http://127.0.0.1:1/v1\n"
-                "  price: {input_usd_per_mtok: 1, output_usd_per_mtok: 10}\n"
-                for model in models
-            ),
-            "tasks/t.yml": (
-                "t:\n  labels: [a, b]\n  instruction: Say a or b.\n"
-                "  data: {path: d.csv, id: id, input: text, gold_label: gold}\n"
-            ),
-            "d.csv": "id,text,gold\n" + rows,
-            "audits/a.yml": f"a:\n  tasks: [t]\n  models: [{', '.join(models)}]\n{audit}",
-        }.items():
-            (folder / "registry" / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / "registry" / name).write_text(text)
+        write_files(
+            folder / "registry",
+            {
+                "models/m.yml": "".join(
+                    f"{model}:\n  engine: openai_api\n  model: {model}\n  base_url: http://127.0.0.1:1/v1\n"
+                    "  price: {input_usd_per_mtok: 1, output_usd_per_mtok: 10}\n"
+                    for model in models
+                ),
+                "tasks/t.yml": (
+                    "t:\n  labels: [a, b]\n  instruction: Say a or b.\n"
+                    "  data: {path: d.csv, id: id, input: text, gold_label: gold}\n"
+                ),
+                "d.csv": "id,text,gold\n" + rows,
+                "audits/a.yml": f"a:\n  tasks: [t]\n  models: [{', '.join(models)}]\n{audit}",
+            },
+        )
 
     def add(
         self,

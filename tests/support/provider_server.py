@@ -9,7 +9,6 @@ known place.
 from __future__ import annotations
 
 import contextlib
-import json
 import random
 import re
 import threading
@@ -17,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tests.support.loopback import LABELS, QuietHandler, served_in_threads
+from tests.support.loopback import LABELS, QuietHandler, completion_of, served_in_threads
 
 SEED = 11  # one under which quiet nights are quiet: by chance alone one in twenty is told to have churned
 HARD = 0.35  # less of every third question
@@ -81,32 +80,13 @@ def running_provider() -> Iterator[Provider]:
         protocol_version = "HTTP/1.1"
 
         def answer(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked = self.asked()
             if not provider.admit():
                 self.close_connection = True
                 return
             content = provider.answer(asked["messages"][-1]["content"], asked.get("seed"))
-            body = json.dumps(
-                {
-                    "id": "x",
-                    "object": "chat.completion",
-                    "created": 0,
-                    "model": provider.served_model,
-                    "choices": [
-                        {
-                            "index": 0,
-                            "finish_reason": "stop",
-                            "message": {"role": "assistant", "content": content},
-                        }
-                    ],
-                    "usage": {"prompt_tokens": 20, "completion_tokens": 2, "total_tokens": 22},
-                }
-            ).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            model = provider.served_model
+            self.tell({**completion_of(content), "model": model})
 
     with served_in_threads(Handler) as port:
         provider = Provider(f"http://127.0.0.1:{port}/v1")

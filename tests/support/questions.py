@@ -9,12 +9,14 @@ from pathlib import Path
 LABELS = ("number", "person")
 
 
-def write_questions(registry: Path, rows: Sequence[tuple[str, str]], reader: str = "label") -> None:
+def write_questions(
+    registry: Path, rows: Sequence[tuple[str, str]], reader: str = "label", labels: Sequence[str] = LABELS
+) -> None:
     """Writes the task `questions` of some questions and labels into a new registry, whose other folders are empty."""
     for kind in ("models", "tasks", "audits", "datasets"):
         (registry / kind).mkdir(parents=True, exist_ok=True)
     (registry / "tasks/questions.yml").write_text(
-        f"questions:\n  labels: [{', '.join(LABELS)}]\n  instruction: Classify the question by the type of its answer.\n"
+        f"questions:\n  labels: [{', '.join(labels)}]\n  instruction: Classify the question by the type of its answer.\n"
         f"  output_format: Reply with the label alone.\n  reader: {reader}\n"
         "  data: {path: datasets/questions.csv, id: id, input: question, gold_label: type}\n"
     )
@@ -24,6 +26,6 @@ def write_questions(registry: Path, rows: Sequence[tuple[str, str]], reader: str
         writer.writerows([f"q{number}", *row] for number, row in enumerate(rows))
 
 
-def numbered(n: int) -> list[tuple[str, str]]:
+def numbered(n: int, labels: Sequence[str] = LABELS) -> list[tuple[str, str]]:
     """Questions about numbers, their labels in turn."""
-    return [(f"What is number {number}?", LABELS[number % len(LABELS)]) for number in range(n)]
+    return [(f"What is number {number}?", labels[number % len(labels)]) for number in range(n)]

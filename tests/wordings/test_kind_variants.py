@@ -25,6 +25,7 @@ from promptaudit.flows.wordings.paraphrase import paraphrase
 from promptaudit.models_registry.cards import Rephrasing
 from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.registry import load_registry
+from tests.support.files import write_files
 from tests.support.http_audit import opened, query
 
 TASKS = """rated:
@@ -57,9 +58,7 @@ def write(folder: Path, rephrasing: str, tasks: str = "rated", more: str = "") -
         "datasets/asked.csv": "id,text,a,b,c,gold\n"
         + "".join(f"q{n},what is {n},one {n},two {n},three {n},{'ABC'[n % 3]}\n" for n in range(24)),
     }
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    write_files(folder, files)
     return folder
 
 

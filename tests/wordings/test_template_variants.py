@@ -19,6 +19,7 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.wordings.paraphrase import ParaphraseResult, paraphrase
 from promptaudit.models_registry.errors import CardError, raise_all
 from promptaudit.models_registry.registry import load_registry
+from tests.support.files import write_files
 from tests.support.http_audit import query
 
 TEMPLATES = """
@@ -56,9 +57,7 @@ def registry_of(folder: Path, rephrasing: str, rephrasers: str = "", tasks: str 
         "audits/a.yml": f"a:\n  tasks: [{tasks}]\n  models: [m]\n{rephrasing}",
         "rephrasers/r.yml": rephrasers,
     }
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    write_files(folder, files)
     return folder
 
 

@@ -12,6 +12,7 @@ import pytest
 from promptaudit.flows.plan.budget import Purse, budget_of
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.wordings.paraphrase import paraphrase
+from tests.support.files import write_files
 from tests.support.http_audit import opened
 from tests.support.shell import Ended, promptaudit
 
@@ -52,13 +53,14 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "warehouse/published").mkdir(parents=True)
     with duckdb.connect(str(tmp_path / "warehouse/published/audit.duckdb")) as con:
         con.execute(PUBLISHED)
-    for name, text in {
-        "tasks/t.yml": TASKS,
-        "d.csv": "id,text,gold\n1,one,a\n2,two,b\n",
-        "audits/newer.yml": "newer: {tasks: [t, v], models: [lexical]}\n",
-    }.items():
-        (tmp_path / "registry" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "registry" / name).write_text(text)
+    write_files(
+        tmp_path / "registry",
+        {
+            "tasks/t.yml": TASKS,
+            "d.csv": "id,text,gold\n1,one,a\n2,two,b\n",
+            "audits/newer.yml": "newer: {tasks: [t, v], models: [lexical]}\n",
+        },
+    )
     return tmp_path
 
 

@@ -53,11 +53,9 @@ class Compared(NamedTuple):
     reason: str | None
 
 
-def not_comparable(
-    measure: str, reason: str, n_samples: int = 0, n_variants: int = 0, n_repetitions: int = 0
-) -> Compared:
+def not_comparable(measure: str, reason: str) -> Compared:
     """Returns a row without figures that says why."""
-    return Compared(measure, *(np.nan,) * 10, n_samples, n_variants, n_repetitions, reason)
+    return Compared(measure, *(np.nan,) * 10, 0, 0, 0, reason)
 
 
 def compared(

@@ -16,9 +16,9 @@ from promptaudit.udfs.nights.window_test import (
     cluster_of_each,
     factor_of,
     mean_difference,
-    mean_known,
     strongest,
 )
+from promptaudit.udfs.resampling import mean_defined
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import FloatsOrNaN, Integers
 
@@ -87,15 +87,15 @@ def _differences(
     known: NDArray[np.bool_],
 ) -> Floats:
     """Returns d of each sample; one pinned night alone says nothing of how nights differ, so the normal ones say it."""
-    across = mean_known(apart[np.ix_(inside, before)].reshape(-1, apart.shape[2]))
+    across = mean_defined(apart[np.ix_(inside, before)].reshape(-1, apart.shape[2]))
     of_before, of_window = _mean_apart(apart[np.ix_(known, known)]), _mean_apart(apart[np.ix_(inside, inside)])
-    single = across - of_before - (mean_known(within[inside]) - mean_known(within[before])) / 2
+    single = across - of_before - (mean_defined(within[inside]) - mean_defined(within[before])) / 2
     return np.where(np.isnan(of_window), single, across - of_before / 2 - of_window / 2)
 
 
 def _mean_apart(apart: Floats) -> Floats:
     """Returns the mean over pairs of two different nights, by sample; NaN where there is none."""
-    return mean_known(apart[np.triu_indices(len(apart), k=1)])
+    return mean_defined(apart[np.triu_indices(len(apart), k=1)])
 
 
 def _between(apart: Floats, within: Floats, nights: Nights) -> Floats:
@@ -104,4 +104,4 @@ def _between(apart: Floats, within: Floats, nights: Nights) -> Floats:
     own = np.arange(len(apart))
     others[own, own] = np.nan
     itself = np.where(np.isnan(within), 0.0, within)
-    return np.stack([mean_known(row[nights.is_normal]) for row in others]) - itself / 2
+    return np.stack([mean_defined(row[nights.is_normal]) for row in others]) - itself / 2

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from promptaudit.udfs.codes import dense_codes
-from promptaudit.udfs.resampling import t_quantile
+from promptaudit.udfs.resampling import mean_defined, t_quantile
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import FloatsOrNaN, Integers
 
@@ -161,7 +161,7 @@ def window_test(
     found = {}
     for window in nights.windows():
         inside = nights.age < window
-        differences = mean_known(values[inside]) - mean_known(values[nights.before(window)])
+        differences = mean_defined(values[inside]) - mean_defined(values[nights.before(window)])
         found[window] = mean_difference(differences, n_wordings, cluster)
     return strongest(found, nights, factor_of(values, nights))
 
@@ -242,12 +242,12 @@ def spread_factor(values: Floats) -> float:
         values: shape (n_nights, n_samples), NaN where not asked; a sample asked on one night alone tells nothing.
     """
     asked = (~np.isnan(values)).sum(axis=0)
-    deviations = values[:, asked >= 2] - mean_known(values[:, asked >= 2])
+    deviations = values[:, asked >= 2] - mean_defined(values[:, asked >= 2])
     counts = (~np.isnan(deviations)).sum(axis=1)
     deviations, counts = deviations[counts >= 2], counts[counts >= 2]
     if len(deviations) < 2:
         return 1.0
-    means = mean_known(deviations.T)
+    means = mean_defined(deviations.T)
     variances = np.nansum((deviations - means[:, None]) ** 2, axis=1) / (counts - 1) / counts
     squares, expected = np.diff(means) ** 2, variances[1:] + variances[:-1]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -257,11 +257,3 @@ def spread_factor(values: Floats) -> float:
 
 
 _TINY = 1e-24
-
-
-def mean_known(values: Floats) -> Floats:
-    """Returns the mean of each column over the rows that have a value; NaN where none has."""
-    known = ~np.isnan(values)
-    counts = known.sum(axis=0)
-    sums = np.where(known, values, 0.0).sum(axis=0)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

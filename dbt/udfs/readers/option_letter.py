@@ -20,8 +20,6 @@ from typing import NamedTuple
 
 from promptaudit.udfs.readers import option_rules as rules
 
-VERSION: int = 1
-
 NO_CHOICE = "no choice"
 TWO_CHOICES = "two choices"
 

@@ -33,8 +33,6 @@ from promptaudit.udfs.scoring.token_f1 import normalised, token_f1
 from promptaudit.udfs.spelling import canonical, folded, with_ascii_digits, without_unseen
 from promptaudit.udfs.sql_function import sql_function
 
-VERSION: int = 1
-
 EMPTY = ""
 """The canonical value of a field that is absent, null or blank."""
 AT_LEAST = 0.5

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 from promptaudit.udfs.readers.option_letter import OptionReading
 from promptaudit.udfs.sql_function import sql_function
 
-VERSION: int = 1
-
 NO_LOGLIKELIHOODS = "no log-likelihoods"
 NO_OPTION = "no option among the top tokens"
 TIE = "tie"

@@ -14,8 +14,6 @@ from promptaudit.udfs.scoring.fields import number
 from promptaudit.udfs.spelling import canonical, folded
 from promptaudit.udfs.sql_function import sql_function
 
-VERSION: int = 1
-
 PlainRule = Literal["exact", "contains", "regex", "number"]
 
 

@@ -18,8 +18,6 @@ from typing import NamedTuple
 from promptaudit.udfs.reasoning import parted
 from promptaudit.udfs.sql_function import sql_function
 
-VERSION: int = 1
-
 MAX_READ_CHARACTERS = 100_000
 
 # Python orders combining marks by insertion: one run of 80,000 takes 4.5 s, a text's worth would take minutes

@@ -15,8 +15,6 @@ from promptaudit.udfs.reasoning import parted
 from promptaudit.udfs.scoring.loose_object import loose_object
 from promptaudit.udfs.sql_function import sql_function
 
-VERSION: int = 1
-
 SCHEMA: str = json.dumps(
     {
         "type": "object",

@@ -9,17 +9,9 @@ with answers as (
         list(distinct predictions.model_id) as models
     from marts.fct_predictions as predictions
     inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
-    inner join marts.dim_prompt_variants as variants
-        on
-            predictions.audit_run_id = variants.audit_run_id
-            and predictions.prompt_variant_id = variants.prompt_variant_id
-    left join raw.predictions as asked
-        on predictions.audit_run_id = asked.audit_run_id and predictions.prediction_id = asked.prediction_id
-    left join raw.option_orders as orders
-        on
-            predictions.audit_run_id = orders.audit_run_id
-            and predictions.prompt_variant_id = orders.prompt_variant_id
-            and predictions.sample_id = orders.sample_id
+    inner join marts.dim_prompt_variants as variants using (audit_run_id, task_id, prompt_variant_id)
+    left join raw.option_orders as orders using (audit_run_id, prompt_variant_id, sample_id)
+    left join raw.predictions as asked using (audit_run_id, prediction_id)
     where
         predictions.audit_run_id = $run
         and list_contains($tasks, predictions.task_id)

@@ -11,13 +11,9 @@ select
         )
     ) as answer
 from raw.predictions as predictions
+inner join raw.samples as samples using (audit_run_id, task_id, sample_id)
 inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
 left join raw.option_orders as orders using (audit_run_id, prompt_variant_id, sample_id)
-inner join raw.samples as samples
-    on
-        predictions.audit_run_id = samples.audit_run_id
-        and predictions.task_id = samples.task_id
-        and predictions.sample_id = samples.sample_id
 where
     predictions.audit_run_id = $run
     and predictions.prediction_id in (select unnest($items))

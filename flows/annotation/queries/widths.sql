@@ -10,12 +10,8 @@ with by_sample as (
         count(scores.is_correct) as n_scored,
         count(*) filter (scores.is_correct) as n_right
     from marts.fct_scores as scores
+    inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
     inner join marts.fct_predictions as predictions using (audit_run_id, prediction_id)
-    inner join marts.dim_samples as samples
-        on
-            scores.audit_run_id = samples.audit_run_id
-            and scores.task_id = samples.task_id
-            and scores.sample_id = samples.sample_id
     where
         scores.audit_run_id = $run
         and list_contains($tasks, scores.task_id)

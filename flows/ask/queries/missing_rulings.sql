@@ -1,11 +1,14 @@
 -- one row an answer that judges are to rule on: equal answers to a sample under equal signs and order of its options are one
-with answers as (
+with asked as (
     select
-        min(predictions.prediction_id) as prediction_id,
+        predictions.prediction_id,
+        predictions.model_id,
         predictions.task_id,
+        predictions.prompt_variant_id,
         predictions.sample_id,
-        any_value(variants.reader) as reader,
-        any_value(coalesce(predictions.option_order, orders.option_order)) as option_order,
+        regexp_matches(predictions.completion, '\S') as is_said,
+        variants.reader,
+        coalesce(predictions.option_order, orders.option_order) as option_order,
         md5(
             concat_ws(
                 chr(0),
@@ -18,17 +21,24 @@ with answers as (
     from raw.predictions as predictions
     inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
     left join raw.option_orders as orders using (audit_run_id, prompt_variant_id, sample_id)
-    inner join raw.samples as samples
-        on
-            predictions.audit_run_id = samples.audit_run_id
-            and predictions.task_id = samples.task_id
-            and predictions.sample_id = samples.sample_id
+    where predictions.audit_run_id = $run and predictions.task_id in (select unnest($tasks))
+),
+
+answers as (
+    select
+        min(asked.prediction_id) as prediction_id,
+        asked.task_id,
+        asked.sample_id,
+        any_value(asked.reader) as reader,
+        any_value(asked.option_order) as option_order,
+        asked.answer
+    from asked
+    inner join raw.samples as samples using (task_id, sample_id)
     where
-        predictions.audit_run_id = $run
-        and predictions.task_id in (select unnest($tasks))
-        and regexp_matches(predictions.completion, '\S')
+        samples.audit_run_id = $run
+        and asked.is_said
         and (samples.gold_label is not null or samples.reference_answers is not null)
-        and (predictions.model_id, predictions.prompt_variant_id) not in (
+        and (asked.model_id, asked.prompt_variant_id) not in (
             select (checks.model_id, checks.prompt_variant_id)
             from raw.format_checks as checks
             where
@@ -52,21 +62,11 @@ placed as (
 settled as (
     select
         verdicts.judge_key,
-        predictions.task_id,
+        asked.task_id,
         verdicts.repetition,
-        md5(
-            concat_ws(
-                chr(0),
-                predictions.sample_id,
-                coalesce(variants.reader, ''),
-                coalesce(predictions.option_order, orders.option_order)::varchar,
-                predictions.completion
-            )
-        ) as answer
+        asked.answer
     from raw.verdicts as verdicts
-    inner join raw.predictions as predictions using (audit_run_id, prediction_id)
-    inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
-    left join raw.option_orders as orders using (audit_run_id, prompt_variant_id, sample_id)
+    inner join asked using (prediction_id)
     where
         verdicts.audit_run_id = $run
         and verdicts.judge_id = $judge

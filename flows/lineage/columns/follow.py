@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from promptaudit.flows.lineage.columns.project import Model, models
@@ -78,36 +78,20 @@ def _followed(
 ) -> Column:
     model, name = at
     derived = known[model].columns[name]
+    column = Column(
+        model=model, column=name, kind="derived", use=use, expression=derived.expression, steps=derived.steps
+    )
     if not derived.inputs and not derived.rows:
-        return Column(
-            model=model, column=name, kind="constant", use=use, expression=derived.expression, steps=derived.steps
-        )
+        return replace(column, kind="constant")
     if at in seen:
-        return Column(
-            model=model,
-            column=name,
-            kind="derived",
-            use=use,
-            expression=derived.expression,
-            steps=derived.steps,
-            is_repeated=True,
-        )
+        return replace(column, is_repeated=True)
     seen.add(at)
     uses: tuple[tuple[Use, tuple[tuple[str, str], ...]], ...] = (("value", derived.inputs), ("rows", derived.rows))
     children = []
     for own_use, inputs in uses:
-        for relation, column in inputs:
+        for relation, below in inputs:
             if relation.startswith("raw."):
-                children.append(Column(model=relation, column=column, kind="raw", use=own_use))
+                children.append(Column(model=relation, column=below, kind="raw", use=own_use))
             else:
-                below = (by_relation[relation].name, column)
-                children.append(_followed(known, by_relation, below, own_use, seen))
-    return Column(
-        model=model,
-        column=name,
-        kind="derived",
-        use=use,
-        expression=derived.expression,
-        steps=derived.steps,
-        children=tuple(children),
-    )
+                children.append(_followed(known, by_relation, (by_relation[relation].name, below), own_use, seen))
+    return replace(column, children=tuple(children))

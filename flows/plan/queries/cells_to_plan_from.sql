@@ -3,11 +3,7 @@
 with scores as (
     select scores.*
     from marts.fct_scores as scores
-    inner join marts.dim_samples as samples
-        on
-            scores.audit_run_id = samples.audit_run_id
-            and scores.task_id = samples.task_id
-            and scores.sample_id = samples.sample_id
+    inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
     where
         scores.audit_run_id = $run
         and samples.has_key

@@ -4,21 +4,6 @@ with answers as (
     where audit_run_id = $run
 ),
 
-variants as (
-    select * from marts.dim_prompt_variants
-    where audit_run_id = $run
-),
-
-samples as (
-    select * from marts.dim_samples
-    where audit_run_id = $run
-),
-
-tasks as (
-    select * from marts.dim_tasks
-    where audit_run_id = $run
-),
-
 asked as (
     select distinct
         prompt_variant_id,
@@ -102,10 +87,10 @@ final as (
         answers.is_quarantined,
         coalesce(tasks.is_sensitive, false) as is_sensitive
     from answers
-    inner join variants on answers.prompt_variant_id = variants.prompt_variant_id
-    inner join numbered on answers.prompt_variant_id = numbered.prompt_variant_id
-    inner join samples on answers.task_id = samples.task_id and answers.sample_id = samples.sample_id
-    inner join tasks on answers.task_id = tasks.task_id
+    inner join numbered using (prompt_variant_id)
+    inner join marts.dim_tasks as tasks using (audit_run_id, task_id)
+    inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
+    inner join marts.dim_prompt_variants as variants using (audit_run_id, task_id, prompt_variant_id)
     order by
         answers.task_id, samples.sample_index, answers.model_id, answers.strategy, answers.paraphrase_temperature nulls first,
         numbered.variant_index, answers.repetition

@@ -44,15 +44,9 @@ compared as (
             order by programs.is_correct != rules.is_correct desc, samples.sample_index asc, programs.prediction_id asc
         ) as place
     from programs
-    inner join rules
-        on programs.audit_run_id = rules.audit_run_id and programs.prediction_id = rules.prediction_id
-    inner join marts.fct_predictions as answers
-        on programs.audit_run_id = answers.audit_run_id and programs.prediction_id = answers.prediction_id
-    inner join marts.dim_samples as samples
-        on
-            programs.audit_run_id = samples.audit_run_id
-            and programs.task_id = samples.task_id
-            and programs.sample_id = samples.sample_id
+    inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
+    inner join marts.fct_predictions as answers using (audit_run_id, prediction_id)
+    inner join rules using (audit_run_id, prediction_id)
 ),
 
 final as (

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from promptaudit.flows.display.figures import NAME, cut
 from promptaudit.flows.display.policy import Texts
 from promptaudit.flows.display.variant_names import kind_of
-from promptaudit.flows.report.answers_grid.codes import Codes
 from promptaudit.flows.report.answers_grid.prompts import filled_with, messages_of, options_of, visible
 from promptaudit.flows.report.answers_grid.signs import signs_of
 from promptaudit.flows.report.gather_answers import GridAnswers
@@ -25,6 +24,27 @@ RULINGS = ("right", "wrong", "partly right")
 MART = "fct_predictions"
 MOST_REFERENCES = 5
 Key = tuple[str, str, str]  # model, task, strategy
+
+
+class Codes:
+    """Numbers for things, in the order in which they come, from 0; -1 for none."""
+
+    def __init__(self, known: Sequence[Any] = ()) -> None:
+        self._codes: dict[Any, int] = {thing: code for code, thing in enumerate(known)}
+
+    def of(self, thing: Any) -> int:
+        """Returns the number of a thing, which it has from then on."""
+        return -1 if thing is None else self._codes.setdefault(thing, len(self._codes))
+
+    @property
+    def things(self) -> list[Any]:
+        """Returns the things in the order of their numbers."""
+        return list(self._codes)
+
+    @property
+    def numbers(self) -> Mapping[Any, int]:
+        """Returns the number of each thing."""
+        return self._codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

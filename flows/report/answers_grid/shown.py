@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from promptaudit.flows.report.answers_grid.codes import Codes
+from promptaudit.flows.report.answers_grid.content import Codes
 from promptaudit.flows.report.answers_grid.prompts import visible
 from promptaudit.flows.report.gather_answers import GridAnswers
 from promptaudit.flows.report.gather_shown import ShownCell

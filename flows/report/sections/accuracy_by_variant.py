@@ -134,4 +134,3 @@ accuracy_by_variant = Section(
     finding=_finding,
     queries=("accuracy_by_variant", "accuracy_spreads"),
 )
-"""Shows how often each variant's answers are right."""

@@ -200,4 +200,3 @@ agreement = Section(
     finding=_finding,
     is_optional=True,
 )
-"""Shows kappas and agreement rates of who rules on answers, and how often judges err where the verdict is known."""

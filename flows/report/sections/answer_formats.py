@@ -146,4 +146,3 @@ answer_formats = Section(
     finding=_finding,
     queries=("answer_totals", "prompt_variants"),
 )
-"""Shows what became of the answers, per model and per variant."""

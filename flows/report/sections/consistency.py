@@ -71,4 +71,3 @@ consistency = Section(
     finding=_finding,
     queries=("consistency",),
 )
-"""Shows how alike samples of one class are treated."""

@@ -127,4 +127,3 @@ costs = Section(
     finding=_finding,
     queries=("answer_totals", "attempts"),
 )
-"""Shows tokens, cost, latency and attempts of each model and strategy."""

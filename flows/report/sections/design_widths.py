@@ -149,4 +149,3 @@ design_widths = Section(
     finding=_finding,
     queries=("design_widths",),
 )
-"""Shows the width of intervals by requests, of this run and of the least designs for wider and narrower ones."""

@@ -111,4 +111,3 @@ disagreements = Section(
     finding=_finding,
     is_optional=True,
 )
-"""Shows how often rule and judge differ, and the answers that part them most."""

@@ -92,4 +92,3 @@ distinct_answers = Section(
     finding=_finding,
     queries=("distinct_answers",),
 )
-"""Shows distinct completions of one ask over the samples."""

@@ -60,4 +60,3 @@ fields = Section(
     queries=("fields",),
     is_optional=True,
 )
-"""Shows accuracy, sensitivity and prompt stability by field; no blocks where no task asks for fields."""

@@ -90,4 +90,3 @@ format_gate = Section(
     fill=_fill,
     finding=_finding,
 )
-"""Shows the format checks that failed, and the quarantined variants."""

@@ -66,4 +66,3 @@ gate_rules = Section(
     finding=_finding,
     is_optional=True,
 )
-"""Shows each rule with what became of it, the gravest first; nothing where the card has none."""

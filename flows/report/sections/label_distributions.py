@@ -143,4 +143,3 @@ label_distributions = Section(
     finding=_finding,
     queries=("label_distributions",),
 )
-"""Shows p_tau of up to four samples of each model and strategy."""

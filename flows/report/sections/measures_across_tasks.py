@@ -151,4 +151,3 @@ measures_across_tasks = Section(
     queries=("correlation_across_tasks", "measures_across_tasks"),
     is_optional=True,
 )
-"""Shows the scorecard's measures of a run of two tasks or more, a table a measure; no blocks of a run of one task."""

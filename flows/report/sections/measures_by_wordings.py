@@ -121,4 +121,3 @@ measures_by_wordings = Section(
     finding=_finding,
     queries=("measures_by_wordings", "stabilities"),
 )
-"""Shows sensitivity, consistency and PSS of 2 wordings up to all of them."""

@@ -79,4 +79,3 @@ missing_answers = Section(
     finding=_finding,
     is_optional=True,
 )
-"""Shows what figures would be if missing answers were N/A, or the commonest label; nothing where every ask was answered."""

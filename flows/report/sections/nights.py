@@ -211,4 +211,3 @@ nights = Section(
     finding=_finding,
     is_optional=True,
 )
-"""Shows each measure over the nights of the audit; nothing on its first night."""

@@ -204,4 +204,3 @@ prompt_variants = Section(
     finding=_finding,
     queries=("accuracy_by_variant", "prompt_variants"),
 )
-"""Shows the variants of each task and model by accuracy, then by how far their answers differ from those of the others."""

@@ -78,4 +78,3 @@ rankings = Section(
     finding=_finding,
     is_optional=True,
 )
-"""Shows the mean Spearman correlation over pairs of templates, by scoring method and set of models."""

@@ -93,4 +93,3 @@ run_changes = Section(
     finding=_finding,
     is_optional=True,
 )
-"""Shows what is more than chance and than the audit's smallest effect; nothing where this run was compared with none."""

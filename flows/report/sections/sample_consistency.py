@@ -118,4 +118,3 @@ sample_consistency = Section(
     finding=_finding,
     queries=("sample_consistency", "sample_spreads"),
 )
-"""Shows densities of mean consistency over samples."""

@@ -173,4 +173,3 @@ sample_pairs = Section(
     finding=_finding,
     queries=("consistency", "pair_distances", "sample_pairs", "sample_similarities"),
 )
-"""Shows 1 - TVD between the label distributions of the samples of two classes, as matrices and as histograms."""

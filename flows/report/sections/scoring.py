@@ -209,4 +209,3 @@ scoring = Section(
     finding=_finding,
     is_optional=True,
 )
-"""Shows how far accuracy spreads over templates by scoring method; no blocks where answers are only matched with labels."""

@@ -166,4 +166,3 @@ scoring_across_tasks = Section(
     queries=("scoring_across_tasks",),
     is_optional=True,
 )
-"""Shows the tables of a run with two tasks or more that are scored by more than labels; no blocks of any other run."""

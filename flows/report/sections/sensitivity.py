@@ -93,4 +93,3 @@ sensitivity = Section(
     finding=_finding,
     queries=("sample_spreads", "sensitivity"),
 )
-"""Shows how much each sample's label depends on the wording."""

@@ -105,4 +105,3 @@ sensitivity_against_consistency = Section(
     finding=_finding,
     queries=("sample_spreads", "sensitivity_against_consistency"),
 )
-"""Shows sensitivity and mean consistency of samples, model by model."""

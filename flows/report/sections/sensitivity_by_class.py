@@ -96,4 +96,3 @@ sensitivity_by_class = Section(
     finding=_finding,
     queries=("sensitivity", "sensitivity_by_class"),
 )
-"""Shows quantiles of sensitivity over the samples of each class, by strategy."""

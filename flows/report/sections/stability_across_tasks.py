@@ -178,4 +178,3 @@ stability_across_tasks = Section(
     queries=("stabilities",),
     is_optional=True,
 )
-"""Shows PSS of a run of two tasks or more that have it; no blocks of any other run."""

@@ -98,4 +98,3 @@ stability_by_model = Section(
     fill=_fill,
     finding=_finding,
 )
-"""Shows PSS intra and inter of every model and strategy."""

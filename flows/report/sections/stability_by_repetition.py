@@ -90,4 +90,3 @@ stability_by_repetition = Section(
     finding=_finding,
     queries=("stabilities",),
 )
-"""Shows PSS of the original wording over its identical asks: the first k, and each against the one before."""

@@ -128,4 +128,3 @@ stability_by_wording = Section(
     finding=_finding,
     queries=("stabilities",),
 )
-"""Shows PSS over wordings: by paraphrase temperature, or by their number where there is no temperature."""

@@ -108,4 +108,3 @@ subsamples = Section(
     finding=_finding,
     queries=("subsamples",),
 )
-"""Shows PSS intra and inter of 2, 5, 10, 25, 50, 75 and 100 % of the samples."""

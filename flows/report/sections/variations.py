@@ -173,4 +173,3 @@ variations = Section(
     queries=("variations",),
     is_optional=True,
 )
-"""Shows the effect of each kind of variation of the tasks that were asked with several; no blocks where none was."""

@@ -80,4 +80,3 @@ wording_choices = Section(
     finding=_finding,
     queries=("wording_choices", "accuracy_by_variant"),
 )
-"""Shows which wording to ship."""

@@ -11,11 +11,10 @@ from promptaudit.flows.report.gather_judging import comparisons, judge_wordings
 from promptaudit.flows.report.queries import query
 from promptaudit.flows.report.sections.reasons import why_no_figure
 from promptaudit.flows.report.terminal.field_stability import fields_of_tasks
-from promptaudit.flows.report.terminal.footnotes import Footnotes
 from promptaudit.flows.report.terminal.judge_wordings import lines_of_rubrics
 from promptaudit.flows.report.terminal.missing_answers import missing_of_rows
 from promptaudit.flows.report.terminal.rule_against_judge import comparisons_of_tasks
-from promptaudit.flows.report.terminal.tables import Line, tables
+from promptaudit.flows.report.terminal.tables import Footnotes, Line, tables
 from promptaudit.flows.warehouse import Ask, Row, Warehouse
 from promptaudit.models_registry.mart_columns import ENDS, MartColumn, compact_measures, mart_columns
 

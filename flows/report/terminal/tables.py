@@ -1,7 +1,11 @@
-"""Tables for a terminal of any width, a line a row: columns that do not fit go into a further table, none is dropped."""
+"""Tables for a terminal of any width, a line a row: columns that do not fit go into a further table, none is dropped.
+
+A cell may bear the raised number of a footnote; each sentence stands once under the table.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
 LEAST_NAME = 12  # characters of the widest name that stay on its line at least
 GAP = 2
 INDENT = 2
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,3 +93,24 @@ def _text(line: str, style: str = "") -> Text:
     from rich.text import Text
 
     return Text(line, style=style)
+
+
+class Footnotes:
+    """The sentences that the marks of a table stand for, in the order in which they were asked for."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def mark(self, sentence: str) -> str:
+        """Returns the mark of a sentence."""
+        return str(self._numbers.setdefault(sentence, len(self._numbers) + 1)).translate(_RAISED)
+
+    def lines(self, opening: str, width: int) -> Iterator[Text]:
+        """Yields a sentence about the whole table, where there is one, and then each footnote; no line is wider than `width`."""
+        from rich.text import Text
+
+        told = [("", opening)] if opening else []
+        told += [(f"{self.mark(sentence)} ", sentence) for sentence in self._numbers]
+        for mark, sentence in told:
+            for line in textwrap.wrap(sentence, width, initial_indent=mark, subsequent_indent=" " * len(mark)):
+                yield Text(line, style="dim")

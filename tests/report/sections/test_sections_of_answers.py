@@ -17,7 +17,7 @@ from promptaudit.flows.report.blocks.cells import cells_of, parts, plain
 from promptaudit.flows.report.charts.drawing import undrawn
 from promptaudit.flows.report.contents import OF_TASKS
 from promptaudit.flows.report.data import ReportData
-from promptaudit.flows.report.gather import OF_SECTIONS, gather
+from promptaudit.flows.report.gather import gather
 from promptaudit.flows.report.queries import query
 from promptaudit.flows.report.sections.accuracy_by_variant import accuracy_by_variant
 from promptaudit.flows.report.sections.answer_formats import answer_formats
@@ -45,21 +45,9 @@ from promptaudit.udfs.designs import search
 from promptaudit.udfs.designs.run_curve import FEWEST_WORDINGS_ASKED
 from tests.report.conftest import Reported
 from tests.report.sections.test_sections_across_tasks import replaced
-from tests.report.sections.test_sections_of_samples import asked, block_of, drawn_data, printed
+from tests.report.sections.test_sections_of_samples import AGGREGATES, asked, block_of, drawn_data, printed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-
-AGGREGATES: dict[str, Any] = {name: [] for name in OF_SECTIONS}
-
-
-@pytest.fixture(scope="module")
-def found(ordinary: Reported) -> ReportData:
-    return gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
-
-
-@pytest.fixture(scope="module")
-def questions(judged: Reported) -> ReportData:
-    return gather(Warehouse(judged.warehouse), judged.audit_run_id)
 
 
 def test_every_k_is_printed_cumulative_and_adjacent(ordinary: Reported, found: ReportData) -> None:

@@ -48,18 +48,8 @@ AGGREGATES: dict[str, Any] = {name: [] for name in OF_SECTIONS}
 
 
 @pytest.fixture(scope="module")
-def found(ordinary: Reported) -> ReportData:
-    return gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
-
-
-@pytest.fixture(scope="module")
 def wavering(hostile: Reported) -> ReportData:
     return gather(Warehouse(hostile.warehouse), hostile.audit_run_id)
-
-
-@pytest.fixture(scope="module")
-def questions(judged: Reported) -> ReportData:
-    return gather(Warehouse(judged.warehouse), judged.audit_run_id)
 
 
 def asked(run: Reported, query: str) -> list[tuple[Any, ...]]:

@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.udfs.readers import option_letter
-from promptaudit.udfs.scoring import VERSIONS, fields, option_loglikelihood, plain_rules, token_f1, verdict
 from promptaudit.udfs.scoring.loose_object import MAX_CHARACTERS
-from promptaudit.udfs.scoring.math import equal
 from promptaudit.udfs.scoring.verdict import MAX_READ_CHARACTERS, SCHEMA, Verdict, read_verdict
 
 NONE = Verdict(None, None)
@@ -188,27 +185,6 @@ def test_a_verdict_in_its_schema_is_read(is_match: bool, reason: str, reply: str
     assert schema["additionalProperties"] is False
     text = reply.format(json.dumps({"reason": reason, "match": is_match}))
     assert read_verdict(text) == Verdict(is_match, reason)
-
-
-def test_every_scoring_method_has_the_version_of_its_module() -> None:
-    assert VERSIONS == {
-        "label_match": 1,
-        "option_letter": option_letter.VERSION,
-        "option_loglikelihood": option_loglikelihood.VERSION,
-        "option_loglikelihood_per_token": option_loglikelihood.VERSION,
-        "option_loglikelihood_per_character": option_loglikelihood.VERSION,
-        "token_f1": token_f1.VERSION,
-        "math_equal": equal.VERSION,
-        "math_boxed": equal.VERSION,
-        "exact": plain_rules.VERSION,
-        "contains": plain_rules.VERSION,
-        "regex": plain_rules.VERSION,
-        "number": plain_rules.VERSION,
-        "field": fields.VERSION,
-        "all_fields": fields.VERSION,
-        "judge": verdict.VERSION,
-        "people": 1,
-    }
 
 
 GRADED = json.dumps({"field": "grade", "reason": "why", "grades": {"CORRECT": True, "INCORRECT": False, "NOT": False}})

@@ -7,10 +7,7 @@ wordings as {{ of_this_build('int_wordings_numbered') }},
 variants as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
 
 -- an open task has no labels, so no answers that go together
-tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ has_labels('kind') }} and {{ in_this_build() }}
-),
+tasks as {{ of_this_build('stg_tasks', where=has_labels('kind')) }},
 
 counted as (
     select

@@ -61,15 +61,11 @@ planned as (
         variants.repetition,
         asked.n_samples as n_planned
     from variants
+    inner join asked using (audit_run_id, prompt_variant_id, repetition)
     inner join models
         on
             variants.audit_run_id = models.audit_run_id
             and (variants.model_ids is null or list_contains(variants.model_ids, models.model_id))
-    inner join asked
-        on
-            variants.audit_run_id = asked.audit_run_id
-            and variants.prompt_variant_id = asked.prompt_variant_id
-            and variants.repetition = asked.repetition
 ),
 
 final as (

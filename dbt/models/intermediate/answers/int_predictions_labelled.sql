@@ -39,11 +39,7 @@ predictions as (
         coalesce(landed.option_order, option_orders.option_order) as option_order
     from landed
     inner join variants using (audit_run_id, prompt_variant_id)
-    left join option_orders
-        on
-            landed.audit_run_id = option_orders.audit_run_id
-            and landed.prompt_variant_id = option_orders.prompt_variant_id
-            and landed.sample_id = option_orders.sample_id
+    left join option_orders using (audit_run_id, prompt_variant_id, sample_id)
     inner join readers
         on landed.audit_run_id = readers.audit_run_id and landed.task_id = readers.task_id
 ),
@@ -100,17 +96,8 @@ labelled as (
         readings.reading.label as read_label,
         readings.reading.reason as unread_because
     from predictions
-    inner join samples
-        on
-            predictions.audit_run_id = samples.audit_run_id
-            and predictions.task_id = samples.task_id
-            and predictions.sample_id = samples.sample_id
-    left join readings
-        on
-            predictions.audit_run_id = readings.audit_run_id
-            and predictions.task_id = readings.task_id
-            and predictions.reader = readings.reader
-            and predictions.completion = readings.completion
+    inner join samples using (audit_run_id, task_id, sample_id)
+    left join readings using (audit_run_id, task_id, reader, completion)
 ),
 
 -- an answer names a place among the options as they were shown, and means the option that stood there

@@ -8,10 +8,7 @@ families as {{ of_this_build('int_answer_families') }},
 variants as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
 
 -- an open task has no labels, so none of these measures
-tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where {{ has_labels('kind') }} and {{ in_this_build() }}
-),
+tasks as {{ of_this_build('stg_tasks', where=has_labels('kind')) }},
 
 final as (
     select

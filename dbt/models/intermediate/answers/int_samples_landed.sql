@@ -26,11 +26,7 @@ asks as (
         grid.sample_ids
     from measured
     inner join variants using (audit_run_id, prompt_variant_id)
-    left join grid
-        on
-            variants.audit_run_id = grid.audit_run_id
-            and variants.prompt_variant_id = grid.prompt_variant_id
-            and variants.repetition = grid.repetition
+    left join grid using (audit_run_id, prompt_variant_id, repetition)
 ),
 
 asked_of_all as (

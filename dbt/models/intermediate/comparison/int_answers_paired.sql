@@ -1,18 +1,12 @@
 -- One row per comparison, model, task, strategy, side and answer to a sample that both runs asked.
 -- Of the marts, which keep every night: a run whose raw rows are in the archive is compared all the same.
-with sides as (
-    select * from {{ ref('int_sides_paired') }}
-),
+with sides as {{ all_of('int_sides_paired') }},
 
 predictions as {{ of_this_build('fct_predictions', where="answer_status != 'error' and not is_quarantined") }},
 
-samples as (
-    select * from {{ ref('int_samples_paired') }}
-),
+samples as {{ all_of('int_samples_paired') }},
 
-variants as (
-    select * from {{ ref('int_variants_paired') }}
-),
+variants as {{ all_of('int_variants_paired') }},
 
 labels as {{ of_this_build('stg_task_labels') }},
 

@@ -1,13 +1,8 @@
 -- One row per comparison, model, task and strategy of which the two runs recorded something differently: the causes, the first
 -- that applies first. Of a judge's change they name the judge: it is a cause of what that judge scored alone.
-with paired as (
-    select * from {{ ref('int_groups_paired') }}
-),
+with paired as {{ all_of('int_groups_paired') }},
 
-changed as (
-    select * from {{ ref('rpt_run_changes') }}
-    where {{ compared_in_this_build() }}
-),
+changed as {{ all_of('rpt_run_changes', where=compared_in_this_build()) }},
 
 grouped as (
     select

@@ -1,13 +1,8 @@
 -- One row per comparison, model, task, strategy and measure of what answers take: cost_usd and latency_ms, which are not tested.
 {{ config(materialized='view') }}
-with paired as (
-    select * from {{ ref('int_groups_paired') }}
-    where reason is null
-),
+with paired as {{ all_of('int_groups_paired', where='reason is null') }},
 
-answers as (
-    select * from {{ ref('int_answers_paired') }}
-),
+answers as {{ all_of('int_answers_paired') }},
 
 latencies as (
     select

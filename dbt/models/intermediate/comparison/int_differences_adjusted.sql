@@ -2,9 +2,7 @@
 -- Benjamini and Hochberg; label_churn, which has a verdict of its own and would lend its certainty to the measures, is a
 -- family of its own.
 {{ config(materialized='view') }}
-with compared as (
-    select * from {{ ref('int_measures_compared') }}
-),
+with compared as {{ all_of('int_measures_compared') }},
 
 tested as (
     select

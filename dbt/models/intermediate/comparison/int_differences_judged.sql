@@ -1,13 +1,9 @@
 -- One row per comparison, model, task, strategy and measure: the verdict on its difference, and whether the same cells are
 -- answered otherwise than chance would have it.
 {{ config(materialized='view') }}
-with adjusted as (
-    select * from {{ ref('int_differences_adjusted') }}
-),
+with adjusted as {{ all_of('int_differences_adjusted') }},
 
-paired as (
-    select * from {{ ref('int_groups_paired') }}
-),
+paired as {{ all_of('int_groups_paired') }},
 
 differences as (
     select

@@ -1,13 +1,9 @@
 -- One row per comparison, model, task, strategy and measure of groups that cannot be held together, or that share no answered
 -- sample, and of those measures that a run has not whose samples are each asked under some of the wordings alone: why.
 {{ config(materialized='view') }}
-with paired as (
-    select * from {{ ref('int_groups_paired') }}
-),
+with paired as {{ all_of('int_groups_paired') }},
 
-answers as (
-    select * from {{ ref('int_answers_paired') }}
-),
+answers as {{ all_of('int_answers_paired') }},
 
 answered as (
     select distinct

@@ -1,16 +1,9 @@
 -- One row per comparison, model, task and strategy that either of its runs asked: whether the two can be held together.
-with comparisons as (
-    select * from {{ ref('stg_comparisons') }}
-    where {{ compared_in_this_build() }}
-),
+with comparisons as {{ all_of('stg_comparisons', where=compared_in_this_build()) }},
 
 scorecards as {{ of_this_build('rpt_audit') }},
 
-designs as {{ of_this_build('dim_designs') }},
-
-tasks as {{ of_this_build('stg_tasks') }},
-
-labels as {{ of_this_build('stg_task_labels') }},
+tasks as {{ of_this_build('dim_tasks') }},
 
 runs as {{ of_this_build('stg_audit_runs') }},
 
@@ -23,15 +16,9 @@ bases as (
         scorecards.strategy,
         scorecards.n_landed,
         scorecards.cost_usd,
-        designs.wordings_per_sample
+        scorecards.wordings_per_sample
     from comparisons
     inner join scorecards on comparisons.base_run_id = scorecards.audit_run_id
-    left join designs
-        on
-            scorecards.audit_run_id = designs.audit_run_id
-            and scorecards.model_id = designs.model_id
-            and scorecards.task_id = designs.task_id
-            and scorecards.strategy = designs.strategy
     where comparisons.base_model_id is null or comparisons.base_model_id = scorecards.model_id
 ),
 
@@ -43,15 +30,9 @@ candidates as (
         scorecards.strategy,
         scorecards.n_landed,
         scorecards.cost_usd,
-        designs.wordings_per_sample
+        scorecards.wordings_per_sample
     from comparisons
     inner join scorecards on comparisons.candidate_run_id = scorecards.audit_run_id
-    left join designs
-        on
-            scorecards.audit_run_id = designs.audit_run_id
-            and scorecards.model_id = designs.model_id
-            and scorecards.task_id = designs.task_id
-            and scorecards.strategy = designs.strategy
     where comparisons.candidate_model_id is null or comparisons.candidate_model_id = scorecards.model_id
 ),
 
@@ -73,13 +54,11 @@ paired as (
 
 scales as (
     select
-        tasks.audit_run_id,
-        tasks.task_id,
-        tasks.level,
-        coalesce(list(labels.label order by labels.label_index) filter (labels.label is not null), []) as labels
+        audit_run_id,
+        task_id,
+        level,
+        coalesce(labels, []) as labels
     from tasks
-    left join labels using (audit_run_id, task_id)
-    group by all
 ),
 
 final as (

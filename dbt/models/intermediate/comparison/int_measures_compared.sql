@@ -1,24 +1,13 @@
 -- One row per comparison, model, task, strategy and measure: both figures, their difference and what chance would give.
-with paired as (
-    select * from {{ ref('int_groups_paired') }}
-    where reason is null
-),
+with paired as {{ all_of('int_groups_paired', where='reason is null') }},
 
-answers as (
-    select * from {{ ref('int_answers_paired') }}
-),
+answers as {{ all_of('int_answers_paired') }},
 
-scores as (
-    select * from {{ ref('int_scores_paired') }}
-),
+scores as {{ all_of('int_scores_paired') }},
 
-costs as (
-    select * from {{ ref('int_costs_compared') }}
-),
+costs as {{ all_of('int_costs_compared') }},
 
-apart as (
-    select * from {{ ref('int_groups_apart') }}
-),
+apart as {{ all_of('int_groups_apart') }},
 
 labelled as (
     select
@@ -27,20 +16,22 @@ labelled as (
         answers.task_id,
         answers.strategy,
         null::varchar as scoring_method,
-        compare_answers(
-            list(answers.side),
-            list(answers.sample_index),
-            list(answers.variant),
-            list(answers.temperature),
-            list(answers.is_original),
-            list(answers.repetition),
-            list(answers.label_index),
-            list(answers.gold_index),
-            any_value(paired.labels),
-            any_value(paired.level),
-            any_value(paired.seed),
-            any_value(paired.n_resamples)
-        ) as measures
+        unnest(
+            compare_answers(
+                list(answers.side),
+                list(answers.sample_index),
+                list(answers.variant),
+                list(answers.temperature),
+                list(answers.is_original),
+                list(answers.repetition),
+                list(answers.label_index),
+                list(answers.gold_index),
+                any_value(paired.labels),
+                any_value(paired.level),
+                any_value(paired.seed),
+                any_value(paired.n_resamples)
+            )
+        ) as figures
     from answers
     inner join paired using (comparison_id, model_id, task_id, strategy)
     where len(paired.labels) > 0 -- an open task has none
@@ -54,14 +45,16 @@ scored as (
         scores.task_id,
         scores.strategy,
         scores.scoring_method,
-        compare_accuracies(
-            list(scores.side),
-            list(scores.sample_index),
-            list(scores.variant),
-            list(scores.accuracy),
-            any_value(paired.seed),
-            any_value(paired.n_resamples)
-        ) as measures
+        unnest(
+            compare_accuracies(
+                list(scores.side),
+                list(scores.sample_index),
+                list(scores.variant),
+                list(scores.accuracy),
+                any_value(paired.seed),
+                any_value(paired.n_resamples)
+            )
+        ) as figures
     from scores
     inner join paired using (comparison_id, model_id, task_id, strategy)
     group by all
@@ -71,17 +64,6 @@ tested as (
     select * from labelled
     union all
     select * from scored
-),
-
-compared as (
-    select
-        comparison_id,
-        model_id,
-        task_id,
-        strategy,
-        scoring_method,
-        unnest(measures) as figures
-    from tested
 ),
 
 measured as (
@@ -105,7 +87,7 @@ measured as (
         figures.n_variants,
         figures.n_repetitions,
         figures.reason
-    from compared
+    from tested
     -- which is micro_f1: told once, and one test
     where figures.measure != 'accuracy' or not list_contains({{ label_rules() }}, scoring_method)
 ),

@@ -1,14 +1,9 @@
 -- One row per comparison, model, task, strategy and judge: how otherwise the judge ruled on the answers that both runs gave word
 -- for word, and what that adds to the candidate's accuracy.
 {{ config(materialized='view') }}
-with sides as (
-    select * from {{ ref('int_sides_paired') }}
-    where side < 2
-),
+with sides as {{ all_of('int_sides_paired', where='side < 2') }},
 
-samples as (
-    select * from {{ ref('int_samples_paired') }}
-),
+samples as {{ all_of('int_samples_paired') }},
 
 tasks as {{ of_this_build('stg_tasks') }},
 

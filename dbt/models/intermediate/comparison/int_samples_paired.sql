@@ -1,8 +1,5 @@
 -- One row per comparison, task and sample that both runs asked: the same id, text, options and gold label.
-with paired as (
-    select * from {{ ref('int_groups_paired') }}
-    where reason is null
-),
+with paired as {{ all_of('int_groups_paired', where='reason is null') }},
 
 samples as {{ of_this_build('stg_samples') }},
 

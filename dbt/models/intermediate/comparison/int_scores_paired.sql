@@ -1,8 +1,6 @@
 -- One row per comparison, model, task, strategy, scoring method, side, sample and prompt variant: how often the side is right.
 {{ config(materialized='view') }}
-with sides as (
-    select * from {{ ref('int_sides_paired') }}
-),
+with sides as {{ all_of('int_sides_paired') }},
 
 scores as (
     select * from {{ ref('int_scores_averaged') }}
@@ -12,13 +10,9 @@ scores as (
 
 own_samples as {{ of_this_build('stg_samples') }},
 
-samples as (
-    select * from {{ ref('int_samples_paired') }}
-),
+samples as {{ all_of('int_samples_paired') }},
 
-variants as (
-    select * from {{ ref('int_variants_paired') }}
-),
+variants as {{ all_of('int_variants_paired') }},
 
 final as (
     select

@@ -1,8 +1,5 @@
 -- One row per comparison, model, task, strategy and side (0 the base, 1 the candidate) of groups held together.
-with paired as (
-    select * from {{ ref('int_groups_paired') }}
-    where reason is null
-),
+with paired as {{ all_of('int_groups_paired', where='reason is null') }},
 
 final as (
     select

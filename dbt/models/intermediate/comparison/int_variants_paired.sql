@@ -1,7 +1,5 @@
 -- One row per comparison, task, strategy and prompt variant of either run: its number.
-with sides as (
-    select * from {{ ref('int_sides_paired') }}
-),
+with sides as {{ all_of('int_sides_paired') }},
 
 variants as {{ of_this_build('stg_prompt_variants', where='not is_refused') }},
 

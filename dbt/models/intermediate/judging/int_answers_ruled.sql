@@ -30,18 +30,13 @@ answers as (
         min(labelled.prediction_id) as prediction_id,
         bool_or(labelled.answer_status = 'valid') as is_in_format
     from labelled
+    semi join samples using (audit_run_id, task_id, sample_id)
+    semi join rated using (audit_run_id, task_id)
     inner join measured using (audit_run_id, model_id, prompt_variant_id)
     inner join variants
         on
             labelled.audit_run_id = variants.audit_run_id
             and labelled.prompt_variant_id = variants.prompt_variant_id
-    semi join samples
-        on
-            labelled.audit_run_id = samples.audit_run_id
-            and labelled.task_id = samples.task_id
-            and labelled.sample_id = samples.sample_id
-    semi join rated
-        on labelled.audit_run_id = rated.audit_run_id and labelled.task_id = rated.task_id
     where labelled.answer_status not in ('error', 'empty')
     group by all
 ),

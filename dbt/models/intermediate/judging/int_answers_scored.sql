@@ -1,14 +1,8 @@
 -- One row per prediction and rule that looks at its text or at log-likelihoods: token_f1, math_equal, math_boxed, exact,
 -- contains, regex, number, option_loglikelihood, and of extraction each field and all of them.
-with tasks as (
-    select * from {{ ref('stg_tasks') }}
-    where list_has_any(scoring_methods, {{ text_rules() }}) and {{ in_this_build() }}
-),
+with tasks as {{ of_this_build('stg_tasks', where='list_has_any(scoring_methods, ' ~ text_rules() ~ ')') }},
 
-labelled as (
-    select * from {{ ref('int_predictions_labelled') }}
-    where {{ in_this_build() }}
-),
+labelled as {{ of_this_build('int_predictions_labelled') }},
 
 landed as {{ of_this_build('stg_predictions') }},
 

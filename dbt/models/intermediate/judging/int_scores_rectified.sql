@@ -27,18 +27,13 @@ answers as (
             'labelled.sample_id', options_as_shown('variants.reader', 'labelled.option_order'), 'labelled.completion_md5'
         ) }} as answer
     from scored
+    inner join samples using (audit_run_id, task_id, sample_id)
+    semi join ruled using (audit_run_id, task_id)
     inner join measured using (audit_run_id, model_id, prompt_variant_id)
     inner join labelled
         on scored.audit_run_id = labelled.audit_run_id and scored.prediction_id = labelled.prediction_id
     inner join variants
         on scored.audit_run_id = variants.audit_run_id and scored.prompt_variant_id = variants.prompt_variant_id
-    inner join samples
-        on
-            scored.audit_run_id = samples.audit_run_id
-            and scored.task_id = samples.task_id
-            and scored.sample_id = samples.sample_id
-    semi join ruled
-        on scored.audit_run_id = ruled.audit_run_id and scored.task_id = ruled.task_id
     where
         not {{ is_missing_score('scored.unscored_kind') }}
         and (samples.has_key or scored.score_state = 'scored')

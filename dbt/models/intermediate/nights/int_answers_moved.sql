@@ -2,14 +2,9 @@
 -- words that the task has. The label that most more samples of a gold label have as their commonest answer; without one the
 -- samples that are wrong in most of their answers; of label_churn those with another commonest answer.
 {{ config(materialized='view') }}
-with nights as (
-    select * from {{ ref('int_newest_normal_nights') }}
-),
+with nights as {{ all_of('int_newest_normal_nights') }},
 
-figures as (
-    select * from {{ ref('int_values_in_use') }}
-    where measure != 'label_churn' and measure not in {{ answer_measures() }}
-),
+figures as {{ all_of('int_values_in_use', where="measure != 'label_churn' and measure not in " ~ answer_measures()) }},
 
 pairs as (
     select

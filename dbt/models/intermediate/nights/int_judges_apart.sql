@@ -1,9 +1,6 @@
 -- One row per night, task, judge and earlier night on which the judge ruled otherwise than it does by now: what it scored then
 -- says nothing of a model. Another judge's card, a night of an alarm, and what came before an alarm that somebody accepted.
-with nights as (
-    select * from {{ ref('int_nights_before') }}
-    where {{ is_judge() }}
-),
+with nights as {{ all_of('int_nights_before', where=is_judge()) }},
 
 before as (
     {{ night_states_before() }}

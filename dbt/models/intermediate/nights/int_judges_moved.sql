@@ -1,9 +1,6 @@
 -- One row per night, task and judge that rules otherwise than on normal nights: its alarm stands tonight, or tonight is one odd
 -- night of two or three. What it scores tonight is not held against other nights.
-with nights as (
-    select * from {{ ref('int_nights_before') }}
-    where {{ is_judge() }}
-),
+with nights as {{ all_of('int_nights_before', where=is_judge()) }},
 
 tested as (
     select

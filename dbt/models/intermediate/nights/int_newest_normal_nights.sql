@@ -1,10 +1,7 @@
 -- One row per night, model, task and strategy: of the nights that it is held against the newest that asked half as many of its
 -- samples as any.
 {{ config(materialized='view') }}
-with used as (
-    select * from {{ ref('int_nights_in_use') }}
-    where is_reference
-),
+with used as {{ all_of('int_nights_in_use', where='is_reference') }},
 
 shared as (
     select

@@ -8,13 +8,9 @@ nights as (
     {{ night_states_before() }}
 ),
 
-acceptances as (
-    select * from {{ ref('stg_acceptances') }}
-),
+acceptances as {{ all_of('stg_acceptances') }},
 
-baselines as (
-    select * from {{ ref('stg_baselines') }}
-),
+baselines as {{ all_of('stg_baselines') }},
 
 before as (
     select

@@ -1,8 +1,6 @@
 -- One row per night, model, task, strategy and earlier night that tonight is held against, or that may become one of those;
 -- and tonight itself, of age 0.
-with tonight as (
-    select * from {{ ref('int_nights_before') }}
-),
+with tonight as {{ all_of('int_nights_before') }},
 
 nights as (
     {{ night_states_before() }}
@@ -44,14 +42,7 @@ final as (
             or coalesce(used.night = used.pinned_night, false)
         ) as is_tested
     from used
-    inner join nights
-        on
-            used.audit_id = nights.audit_id
-            and used.model_id = nights.model_id
-            and used.task_id = nights.task_id
-            and used.strategy = nights.strategy
-            and used.plan = nights.plan
-            and used.night = nights.night
+    inner join nights using (audit_id, model_id, task_id, strategy, plan, night)
     union all
     select
         audit_run_id,

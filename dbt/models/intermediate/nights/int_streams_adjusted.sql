@@ -2,9 +2,7 @@
 -- Benjamini and Hochberg over all measures of the night, whatever the model and task: one budget of false alarms. What is
 -- the same on all nights in every sample could not differ tonight, and is none of the tests that share the budget (Tarone, 1990).
 {{ config(materialized='view') }}
-with tested as (
-    select * from {{ ref('int_streams_tested') }}
-),
+with tested as {{ all_of('int_streams_tested') }},
 
 hypotheses as (
     select

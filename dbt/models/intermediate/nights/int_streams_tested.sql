@@ -1,29 +1,18 @@
 -- One row per night, model, task, strategy and measure: tonight's values of samples against those of normal nights.
-with nights as (
-    select * from {{ ref('int_nights_in_use') }}
-    where is_tested
-),
+with nights as {{ all_of('int_nights_in_use', where='is_tested') }},
 
-groups as (
-    select * from {{ ref('int_nights_before') }}
-),
+groups as {{ all_of('int_nights_before') }},
 
-samples as (
-    select * from {{ ref('int_samples_kept') }}
-),
+samples as {{ all_of('int_samples_kept') }},
 
-in_use as (
-    select * from {{ ref('int_values_in_use') }}
-),
+in_use as {{ all_of('int_values_in_use') }},
 
 used as (
     select * from in_use
     where is_tested
 ),
 
-apart as (
-    select * from {{ ref('fct_nights_apart') }}
-),
+apart as {{ all_of('fct_nights_apart') }},
 
 normal as (
     select

@@ -1,20 +1,12 @@
 -- One row per night, model, task, strategy, measure, night in use and sample that both asked: what the sample adds to it then.
 -- What a judge scored on a night on which it was another one is left out.
-with nights as (
-    select * from {{ ref('int_nights_in_use') }}
-),
+with nights as {{ all_of('int_nights_in_use') }},
 
-samples as (
-    select * from {{ ref('int_samples_kept') }}
-),
+samples as {{ all_of('int_samples_kept') }},
 
-figures as (
-    select * from {{ ref('fct_sample_values') }}
-),
+figures as {{ all_of('fct_sample_values') }},
 
-judges_apart as (
-    select * from {{ ref('int_judges_apart') }}
-),
+judges_apart as {{ all_of('int_judges_apart') }},
 
 final as (
     select

@@ -49,10 +49,7 @@ within_nights as (
 ),
 
 -- of open tasks too
-answers as (
-    select * from {{ ref('fct_predictions') }}
-    where answer_status != 'error' and not is_quarantined and {{ in_this_build() }}
-),
+answers as {{ of_this_build('fct_predictions', where="answer_status != 'error' and not is_quarantined") }},
 
 samples as {{ of_this_build('stg_samples') }},
 

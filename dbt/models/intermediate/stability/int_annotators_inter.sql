@@ -5,10 +5,7 @@ with numbered as {{ of_this_build('int_wordings_numbered') }},
 variants as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
 
 -- a repetition for a part of the samples is no replicate of the others
-partly_asked as (
-    select * from {{ ref('int_cells_planned') }}
-    where is_partial and {{ in_this_build() }}
-),
+partly_asked as {{ of_this_build('int_cells_planned', where='is_partial') }},
 
 wordings as (
     select

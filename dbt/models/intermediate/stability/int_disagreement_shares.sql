@@ -27,11 +27,7 @@ variants as (
     from counted
     inner join numbered using (audit_run_id, task_id, strategy, prompt_variant_id)
     inner join asked_again using (audit_run_id, model_id, prompt_variant_id)
-    anti join incomplete
-        on
-            counted.audit_run_id = incomplete.audit_run_id
-            and counted.task_id = incomplete.task_id
-            and counted.strategy = incomplete.strategy
+    anti join incomplete using (audit_run_id, task_id, strategy)
 ),
 
 measured as (

@@ -19,14 +19,7 @@ averaged as {{ of_this_build('int_cells_averaged') }},
 
 grids as {{ of_this_build('int_grids') }},
 
-classes as (
-    select
-        audit_run_id,
-        task_id,
-        count(*)::integer + 1 as n_classes
-    from labels
-    group by all
-),
+classes as {{ classes_of('labels') }},
 
 sensitivities as (
     select

@@ -217,11 +217,7 @@ final as (
         asks.n_wordings
     from summed
     inner join asks using (audit_run_id, model_id, task_id, strategy, prompt_variant_id, sample_index)
-    inner join samples
-        on
-            summed.audit_run_id = samples.audit_run_id
-            and summed.task_id = samples.task_id
-            and summed.sample_index = samples.sample_index
+    inner join samples using (audit_run_id, task_id, sample_index)
 )
 
 select * from final

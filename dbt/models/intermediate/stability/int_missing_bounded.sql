@@ -6,14 +6,7 @@ labels as {{ of_this_build('stg_task_labels') }},
 
 grids as {{ of_this_build('int_grids') }},
 
-classes as (
-    select
-        audit_run_id,
-        task_id,
-        count(*)::integer + 1 as n_classes
-    from labels
-    group by all
-),
+classes as {{ classes_of('labels') }},
 
 with_gold as (
     select

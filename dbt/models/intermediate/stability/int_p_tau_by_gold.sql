@@ -18,16 +18,12 @@ final as (
         nullif(p_tau.label_index, -1) as label_index,
         p_tau.p_tau
     from p_tau
+    anti join incomplete using (audit_run_id, task_id, strategy)
     inner join labels
         on
             p_tau.audit_run_id = labels.audit_run_id
             and p_tau.task_id = labels.task_id
             and p_tau.gold_label = labels.label
-    anti join incomplete
-        on
-            p_tau.audit_run_id = incomplete.audit_run_id
-            and p_tau.task_id = incomplete.task_id
-            and p_tau.strategy = incomplete.strategy
 )
 
 select * from final

@@ -56,11 +56,7 @@ answers as (
     from counted
     inner join asked_again using (audit_run_id, model_id, prompt_variant_id)
     inner join named using (audit_run_id, task_id, strategy, prompt_variant_id)
-    anti join incomplete
-        on
-            counted.audit_run_id = incomplete.audit_run_id
-            and counted.task_id = incomplete.task_id
-            and counted.strategy = incomplete.strategy
+    anti join incomplete using (audit_run_id, task_id, strategy)
     group by all
 ),
 

@@ -16,14 +16,7 @@ tasks as {{ of_this_build('stg_tasks') }},
 
 incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
-classes as (
-    select
-        audit_run_id,
-        task_id,
-        count(*)::integer + 1 as n_classes
-    from labels
-    group by all
-),
+classes as {{ classes_of('labels') }},
 
 members as (
     select * from variations
@@ -36,11 +29,7 @@ answered as (
         members.variation
     from counted
     inner join members using (audit_run_id, task_id, strategy, prompt_variant_id)
-    anti join incomplete
-        on
-            counted.audit_run_id = incomplete.audit_run_id
-            and counted.task_id = incomplete.task_id
-            and counted.strategy = incomplete.strategy
+    anti join incomplete using (audit_run_id, task_id, strategy)
 ),
 
 asked as (
@@ -190,25 +179,20 @@ stabilities as (
         annotators.strategy,
         members.variation,
         annotators.group_temperature,
-        prompt_stability_of_all(
-            list(predictions.sample_index),
-            list(annotators.annotator),
-            list(annotators.replicate),
-            list(predictions.annotation),
-            any_value(tasks.level)
-        ) as points
+        unnest(
+            prompt_stability_of_all(
+                list(predictions.sample_index),
+                list(annotators.annotator),
+                list(annotators.replicate),
+                list(predictions.annotation),
+                any_value(tasks.level)
+            )
+        ) as point
     from annotators
     inner join members using (audit_run_id, task_id, strategy, prompt_variant_id)
     inner join predictions using (audit_run_id, model_id, prompt_variant_id, repetition)
     inner join tasks on annotators.audit_run_id = tasks.audit_run_id and annotators.task_id = tasks.task_id
     group by all
-),
-
-points as (
-    select
-        * exclude (points),
-        unnest(points) as point
-    from stabilities
 ),
 
 stability as (
@@ -221,7 +205,7 @@ stability as (
         avg(point.pss) as pss_inter,
         avg(point.pss_low) as pss_inter_low,
         avg(point.pss_high) as pss_inter_high
-    from points
+    from stabilities
     group by all
 ),
 

@@ -2,14 +2,9 @@
 -- Steady: nine answers in ten say the same; unsteady: less than three in four. Right: three in four are; wrong: one in four.
 -- Between the two nothing flips, so that a sample at an edge does not flip every night.
 {{ config(pre_hook='{{ delete_compared_in_this_build() }}') }}
-with answers as (
-    select * from {{ ref('int_answers_paired') }}
-),
+with answers as {{ all_of('int_answers_paired') }},
 
-comparisons as (
-    select * from {{ ref('stg_comparisons') }}
-    where {{ compared_in_this_build() }}
-),
+comparisons as {{ all_of('stg_comparisons', where=compared_in_this_build()) }},
 
 cells as (
     select

@@ -1,10 +1,7 @@
 -- One row per comparison, model, task, judge and thing that the two runs recorded differently.
 -- Model or task is NULL where it holds for every one, judge where it is of none alone.
 {{ config(pre_hook='{{ delete_compared_in_this_build() }}') }}
-with comparisons as (
-    select * from {{ ref('stg_comparisons') }}
-    where {{ compared_in_this_build() }}
-),
+with comparisons as {{ all_of('stg_comparisons', where=compared_in_this_build()) }},
 
 described as {{ of_this_build('int_runs_described') }},
 

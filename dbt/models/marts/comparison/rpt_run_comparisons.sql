@@ -1,13 +1,9 @@
 -- One row per base run, candidate run, model, task, strategy and measure: is the difference more than chance, and why.
 -- Comes after the flips, so that a comparison which has rows here has them there.
 -- depends_on: {{ ref('fct_flips') }}
-with measures as (
-    select * from {{ ref('int_differences_judged') }}
-),
+with measures as {{ all_of('int_differences_judged') }},
 
-changes as (
-    select * from {{ ref('int_changes_attributed') }}
-),
+changes as {{ all_of('int_changes_attributed') }},
 
 rulings as (
     select
@@ -23,9 +19,7 @@ rulings as (
     from {{ ref('int_rulings_paired') }}
 ),
 
-runs as (
-    select * from {{ ref('stg_audit_runs') }}
-),
+runs as {{ all_of('stg_audit_runs') }},
 
 {% if is_incremental() -%}
     -- pairs of earlier runs between which the provider named the same model and nothing changed
@@ -54,14 +48,8 @@ nights as (
         measures.strategy,
         median(steady.candidate) as churn_between_nights
     from measures
+    inner join steady using (audit_id, model_id, task_id, strategy, measure)
     inner join runs as own on measures.base_run_id = own.audit_run_id
-    inner join steady
-        on
-            measures.audit_id = steady.audit_id
-            and measures.model_id = steady.model_id
-            and measures.task_id = steady.task_id
-            and measures.strategy = steady.strategy
-            and measures.measure = steady.measure
     inner join runs as candidates on steady.candidate_run_id = candidates.audit_run_id
     where measures.measure = 'label_churn' and candidates.started_at <= own.started_at
     group by all

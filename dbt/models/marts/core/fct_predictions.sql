@@ -46,12 +46,8 @@ final as (
         landed.landed_at,
         {{ measure_version() }}
     from labelled
+    inner join variants using (audit_run_id, model_id, prompt_variant_id)
     inner join landed using (audit_run_id, prediction_id)
-    inner join variants
-        on
-            labelled.audit_run_id = variants.audit_run_id
-            and labelled.model_id = variants.model_id
-            and labelled.prompt_variant_id = variants.prompt_variant_id
 )
 
 select * from final

@@ -20,9 +20,7 @@ found as (
     from {{ ref('int_values_of_samples') }}
 ),
 
-judged as (
-    select * from {{ ref('int_values_of_judges') }}
-),
+judged as {{ all_of('int_values_of_judges') }},
 
 final as (
     select

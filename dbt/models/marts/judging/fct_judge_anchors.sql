@@ -1,10 +1,7 @@
 -- One row per run, task, judge and anchor: an answer with a known verdict, and how the judge ruled on it tonight.
 with verdicts as {{ of_this_build('int_verdicts_counted') }},
 
-anchors as (
-    select * from {{ ref('stg_judge_controls') }}
-    where kind in {{ kinds_of_anchors() }} and {{ in_this_build() }}
-),
+anchors as {{ of_this_build('stg_judge_controls', where='kind in ' ~ kinds_of_anchors()) }},
 
 final as (
     select

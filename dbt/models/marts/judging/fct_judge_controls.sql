@@ -2,10 +2,7 @@
 -- fct_judge_anchors.
 with verdicts as {{ of_this_build('int_verdicts_counted') }},
 
-controls as (
-    select * from {{ ref('stg_judge_controls') }}
-    where kind not in {{ kinds_of_anchors() }} and {{ in_this_build() }}
-),
+controls as {{ of_this_build('stg_judge_controls', where='kind not in ' ~ kinds_of_anchors()) }},
 
 final as (
     select

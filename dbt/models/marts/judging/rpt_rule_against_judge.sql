@@ -135,6 +135,7 @@ final as (
         measured.n_missing,
         {{ measure_version() }}
     from measured
+    left join error_rates using (audit_run_id, task_id, judge)
     left join spreads as by_rule
         on
             measured.audit_run_id = by_rule.audit_run_id
@@ -147,11 +148,6 @@ final as (
             and measured.model_id = by_judge.model_id
             and measured.task_id = by_judge.task_id
             and measured.judge = by_judge.scoring_method
-    left join error_rates
-        on
-            measured.audit_run_id = error_rates.audit_run_id
-            and measured.task_id = error_rates.task_id
-            and measured.judge = error_rates.judge
 )
 
 select * from final

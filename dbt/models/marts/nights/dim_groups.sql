@@ -83,16 +83,9 @@ final as (
         {{ measure_version() }}
     from prompts
     inner join runs using (audit_run_id)
-    inner join tasks
-        on prompts.audit_run_id = tasks.audit_run_id and prompts.task_id = tasks.task_id
-    left join labels
-        on prompts.audit_run_id = labels.audit_run_id and prompts.task_id = labels.task_id
-    inner join counted
-        on
-            prompts.audit_run_id = counted.audit_run_id
-            and prompts.model_id = counted.model_id
-            and prompts.task_id = counted.task_id
-            and prompts.strategy = counted.strategy
+    inner join tasks using (audit_run_id, task_id)
+    left join labels using (audit_run_id, task_id)
+    inner join counted using (audit_run_id, model_id, task_id, strategy)
     union all by name
     select
         judges.*,

@@ -1,9 +1,6 @@
 -- One row per night, model, task, strategy, sample and earlier night: how differently the same cells were answered.
 -- The mean over the cells that both nights have of 1 - sum over labels of p q, p and q the shares of a cell's answers.
-with nights as (
-    select * from {{ ref('int_nights_in_use') }}
-    where age > 0
-),
+with nights as {{ all_of('int_nights_in_use', where='age > 0') }},
 
 predictions as (
     select
@@ -85,12 +82,7 @@ final as (
         {{ measure_version() }}
     from nights
     semi join tasks using (audit_run_id, task_id)
-    inner join cells as own
-        on
-            nights.audit_run_id = own.audit_run_id
-            and nights.model_id = own.model_id
-            and nights.task_id = own.task_id
-            and nights.strategy = own.strategy
+    inner join cells as own using (audit_run_id, model_id, task_id, strategy)
     inner join cells as other
         on
             nights.other_run_id = other.audit_run_id

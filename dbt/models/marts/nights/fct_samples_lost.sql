@@ -1,15 +1,10 @@
 -- One row per night, model, task, strategy, measure of right answers and sample that was right in all its asks and is wrong in
 -- all since: on every night that tonight knows of before it was lost, and on every one from then on.
-with figures as (
-    select * from {{ ref('int_values_in_use') }}
-    where measure = 'micro_f1' or starts_with(measure, 'accuracy:')
-),
+with figures as {{ all_of('int_values_in_use', where="measure = 'micro_f1' or starts_with(measure, 'accuracy:')") }},
 
 samples as {{ of_this_build('dim_samples') }},
 
-judges_moved as (
-    select * from {{ ref('int_judges_moved') }}
-),
+judges_moved as {{ all_of('int_judges_moved') }},
 
 lost as (
     select

@@ -20,9 +20,7 @@ newest as (
     group by all
 ),
 
-acceptances as (
-    select * from {{ ref('stg_acceptances') }}
-),
+acceptances as {{ all_of('stg_acceptances') }},
 
 alarmed as (
     select

@@ -1,27 +1,17 @@
 -- One row per night, model, task, strategy and measure: how far it lies from normal nights, and what that is called.
 -- A measure within an alarm keeps its verdict until the alarm is over, whatever it does tonight.
 {%- set least = 'coalesce(' ~ least_effect('measured.measure') ~ ', nights.min_effect)' %}
-with streams as (
-    select * from {{ ref('int_streams_adjusted') }}
-),
+with streams as {{ all_of('int_streams_adjusted') }},
 
-nights as (
-    select * from {{ ref('int_nights_before') }}
-),
+nights as {{ all_of('int_nights_before') }},
 
 states as {{ of_this_build('rpt_night_states') }},
 
-held_against as (
-    select * from {{ ref('int_newest_normal_nights') }}
-),
+held_against as {{ all_of('int_newest_normal_nights') }},
 
-moved as (
-    select * from {{ ref('int_answers_moved') }}
-),
+moved as {{ all_of('int_answers_moved') }},
 
-judges_moved as (
-    select * from {{ ref('int_judges_moved') }}
-),
+judges_moved as {{ all_of('int_judges_moved') }},
 
 every_night as (
     select

@@ -1,7 +1,5 @@
 -- One row per night, model, task and strategy: whether it is as on normal nights, and what it takes to know so tomorrow.
-with nights as (
-    select * from {{ ref('int_nights_before') }}
-),
+with nights as {{ all_of('int_nights_before') }},
 
 streams as (
     select

@@ -2,9 +2,7 @@
 -- What changed is that of the comparison with the newest normal night, where somebody made it, and so are cost and latency, which
 -- are no figures of samples.
 {{ config(materialized='view') }}
-with figures as (
-    select * from {{ ref('rpt_night_figures') }}
-),
+with figures as {{ all_of('rpt_night_figures') }},
 
 comparisons as (
     select

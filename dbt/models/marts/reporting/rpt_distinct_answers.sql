@@ -2,10 +2,7 @@
 -- how many different completions one ask of all samples brings back. Exactly one of the two is NULL.
 with formats as {{ of_this_build('int_answer_formats', where='n_landed > n_error') }},
 
-variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where (is_original or paraphrase_temperature is not null) and {{ in_this_build() }}
-),
+variants as {{ of_this_build('stg_prompt_variants', where='is_original or paraphrase_temperature is not null') }},
 
 asked as (
     select

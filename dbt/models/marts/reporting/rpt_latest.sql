@@ -1,8 +1,6 @@
 -- One row per model, task and strategy of each audit's newest complete run: the scorecard as it stands.
 {{ config(materialized='view', contract={'enforced': false}) }}
-with scorecards as (
-    select * from {{ ref('rpt_audit') }}
-),
+with scorecards as {{ all_of('rpt_audit') }},
 
 newest as (
     select audit_run_id from {{ ref('dim_nights') }}

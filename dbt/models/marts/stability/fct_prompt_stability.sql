@@ -11,7 +11,7 @@ tasks as {{ of_this_build('stg_tasks') }},
 runs as {{ of_this_build('stg_audit_runs') }},
 
 -- a filter at a time: the lists are as long as a run has answers, and side by side they would lie in memory three times
-listed as (
+measured as (
     {%- for filter, labels, level, is_balanced in filters %}
         select
             lists.audit_run_id,
@@ -21,29 +21,24 @@ listed as (
             lists.strategy,
             lists.paraphrase_temperature,
             '{{ filter }}' as annotation_filter,
-            prompt_stability(
-                lists.samples,
-                lists.annotators,
-                lists.families,
-                lists.replicates,
-                lists.{{ labels }},
-                {{ level }},
-                {{ is_balanced }},
-                runs.seed,
-                runs.n_resamples
-            ) as points
+            unnest(
+                prompt_stability(
+                    lists.samples,
+                    lists.annotators,
+                    lists.families,
+                    lists.replicates,
+                    lists.{{ labels }},
+                    {{ level }},
+                    {{ is_balanced }},
+                    runs.seed,
+                    runs.n_resamples
+                )
+            ) as point
         from {{ of_this_build('int_annotations_listed') }} as lists
         inner join tasks using (audit_run_id, task_id)
         inner join runs using (audit_run_id)
         {{ 'union all' if not loop.last }}
     {%- endfor %}
-),
-
-measured as (
-    select
-        * exclude (points),
-        unnest(points) as point
-    from listed
 ),
 
 wordings as (

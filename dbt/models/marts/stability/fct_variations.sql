@@ -112,12 +112,7 @@ alone_measured as (
     left join alone_sensitivities using (audit_run_id, model_id, task_id, strategy)
     left join alone_stabilities using (audit_run_id, model_id, task_id, strategy)
     left join whole using (audit_run_id, model_id, task_id, strategy)
-    anti join measured
-        on
-            alone.audit_run_id = measured.audit_run_id
-            and alone.model_id = measured.model_id
-            and alone.task_id = measured.task_id
-            and alone.strategy = measured.strategy
+    anti join measured using (audit_run_id, model_id, task_id, strategy)
 ),
 
 figures as (

@@ -18,14 +18,7 @@ cards as (
     from runs
 ),
 
-classes as (
-    select
-        audit_run_id,
-        task_id,
-        count(*)::integer + 1 as n_classes
-    from labels
-    group by all
-),
+classes as {{ classes_of('labels') }},
 
 numbered as {{ variants_numbered('cells') }},
 

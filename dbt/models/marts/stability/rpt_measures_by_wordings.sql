@@ -8,51 +8,35 @@ runs as {{ of_this_build('stg_audit_runs') }},
 
 incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
-classes as (
-    select
-        audit_run_id,
-        task_id,
-        count(*)::integer + 1 as n_classes
-    from labels
-    group by all
-),
+classes as {{ classes_of('labels') }},
 
-listed as (
+measured as (
     select
         wordings.audit_run_id,
         wordings.model_id,
         wordings.task_id,
         wordings.strategy,
-        measures_by_wordings(
-            list(gold_labels.label_index),
-            list(wordings.sample_index),
-            list(wordings.wording_index),
-            list(wordings.label_index),
-            list(wordings.p_wording),
-            any_value(classes.n_classes),
-            any_value(runs.seed)
-        ) as points
+        unnest(
+            measures_by_wordings(
+                list(gold_labels.label_index),
+                list(wordings.sample_index),
+                list(wordings.wording_index),
+                list(wordings.label_index),
+                list(wordings.p_wording),
+                any_value(classes.n_classes),
+                any_value(runs.seed)
+            )
+        ) as point
     from wordings
+    anti join incomplete using (audit_run_id, task_id, strategy)
     inner join classes using (audit_run_id, task_id)
     inner join runs using (audit_run_id)
-    anti join incomplete
-        on
-            wordings.audit_run_id = incomplete.audit_run_id
-            and wordings.task_id = incomplete.task_id
-            and wordings.strategy = incomplete.strategy
     left join labels as gold_labels
         on
             wordings.audit_run_id = gold_labels.audit_run_id
             and wordings.task_id = gold_labels.task_id
             and wordings.gold_label = gold_labels.label
     group by all
-),
-
-measured as (
-    select
-        * exclude (points),
-        unnest(points) as point
-    from listed
 ),
 
 final as (

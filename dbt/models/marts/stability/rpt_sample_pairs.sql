@@ -1,7 +1,7 @@
 -- One row per run, model, task, strategy, gold label and pair of samples that are shown: how alike the two are treated.
 with chosen as {{ of_this_build('int_samples_shown') }},
 
-compared as (
+paired as (
     select
         audit_run_id,
         model_id,
@@ -9,16 +9,9 @@ compared as (
         strategy,
         gold_label,
         extreme,
-        sample_pairs(list(sample_index), list(label_index), list(p_tau)) as pairs
+        unnest(sample_pairs(list(sample_index), list(label_index), list(p_tau))) as pair
     from chosen
     group by all
-),
-
-paired as (
-    select
-        * exclude (pairs),
-        unnest(pairs) as pair
-    from compared
 ),
 
 names as (

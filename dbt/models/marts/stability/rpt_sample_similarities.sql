@@ -2,7 +2,7 @@
 -- to the others. The classes are those of int_samples_shown, one treated least and one treated most alike.
 with chosen as {{ of_this_build('int_samples_shown') }},
 
-compared as (
+measured as (
     select
         audit_run_id,
         model_id,
@@ -11,17 +11,10 @@ compared as (
         gold_label,
         extreme,
         count(distinct sample_index) as n_samples,
-        mean_consistency(list(0), list(sample_index), list(label_index), list(p_tau)) as samples,
-        consistency(list(0), list(sample_index), list(label_index), list(p_tau), any_value(seed), 0) as pairs
+        consistency(list(0), list(sample_index), list(label_index), list(p_tau), any_value(seed), 0) as pairs,
+        unnest(mean_consistency(list(0), list(sample_index), list(label_index), list(p_tau))) as one_of_them
     from chosen
     group by all
-),
-
-measured as (
-    select
-        * exclude (samples),
-        unnest(samples) as one_of_them
-    from compared
 ),
 
 names as (

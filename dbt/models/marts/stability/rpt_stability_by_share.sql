@@ -67,7 +67,7 @@ placed as (
 ),
 
 -- of fewer than three samples alpha says nothing
-listed as (
+measured as (
     select
         answers.audit_run_id,
         answers.model_id,
@@ -76,13 +76,15 @@ listed as (
         answers.scope,
         answers.paraphrase_temperature,
         shares.sample_share,
-        prompt_stability_of_all(
-            list(answers.sample_index),
-            list(answers.annotator),
-            list(answers.replicate),
-            list(answers.annotation),
-            any_value(placed.level)
-        ) as points
+        unnest(
+            prompt_stability_of_all(
+                list(answers.sample_index),
+                list(answers.annotator),
+                list(answers.replicate),
+                list(answers.annotation),
+                any_value(placed.level)
+            )
+        ) as point
     from answers
     inner join placed using (audit_run_id, model_id, task_id, strategy, scope, sample_index)
     inner join shares
@@ -90,13 +92,6 @@ listed as (
             placed.place <= ceil(shares.sample_share * placed.n_samples)
             and ceil(shares.sample_share * placed.n_samples) >= 3
     group by all
-),
-
-measured as (
-    select
-        * exclude (points),
-        unnest(points) as point
-    from listed
 ),
 
 points as (

@@ -33,12 +33,8 @@ scored as (
         variants.model_ids,
         json_extract(variants.setting, ['$.wording', '$.template'])::varchar[] as wording
     from averaged
+    inner join samples using (audit_run_id, task_id, sample_index)
     inner join variants using (audit_run_id, prompt_variant_id)
-    inner join samples
-        on
-            averaged.audit_run_id = samples.audit_run_id
-            and averaged.task_id = samples.task_id
-            and averaged.sample_index = samples.sample_index
     where averaged.accuracy is not null
 ),
 
@@ -202,6 +198,9 @@ final as (
         and not wordings.is_original as is_better,
         {{ measure_version() }}
     from wordings
+    left join adjusted using (audit_run_id, model_id, task_id, strategy, scoring_method, variant)
+    left join costs using (audit_run_id, model_id, prompt_variant_id)
+    left join agreed using (audit_run_id, model_id, prompt_variant_id)
     inner join chosen
         on
             wordings.audit_run_id = chosen.audit_run_id
@@ -210,24 +209,6 @@ final as (
             and wordings.strategy = chosen.strategy
             and wordings.scoring_method = chosen.scoring_method
             and wordings.variant = chosen.own.variant
-    left join adjusted
-        on
-            wordings.audit_run_id = adjusted.audit_run_id
-            and wordings.model_id = adjusted.model_id
-            and wordings.task_id = adjusted.task_id
-            and wordings.strategy = adjusted.strategy
-            and wordings.scoring_method = adjusted.scoring_method
-            and wordings.variant = adjusted.variant
-    left join costs
-        on
-            wordings.audit_run_id = costs.audit_run_id
-            and wordings.model_id = costs.model_id
-            and wordings.prompt_variant_id = costs.prompt_variant_id
-    left join agreed
-        on
-            wordings.audit_run_id = agreed.audit_run_id
-            and wordings.model_id = agreed.model_id
-            and wordings.prompt_variant_id = agreed.prompt_variant_id
 )
 
 select * from final

@@ -31,8 +31,6 @@ from promptaudit.udfs.scoring.math.formula import Formula, OverlongFormula, Unre
 from promptaudit.udfs.scoring.math.pool import MathProcess
 from promptaudit.udfs.sql_function import sql_function
 
-VERSION: int = 1
-
 SECONDS_PER_PAIR = 1.5
 """Wall time after which a comparison of two formulas is ended."""
 
