@@ -19,13 +19,15 @@ _SIGNS = (b",", b":", b"[", b"{")
 _CHUNK = 1 << 20
 
 
-def json_of(text: bytes, shown: str, *, made: int = MADE, n_packed: int = 0, as_written: bool = False, keys_once: bool = False) -> Any:  # noqa: ANN401 - whatever JSON holds
+def json_of(
+    text: bytes, shown: str, *, made: int = MADE, n_packed: int = 0, as_written: bool = False, keys_once: bool = False
+) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Returns the value of a JSON text in UTF-8, or UTF-16 or UTF-32 where it says so.
 
     Lone surrogates in keys are escaped, since no column can be called so; those in values stay. `n_packed` is the number of
     bytes that the text takes in its file, where that may be a large one of its own. `as_written` leaves numbers text; it
-    and `keys_once` refuse a key that stands twice. Raises DataError naming `shown` for what is no JSON, nested too deep, or of more values
-    than `made` bytes hold.
+    and `keys_once` refuse a key that stands twice. Raises DataError naming `shown` for what is no JSON, nested too deep, or of
+    more values than `made` bytes hold.
     """
     refuse_costly(text, shown, made, n_packed)
     may_be_halved = b"\\ud" in text or b"\\uD" in text or b"\xed" in text

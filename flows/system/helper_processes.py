@@ -94,16 +94,14 @@ class Child:
                 self.process.stdin.flush()
             with selectors.DefaultSelector() as answers:
                 answers.register(self.process.stdout, selectors.EVENT_READ)
-                if not answers.select(limit_s):
-                    msg = f"no answer within {limit_s:g} s"
-                    raise ChildEnded(msg)
-            answer = self.process.stdout.readline()
+                is_late = not answers.select(limit_s)
+            answer = "" if is_late else self.process.stdout.readline()
         except BaseException:
             self.end()
             raise
         if answer.endswith("\n"):  # one that was killed may have written half of it
             return json.loads(answer)
-        words = self._last_words()
+        words = f"no answer within {limit_s:g} s" if is_late else self._last_words()
         self.end()
         raise ChildEnded(words)
 

@@ -29,7 +29,10 @@ def make_folder(prefix: str, base: str | None = None, *, held: str = ".") -> Pat
 
 
 def hold(path: Path) -> int:
-    """Returns the descriptor of a file or folder that is locked for as long as it is open; raises OSError where another holds it."""
+    """Returns the descriptor of a file or folder, which is locked for as long as it is open.
+
+    Raises OSError where another holds it.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
