@@ -230,3 +230,13 @@ def test_the_example_of_extraction_is_the_row_whose_fields_are_filled(tmp_path: 
     write(tmp_path, frame.with_columns(total=pl.lit(""), note=pl.lit("")), "d.csv")
     with pytest.raises(DataError, match="strategy one_shot needs an example, and no row has a gold value"):
         choose_samples("t", card, tmp_path, Samples(), with_examples=True)
+
+
+def test_a_landed_card_keeps_the_order_of_its_fields() -> None:
+    fields = {"total": "number", "day": {"rule": "date", "list": True}, "coin": {"values": ["EUR"], "rule": "one_of"}}
+    card = TaskCard.model_validate(
+        {"kind": "extraction", "instruction": "Read \u201cit\u201d.", "fields": fields, "data": {"path": "d.csv"}}
+    )
+    landed = TaskCard.model_validate_json(card.canonical_json())
+    assert (list(landed.fields), landed) == (list(fields), card)
+    assert list(json.loads(card.canonical_json())) == ["data", "fields", "instruction", "kind"]
