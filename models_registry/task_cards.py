@@ -398,7 +398,7 @@ class TaskCard(Card):
             yield f"data of a task of kind {self.kind} needs {wanted}, and no {other}"
 
     def canonical_json(self) -> str:
-        """Returns the card as one line of JSON as of every card, the fields of extraction in their order, as prompts show them."""
+        """Returns the card as one line of JSON as of every card, the fields of extraction in order, as prompts show them."""
         if not self.fields:
             return super().canonical_json()
         card = self.model_dump(mode="json", exclude_defaults=True)

@@ -29,7 +29,7 @@ _multiplies = re.compile(
     r"ribu|juta|miliar|bn|mn|tn|cr"
 ).fullmatch
 """Whether a word multiplies, in lower case and without the s of a plural."""
-_is_no_unit = re.compile(r"and|or|to|not|x|th|nd|rd").fullmatch
+_is_no_unit = re.compile(r"and|or|to|not|x|th|[nr]d").fullmatch
 
 _COUNTRY = re.compile(r"\b[A-Z]{1,2}(?=\$)")
 _DEGREES = re.compile(r"°\s?[CFK]?(?![^\W\d_])")
