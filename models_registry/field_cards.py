@@ -28,6 +28,14 @@ class FieldCard(Card):
     at_least: Annotated[float, Field(gt=0, le=1)] | None = Field(
         None, description="token_f1: the least F1 that counts as right; default: 0.5"
     )
+    list: bool = Field(
+        default=False,
+        description="whether its value is a list, each item of which is read by the rule, in their order; a single value is a "
+        "list of one. The gold column holds JSON lists, or single values",
+    )
+    description: str | None = Field(
+        None, description="what the field holds, shown by the strategies `detail` and `structured`"
+    )
     gold: Name | None = Field(None, description="column of the gold value; default: the field's name")
 
     def faults(self) -> Iterator[str]:
@@ -41,7 +49,7 @@ class FieldCard(Card):
 
     def reader(self) -> dict[str, Any]:
         """Returns what reading the field needs, as readers in the warehouse have it."""
-        return self.model_dump(mode="json", exclude={"gold"}, exclude_defaults=True)
+        return self.model_dump(mode="json", exclude={"gold", "description"}, exclude_defaults=True)
 
 
 def _field(value: object) -> object:

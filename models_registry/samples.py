@@ -39,7 +39,7 @@ class ChosenSamples:
     """The samples that are asked, the rows kept out as examples, one a label, and rows not asked that may be shown instead."""
 
     samples: tuple[Sample, ...]
-    examples: Mapping[str, str]
+    examples: Mapping[str, str]  # by label; of extraction one, by the JSON object of its gold values
     spare: tuple[Sample, ...] = ()  # in the seeded order in which they are taken
 
 
@@ -54,12 +54,16 @@ def choose_samples(
 ) -> ChosenSamples:
     """Returns the samples of a task: all, or the `limit` of smallest seeded hash, class-balanced when asked.
 
-    with_examples: one row a label is kept out of the samples first, unless the card lists examples. Of the rows that are not
-    asked up to `n_spare` a label are spare.
+    with_examples: one row a label is kept out of the samples first, unless the card lists examples; of extraction one row. Of the
+    rows that are not asked up to `n_spare` a label are spare.
     """
     rows = load_samples(task_id, task, root)
     examples = dict(task.examples or {})
-    if with_examples and not examples:
+    if with_examples and task.fields:
+        example = _example_of_fields(task_id, rows, chosen.seed)
+        rows = [row for row in rows if row is not example]
+        examples[example.references[0]] = example.text
+    elif with_examples and not examples:
         golds = {row.gold_label for row in rows}
         need = f"task '{task_id}': strategy one_shot needs an example of label"
         without = [label for label in task.label_names if label not in golds]
@@ -74,6 +78,20 @@ def choose_samples(
         raise DataError(msg)
     asked = limited(rows, chosen)
     return ChosenSamples(tuple(asked), examples, _spare(task, rows, asked, chosen.seed, n_spare))
+
+
+def _example_of_fields(task_id: str, rows: Sequence[Sample], seed: int) -> Sample:
+    """Returns the row of which most fields have a gold value, of several the one of smallest seeded hash."""
+
+    def n_filled(row: Sample) -> int:
+        return sum(value is not None for value in json.loads(row.references[0]).values())
+
+    most = max(map(n_filled, rows), default=0)
+    if not most:
+        msg = f"task '{task_id}': strategy one_shot needs an example, and no row has a gold value"
+        raise DataError(msg)
+    candidates = [row for row in rows if n_filled(row) == most]
+    return min(candidates, key=lambda row: seeded_rank(seed, "example", row.sample_id))
 
 
 def _spare(task: TaskCard, rows: Sequence[Sample], asked: Sequence[Sample], seed: int, n: int) -> tuple[Sample, ...]:

@@ -88,7 +88,7 @@ def _parquet(path: Path, shown: str) -> pl.DataFrame:
     for name, dtype in frame.schema.items():
         if dtype == pl.String or dtype.is_float():
             texts.append(pl.col(name))
-        elif isinstance(dtype, pl.List) and (dtype.inner == pl.String or dtype.inner.is_integer()):
+        elif isinstance(dtype, pl.List) and (dtype.inner == pl.String or dtype.inner.is_numeric()):
             texts.append(
                 pl.col(name).map_elements(lambda v: json.dumps(list(v), ensure_ascii=False), return_dtype=pl.String)
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 import string
 import unicodedata
@@ -438,6 +439,17 @@ class TaskCard(Card):
         wanted, other = ("options", "references") if self.kind == "multiple_choice" else ("references", "options")
         if getattr(self.data, wanted) is None or getattr(self.data, other) is not None:
             yield f"data of a task of kind {self.kind} needs {wanted}, and no {other}"
+
+    def canonical_json(self) -> str:
+        """Returns the card as one line of JSON as of every card, the fields of extraction in order, as prompts show them."""
+        if not self.fields:
+            return super().canonical_json()
+        card = self.model_dump(mode="json", exclude_defaults=True)
+        parts = (
+            f"{json.dumps(name)}: {json.dumps(card[name], sort_keys=name != 'fields', ensure_ascii=False)}"
+            for name in sorted(card)
+        )
+        return f"{{{', '.join(parts)}}}"
 
     @property
     def scoring_methods(self) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from promptaudit.flows.prompts.messages import Messages
 from promptaudit.models_registry.cards import ALL_FIELDS
 from promptaudit.models_registry.errors import UsageError, nearest
 from promptaudit.models_registry.field_cards import MAX_FIELDS
-from promptaudit.udfs.scoring.fields import EMPTY, canonical_value
+from promptaudit.udfs.scoring.fields import EMPTY, canonical_value, is_list, items_of
 
 MOST_VALUES = 20
 """Distinct values up to which a column is a choice among them, where each stands three times on average."""
@@ -25,7 +24,7 @@ LONG_WORDS = 6
 _AS_TEXT = re.compile(r"[^\W\d_]{4,}|^0\d")
 """What no number has: a word, and the zero that begins a code."""
 _DAY_AND_MONTH = re.compile(r"\d{1,2}([-/.])\d{1,2}\1\d{4}")
-NESTED = "column '{}' holds lists or objects, which no rule compares: it is no field"
+NESTED = "column '{}' holds objects, or lists of such, which no rule compares: it is no field"
 UNCLEAR = "field '{}': its dates, as 03/04/2024, may be two, so they are compared as texts; write YYYY-MM-DD for the rule date"
 
 
@@ -48,9 +47,9 @@ def fields_asked_for(path: Path, messages: Messages, put_in: Collection[str]) ->
 def columns_of_fields(path: Path, names: Sequence[str], put_in: Collection[str] = ()) -> DataColumns:
     """Returns the columns of a CSV, JSONL or Parquet file whose gold values are in columns of the names, in any case.
 
-    Columns of lists or objects are left out, and a note says so. Of columns among `put_in`, which a prompt puts in, one is the
-    text. Raises DataError for a file that cannot be read, UsageError for one without rows, a text or one of the columns, and
-    for more fields than a task may have.
+    Columns of objects, and of lists of these or of lists, are left out, and a note says so. Of columns among `put_in`, which a
+    prompt puts in, one is the text. Raises DataError for a file that cannot be read, UsageError for one without rows, a text or
+    one of the columns, and for more fields than a task may have.
     """
     frame = read_rows(path)
     columns = {name: _column(name, frame.columns) for name in dict.fromkeys(names)}
@@ -60,7 +59,7 @@ def columns_of_fields(path: Path, names: Sequence[str], put_in: Collection[str] 
     nested = [name for name, column in columns.items() if _is_nested(_values(frame[column]))]
     singles = {name: column for name, column in columns.items() if name not in nested}
     if not 0 < len(singles) <= MAX_FIELDS:
-        msg = f"--fields: a task has 1 to {MAX_FIELDS} fields with single values, and these are {len(singles)}"
+        msg = f"--fields: a task has 1 to {MAX_FIELDS} fields without objects, and these are {len(singles)}"
         raise UsageError(msg)
     text, key = text_and_key(frame, path, set(columns.values()), put_in)
     fields = {
@@ -94,6 +93,12 @@ def _column(name: str, columns: Sequence[str]) -> str:
 def rule_of(column: pl.Series) -> Mapping[str, Any]:
     """Returns the rule of a column as a card has it: what all of its values are, else a choice of few, else texts."""
     values = _values(column)
+    if values and all(map(is_list, values)):
+        return {**_rule_of([str(item) for value in values for item in items_of(value) if item]), "list": True}
+    return _rule_of(values)
+
+
+def _rule_of(values: Sequence[str]) -> Mapping[str, Any]:
     if not values:
         return {"rule": "exact"}
     if _are_all(values, "date"):  # 20240305 is a number too
@@ -114,11 +119,11 @@ def _values(column: pl.Series) -> list[str]:
 
 
 def _is_nested(values: Sequence[str]) -> bool:
-    """Returns whether all values are JSON lists or objects."""
-    try:
-        return bool(values) and all(value[0] in "[{" and json.loads(value) is not None for value in values)
-    except (ValueError, RecursionError):
-        return False
+    """Returns whether all values are objects of JSON, or lists, some of these of objects or lists."""
+    is_object = [value.startswith("{") and isinstance(items_of(f"[{value}]")[0], dict) for value in values]
+    lists = [items_of(value) for value in values if is_list(value)]
+    has_deeper = any(isinstance(item, dict | list) for items in lists for item in items)
+    return bool(values) and sum(is_object) + len(lists) == len(values) and (any(is_object) or has_deeper)
 
 
 def _may_be_dates(values: Sequence[str]) -> bool:

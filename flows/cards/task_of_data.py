@@ -125,6 +125,7 @@ def _listed(frame: pl.DataFrame) -> str:
 def _told(name: str, field: Mapping[str, Any]) -> str:
     """Returns a field with its rule, and with its column where that has another name."""
     rule = f"one of {', '.join(map(_quoted, field['values']))}" if "values" in field else field["rule"]
+    rule += ", in lists" if field.get("list") else ""
     return f"{_quoted(name)} ({rule}{', of column ' + repr(field['gold'][:80]) if 'gold' in field else ''})"
 
 

@@ -191,9 +191,9 @@ def _strings(value: object) -> Iterable[str]:
 
 
 def _gold_values(reference: str) -> object:
-    """Returns the object of an extraction's gold values, numbers as they are written; None of a text that is none."""
+    """Returns the object of an extraction's gold values, or a list among them, numbers as they are written; else None."""
     try:
-        return json.loads(reference, parse_int=str, parse_float=str) if reference.startswith("{") else None
+        return json.loads(reference, parse_int=str, parse_float=str) if reference.startswith(("{", "[")) else None
     except (ValueError, RecursionError):
         return None
 

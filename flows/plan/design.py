@@ -11,6 +11,7 @@ from promptaudit.flows.cards.check_cards.cards import perturbed_last
 from promptaudit.flows.cards.check_cards.data import fetch_samples
 from promptaudit.flows.prompts.answer_schema import original_schema
 from promptaudit.flows.prompts.messages import STRUCTURED, TRIED
+from promptaudit.flows.prompts.shown_fields import lines_of_fields
 from promptaudit.flows.prompts.templates import columns_of, weighs_options
 from promptaudit.flows.system.keys import as_json, content_id, sent_by
 from promptaudit.models_registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, TemplateCard
@@ -129,6 +130,11 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
             as_json([name, "schema", original_schema(card)])
             for name, card in tasks.items()
             if card.fields and STRUCTURED in audit.strategies
+        ),
+        *(
+            as_json([name, "detail", list(lines_of_fields(card, "", ""))])
+            for name, card in tasks.items()
+            if card.fields and "detail" in audit.strategies
         ),
         *(["rewords templates"] if audit.rephrasing is not None and audit.rephrasing.templates else ()),
         # a server that weighs options is asked for it beside each answer

@@ -197,7 +197,7 @@ def _row(registry: Registry, audit: AuditCard, name: str, card: ModelCard, measu
             asks = _n_asks(registry, audit, task_id, strategy, measured[task_id])
             requests += asks
             tokens_in += round(asks * _mean_prompt(registry, task, strategy, measured[task_id]))
-            tokens_out += asks * _mean_answer(card, task)
+            tokens_out += asks * mean_answer(card, task)
     return Line("model", name, requests, tokens_in, tokens_out, _usd(card, tokens_in, tokens_out))
 
 
@@ -206,7 +206,8 @@ def _strategies(audit: AuditCard, task: TaskCard) -> Sequence[str]:
     return audit.strategies if task.templates is None else ("simple",)
 
 
-def _mean_answer(card: ModelCard, task: TaskCard) -> int:
+def mean_answer(card: ModelCard, task: TaskCard) -> int:
+    """Returns about how many tokens an answer to a task has."""
     if task.kind == "classification":
         return completion_tokens(card, task.label_names)
     return min(card.sampling.token_cap or FREE_ANSWER_TOKENS, FREE_ANSWER_TOKENS)

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from promptaudit.models_registry.cards import TaskCard
+from promptaudit.models_registry.field_cards import FieldCard
 
 FIELDS = ("label", "category", "answer", "class", "type", "choice", "kind", "group")
 
@@ -32,14 +33,22 @@ def schema_of_fields(card: TaskCard, names: Sequence[str]) -> str:
     """Returns a JSON schema of an object with the fields of a card, in the order of the names."""
     properties: dict[str, object] = {}
     for name in names:
-        field = card.fields[name]
-        properties[name] = {"type": ["number" if field.rule == "number" else "string", "null"]}
-        if field.values:
-            properties[name] = {"type": ["string", "null"], "enum": [*field.values, None]}
-        elif field.rule == "date":
-            properties[name] = {"type": ["string", "null"], "description": "a date, YYYY-MM-DD"}
+        properties[name] = _of_field(card.fields[name])
     schema = {"type": "object", "properties": properties, "required": list(names), "additionalProperties": False}
     return json.dumps(schema, ensure_ascii=False)
+
+
+def _of_field(field: FieldCard) -> dict[str, object]:
+    kind, nothing = "number" if field.rule == "number" else "string", [] if field.list else [None]
+    value: dict[str, object] = {"type": kind if field.list else [kind, "null"]}
+    if field.values:
+        value["enum"] = [*field.values, *nothing]
+    value = {"type": ["array", "null"], "items": value} if field.list else value
+    told = [
+        *([field.description] if field.description else []),
+        *(["a date, YYYY-MM-DD"] if field.rule == "date" else []),
+    ]
+    return {**value, "description": "; ".join(told)} if told else value
 
 
 def field_of(schema: str) -> str:

@@ -170,7 +170,7 @@ class SentPrompts:
     def _tried(self) -> TaskCard | None:
         """Returns the edited card of a trial's changed arm."""
         edited = json.loads(self._source or "{}").get("edited")
-        return None if edited is None else TaskCard.model_validate(edited)
+        return None if edited is None else TaskCard.model_validate_json(edited)
 
     @functools.cached_property
     def _examples(self) -> dict[str, ChosenSamples]:

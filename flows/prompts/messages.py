@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from promptaudit.flows.prompts.shown_fields import answer_of, lines_of_fields
 from promptaudit.models_registry.cards import TaskCard
 from promptaudit.models_registry.placeholders import placeholders, substitute
 from promptaudit.models_registry.samples import Sample
@@ -48,7 +49,10 @@ class LabelForm:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassificationPrompt:
-    """What a classification's messages are put together of; its card as the strategy sends it, its examples with their labels."""
+    """What the messages of an instruction are put together of: its card as the strategy sends it, its examples and their answers.
+
+    Answers are labels, of extraction JSON objects of its fields.
+    """
 
     card: TaskCard
     strategy: str
@@ -57,11 +61,16 @@ class ClassificationPrompt:
 
     @functools.cached_property
     def block(self) -> str:
-        """Returns how its strategy shows the labels: their names, a description each, examples, or not in the messages."""
+        """Returns how its strategy shows the labels: their names, a description each, examples, or not in the messages.
+
+        Fields of extraction are described or shown in an example; that names them else is up to the card.
+        """
         card, form, strategy = self.card, self.form, dressing(self.strategy)
         plain = self.named if card.names_labels(strategy) else ""
         if strategy == STRUCTURED:
             return ""
+        if strategy == "detail" and card.fields:
+            return "\n".join(["The fields are:", *lines_of_fields(card, form.bullet, form.colon)])
         if strategy == "detail":
             lines = [
                 f"{form.bullet}{item.label}{form.colon}{item.description}"
@@ -72,7 +81,7 @@ class ClassificationPrompt:
             return "The labels are:\n" + "\n".join(lines)
         if strategy == ONE_SHOT:
             lines = [f"{text}{form.arrow}{label}" for text, label in self.examples]
-            return "\n".join([*([plain] if plain else []), "Examples:", *lines])
+            return "\n".join([*([plain] if plain else []), "Example:" if card.fields else "Examples:", *lines])
         return plain
 
     @property
@@ -82,8 +91,10 @@ class ClassificationPrompt:
 
 
 def prompt_of(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> ClassificationPrompt:
-    """Returns the original prompt of a classification under a strategy; `examples` has an input by label."""
+    """Returns the original prompt of an instruction under a strategy; `examples` has an input by label, or by its gold values."""
     pairs = tuple((examples[name], name) for name in card.label_names if name in examples)
+    if card.fields:
+        pairs = tuple((text, answer_of(card, gold)) for gold, text in examples.items())
     return ClassificationPrompt(card=dressed(card, strategy), strategy=strategy, examples=pairs)
 
 

@@ -65,7 +65,8 @@ def examples_in(task: TaskCard, variant: LandedVariant) -> ChosenSamples:
             return ChosenSamples((), {})
     return ChosenSamples(
         (),
-        {label: texts[mark] for label, mark in wanted.examples.items() if mark in texts},
+        # of extraction the answer is told apart too
+        {texts.get(label, label): texts[mark] for label, mark in wanted.examples.items() if mark in texts},
         tuple(replace(row, text=texts[row.text]) for row in wanted.spare if row.text in texts),
     )
 
@@ -88,7 +89,9 @@ def with_texts(task: TaskCard, variant: LandedVariant, texts: Mapping[str, str])
 
 
 def _marked(task: TaskCard, variant: LandedVariant) -> ChosenSamples:
-    """Returns the examples that a variant shows, each with a mark for its text."""
+    """Returns the examples that a variant shows, each with a mark for its text, and for its answer where that is no label."""
+    if task.fields:
+        return ChosenSamples((), {_MARK.format(place=1): _MARK.format(place=0)})
     level, names = _level(variant), task.label_names
     if not level or level["rows"] is None:
         return ChosenSamples((), {name: _MARK.format(place=place) for place, name in enumerate(names)})

@@ -64,7 +64,7 @@ def _enumerator(signs: Sequence[str]) -> str | None:
 
 
 def _n_shots(row: DoveAnswer, level: Any) -> int:  # noqa: ANN401 - as JSON has it
-    """Returns how many solved examples a classification shows: one a label, or those that its setting names."""
+    """Returns how many solved examples a prompt shows: one a label, of extraction one, or those that its setting names."""
     named = level if isinstance(level, dict) else {}
     shots = named.get("shots")  # of rows of DOVE that were imported
     if isinstance(shots, int):
@@ -72,7 +72,7 @@ def _n_shots(row: DoveAnswer, level: Any) -> int:  # noqa: ANN401 - as JSON has 
     for name in ("rows", "order"):
         if isinstance(named.get(name), list):
             return len(named[name])
-    return len(row.labels or ()) if row.strategy.startswith(_ONE_SHOT) else 0
+    return len(row.labels or ("of extraction",)) if row.strategy.startswith(_ONE_SHOT) else 0
 
 
 def _choices_order(row: DoveAnswer, setting: Mapping[str, Any]) -> dict[str, str]:

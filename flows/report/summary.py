@@ -112,7 +112,8 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
         worst=worst,
         example=None
         if worst is None
-        else _flip(copy, worst, last) or example_of(copy, worst.model_id, worst.task_id, _strategies(worst, own)),
+        else _flip(copy, worst, last)
+        or example_of(copy, worst.model_id, worst.task_id, _strategies(worst, own), worst.field),
         better=_better(copy, own),
         next_command=_next_command(copy.run, gate, worst, last),
     )

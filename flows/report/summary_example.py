@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ COMPLETION = 160
 INPUT = 240
 MOST_LINES = 4
 LABEL = 60
+NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,10 @@ class ExampleAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A sample that two wordings, or two nights, answer differently; `lines` of its text are None where left out or unknown."""
+    """A sample that two wordings, or two nights, answer differently; `lines` of its text are None where left out or unknown.
+
+    Where `field` is one of extraction, completions are what stands in it.
+    """
 
     model_id: str
     task_id: str
@@ -57,6 +62,7 @@ class Example:
     lines: tuple[str, ...] | None
     is_left_out: bool
     answers: tuple[ExampleAnswer, ExampleAnswer]
+    field: str | None = None
 
     @property
     def is_of_nights(self) -> bool:
@@ -64,10 +70,15 @@ class Example:
         return bool(self.answers[0].side)
 
 
-def example_of(copy: Copy, model_id: str, task_id: str, strategies: Sequence[str]) -> Example | None:
-    """Returns a sample that two wordings are answered differently, of the first strategy that has one; None without any."""
-    for strategy in strategies:
-        pair = pair_of(copy(query("telling_answers"), model=model_id, task=task_id, strategy=strategy))
+def example_of(
+    copy: Copy, model_id: str, task_id: str, strategies: Sequence[str], field: str | None = None
+) -> Example | None:
+    """Returns a sample that two wordings are answered differently, of the first strategy that has one; None without any.
+
+    Of extraction they are answered differently in `field`, where one is given and a sample is; else in all fields.
+    """
+    for strategy, each in itertools.product(strategies, dict.fromkeys((field, None))):
+        pair = pair_of(copy(query("telling_answers"), model=model_id, task=task_id, strategy=strategy, field=each))
         if pair is not None:
             first, second = pair
             return example_with(copy, first, model_id, strategy, (answer_of(copy, first), answer_of(copy, second)))
@@ -103,15 +114,18 @@ def example_with(
 ) -> Example:
     """Returns the sample of a row of `telling_answers.sql` with two answers to it."""
     is_left_out = copy.texts.of(row["task_id"]) == "none"
+    field = row.get("field")
+    has_gold = row["gold_label"] is not None and not (is_left_out and field)  # which stands in the text
     return Example(
         model_id=model_id,
         task_id=row["task_id"],
         strategy=strategy,
         sample_id=row["sample_id"],
-        gold_label=None if row["gold_label"] is None else cut(row["gold_label"], LABEL),
+        gold_label=cut(row["gold_label"] or NOTHING, LABEL) if has_gold else None,
         lines=None if is_left_out or row["input"] is None else _lines(row["input"]),
         is_left_out=is_left_out,
         answers=answers,
+        field=None if field is None else cut(field, LABEL),
     )
 
 

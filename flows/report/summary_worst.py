@@ -11,12 +11,15 @@ from promptaudit.flows.report.queries import query
 from promptaudit.flows.report.summary_example import Wording, wording_of
 from promptaudit.flows.warehouse import Row
 from promptaudit.flows.warehouse.figure_names import figure_id
+from promptaudit.models_registry.cards import ALL_FIELDS
 from promptaudit.models_registry.mart_columns import ENDS, compared_column, compared_unit, mart_columns
 
 LABEL = 60
 OF_LABELS = ("sensitivity_corrected", "sensitivity")
 LAST = ("pss_inter", "micro_f1", "invalid_rate")  # where nothing says how answers depend on wordings
 UNSCALED = {"cost_usd", "latency_ms"}
+OF_FIELD = "accuracy:field:"
+"""Begins the name of the accuracy of a field of extraction in rpt_run_comparisons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,7 @@ class Worst:
     difference_low: float | None = None
     difference_high: float | None = None
     wording: WorstWording | None = None
+    field: str | None = None  # of extraction, whose accuracy the figure is
 
     @property
     def group(self) -> str:
@@ -104,6 +108,7 @@ def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
         difference_low=row["difference_low"],
         difference_high=row["difference_high"],
         is_of_labels=group is not None and group["sensitivity"] is not None,
+        field=row["measure"].removeprefix(OF_FIELD) if row["measure"].startswith(OF_FIELD) else None,
     )
 
 
@@ -126,9 +131,13 @@ def label_of(measure: str) -> str:
 
 
 def _highest(copy: Copy, scorecard: Sequence[Row], known: set[tuple[str, str]]) -> Worst | None:
-    """The group that depends most on the wording: by labels, else by right and wrong, else the worst by another measure."""
+    """The group that depends most on the wording: by labels, else by right and wrong, else the worst by another measure.
+
+    Of extraction it is the field that is right least often.
+    """
     return (
         _by_column(scorecard, OF_LABELS)
+        or _by_fields([row for row in copy(query("fields")) if (row["model_id"], row["task_id"]) in known])
         or _by_scores([row for row in copy(query("spreads")) if (row["model_id"], row["task_id"]) in known])
         or _by_column(scorecard, LAST)
     )
@@ -158,6 +167,28 @@ def _by_column(scorecard: Sequence[Row], names: Sequence[str]) -> Worst | None:
     return None
 
 
+def _by_fields(fields: Sequence[Row]) -> Worst | None:
+    """Returns the accuracy of the field that is right least often; that of all fields together is never higher."""
+    known = [row for row in fields if row["field"] != ALL_FIELDS and row["accuracy"] is not None]
+    if not known:
+        return None
+    row = min(known, key=lambda row: row["accuracy"])
+    return Worst(
+        model_id=row["model_id"],
+        task_id=row["task_id"],
+        strategy=row["strategy"],
+        measure=f"{OF_FIELD}{row['field']}",
+        label=f"accuracy of field {cut(row['field'], LABEL)}",
+        unit="share",
+        figure=row["accuracy"],
+        low=row["accuracy_low"],
+        high=row["accuracy_high"],
+        figure_id=figure_id("fct_field_stability", row, "accuracy"),
+        is_of_labels=False,
+        field=row["field"],
+    )
+
+
 def _by_scores(spreads: Sequence[Row]) -> Worst | None:
     """Returns the accuracy that differs most between templates, over all strategies, which are templates too."""
     known = [row for row in spreads if row["accuracy_std_corrected"] is not None]
@@ -184,7 +215,8 @@ def _group(row: Row) -> tuple[str, ...]:
 
 
 def _wording_of(copy: Copy, worst: Worst) -> WorstWording | None:
-    rows = copy(query("worst_wordings"), model=worst.model_id, task=worst.task_id, strategy=worst.strategy)
+    group = {"model": worst.model_id, "task": worst.task_id, "strategy": worst.strategy}
+    rows = copy(query("worst_wordings"), **group, field=worst.field)
     if len(rows) < 2:  # noqa: PLR2004 - one wording is no worse than another
         return None
     if rows[0]["is_breaking"]:

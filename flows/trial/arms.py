@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from promptaudit.flows.plan.design import Design
+from promptaudit.flows.prompts.answer_schema import original_schema
 from promptaudit.flows.prompts.messages import FILLED, STRUCTURED, TRIED, dressed
 from promptaudit.flows.prompts.put_samples import Prompter
 from promptaudit.flows.system.keys import as_json, prompt_variant_id
@@ -66,14 +67,15 @@ def change_of(base: Base, now: TaskCard, added: str | None) -> Change:
         if getattr(card, field) != getattr(now, field):
             msg = f"task '{base.task_id}': {field} is not as in run {base.audit_run_id}; run the audit instead of trying it"
             raise UsageError(msg)
-    if card.label_names != now.label_names:
-        msg = f"task '{base.task_id}': its labels are not those of run {base.audit_run_id}; run the audit instead of trying it"
+    if card.label_names != now.label_names or _rules(card) != _rules(now):
+        what = "fields" if card.fields else "labels"
+        msg = f"task '{base.task_id}': its {what} are not those of run {base.audit_run_id}; run the audit instead of trying it"
         raise UsageError(msg)
     if _prompt_fields(card) == _prompt_fields(now):
         msg = f"task '{base.task_id}' asks as it did in run {base.audit_run_id}: edit its card first, or give --add"
         raise UsageError(msg)
-    if STRUCTURED in base.strategies and card.labels != now.labels:
-        msg = f"strategy '{STRUCTURED}' sends the labels' descriptions as a schema: run the audit, or name another --strategy"
+    if STRUCTURED in base.strategies and original_schema(card) != original_schema(now):
+        msg = f"strategy '{STRUCTURED}' sends descriptions in a schema: run the audit, or name another --strategy"
         raise UsageError(msg)
     return Change(edited=now)
 
@@ -150,5 +152,10 @@ def _prompt(design: Design, task_id: str, strategy: str, instruction: str) -> st
     return prompter.left_open
 
 
+def _rules(card: TaskCard) -> dict[str, dict[str, object]]:
+    return {name: field.reader() for name, field in card.fields.items()}
+
+
 def _prompt_fields(card: TaskCard) -> str:
-    return as_json(card.model_dump(mode="json", exclude=NOT_ASKED))
+    gold = {"fields": {"__all__": {"gold"}}}
+    return as_json(card.model_dump(mode="json", exclude={**dict.fromkeys(NOT_ASKED, True), **gold}))

@@ -14,11 +14,12 @@ from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import WORDED_ALONE, TaskCard
 from promptaudit.models_registry.errors import DataError, UsageError, nearest
 from promptaudit.models_registry.samples import Sample
+from promptaudit.models_registry.task_cards import INSTRUCTED
 
 _RUN = "select origin, format_limits from raw.audit_runs where audit_run_id = $run"
 _MODELS = "select model_id, card from raw.models where audit_run_id = $run order by model_id"
 _SAMPLES = (
-    "select sample_id, input, gold_label, fields from raw.samples "
+    "select sample_id, input, gold_label, reference_answers, fields from raw.samples "
     "where audit_run_id = $run and task_id = coalesce($task, task_id) order by task_id, sample_index"
 )
 
@@ -65,7 +66,8 @@ class _SampleRow(NamedTuple):
     sample_id: str
     input: str | None
     gold_label: str | None
-    fields: str | None  # JSON
+    reference_answers: str | None  # JSON, as fields
+    fields: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +116,9 @@ def base_run(warehouse: Warehouse, audit: str) -> tuple[str, str]:
 
 
 _RANKED = {"worst": ("sensitivity", 1), "least_consistent": ("mean_consistency", -1)}
-"""By what samples are ranked: a column of `fct_sensitivity`, and whether more of it is worse."""
+"""By what samples are ranked: a column of `sensitivities.sql`, and whether more of it is worse."""
+_RANKED_BY_FIELDS = {**_RANKED, "worst": ("accuracy", -1)}
+"""The same of extraction, of whose samples the share of answers is known that are right in all fields."""
 
 
 def choose(
@@ -122,7 +126,8 @@ def choose(
 ) -> SampleChoice:
     """Returns the samples that `--on` names.
 
-    `worst:N` (most sensitive), `least_consistent:N`, `group:K` of diagnose under the same options, `fresh:N`, or ids with commas.
+    `worst:N` (most sensitive; of extraction most often wrong), `least_consistent:N`, `group:K` of diagnose under these options,
+    `fresh:N`, or ids with commas.
     """
     kind, _, value = wanted.partition(":")
     if kind == "group" and value:
@@ -151,8 +156,8 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoic
     """Returns the chosen task of a base run; raises UsageError for a name the run has not, or a task that cannot be tried."""
     cards = {row["task_id"]: row["card"] for row in warehouse.published.read(sql("trial", "tasks"), run=run)}
     card = TaskCard.model_validate_json(cards[chosen.task_id])
-    if card.kind != "classification":
-        why = "its prompts are whole templates, with no instruction to add to" if card.templates else "it has no labels"
+    if card.kind not in INSTRUCTED:
+        why = "its prompts are whole templates, with no instruction to add to"
         msg = f"task '{chosen.task_id}' is {card.kind}: {why}; edit them in their card and run the audit"
         raise UsageError(msg)
     models = {row["model_id"]: row["card"] for row in warehouse.published.read(_MODELS, run=run)}
@@ -181,7 +186,8 @@ def _sample(row: _SampleRow) -> Sample:
     if row.input is None:
         msg = f"sample {row.sample_id[:80]!r}: its text is not in the warehouse any more"
         raise DataError(msg)
-    return Sample(row.sample_id, row.input, row.gold_label, json.loads(row.fields or "{}"))
+    references = tuple(json.loads(row.reference_answers or "[]"))
+    return Sample(row.sample_id, row.input, row.gold_label, json.loads(row.fields or "{}"), references=references)
 
 
 def _group(
@@ -201,9 +207,10 @@ def _worst(
     warehouse: Warehouse, run: str, kind: str, n: int, *, task_id: str, model: str | None, strategy: str | None
 ) -> SampleChoice:
     """Returns the n samples that are worst by the kind's figure, on average over the chosen models and strategies."""
-    column, sign = _RANKED[kind]
     figures: dict[str, list[float]] = {}
     rows = warehouse.published.read(sql("trial", "sensitivities"), run=run)
+    is_of_fields = any(row["task_id"] == task_id and row["accuracy"] is not None for row in rows)
+    column, sign = (_RANKED_BY_FIELDS if is_of_fields else _RANKED)[kind]
     for option, name, value in (("model", "model_id", model), ("strategy", "strategy", strategy)):
         refuse_unknown(option, value, {row[name] for row in rows}, run)
         rows = [row for row in rows if value in (None, row[name])]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from promptaudit.flows.cards.check_cards.models import lacking_engines
-from promptaudit.flows.cards.prices import completion_tokens, price_of, prompt_tokens
-from promptaudit.flows.plan.estimate import Estimate, Line, total_of
+from promptaudit.flows.cards.prices import price_of, prompt_tokens
+from promptaudit.flows.plan.estimate import Estimate, Line, mean_answer, total_of
 from promptaudit.flows.plan.grid import n_asks
 from promptaudit.flows.prompts.messages import prompt_of, render
 from promptaudit.flows.trial.plan import Trial
@@ -31,7 +31,7 @@ def estimate(trial: Trial, max_usd: float | None = None) -> Estimate:
             n_requests += n_own
             sizes = [prompt_tokens(render(prompt, variant.instruction, sample)) for sample in chosen.samples]
             tokens += round(n_own * sum(sizes) / len(sizes))
-        answers = n_requests * completion_tokens(model, trial.base.card.label_names)
+        answers = n_requests * mean_answer(model, trial.base.card)
         price = price_of(model)
         usd = None if price is None else (tokens * price.input_usd_per_mtok + answers * price.output_usd_per_mtok) / 1e6
         lines.append(Line("model", name, n_requests, tokens, answers, usd))

@@ -252,7 +252,7 @@ def _fingerprinted(
         "filler": filler,
         "added": change.added,
         "instruction": change.instruction,
-        "edited": change.edited_fields,
+        "edited": None if change.edited is None else change.edited.canonical_json(),
     }
     fingerprint = content_id(
         "trial",

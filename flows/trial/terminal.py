@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from promptaudit.flows.display.figures import count, cut, number, ranged
-from promptaudit.models_registry.mart_columns import mart_columns
+from promptaudit.flows.trial.measures import ACCURACY, column_of
 
 if TYPE_CHECKING:
     from promptaudit.flows.trial.effects import ModelEffects
@@ -48,12 +48,18 @@ def _table(each: ModelEffects, headings: tuple[str, ...]) -> Iterable[str]:
     for effect in each.measures:
         levels = (effect.before, effect.filler, effect.after, effect.counts)
         cells = (_cell(level) for level in levels if level is not None)
-        yield _row(mart_columns("rpt_audit")[effect.measure].label, *cells, effect.verdict)
+        yield _row(_label(effect.measure), *cells, effect.verdict)
     if each.when_chosen is not None and WITH_FILLER in headings:
         yield (
             f"  when they were chosen their sensitivity was {number(each.when_chosen)}: the part that is gone with the "
             "filler comes from choosing the worst"
         )
+
+
+def _label(measure: str) -> str:
+    """Returns what people call a measure, short enough for its column."""
+    method, named = measure.removeprefix(ACCURACY), column_of(measure).label
+    return cut(f"{named}, {method.removeprefix('field:')}", WIDTHS[0] - 2) if method != measure else named
 
 
 def _row(*cells: str) -> str:

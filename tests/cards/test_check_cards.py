@@ -6,11 +6,13 @@ import json
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 import yaml
 
 from promptaudit.flows.cards.check_cards import check_audit
 from promptaudit.flows.plan.budget import Purse, budget_of
+from promptaudit.flows.plan.design import design_audit
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.wordings.paraphrase import paraphrase
 from promptaudit.models_registry.errors import CardError, EngineError, SeveralErrors, raise_all
@@ -133,11 +135,11 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
             "extraction has none of; `examinee` answers it"
         ),
     ),
-    "a strategy that shows labels asked for fields": (
-        {**audit("models: [swayed]\n  strategies: [simple, detail]"), "tasks/t.yml": INVOICES, "i.csv": ROWS},
+    "gold values that are lists, of a field of single values": (
+        {**OF_FIELDS, "tasks/t.yml": INVOICES, "i.csv": ROWS.replace(",1,", ',"[5, 6]",').replace(",2,", ',"[]",')},
         (
-            "CardError: audits/a.yml line 4: strategy 'detail' shows labels, which task 't' of kind extraction "
-            "has none of; `simple` and `structured` ask it"
+            "CardError: tasks/t.yml line 5: fields.total: i.csv sample 'i1', column 'total': '[5, 6]' is a list: "
+            "the field needs `list: true`, and 1 more"
         ),
     ),
     "a gate on a field that is none": (
@@ -625,3 +627,29 @@ def test_of_several_errors_the_least_exit_code_counts() -> None:
         raise_all([EngineError("no key"), CardError("no label"), EngineError("no key")])
     assert raised.value.exit_code == 2
     assert str(raised.value) == "EngineError: no key\nCardError: no label"
+
+
+@pytest.mark.parametrize("source", ["path: i.parquet", "hub: org/small"])
+def test_gold_values_of_parquet_and_hubs_are_held_against_their_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    day, totals = ["2024-03-05", "05/03/2024"], [[1.5, 2.0], [3.0]]
+    rows = pl.DataFrame(
+        {"id": ["i1", "i2"], "text": ["one", "two"], "total": totals, "day": day, "coin": ["EUR", None]}
+    )
+    card = INVOICES.replace("path: i.csv", source).replace("total: number", "total: {rule: number, list: true}")
+    registry = registry_of(tmp_path, {**OF_FIELDS, "tasks/t.yml": card})
+    (tmp_path / "org/small").mkdir(parents=True)
+    rows.write_parquet(tmp_path / "org/small/test-00000.parquet")
+    rows.write_parquet(registry / "i.parquet")
+    monkeypatch.chdir(tmp_path)  # load_dataset takes a folder for a repository: the same code, without a hub
+    with pytest.raises(CardError) as raised:
+        design_audit(load_registry([registry]), "a")
+    told = f"fields.day: {source.split()[1]} sample 'i2', column 'day': '05/03/2024' is no date, or may be two"
+    assert told in str(raised.value)
+    assert len(str(raised.value).splitlines()) == 1
+    day[1] = "2024-03-07"
+    rows.with_columns(day=pl.Series(day)).write_parquet(tmp_path / "org/small/test-00000.parquet")
+    rows.with_columns(day=pl.Series(day)).write_parquet(registry / "i.parquet")
+    samples = design_audit(load_registry([registry]), "a").samples["t"].samples
+    assert [json.loads(json.loads(sample.references[0])["total"]) for sample in samples] == [[1.5, 2.0], [3.0]]

@@ -39,6 +39,10 @@ def invoices(folder: Path) -> Path:
         (["a", "b", "c", "a", "b", "c"], {"rule": "exact"}),
         (["a text of some eight words or so", "another text of some seven words"], {"rule": "token_f1"}),
         ([None, ""], {"rule": "exact"}),
+        (["[1, 2]", "[]", '["3 kg"]', ""], {"rule": "number", "list": True}),
+        (['["a", "b"]', '["b"]'], {"rule": "exact", "list": True}),
+        (['["a", "b", "A", "b", "a", "b"]'], {"rule": "one_of", "values": ["a", "b"], "list": True}),
+        (["[draft]", '["a"]'], {"rule": "exact"}),
     ],
 )
 def test_a_rule_is_what_all_values_are(values: list[str | None], rule: dict[str, object]) -> None:
@@ -87,15 +91,18 @@ def test_a_prompts_json_has_fields(tmp_path: Path, prompt: str, fields: tuple[st
 
 def test_what_a_person_should_know_of_columns_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
-    path.write_text('text,items,day\none,"[1, 2]",03/04/2024\ntwo,[],13/04/2024\n', encoding="utf-8")
-    found = columns_of_fields(path, ["items", "day"])
-    assert found.fields == {"day": {"rule": "exact"}}
+    rows = ('"[1, 2]","[[1], {}]",{},03/04/2024', '[],[],"{""a"": 1}",13/04/2024')
+    path.write_text("text,items,deep,maker,day\n" + "".join(f"x,{row}\n" for row in rows), encoding="utf-8")
+    found = columns_of_fields(path, ["items", "deep", "maker", "day"])
+    assert found.fields == {"items": {"rule": "number", "list": True}, "day": {"rule": "exact"}}
+    assert "items (number, in lists), day (exact)" in found.sentence
     assert [note.split(":")[0] for note in found.notes] == [
-        "column 'items' holds lists or objects, which no rule compares",
+        "column 'deep' holds objects, or lists of such, which no rule compares",
+        "column 'maker' holds objects, or lists of such, which no rule compares",
         "field 'day'",
     ]
     path.write_text(",".join(["text", *(f"c{n}" for n in range(60))]) + "\n" + ",".join(["x"] * 61), encoding="utf-8")
-    with pytest.raises(UsageError, match=r"--fields: a task has 1 to 50 fields with single values, and these are 60$"):
+    with pytest.raises(UsageError, match=r"--fields: a task has 1 to 50 fields without objects, and these are 60$"):
         columns_of_fields(path, [f"c{n}" for n in range(60)])
 
 

@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from promptaudit.flows.report.summary import summary_of
+from promptaudit.flows.report.terminal.closing import closing_lines
+from promptaudit.flows.warehouse import Warehouse
 from tests.support.shell import promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -175,6 +178,34 @@ def test_the_gate_the_page_and_the_seal_know_fields(folder: Path) -> None:
     page = next((folder / "warehouse/published").glob("report*.html")).read_text(encoding="utf-8")
     assert "The field that changes most with the wording is" in page
     assert promptaudit(folder, "verify").code == 0
+
+
+def test_the_worst_is_a_field_with_its_wording_and_an_example(folder: Path) -> None:
+    summary = summary_of(
+        Warehouse(folder / "warehouse/audit.duckdb"), sql(folder, "from marts.rpt_latest")[0]["audit_run_id"]
+    )
+    worst, example = summary.worst, summary.example
+    fields = sql(folder, "select * from marts.fct_field_stability where field != 'all_fields' order by accuracy")
+    assert worst is not None
+    assert (worst.figure, worst.low) == pytest.approx((fields[0]["accuracy"], fields[0]["accuracy_low"]))
+    assert worst.field is not None
+    assert worst.wording is not None
+    accuracies = sql(
+        folder,
+        f"select accuracy from marts.fct_variant_accuracy where scoring_method = 'field:{worst.field}' "
+        f"and model_id = '{worst.model_id}' order by accuracy",
+    )
+    assert worst.wording.figure == pytest.approx(accuracies[0]["accuracy"])
+    assert example is not None
+    assert example.field == worst.field
+    assert {answer.is_correct for answer in example.answers} == {True, False}
+    gold = value_of(worst.field, GOLD[example.sample_id][worst.field]) or "nothing"
+    (said,) = (answer.completion for answer in example.answers if answer.is_correct)
+    assert example.gold_label == gold == (value_of(worst.field, said) or "nothing")
+    told = " ".join(" ".join(closing_lines(summary, 80)).split())
+    assert f"worst {worst.group}: accuracy of field {worst.field} {worst.figure:.3f} [" in told
+    assert f"example sample {example.sample_id}, field {worst.field}, is " in told
+    assert told.endswith(f"next promptaudit trace {worst.figure_id}")
 
 
 def test_exported_answers_have_the_same_figures_when_they_are_imported(folder: Path, tmp_path: Path) -> None:

@@ -212,3 +212,31 @@ def test_a_column_without_a_value_is_empty_in_a_prompt(tmp_path: Path) -> None:
     (tmp_path / "d.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
     samples = load_samples("t", task(path="d.jsonl", gold_label=None), tmp_path)
     assert [sample.fields["store"] for sample in samples] == ["Hill", "", ""]
+
+
+def test_the_example_of_extraction_is_the_row_whose_fields_are_filled(tmp_path: Path) -> None:
+    frame = rows(6).with_columns(
+        total=pl.Series(["1", None, "3", "", None, "6"]), note=pl.Series(list("ab") + [None] * 3 + ["f"])
+    )
+    write(tmp_path, frame, "d.csv")
+    fields = {"fields": {"total": "number", "note": "exact"}, "data": {"path": "d.csv", "id": "id", "input": "text"}}
+    card = TaskCard.model_validate({"kind": "extraction", "instruction": "Read it.", **fields})
+    found = choose_samples("t", card, tmp_path, Samples(), with_examples=True)
+    ((gold, text),) = found.examples.items()
+    assert json.loads(gold) in ({"total": "1", "note": "a"}, {"total": "6", "note": "f"})
+    assert text not in {sample.text for sample in found.samples}
+    assert len(found.samples) == 5
+    assert not choose_samples("t", card, tmp_path, Samples(), with_examples=False).examples
+    write(tmp_path, frame.with_columns(total=pl.lit(""), note=pl.lit("")), "d.csv")
+    with pytest.raises(DataError, match="strategy one_shot needs an example, and no row has a gold value"):
+        choose_samples("t", card, tmp_path, Samples(), with_examples=True)
+
+
+def test_a_landed_card_keeps_the_order_of_its_fields() -> None:
+    fields = {"total": "number", "day": {"rule": "date", "list": True}, "coin": {"values": ["EUR"], "rule": "one_of"}}
+    card = TaskCard.model_validate(
+        {"kind": "extraction", "instruction": "Read \u201cit\u201d.", "fields": fields, "data": {"path": "d.csv"}}
+    )
+    landed = TaskCard.model_validate_json(card.canonical_json())
+    assert (list(landed.fields), landed) == (list(fields), card)
+    assert list(json.loads(card.canonical_json())) == ["data", "fields", "instruction", "kind"]

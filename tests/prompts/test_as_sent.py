@@ -111,7 +111,7 @@ def test_imports_and_earlier_versions_have_none_and_that_is_no_difference(
 
 
 def test_the_changed_arm_of_a_trial_is_asked_by_its_edited_card(tmp_path: Path) -> None:
-    source = json.dumps({"edited": EDITED.model_dump(mode="json", exclude_defaults=True)})
+    source = json.dumps({"edited": EDITED.canonical_json()})
     warehouse = landed(tmp_path, setting="{}", strategy="simple+tried", source=source, origin="trial")
     own = answer(warehouse, "{}", strategy="simple+tried", card=EDITED)
     (text,), n_otherwise = prompts_of(warehouse, [own])

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from promptaudit.flows.prompts.messages import left_open, prompt_of, render
+from promptaudit.flows.prompts.shown_fields import answer_of
 from promptaudit.models_registry.cards import TaskCard
 from promptaudit.models_registry.samples import Sample
 
@@ -37,6 +38,52 @@ def test_detail_describes_and_one_shot_shows() -> None:
     assert prompt_of(CARD, "detail", {}).block == "The labels are:\n- yes: it is\n- no: it is not"
     shown = prompt_of(CARD, "one_shot", {"yes": "Sure.", "no": "Never."}).block
     assert shown == "The labels are: yes, no.\nExamples:\nSure.\n-> yes\nNever.\n-> no"
+
+
+INVOICES = TaskCard.model_validate(
+    {
+        "kind": "extraction",
+        "instruction": "Read it.",
+        "output_format": "Reply in JSON.",
+        "fields": {
+            "total": {"rule": "number", "description": "what is to pay, in {euros}"},
+            "day": "date",
+            "coin": {"rule": "one_of", "values": ["EUR", "USD"]},
+            "items": {"rule": "exact", "list": True},
+            "note": "token_f1",
+        },
+        "data": {"path": "d.csv"},
+    }
+)
+GOLD = {"total": "1.234,50", "day": " 5 March 2024 ", "coin": "eur", "items": '["a", "b"]', "note": None}
+ANSWER = '{"total": 1234.5, "day": "5 March 2024", "coin": "EUR", "items": ["a", "b"], "note": null}'
+
+
+def test_fields_are_described_and_shown_in_an_example() -> None:
+    assert prompt_of(INVOICES, "simple", {}).block == ""
+    assert prompt_of(INVOICES, "detail", {}).block == (
+        "The fields are:\n- total (a number): what is to pay, in {euros}\n- day (a date, YYYY-MM-DD)\n"
+        "- coin (one of EUR, USD)\n- items (a list, each item a text)\n- note (a text)"
+    )
+    prompt = prompt_of(INVOICES, "one_shot", {json.dumps(GOLD): "Pay {input}."})
+    ((_, content),) = render(prompt, "Read it.", SAMPLE)
+    assert content == f"Read it.\nExample:\nPay {{input}}.\n-> {ANSWER}\nReply in JSON.\n\n{SAMPLE.text}"
+
+
+@pytest.mark.parametrize(
+    ("gold", "value"),
+    [
+        ("1/3", "1/3"),
+        ("0.00001", "0.00001"),
+        ("5 million", "5 million"),
+        ("12345678901234567890", 12345678901234567890),
+    ],
+)
+def test_a_number_is_one_where_json_spells_it_so(gold: str, value: object) -> None:
+    answer = answer_of(INVOICES, json.dumps({"total": gold}))
+    assert json.loads(answer)["total"] == value
+    assert answer_of(INVOICES, answer) == answer
+    assert answer_of(INVOICES, "no object") == "no object"
 
 
 def test_without_a_line_of_labels_nothing_but_the_cards_text_is_sent() -> None:

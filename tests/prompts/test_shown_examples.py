@@ -73,6 +73,21 @@ def reworded(variant: LandedVariant, old: str, new: str) -> LandedVariant:
     return replace(variant, prompt=(variant.prompt or "").replace(old, new))
 
 
+@pytest.mark.parametrize("form", [{}, FORMS[2]])
+def test_the_example_of_extraction_is_told_apart_with_its_answer(form: dict[str, Any]) -> None:
+    fields = {"total": "number", "note": "exact"}
+    data = {"instruction": "Read it.", "output_format": "Reply in JSON.", "fields": fields, "data": {"path": "d.csv"}}
+    card = TaskCard.model_validate({"kind": "extraction", **data})
+    chosen = ChosenSamples((), {'{"total": "1.50", "note": " x\\ny"}': "Pay {input}\n=> 1.50"})
+    setting = json.dumps(form)
+    prompter = Prompter(card, chosen, strategy="one_shot", instruction="Read.", template=None, setting=setting)
+    variant = replace(landed({}, instruction="Read."), prompt=prompter.left_open, setting=setting)
+    told = examples_in(card, variant)
+    assert told.examples == {'{"total": 1.5, "note": "x\\ny"}': "Pay {input}\n=> 1.50"}
+    again = Prompter(card, told, strategy="one_shot", instruction="Read.", template=None, setting=setting)
+    assert again.left_open == variant.prompt
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_examples_are_told_apart_in_every_form(form: dict[str, Any]) -> None:
     assert examples_in(TASK, landed(form)).examples == EXAMPLES

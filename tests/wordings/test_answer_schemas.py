@@ -49,6 +49,26 @@ def test_the_original_is_the_card_as_written() -> None:
     assert made()[None, 0] == original_schema(CARD)
 
 
+def test_a_schema_of_fields_has_their_types_lists_and_descriptions() -> None:
+    fields = {
+        "total": {"rule": "number", "description": "what is to pay"},
+        "days": {"rule": "date", "list": True},
+        "coins": {"rule": "one_of", "values": ["EUR", "USD"], "list": True, "description": "in order"},
+    }
+    card = TaskCard.model_validate(
+        {"kind": "extraction", "instruction": "Read it.", "fields": fields, "data": {"path": "d.csv"}}
+    )
+    assert json.loads(original_schema(card))["properties"] == {
+        "total": {"type": ["number", "null"], "description": "what is to pay"},
+        "days": {"type": ["array", "null"], "items": {"type": "string"}, "description": "a date, YYYY-MM-DD"},
+        "coins": {
+            "type": ["array", "null"],
+            "items": {"type": "string", "enum": ["EUR", "USD"]},
+            "description": "in order",
+        },
+    }
+
+
 def test_variants_rename_the_field_permute_the_labels_and_reword_the_descriptions() -> None:
     schemas = [json.loads(schema) for schema in made().values()]
     fields = [schema["required"][0] for schema in schemas]

@@ -79,7 +79,7 @@ def _fields(answers: Sequence[SeenAnswer]) -> list[str]:
     for answer in answers:
         text = parted(answer.completion).answer
         try:
-            said = json.loads(text[text.index("{") : text.rindex("}") + 1])
+            said = json.loads(text[text.index("{") : text.rindex("}") + 1], strict=False)
         except (ValueError, RecursionError):
             continue
         held = (name for name, value in said.items() if str(value) in answer.labels and _FIELD.fullmatch(name))

@@ -92,4 +92,7 @@ def _no_json(constant: str) -> NoReturn:
     raise ValueError(msg)
 
 
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_json, object_pairs_hook=_fields)
+# models write line breaks and tabs in strings as they are, which is no JSON and can be read in one way alone
+_DECODER = json.JSONDecoder(
+    parse_int=str, parse_float=str, parse_constant=_no_json, object_pairs_hook=_fields, strict=False
+)

@@ -182,7 +182,9 @@ def _json_field(text: str, path: str) -> str | None:
     if deepest > MAX_JSON_DEPTH:
         return None
     try:
-        value: Any = json.JSONDecoder(parse_int=str, parse_float=_without_zeros).decode(text[start : end + 1])
+        value: Any = json.JSONDecoder(parse_int=str, parse_float=_without_zeros, strict=False).decode(
+            text[start : end + 1]
+        )
     except ValueError:
         return None
     for name in path.split("."):

@@ -3,42 +3,42 @@
 A rule makes one canonical value of all ways to write it, so that values can be compared and counted:
 
 - `exact`: the text without the white space around it, in Unicode's composed form;
-- `number`: an exact decimal, so that "1,234.50 EUR" is 1234.5; signs and codes of currencies, units and percent signs are left
-  out, and a comma is a decimal point where it can be nothing else;
+- `number`: an exact decimal, so that "1,234.50 EUR" is 1234.5 (`udfs.scoring.numbers`);
 - `date`: YYYY-MM-DD (`udfs.scoring.dates`);
 - `one_of`: the value of the card that it is, whatever its case;
 - `token_f1`: its words after SQuAD's normalisation; right where their F1 with the gold value's is at least `at_least`.
 
-A field that is absent, null or blank has the empty value, which is right where the gold value is empty too. A value that a
-rule cannot read, such as a list or an object, is no value and never right.
+A field of lists has a JSON list of such values, in their order; a single value is a list of one. It is right where the gold list
+is as long and each value is right.
+
+A field that is absent, null, blank or an empty list has the empty value, which is right where the gold value is empty too. What a
+rule cannot read, an object or a list where single values are wanted among it, is no value and never right.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-import re
-import unicodedata
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 from promptaudit.udfs.readers.json_object import TWICE, object_with
 from promptaudit.udfs.readers.reading import MAX_READ_CHARACTERS
 from promptaudit.udfs.reasoning import parted
 from promptaudit.udfs.scoring.dates import iso_date
-from promptaudit.udfs.scoring.math.final_answer import tidied
-from promptaudit.udfs.scoring.math.number import MAX_CHARACTERS, read_quantity
+from promptaudit.udfs.scoring.numbers import number
 from promptaudit.udfs.scoring.token_f1 import normalised, token_f1
-from promptaudit.udfs.spelling import canonical, folded, with_ascii_digits, without_unseen
+from promptaudit.udfs.spelling import canonical, folded
 from promptaudit.udfs.sql_function import sql_function
 
 EMPTY = ""
-"""The canonical value of a field that is absent, null or blank."""
+"""The canonical value of a field that is absent, null, blank or an empty list."""
 AT_LEAST = 0.5
 """The F1 from which a text is right where the card does not say."""
 MAX_VALUE_CHARACTERS = 10_000
 """A longer value is not read."""
+MAX_ITEMS = 1_000
+"""A longer list is not read."""
 MAX_SHOWN_CHARACTERS = 500
 
 
@@ -86,9 +86,45 @@ def fields_of(reader: str) -> Mapping[str, Mapping[str, Any]]:
     return card.get("fields", {}) if isinstance(card, dict) else {}
 
 
-def canonical_value(text: str | None, rule: Mapping[str, Any]) -> str | None:
-    """Returns the canonical value of a text by a rule: `EMPTY` of none and of a blank one, None of one that cannot be read."""
-    text = _storable((text or "").strip())
+def canonical_value(said: object, rule: Mapping[str, Any]) -> str | None:
+    """Returns the canonical value of what a field holds by a rule: `EMPTY` of nothing, None of what cannot be read.
+
+    Of lists a text may be the JSON of one.
+
+    Example:
+        >>> canonical_value(" 5 EUR ", {"rule": "number"}), canonical_value('["5 EUR", 6]', {"rule": "number", "list": True})
+        ('5', '["5", "6"]')
+    """
+    if not rule.get("list"):
+        return _single_value(said, rule)
+    items = items_of(said)
+    if not items:
+        return EMPTY
+    values = [_single_value(item, rule) for item in items] if len(items) <= MAX_ITEMS else [None]
+    return None if None in values else json.dumps(values, ensure_ascii=False)
+
+
+def items_of(said: object) -> list[Any]:
+    """Returns the items of a list or of a text that is the JSON of one, none of what is empty, else the value alone."""
+    if isinstance(said, str) and said.lstrip().startswith("[") and len(said) <= MAX_READ_CHARACTERS:
+        try:
+            listed = _LISTS.decode(said.strip())
+        except (ValueError, RecursionError):
+            return [said]
+        return list(listed)
+    is_empty = said is None or (isinstance(said, str) and not said.strip())
+    return said if isinstance(said, list) else [] if is_empty else [said]
+
+
+def is_list(text: str) -> bool:
+    """Returns whether a text is the JSON of a list."""
+    return text.lstrip().startswith("[") and items_of(text) != [text]
+
+
+def _single_value(said: object, rule: Mapping[str, Any]) -> str | None:
+    if not isinstance(said, str | bool | None):
+        return None
+    text = _storable(str(said).lower() if isinstance(said, bool) else (said or "").strip())
     if not text:
         return EMPTY
     return None if len(text) > MAX_VALUE_CHARACTERS else _RULES[rule["rule"]](text, rule)
@@ -98,23 +134,22 @@ def _reading(
     name: str, rule: Mapping[str, Any], said: Mapping[str, Any] | None, right: Mapping[str, Any] | None
 ) -> FieldReading:
     key = canonical(name)
-    text, is_text = (None, False) if said is None else _text_of(said.get(key))
-    value = canonical_value(text, rule) if is_text else None
-    gold_text, is_known = (None, False) if right is None or key not in right else _text_of(right[key])
-    gold = canonical_value(gold_text, rule) if is_known else None
+    text = None if said is None else _text_of(said.get(key))
+    value = None if said is None else canonical_value(said.get(key), rule)
+    gold = None if right is None or key not in right else canonical_value(right[key], rule)
     score = None if gold is None else _score(value, gold, rule)
     enough = rule.get("at_least", AT_LEAST) if rule["rule"] == "token_f1" else 1
     is_correct = None if score is None else value is not None and score >= enough
     return FieldReading(name, None if text is None else _shown(text), value, gold, score, is_correct)
 
 
-def _text_of(value: object) -> tuple[str | None, bool]:
-    """Returns what stands in a field as a text, and whether it is a single value or nothing."""
+def _text_of(value: object) -> str | None:
+    """Returns what stands in a field as a text; None of nothing, and of what stands there twice."""
+    if value is None or value is TWICE:
+        return None
     if isinstance(value, bool):
-        return str(value).lower(), True
-    if value is None or isinstance(value, str):
-        return value, True
-    return (None if value is TWICE else json.dumps(value, ensure_ascii=False, default=lambda _: None)), False
+        return str(value).lower()
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=lambda _: None)
 
 
 def _shown(text: str) -> str:
@@ -127,10 +162,17 @@ def _storable(text: str) -> str:
 
 
 def _score(value: str | None, gold: str, rule: Mapping[str, Any]) -> float:
-    """Returns in [0, 1] how right a value is: 1 or 0 by all rules but `token_f1`."""
+    """Returns in [0, 1] how right a value is: 1 or 0 but by `token_f1`, by which a list is as right as its worst item."""
     if value is None or (value == EMPTY) != (gold == EMPTY):
         return 0.0
-    return token_f1(value, [gold]) if rule["rule"] == "token_f1" else float(value == gold)
+    if rule["rule"] != "token_f1":
+        return float(value == gold)
+    said, right = ([each] if not each or not rule.get("list") else json.loads(each) for each in (value, gold))
+    return min(map(_f1, said, right)) if len(said) == len(right) else 0.0
+
+
+def _f1(said: str, right: str) -> float:
+    return token_f1(said, [right])
 
 
 def _exact(text: str, _: Mapping[str, Any]) -> str:
@@ -142,63 +184,7 @@ def _one_of(text: str, rule: Mapping[str, Any]) -> str | None:
     return next((str(value) for value in rule["values"] if folded(value) == spelled), None)
 
 
-_COUNTRY = re.compile(r"\b[A-Z]{1,2}(?=\$)")
-_CODE_BEFORE = re.compile(r"([-+]?)\s*(?:[A-Z]{3}|[Kk]r\.?)\s*(?=[-+.]?\d)")
-_CODE_BEHIND = re.compile(r"(?<=\d)(?=[A-Z]{3}$)")
-_COMMA = re.compile(r"(?<![\d.,])(?P<whole>\d{1,3}(?:[ '.]\d{3})+|\d+),(?P<decimals>\d+)(?![\d.,])")
-_SEPARATORS = re.compile(r"\D")
-_GROUPS = re.compile(r"\d{1,3}(?:(?:'\d{3})+|(?:\.\d{3}){2,})(?![\d'])|(?<![\d,])\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])")
-_multiplies = re.compile(
-    r"dozen|hundred|thousand|million(?:en)?|billion|trillion|lakh|crore|tausend|mio|mrd|mln|mill|mille|milliard(?:en?)?|mil|"
-    r"millone|milione|milioni|miliardi|miljoen|miljard"
-).fullmatch
-"""Whether a word multiplies, in lower case and without the s of a plural."""
-
-
-def number(text: str) -> str | None:
-    """Returns the decimal that a text is, exactly; None of a text that is no number.
-
-    1/3 is returned as a fraction, since no decimal equals it.
-    1,234 has thousands and 1.234 decimals; "1.234,50", "1 234,50", "12,5" and "0,500" can only have a decimal comma. A number in
-    parentheses is negative, as in accounts. "5 million" and "1.2M" are no numbers, as words and letters that multiply differ
-    between languages.
-
-    Example:
-        >>> number("$1,234.50"), number("1.234,50 EUR"), number("-0.0"), number("12 %"), number("none")
-        ('1234.5', '1234.5', '0', '12', None)
-    """
-    if len(text) > MAX_CHARACTERS:
-        return None
-    text = _COUNTRY.sub("", with_ascii_digits(without_unseen(text)).replace("\u2019", "'").strip())
-    text = f"-{text[1:-1]}" if text.startswith("(") and text.endswith(")") else text
-    text = "".join(" " if unicodedata.category(each) in ("Sc", "Zs") else each for each in text).strip()
-    text = _CODE_BEHIND.sub(" ", _CODE_BEFORE.sub(r"\1", text, count=1))
-    found = read_quantity(tidied(_with_points(text)))
-    return None if found is None or found.name or any(map(_multiplies, found.unit)) else _decimal(found.value)
-
-
-def _with_points(text: str) -> str:
-    """Returns a text whose first number has a decimal point and no separators, where it can only be meant so."""
-    comma = _COMMA.search(text)
-    if comma is not None and (
-        len(comma["decimals"]) != 3 or comma["whole"].startswith("0") or not comma["whole"].isdigit()
-    ):
-        whole = _SEPARATORS.sub("", comma["whole"])
-        return f"{text[: comma.start()]}{whole}.{comma['decimals']}{text[comma.end() :]}"
-    return _GROUPS.sub(lambda groups: _SEPARATORS.sub("", groups[0]), text, count=1)
-
-
-def _decimal(value: Fraction) -> str:
-    rest, n_decimals = value.denominator, 0
-    while rest % 10 == 0 or rest % 2 == 0 or rest % 5 == 0:
-        rest //= 10 if rest % 10 == 0 else 2 if rest % 2 == 0 else 5
-        n_decimals += 1
-    if rest != 1:
-        return f"{value.numerator}/{value.denominator}"
-    digits = str(abs(value.numerator) * 10**n_decimals // value.denominator).rjust(n_decimals + 1, "0")
-    whole, decimals = digits[: len(digits) - n_decimals], digits[len(digits) - n_decimals :]
-    return f"{'-' if value < 0 else ''}{whole}{'.' if decimals else ''}{decimals}"
-
+_LISTS = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False)
 
 _RULES: Mapping[str, Callable[[str, Mapping[str, Any]], str | None]] = {
     "exact": _exact,

@@ -10,7 +10,7 @@ import re2
 
 from promptaudit.udfs.readers.reading import MAX_READ_CHARACTERS
 from promptaudit.udfs.reasoning import parted
-from promptaudit.udfs.scoring.fields import number
+from promptaudit.udfs.scoring.numbers import number
 from promptaudit.udfs.spelling import canonical, folded
 from promptaudit.udfs.sql_function import sql_function
 
@@ -31,7 +31,7 @@ def plain_rule(rule: PlainRule, completion: str, references: Sequence[str]) -> R
     - `exact`: it is the reference but for white space around it.
     - `contains`: the reference stands in it, in either case.
     - `regex`: the reference is an RE2 pattern that is found in it.
-    - `number`: both are the same number as `udfs.scoring.fields.number` reads it; `no number` where the answer is none.
+    - `number`: both are the same number as `udfs.scoring.numbers.number` reads it; `no number` where the answer is none.
 
     The reason is `no reference` without any that is not blank (for `regex`, a pattern), or else.
 

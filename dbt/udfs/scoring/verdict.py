@@ -119,6 +119,6 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-_FIELDS = json.JSONDecoder(object_pairs_hook=_each_once)
+_FIELDS = json.JSONDecoder(object_pairs_hook=_each_once, strict=False)  # replies have line breaks in their texts
 _TRUTHS = {"true": True, "True": True, "false": False, "False": False}
 _FENCED = re.compile(r"(?s)```(?:json|python)?+\s++(.*)```")

@@ -22,7 +22,6 @@ from promptaudit.flows.cards.check_cards.cards import (
     check_reached,
     check_rephraser,
     check_schemas,
-    check_strategies,
     check_template_kinds,
 )
 from promptaudit.flows.cards.check_cards.code import check_code, named_code
@@ -49,7 +48,6 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_reached,
     check_perturbed,
     check_schemas,
-    check_strategies,
     check_choices,
     check_annotators,
     check_rephraser,

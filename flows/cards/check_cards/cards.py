@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from promptaudit.flows.cards.rewording import owners_of
-from promptaudit.flows.prompts.messages import ONE_SHOT, STRUCTURED
+from promptaudit.flows.prompts.messages import STRUCTURED
 from promptaudit.models_registry.cards import (
     ALL_FIELDS,
     WITHOUT_LABELS,
@@ -117,18 +117,6 @@ def check_schemas(cards: AuditCards) -> Errors:
         if not card.takes_schemas and card.engine != "recorded":
             yield CardError(
                 f"{where}: strategy '{STRUCTURED}' sends a JSON schema, which {card.engine} model '{name}' cannot follow"
-            )
-
-
-def check_strategies(cards: AuditCards) -> Errors:
-    """Yields an error unless tasks of fields are asked under strategies that show no labels."""
-    for index, strategy in enumerate(cards.audit.strategies):
-        name = next((name for name, task in cards.tasks.items() if task.fields), None)
-        if name is not None and strategy in ("detail", ONE_SHOT):
-            where = cards.where("audits", cards.audit_id, "strategies", index)
-            yield CardError(
-                f"{where}: strategy '{strategy}' shows labels, which task '{name}' of kind extraction has none of; "
-                f"`simple` and `{STRUCTURED}` ask it"
             )
 
 

@@ -24,27 +24,38 @@ def check_data(cards: AuditCards) -> Errors:
         except PromptauditError as error:
             yield from error.at(cards.where("tasks", name, "data")).errors
             continue
-        if cards.tasks[name].fields:
-            yield from _check_gold_values(cards, name)
-        yield from _check_patterns(cards, name)
+        yield from _check_contents(cards, name)
+
+
+def _check_contents(cards: AuditCards, task_id: str) -> Errors:
+    """Yields an error for what the samples of a task hold that its fields or its scoring cannot read."""
+    if cards.tasks[task_id].fields:
+        yield from _check_gold_values(cards, task_id)
+    yield from _check_patterns(cards, task_id)
 
 
 def _check_gold_values(cards: AuditCards, task_id: str) -> Errors:
     """Yields an error for each field of a task whose gold values its rule cannot read: the first such value."""
-    from promptaudit.udfs.scoring.fields import canonical_value
+    from promptaudit.udfs.scoring.fields import canonical_value, is_list
 
     card = cards.tasks[task_id]
     columns = card.gold_columns
     for name, field in card.fields.items():
-        gold = ((sample, sample.fields.get(columns[name])) for sample in cards.samples[task_id].samples)
-        wrong = [(sample, text) for sample, text in gold if canonical_value(text, field.reader()) is None]
+        gold = [(sample, sample.fields.get(columns[name], "")) for sample in cards.samples[task_id].samples]
+        is_of_lists = not field.list and all(is_list(text) for _, text in gold if text.strip())
+        wrong = [
+            (sample, text)
+            for sample, text in gold
+            if canonical_value(text, field.reader()) is None or (is_of_lists and text.strip())
+        ]
         if wrong:
             sample, text = wrong[0]
             more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
             where = cards.where("tasks", task_id, "fields", name)
+            is_wrong = "is a list: the field needs `list: true`" if is_of_lists else NOT_OF_RULE[field.rule]
             yield CardError(
                 f"{where}: fields.{name}: {card.data.path or card.data.hub} sample '{sample.sample_id}', column "
-                f"'{columns[name]}': {str(text)[:80]!r} {NOT_OF_RULE[field.rule]}{nearest(str(text), field.values)}{more}"
+                f"'{columns[name]}': {text[:80]!r} {is_wrong}{nearest(text, field.values)}{more}"
             )
 
 
@@ -121,7 +132,7 @@ def fetch_samples(cards: AuditCards) -> dict[str, ChosenSamples]:
     hubs = [name for name in cards.audit.tasks if name not in cards.samples]
     cards.samples.update({name: choose(cards, name) for name in hubs})
     if hubs:
-        raise_all(check_templates(cards))
+        raise_all([*check_templates(cards), *(error for name in hubs for error in _check_contents(cards, name))])
     return {name: cards.samples[name] for name in cards.audit.tasks}
 
 

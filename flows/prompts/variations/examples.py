@@ -24,6 +24,8 @@ TRIES = 20  # orders that are tried for one that is new
 
 def misfit(task: TaskCard, template: Template | None, strategies: Sequence[str]) -> str | None:
     """Returns why a task's examples cannot be varied; None where they can."""
+    if task.fields:
+        return f"strategy one_shot shows one example of a task of kind {task.kind}, in no other order and number"
     if task.templates is None:
         return None if ONE_SHOT in strategies else "strategy one_shot shows examples, and the audit does not ask it"
     if template is not None and not template.examples:

@@ -36,6 +36,10 @@ OF_LABELS: Mapping[str, Sequence[str]] = {
     "bullet": ("- ", "* ", "• ", "", "\t"),
     "arrow": ("\n-> ", " -> ", "\n", " => ", "\nLabel: ", " || "),
 }
+OF_FIELDS: Mapping[str, Sequence[str]] = {
+    **OF_LABELS,
+    "arrow": ("\n-> ", " -> ", "\n", " => ", "\nJSON: ", " || "),
+}
 OF_OPTIONS: Mapping[str, Sequence[str]] = {
     "option": tuple(
         form.replace("A", "{enumerator}") + "{option}"
@@ -91,7 +95,7 @@ def _key(prompt: ClassificationPrompt | Template) -> str:
 def _fields(original: Original) -> dict[str, Sequence[str]]:
     prompt = original.prompt
     if isinstance(prompt, ClassificationPrompt):
-        return {**FIELDS, **OF_LABELS}
+        return {**FIELDS, **(OF_FIELDS if original.task.fields else OF_LABELS)}
     if not prompt.has_options:
         return dict(FIELDS)
     of_options = dict(OF_OPTIONS)

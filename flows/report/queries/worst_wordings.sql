@@ -1,12 +1,16 @@
--- The wordings of one model, task and strategy: how often each was right by one scoring method, how far its labels differ from
--- those of the other wordings, and whether it breaks; one that does first.
+-- The wordings of one model, task and strategy: how often each was right by one scoring method, of extraction in $field, how far
+-- its labels differ from those of the other wordings, and whether it breaks; one that does first.
 with scores as (
     select
         prompt_variant_id,
         accuracy,
         row_number() over (
             partition by prompt_variant_id
-            order by scoring_method != 'label_match', starts_with(scoring_method, 'judge:'), scoring_method
+            order by
+                scoring_method is distinct from 'field:' || $field,
+                scoring_method != 'label_match',
+                starts_with(scoring_method, 'judge:'),
+                scoring_method
         ) as place
     from marts.fct_variant_accuracy
     where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy

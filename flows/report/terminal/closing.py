@@ -66,13 +66,16 @@ def _worst(worst: Worst) -> str:
 
 
 def _example(example: Example) -> str:
-    first, second = example.answers
+    first, second = (_answered(answer, example.field) for answer in example.answers)
+    sample = f"sample {cut(example.sample_id, SHORT)}{'' if example.field is None else f', field {example.field},'}"
     gold = "" if example.gold_label is None else f"; right is {example.gold_label}"
-    return f"sample {cut(example.sample_id, SHORT)} is {_answered(first)} and {_answered(second)}{gold}"
+    return f"{sample} is {first} and {second}{gold}"
 
 
-def _answered(answer: ExampleAnswer) -> str:
+def _answered(answer: ExampleAnswer, field: str | None) -> str:
     said = "no label" if answer.completion is None else f'"{cut(answer.completion, SHORT)}"'
+    if field is not None and not answer.completion:
+        said = "nothing" if answer.completion == "" else "right" if answer.is_correct else "wrong"
     return f"{answer.label or said} with {answer.wording.name}{answer.side and ' '}{answer.side}"
 
 

@@ -34,6 +34,8 @@ VALUES = st.recursive(
         ('{"items": [{"total": "1"}], "total": "5"}', "5"),
         ('[{"total": "5"}, {"total": "6"}]', "5"),
         ('{"text": "say {\\"total\\": 1}", "total": "5"}', "5"),
+        ('{"total": "1\n2\t3"}', "1\n2\t3"),
+        ('{"note": "two\r\nlines {",\n"total": "5\x00"}', "5\x00"),
         ('{"total": 5.0}', "5.0"),
         ('{"total": 1e3}', "1e3"),
         ('{"total": 1234.50}', "1234.50"),
@@ -107,6 +109,9 @@ def test_no_text_breaks_it(text: str) -> None:
         '{x "' + '\\"' * 500_000,
         "{ " * 500_000,
         '{"total": "' + "x" * 1_000_000,
+        '{"total": "' + "\n" * 1_000_000,
+        '{"other": "\n"} ' * 60_000,
+        '{"other": "\n",} ' * 60_000,
     ],
 )
 def test_a_hostile_text_takes_no_time(text: str) -> None:

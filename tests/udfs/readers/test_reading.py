@@ -120,6 +120,9 @@ def test_a_number_in_a_text_has_its_sign_and_the_digits_of_any_script(
 def test_numbers_of_json_are_numbers() -> None:
     assert read_answer('{"score": -1.0}', json.dumps({"json_field": "score"}), STANCES).label == "-1"
     assert read_answer('{"score": 1.5}', json.dumps({"json_field": "score"}), STANCES).label is None
+    assert (
+        read_answer('{"why": "two\nlines", "score": "-1"}', json.dumps({"json_field": "score"}), STANCES).label == "-1"
+    )
 
 
 def test_a_label_is_the_same_in_composed_and_decomposed_unicode() -> None:

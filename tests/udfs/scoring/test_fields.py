@@ -14,9 +14,9 @@ from promptaudit.udfs.scoring.fields import (
     MAX_SHOWN_CHARACTERS,
     MAX_VALUE_CHARACTERS,
     canonical_value,
-    number,
     read_fields,
 )
+from promptaudit.udfs.scoring.numbers import number
 
 RULES = {
     "total": {"rule": "number"},
@@ -72,6 +72,40 @@ GOLD = json.dumps(
         ("US$ 5", "5"),
         ("R$ 1.234,56", "1234.56"),
         ("kr 500", "500"),
+        ("500 kr", "500"),
+        ("500 kr.", "500"),
+        ("-500kr", "-500"),
+        ("Rs. 500", "500"),
+        ("eur 500", "500"),
+        ("Euro 500", "500"),
+        ("1.234,50 kr.", "1234.5"),
+        ("500,- kr", "500"),
+        ("\u20b9 500/-", "500"),
+        ("CHF 12.50", "12.5"),
+        ("12.50 Fr.", "12.5"),
+        ("12 \u20ac", "12"),
+        ("12 \u20ac/kg", "12"),
+        ("12.50/hour", "12.5"),
+        ("500 z\u0142", "500"),
+        ("500\u5186", "500"),
+        ("EUR 500 \u20ac", "500"),
+        ("5 GB", "5"),
+        ("20 m\u00b2", "20"),
+        ("20 m2", "20"),
+        ("21 \u00b0C", "21"),
+        ("500 kr 20", None),
+        ("kr 500-600", None),
+        ("5 of 10", None),
+        ("5 or more", None),
+        ("5 m", None),
+        ("5k", None),
+        ("3rd", None),
+        ("12A", None),
+        ("3 XL", None),
+        ("Total 500", None),
+        ("minus 5", None),
+        ("kr 5 million", None),
+        ("5 tusen kr", None),
         ("5 million", None),
         ("5 Million Euro", None),
         ("1,5 Mio.", None),
@@ -207,6 +241,55 @@ def test_what_is_no_single_value_is_shown_and_never_right() -> None:
     assert not any(each.is_correct for each in found)
     twice = read_fields('{"code": "a", "code": "b"}', READER, GOLD)[-1]
     assert (twice.raw_value, twice.value, twice.is_correct) == (None, None, False)
+
+
+LISTED = {name: {**rule, "list": True} for name, rule in RULES.items()}
+
+
+@pytest.mark.parametrize(
+    ("rule", "said", "value"),
+    [
+        ("total", ["1,234.50 EUR", "2", "kr 3"], '["1234.5", "2", "3"]'),
+        ("total", '["1", 2.50]', '["1", "2.5"]'),  # a cell of a CSV, or a text in an answer
+        ("total", "5", '["5"]'),
+        ("total", ["5", "five"], None),
+        ("total", ["5", None], '["5", ""]'),
+        ("total", [], ""),
+        ("total", "[]", ""),
+        ("total", None, ""),
+        ("total", " ", ""),
+        ("total", ["1"] * 1001, None),
+        ("day", ["5 March 2024"], '["2024-03-05"]'),
+        ("currency", ["eur", "Usd"], '["EUR", "USD"]'),
+        ("currency", ["eur", ["usd"]], None),
+        ("currency", [{"a": "eur"}], None),
+        ("code", "[draft]", '["[draft]"]'),
+        ("code", "[" * 100_000, None),
+        ("code", ["a\u0303", True], '["\u00e3", "true"]'),
+    ],
+)
+def test_a_list_is_its_values_in_their_order(rule: str, said: object, value: str | None) -> None:
+    assert canonical_value(said, LISTED[rule]) == value
+
+
+@pytest.mark.parametrize(
+    ("said", "gold", "score"),
+    [
+        ('["Acme Tools", "Blue Sky"]', '["ACME Tools Ltd", "blue sky"]', 2 * 2 / 5),  # two of two and of three words
+        ('["Blue Sky", "Acme Tools Ltd"]', '["Acme Tools Ltd", "Blue Sky"]', 0),
+        ('["Acme Tools Ltd"]', '["Acme Tools Ltd", "Blue Sky"]', 0),
+        ('"Acme Tools Ltd"', '["Acme Tools Ltd"]', 1),
+        ("[]", '""', 1),
+        ("[]", '["Acme"]', 0),
+    ],
+)
+def test_a_list_is_as_right_as_its_worst_item(said: str, gold: str, score: float) -> None:
+    reader = json.dumps({"fields": {"vendor": LISTED["vendor"], "code": LISTED["code"]}})
+    answer, right = (f'{{"vendor": {text}, "code": {text}}}' for text in (said, gold))
+    vendor, code = read_fields(answer, reader, right)
+    assert vendor.score == pytest.approx(score)
+    assert vendor.is_correct == (score >= 0.6)
+    assert code.is_correct == (score == 1)
 
 
 def test_without_an_object_there_are_no_values_and_without_gold_nothing_is_right() -> None:

@@ -43,6 +43,7 @@ NONE = Verdict(None, None)
         ('{"match": True, "reason": "same"}', Verdict(is_match=True, reason="same")),
         ('{"match": "true"}', Verdict(is_match=True, reason=None)),
         ("{'match': 'False'}", Verdict(is_match=False, reason=None)),
+        ('{"match": true, "reason": "two\nlin\\u00e9s"}', Verdict(is_match=True, reason="two\nlin\u00e9s")),
         ("```python\n{'match': True}\n```", Verdict(is_match=True, reason=None)),
         ('```json {"match": true} ```', Verdict(is_match=True, reason=None)),
         ('{"reason": "a\nb", "match": true}', Verdict(is_match=True, reason="a\nb")),

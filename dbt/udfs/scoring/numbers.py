@@ -1,0 +1,127 @@
+"""Reads a number as people write it: with separators and with a currency or a unit beside it, exactly."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fractions import Fraction
+
+from promptaudit.udfs.scoring.math.final_answer import tidied
+from promptaudit.udfs.scoring.math.number import MAX_CHARACTERS, read_quantity
+from promptaudit.udfs.scoring.math.vocabulary import is_name
+from promptaudit.udfs.spelling import with_ascii_digits, without_unseen
+
+_names_currency = re.compile(
+    r"kr|rs|rp|rm|zł|zl|kč|kc|ft|lei|lev|лв|руб|р|fr|sfr|ct|cent|euro|dollar|pound|quid|yen|yuan|rupee|franc|kron[aeo]r?|peso|"
+    r"real|reais|baht|won|zloty|forint|rand|dirham|shekel|lira|円|元|원|"
+    r"eur|usd|gbp|chf|sek|nok|dkk|pln|czk|huf|ron|bgn|try|jpy|cny|rmb|inr|krw|brl|mxn|cad|aud|nzd|zar|aed|sar|ils|thb|idr|myr|"
+    r"php|vnd|sgd|hkd"
+).fullmatch
+"""Whether a word is of a currency, in lower case and without the s of a plural; capitals of three letters are codes too."""
+_is_short_unit = re.compile(
+    r"[cdkm]m|in|ft|yd|mi|[mkµμ]g|µm|μm|oz|lb|[mcd]l|h[lr]|[ap]m|[kmgt]b|[kmg]?hz|[kmg]w|k?wh|mwh|kv|px|pt|db|stk?|stück|pcs|sq|"
+    r"[hglsvwω]"
+).fullmatch
+"""Whether a word is a unit that has fewer than three letters, or may stand without a blank behind a number; m is none alone."""
+_multiplies = re.compile(
+    r"dozen|hundred|thousand|million(?:en)?|billion|trillion|lakh|crore|tausend|mio|mrd|mln|mill|mille|milliard(?:en?)?|mil|"
+    r"millone|milione|milioni|miliardi|miljoen|miljard|milj|miljon|miljoner|tusen|tuhat|tis|tys|duizend|bin|milyon|milyar|ezer|"
+    r"ribu|juta|miliar|bn|mn|tn|cr"
+).fullmatch
+"""Whether a word multiplies, in lower case and without the s of a plural."""
+_is_no_unit = re.compile(r"and|or|to|not|x|th|[nr]d").fullmatch
+
+_COUNTRY = re.compile(r"\b[A-Z]{1,2}(?=\$)")
+_DEGREES = re.compile(r"°\s?[CFK]?(?![^\W\d_])")
+_DASHED = re.compile(r"(?<=\d)[,./]\s?[-\u2013\u2014](?=\s|$)")
+_BEFORE = re.compile(r"(?P<sign>[-+]?)\s*(?P<word>[^\W\d_]{1,9})\.?\s*(?=[-+.]?\d)")
+_WORD = r"[^\W\d_]+\.?(?:[²³]|\^?[23])?"
+_BEHIND = re.compile(
+    rf"(?<=[\d.])(?P<blank>\s*(?:/\s*)?)(?P<words>(?![eE]\d){_WORD}(?:(?:\s*/\s*|[ -]){_WORD}){{0,7}})$"
+)
+_is_metre = re.compile(r"m(?:[²³/]|\^?[23])").match
+"""Whether a unit begins with metres: m alone may be a million."""
+_PARTS = re.compile(r"[^\W\d_]+")
+_COMMA = re.compile(r"(?<![\d.,])(?P<whole>\d{1,3}(?:[ '.]\d{3})+|\d+),(?P<decimals>\d+)(?![\d.,])")
+_SEPARATORS = re.compile(r"\D")
+_GROUPS = re.compile(r"\d{1,3}(?:(?:'\d{3})+|(?:\.\d{3}){2,})(?![\d'])|(?<![\d,])\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])")
+
+
+def number(text: str) -> str | None:
+    """Returns the decimal that a text is, exactly; None of a text that is no number.
+
+    1/3 is returned as a fraction, since no decimal equals it.
+    1,234 has thousands and 1.234 decimals; "1.234,50", "1 234,50", "12,5" and "0,500" can only have a decimal comma. A number in
+    parentheses is negative, as in accounts. Signs, codes and words of currencies on either side of the number are left out, and
+    units behind it. "5 million" and "1.2M" are no numbers, as words and letters that multiply differ between languages, and two
+    numbers are none.
+
+    Example:
+        >>> number("$1,234.50"), number("1.234,50 EUR"), number("-0.0"), number("12 %"), number("none")
+        ('1234.5', '1234.5', '0', '12', None)
+        >>> number("500 kr"), number("Rs. 500"), number("5 million kr"), number("500 kr 20")
+        ('500', '500', None, None)
+    """
+    if len(text) > MAX_CHARACTERS:
+        return None
+    text = _COUNTRY.sub("", with_ascii_digits(without_unseen(text)).replace("\u2019", "'").strip())
+    text = f"-{text[1:-1]}" if text.startswith("(") and text.endswith(")") else text
+    text = "".join(" " if unicodedata.category(each) in ("Sc", "Zs") else each for each in text).strip()
+    bare = _without_unit(_without_currency(_DEGREES.sub("", _DASHED.sub("", text)).strip()))
+    found = None if bare is None else read_quantity(tidied(_with_points(bare)))
+    return None if found is None or found.name or any(map(_multiplies, found.unit)) else _decimal(found.value)
+
+
+def _without_currency(text: str) -> str:
+    """Returns a text without the word of a currency that it begins with."""
+    found = _BEFORE.match(text)
+    if found is None:
+        return text
+    word = found["word"]
+    is_code = len(word) == 3 and word.isascii() and word.isupper()
+    return f"{found['sign']}{text[found.end() :]}" if is_code or _is_currency(word) else text
+
+
+def _without_unit(text: str) -> str | None:
+    """Returns a text without the unit or currency behind its number; None where a word there is none, or multiplies."""
+    found = _BEHIND.search(text)
+    if found is None:
+        return text
+    words = [part.casefold() for part in _PARTS.findall(found["words"])]
+    if any(_multiplies(each) or _is_no_unit(each) for word in words for each in (word, word.removesuffix("s"))):
+        return None
+    first = _PARTS.match(found["words"])
+    is_code = first is not None and re.fullmatch("[A-Z]{3}", first[0]) is not None
+    if not (is_code or _is_short_unit(words[0]) or _is_currency(words[0]) or _is_metre(found["words"])):
+        is_word = found["blank"] and len(words[0]) > 2 and words[0].isascii() and not is_name(words[0])
+        if not is_word:
+            return None
+    return text[: found.start()]
+
+
+def _is_currency(word: str) -> bool:
+    folded = word.casefold()
+    return any(map(_names_currency, (folded, folded.removesuffix("s"))))
+
+
+def _with_points(text: str) -> str:
+    """Returns a text whose first number has a decimal point and no separators, where it can only be meant so."""
+    comma = _COMMA.search(text)
+    if comma is not None and (
+        len(comma["decimals"]) != 3 or comma["whole"].startswith("0") or not comma["whole"].isdigit()
+    ):
+        whole = _SEPARATORS.sub("", comma["whole"])
+        return f"{text[: comma.start()]}{whole}.{comma['decimals']}{text[comma.end() :]}"
+    return _GROUPS.sub(lambda groups: _SEPARATORS.sub("", groups[0]), text, count=1)
+
+
+def _decimal(value: Fraction) -> str:
+    rest, n_decimals = value.denominator, 0
+    while rest % 10 == 0 or rest % 2 == 0 or rest % 5 == 0:
+        rest //= 10 if rest % 10 == 0 else 2 if rest % 2 == 0 else 5
+        n_decimals += 1
+    if rest != 1:
+        return f"{value.numerator}/{value.denominator}"
+    digits = str(abs(value.numerator) * 10**n_decimals // value.denominator).rjust(n_decimals + 1, "0")
+    whole, decimals = digits[: len(digits) - n_decimals], digits[len(digits) - n_decimals :]
+    return f"{'-' if value < 0 else ''}{whole}{'.' if decimals else ''}{decimals}"
