@@ -140,8 +140,8 @@ def cards(folder: Path, url: str, closed_url: str) -> None:
     )
     (folder / "models/closed.yml").write_text("closed:\n  " + MODEL.format(url=closed_url))
     (folder / "audits/closed.yml").write_text("closed: {tasks: [questions], models: [closed], strategies: [simple]}\n")
-    with (folder / "tasks/questions.yml").open("a") as file:
-        file.write("  reader: label_in_text\n")
+    task = folder / "tasks/questions.yml"
+    task.write_text(task.read_text().replace("reader: label\n", "reader: label_in_text\n"))
 
 
 def deploy(stage: Stage, *, every_s: int) -> None:
