@@ -54,14 +54,14 @@ def choose_samples(
 ) -> ChosenSamples:
     """Returns the samples of a task: all, or the `limit` of smallest seeded hash, class-balanced when asked.
 
-    with_examples: one row a label is kept out of the samples first, unless the card lists examples; of extraction one row. Of the
-    rows that are not asked up to `n_spare` a label are spare.
+    with_examples: one row a label is kept out of the samples first, with others of its text, unless the card lists examples; of
+    extraction one row. Of the rows that are not asked up to `n_spare` a label are spare.
     """
     rows = load_samples(task_id, task, root)
     examples = dict(task.examples or {})
     if with_examples and task.fields:
         example = _example_of_fields(task_id, rows, chosen.seed)
-        rows = [row for row in rows if row is not example]
+        rows = [row for row in rows if row.text != example.text]
         examples[example.references[0]] = example.text
     elif with_examples and not examples:
         golds = {row.gold_label for row in rows}
@@ -71,8 +71,8 @@ def choose_samples(
         for label in task.label_names:
             candidates = [row for row in rows if row.gold_label == label]
             kept = min(candidates, key=lambda row: seeded_rank(chosen.seed, "example", row.sample_id))
-            rows = [row for row in rows if row is not kept]
             examples[label] = kept.text
+        rows = [row for row in rows if row.text not in examples.values()]
     if not rows:
         msg = f"task '{task_id}': no samples are left"
         raise DataError(msg)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,16 @@ def _nearest_file(path: Path) -> str:
     return f"; nearest: {beside[close[0]]}" if close else ""
 
 
+def _json_of_list(values: pl.Series) -> str:
+    return json.dumps(values.to_list(), ensure_ascii=False)
+
+
+def _json_of_floats(texts: pl.Series) -> str:
+    """Returns the JSON of numbers given as texts; what is none or not finite is null."""
+    numbers = (None if text is None else float(text) for text in texts)
+    return json.dumps([number if number is not None and math.isfinite(number) else None for number in numbers])
+
+
 def _parquet(path: Path, shown: str) -> pl.DataFrame:
     from promptaudit.models_registry.read_parquet import parquet_frame  # most commands read none
 
@@ -88,10 +99,13 @@ def _parquet(path: Path, shown: str) -> pl.DataFrame:
     for name, dtype in frame.schema.items():
         if dtype == pl.String or dtype.is_float():
             texts.append(pl.col(name))
-        elif isinstance(dtype, pl.List) and (dtype.inner == pl.String or dtype.inner.is_numeric()):
-            texts.append(
-                pl.col(name).map_elements(lambda v: json.dumps(list(v), ensure_ascii=False), return_dtype=pl.String)
-            )
+        elif isinstance(dtype, pl.List) and (
+            dtype.inner == pl.String or dtype.inner.is_integer() or dtype.inner.is_float()
+        ):
+            # a float of 32 bits has as many digits as it needs; as one of 64 bits it would have others
+            listed = pl.col(name).cast(pl.List(pl.String)) if dtype.inner.is_float() else pl.col(name)
+            made = _json_of_floats if dtype.inner.is_float() else _json_of_list
+            texts.append(listed.map_elements(made, return_dtype=pl.String))
         elif isinstance(dtype, pl.Struct):
             texts.append(pl.col(name).struct.json_encode())
         elif dtype.is_numeric() or dtype in (pl.Boolean, pl.Null, pl.Categorical, pl.Enum) or dtype.is_temporal():

@@ -1,4 +1,4 @@
-{# which version of a scoring method made a score: one more with each change of its module in udfs that changes scores #}
+{# which version of a scoring method made a score: one more with each release in which its module in udfs scores otherwise #}
 {% macro scoring_version(column) -%}
     {%- set versions = {
         'label_match': 1,

@@ -94,7 +94,11 @@ def rule_of(column: pl.Series) -> Mapping[str, Any]:
     """Returns the rule of a column as a card has it: what all of its values are, else a choice of few, else texts."""
     values = _values(column)
     if values and all(map(is_list, values)):
-        return {**_rule_of([str(item) for value in values for item in items_of(value) if item]), "list": True}
+        items = [item for value in values for item in items_of(value) if item not in (None, "")]
+        return {
+            **_rule_of([str(item).lower() if isinstance(item, bool) else str(item) for item in items]),
+            "list": True,
+        }
     return _rule_of(values)
 
 

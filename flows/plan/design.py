@@ -11,7 +11,7 @@ from promptaudit.flows.cards.check_cards.cards import perturbed_last
 from promptaudit.flows.cards.check_cards.data import fetch_samples
 from promptaudit.flows.prompts.answer_schema import original_schema
 from promptaudit.flows.prompts.messages import STRUCTURED, TRIED
-from promptaudit.flows.prompts.shown_fields import lines_of_fields
+from promptaudit.flows.prompts.shown_fields import answer_of, lines_of_fields
 from promptaudit.flows.prompts.templates import columns_of, weighs_options
 from promptaudit.flows.system.keys import as_json, content_id, sent_by
 from promptaudit.models_registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, TemplateCard
@@ -140,6 +140,11 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         # a server that weighs options is asked for it beside each answer
         *(as_json(["weighs", name]) for name, card in tasks.items() if weighs_options(card) and _has_weigher(models)),
         *(as_json([name, dict(chosen.examples)]) for name, chosen in samples.items()),
+        *(
+            as_json([name, "answers", [answer_of(tasks[name], gold) for gold in chosen.examples]])
+            for name, chosen in samples.items()
+            if tasks[name].fields and chosen.examples
+        ),
         *(
             content_id(
                 name,

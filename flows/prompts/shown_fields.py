@@ -18,8 +18,12 @@ def lines_of_fields(card: TaskCard, bullet: str, colon: str) -> Iterator[str]:
         yield f"{head}{colon}{field.description}" if field.description else head
 
 
+def _quoted(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False) if "," in value else value
+
+
 def _kind(field: FieldCard) -> str:
-    single = f"one of {', '.join(field.values)}" if field.values else _KINDS[field.rule]
+    single = f"one of {', '.join(map(_quoted, field.values))}" if field.values else _KINDS[field.rule]
     return f"a list, each item {single}" if field.list else single
 
 

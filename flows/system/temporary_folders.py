@@ -28,14 +28,16 @@ def make_folder(prefix: str, base: str | None = None, *, held: str = ".") -> Pat
     return Path(tempfile.mkdtemp(prefix=prefix, dir=base))
 
 
-def hold(path: Path) -> int:
+def hold(path: Path, *, waits: bool = True) -> int:
     """Returns the descriptor of a file or folder, which is locked for as long as it is open.
 
-    Raises OSError where another holds it.
+    Raises OSError where another holds it and is not to be waited for; whoever looks for old folders holds each for a moment.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    descriptor = os.open(
+        path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    )  # a pipe that somebody put there is not waited for
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
     except OSError:
         os.close(descriptor)
         raise
@@ -44,7 +46,7 @@ def hold(path: Path) -> int:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    descriptor = hold(path)
+    descriptor = hold(path, waits=False)
     try:
         yield
     finally:

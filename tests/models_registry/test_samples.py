@@ -226,6 +226,11 @@ def test_the_example_of_extraction_is_the_row_whose_fields_are_filled(tmp_path: 
     assert json.loads(gold) in ({"total": "1", "note": "a"}, {"total": "6", "note": "f"})
     assert text not in {sample.text for sample in found.samples}
     assert len(found.samples) == 5
+    again = pl.concat([frame, frame.with_columns(id=pl.col("id") + "again")])  # each text twice
+    write(tmp_path, again, "d.csv")
+    found = choose_samples("t", card, tmp_path, Samples(), with_examples=True)
+    assert len(found.samples) == 10
+    assert not {*found.examples.values()} & {sample.text for sample in found.samples}
     assert not choose_samples("t", card, tmp_path, Samples(), with_examples=False).examples
     write(tmp_path, frame.with_columns(total=pl.lit(""), note=pl.lit("")), "d.csv")
     with pytest.raises(DataError, match="strategy one_shot needs an example, and no row has a gold value"):

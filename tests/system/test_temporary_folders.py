@@ -13,9 +13,12 @@ def test_what_nobody_holds_goes_after_a_day(tmp_path: Path) -> None:
     other = tmp_path / "theirs-1"
     other.mkdir()
     held = hold(folders["held"])
+    os.mkfifo(folders["held"] / "log.txt")
     for old in (folders["held"], folders["left"], other):
         (old / "code.py").touch()
         os.utime(old, (0, 0))
     new = make_folder("ours-", str(tmp_path))
     os.close(held)
     assert {*tmp_path.iterdir()} == {folders["held"], folders["young"], other, new}
+    make_folder("ours-", str(tmp_path), held="log.txt")  # which is a pipe that nobody writes to
+    assert not folders["held"].exists()

@@ -11,8 +11,8 @@ A rule makes one canonical value of all ways to write it, so that values can be 
 A field of lists has a JSON list of such values, in their order; a single value is a list of one. It is right where the gold list
 is as long and each value is right.
 
-A field that is absent, null, blank or an empty list has the empty value, which is right where the gold value is empty too. What a
-rule cannot read, an object or a list where single values are wanted among it, is no value and never right.
+A field that is absent, null, blank, an empty list or a list of these has the empty value, which is right where the gold value is
+empty too. What a rule cannot read, an object or a list where single values are wanted among it, is no value and never right.
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ def canonical_value(said: object, rule: Mapping[str, Any]) -> str | None:
     if not rule.get("list"):
         return _single_value(said, rule)
     items = items_of(said)
-    if not items:
-        return EMPTY
     values = [_single_value(item, rule) for item in items] if len(items) <= MAX_ITEMS else [None]
-    return None if None in values else json.dumps(values, ensure_ascii=False)
+    if None in values:
+        return None
+    return json.dumps(values, ensure_ascii=False) if any(values) else EMPTY
 
 
 def items_of(said: object) -> list[Any]:

@@ -19,29 +19,36 @@ _names_currency = re.compile(
 ).fullmatch
 """Whether a word is of a currency, in lower case and without the s of a plural; capitals of three letters are codes too."""
 _is_short_unit = re.compile(
-    r"[cdkm]m|in|ft|yd|mi|[mkµμ]g|µm|μm|oz|lb|[mcd]l|h[lr]|[ap]m|[kmgt]b|[kmg]?hz|[kmg]w|k?wh|mwh|kv|px|pt|db|stk?|stück|pcs|sq|"
+    r"[cdkm]m|in|ft|yd|mi|[mkµμ]g|µm|μm|oz|lb|[mcd]l|h[lr]|[kmgt]b|[kmg]?hz|[kmg]w|k?wh|mwh|kv|px|pt|db|stk|stück|pcs|sq|"
     r"[hglsvwω]"
 ).fullmatch
 """Whether a word is a unit that has fewer than three letters, or may stand without a blank behind a number; m is none alone."""
 _multiplies = re.compile(
     r"dozen|hundred|thousand|million(?:en)?|billion|trillion|lakh|crore|tausend|mio|mrd|mln|mill|mille|milliard(?:en?)?|mil|"
     r"millone|milione|milioni|miliardi|miljoen|miljard|milj|miljon|miljoner|tusen|tuhat|tis|tys|duizend|bin|milyon|milyar|ezer|"
-    r"ribu|juta|miliar|bn|mn|tn|cr"
+    r"ribu|juta|miliar|bn|mn|tn|cr|tsd|thsd|mia|md|mdr|mlrd|mld|miljarder|dutzend|douzaine|grand|bln|trn|"
+    r"(?:[tkm]|md)(?:kr|eur|usd|gbp|chf|sek|nok|dkk)"
 ).fullmatch
 """Whether a word multiplies, in lower case and without the s of a plural."""
-_is_no_unit = re.compile(r"and|or|to|not|x|th|[nr]d").fullmatch
+_is_no_unit = re.compile(
+    r"and|or|to|not|x|th|st|[nr]d|[ap]m|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+).fullmatch
+"""Whether a word behind a number says that it is a time, a day of a month, a place in an order, or one of two numbers."""
 
 _COUNTRY = re.compile(r"\b[A-Z]{1,2}(?=\$)")
 _DEGREES = re.compile(r"°\s?[CFK]?(?![^\W\d_])")
 _DASHED = re.compile(r"(?<=\d)[,./]\s?[-\u2013\u2014](?=\s|$)")
-_BEFORE = re.compile(r"(?P<sign>[-+]?)\s*(?P<word>[^\W\d_]{1,9})\.?\s*(?=[-+.]?\d)")
-_WORD = r"[^\W\d_]+\.?(?:[²³]|\^?[23])?"
+_LETTER = r"[^\W\d_\u00bc-\u00be\u2150-\u215e]"  # ½ is none
+_BEFORE = re.compile(rf"(?P<sign>[-+]?)\s*(?P<word>{_LETTER}{{1,9}})\.?(?:\s*(?=[+.]?\d)|\s+(?=-\.?\d))")
+_WORD = rf"{_LETTER}+\.?(?:[²³]|\^?[23])?"
 _BEHIND = re.compile(
     rf"(?<=[\d.])(?P<blank>\s*(?:/\s*)?)(?P<words>(?![eE]\d){_WORD}(?:(?:\s*/\s*|[ -]){_WORD}){{0,7}})$"
 )
 _is_metre = re.compile(r"m(?:[²³/]|\^?[23])").match
 """Whether a unit begins with metres: m alone may be a million."""
-_PARTS = re.compile(r"[^\W\d_]+")
+_PARTS = re.compile(rf"{_LETTER}+")
+_LEADING_COMMA = re.compile(r"[-+]?\s*,\d")
 _COMMA = re.compile(r"(?<![\d.,])(?P<whole>\d{1,3}(?:[ '.]\d{3})+|\d+),(?P<decimals>\d+)(?![\d.,])")
 _SEPARATORS = re.compile(r"\D")
 _GROUPS = re.compile(r"\d{1,3}(?:(?:'\d{3})+|(?:\.\d{3}){2,})(?![\d'])|(?<![\d,])\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])")
@@ -68,7 +75,9 @@ def number(text: str) -> str | None:
     text = f"-{text[1:-1]}" if text.startswith("(") and text.endswith(")") else text
     text = "".join(" " if unicodedata.category(each) in ("Sc", "Zs") else each for each in text).strip()
     bare = _without_unit(_without_currency(_DEGREES.sub("", _DASHED.sub("", text)).strip()))
-    found = None if bare is None else read_quantity(tidied(_with_points(bare)))
+    if bare is None or _LEADING_COMMA.match(bare):
+        return None
+    found = read_quantity(tidied(_with_points(bare)))
     return None if found is None or found.name or any(map(_multiplies, found.unit)) else _decimal(found.value)
 
 
@@ -78,7 +87,7 @@ def _without_currency(text: str) -> str:
     if found is None:
         return text
     word = found["word"]
-    is_code = len(word) == 3 and word.isascii() and word.isupper()
+    is_code = len(word) == 3 and word.isascii() and word.isupper() and not _is_no_unit(word.casefold())
     return f"{found['sign']}{text[found.end() :]}" if is_code or _is_currency(word) else text
 
 
@@ -91,6 +100,8 @@ def _without_unit(text: str) -> str | None:
     if any(_multiplies(each) or _is_no_unit(each) for word in words for each in (word, word.removesuffix("s"))):
         return None
     first = _PARTS.match(found["words"])
+    if first is not None and first[0] == "MM":  # millions, where mm are millimetres
+        return None
     is_code = first is not None and re.fullmatch("[A-Z]{3}", first[0]) is not None
     if not (is_code or _is_short_unit(words[0]) or _is_currency(words[0]) or _is_metre(found["words"])):
         is_word = found["blank"] and len(words[0]) > 2 and words[0].isascii() and not is_name(words[0])

@@ -10,7 +10,8 @@ with answers as (
         count(*) as n
     from intermediate.int_predictions_labelled as answers
     inner join raw.predictions as landed using (audit_run_id, prediction_id)
-    inner join raw.prompt_variants as variants using (audit_run_id, task_id, prompt_variant_id)
+    inner join raw.prompt_variants as variants
+        on answers.audit_run_id = variants.audit_run_id and answers.prompt_variant_id = variants.prompt_variant_id
     where
         answers.audit_run_id = $run
         and answers.answer_status in ('valid', 'unparsed')

@@ -11,7 +11,13 @@ with field_values as (
         gold_value,
         is_correct
     from marts.fct_field_values
-    where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy and field = $field
+    where
+        audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy and field = $field
+        and prediction_id in (
+            select predictions.prediction_id
+            from marts.fct_predictions as predictions
+            where predictions.audit_run_id = $run and predictions.answer_status != 'error' and not predictions.is_quarantined
+        )
 ),
 
 by_labels as (

@@ -7,7 +7,12 @@ with answers as (
         sample_id,
         bool_and(is_correct) as is_correct
     from marts.fct_field_values
-    where audit_run_id = $run and answer_status != 'error'
+    where
+        audit_run_id = $run and prediction_id in (
+            select predictions.prediction_id
+            from marts.fct_predictions as predictions
+            where predictions.audit_run_id = $run and predictions.answer_status != 'error' and not predictions.is_quarantined
+        )
     group by model_id, task_id, strategy, sample_id, prediction_id
     having bool_and(is_correct is not null)
 )
