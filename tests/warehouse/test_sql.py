@@ -14,7 +14,10 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.run_names import baselines, complete_runs
 from promptaudit.flows.warehouse.sql import VIEWS, over, sql, view_sql
 from promptaudit.models_registry.mart_columns import dbt_project
+from promptaudit.udfs.register import register
+from tests.report.conftest import built
 from tests.support.imported_nights import change, fresh
+from tests.support.prebuilt_folders import shape
 
 QUERIES = sorted(Path(flows.__path__[0]).glob("*/queries/*.sql"))
 
@@ -31,6 +34,25 @@ def test_what_a_room_reads_is_there() -> None:
     named = re.findall(r'\bsql\("(\w+)", "(\w+)"\)', code)
     assert len(named) > 40
     assert all(sql(*each) for each in named)
+
+
+@pytest.mark.slow
+def test_each_query_names_what_is_there(tmp_path: Path) -> None:
+    """But those that stand over others, whose tables the others are."""
+    shape("reported", built, tmp_path)
+    over_others, wrong = [], []
+    with duckdb.connect(tmp_path / "audit.duckdb", read_only=True) as con:
+        register(con)
+        con.execute("set python_enable_replacements = false")
+        for path in QUERIES:
+            try:
+                con.execute("prepare asked as " + sql(path.parents[1].name, path.stem))
+            except duckdb.CatalogException:
+                over_others.append(path.stem)
+            except duckdb.Error as error:
+                wrong.append(f"{path}: {error}")
+    assert not wrong
+    assert len(over_others) < len(QUERIES) / 8
 
 
 @pytest.mark.parametrize(
