@@ -19,7 +19,7 @@ from promptaudit.flows.ask.infer import ModelWork, in_order
 from promptaudit.flows.ask.land import Landing
 from promptaudit.flows.ask.shards.deal import deal
 from promptaudit.flows.ask.shards.land_segments import askers_folder
-from promptaudit.flows.ask.shards.leases import LeasedBudget
+from promptaudit.flows.ask.shards.leased_budget import LeasedBudget
 from promptaudit.flows.ask.shards.messages import (
     ASKER,
     LANDED,

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from promptaudit.flows.ask.shards.leases import LeasedBudget
+from promptaudit.flows.ask.shards.leased_budget import LeasedBudget
 from promptaudit.flows.ask.shards.messages import Lease
 from promptaudit.models_registry.errors import BudgetReached
 
