@@ -266,7 +266,7 @@ def _field(value: object, name: str) -> object:
 
 
 def _listed(columns: Sequence[str] | None, row: Mapping[str, str | None]) -> tuple[str, ...]:
-    """What columns hold, blanks left out; a column alone may hold a JSON list of texts ([0, 1] is an answer as it stands)."""
+    """Returns what columns hold without blanks; one alone may hold a JSON list of texts ([0, 1] is an answer as it stands)."""
     texts = [row[column] for column in columns or ()]
     given = [text for text in texts if text is not None and text.strip()]
     if len(texts) > 1 or not given or not given[0].lstrip().startswith("["):

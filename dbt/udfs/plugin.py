@@ -45,7 +45,7 @@ def _named(variable: str) -> list[str]:
 
 
 def _retired(conn: DuckDBPyConnection) -> dict[str, list[str]]:
-    """What a build of all runs leaves out, by session variable; nothing in a warehouse without the table of retirements."""
+    """Returns what a build of all runs leaves out; nothing in a warehouse without the table of retirements."""
     known = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'retirements'"
     if not conn.execute(known).fetchall():
         return {}

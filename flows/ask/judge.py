@@ -335,7 +335,7 @@ class _JudgeWork:
         return None if is_match is None else f"match {is_match}".lower(), is_match is not None
 
     def _asked_before(self) -> dict[tuple[str, str, int], int]:
-        """How often an unsettled ruling has been asked for by an execution that was stopped, by the key of the judge too."""
+        """Returns how often executions that were stopped have asked for a ruling that is unsettled, by the judge's key too."""
         rows = self._purse.warehouse.read(
             sql("ask", "unsettled_rulings"),
             run=self._purse.audit_run_id,

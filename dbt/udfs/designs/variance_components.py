@@ -241,7 +241,7 @@ def _components(tables: Sequence[_Table], repetitions: float, taken: float, n_dr
 
 
 def _times(found: float, resampled: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How many times the table's mean square the true one may be: as many as it is of that of a resample. Shape (B, 1)."""
+    """Returns how many times the mean square the true one may be: as many as it is of a resample's. Shape (B, 1)."""
     if found <= 0:
         return np.ones_like(resampled)
     return np.asarray(found / np.maximum(resampled, found / MOST_TIMES), np.float64)

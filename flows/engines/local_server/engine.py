@@ -90,7 +90,7 @@ class LocalServerEngine(Engine):
         return answer
 
     async def _weighed(self, request: Request) -> str | None:
-        """How likely the request's replies are, as raw keeps it; None where this one cannot be weighed, a long prompt's."""
+        """Returns how likely the request's replies are, as raw keeps it; None where they cannot be weighed."""
         try:
             return as_json(request.replies, await self.loglikelihoods(request, request.replies))
         except EngineError as error:

@@ -188,7 +188,7 @@ def n_available(checked: CardCheck, task_id: str) -> int:
 def _notes(
     registry: Registry, audit_id: str, run: SourceRun, groups: Sequence[AnswerGroup], why_full: str | None
 ) -> tuple[str, ...]:
-    """What of the card is not planned for, why grids are full, how wordings count, and what becomes of a pilot's answers."""
+    """Returns notes: what is not planned for, why grids are full, how wordings count, what becomes of a pilot's answers."""
     audit, notes = registry.audit(audit_id), []
     for field, names in (("model", registry.models_of(audit_id)), ("task", audit.tasks)):
         known = {each.model_id if field == "model" else each.task_id for each in groups}

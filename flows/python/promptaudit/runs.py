@@ -272,7 +272,7 @@ def _command(
     variables: Mapping[str, str] = MappingProxyType({}),
     until: Callable[[Callable[[], None]], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """What a command's `--json` says; its other lines go to stderr as they come. Raises the error that its last line names."""
+    """Returns what a command's `--json` says; its other lines go to stderr. Raises the error that its last line names."""
     said = ""
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as result,
