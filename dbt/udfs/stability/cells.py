@@ -36,7 +36,7 @@ def variance_of_cells(replicates: Sequence[Ratings], families: NDArray[np.int64]
 
 
 def _moved(ratings: Ratings, families: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Returns how far alpha moves when a unit loses the labels of a family, shape (n_families, n_units); to first order in the marginals.
+    """Returns how far alpha moves when a unit loses the labels of a family, to first order; shape (n_families, n_units).
 
     A unit that is left with fewer than two labels loses them all, as where the family is left out altogether.
     """
