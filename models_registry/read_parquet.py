@@ -16,7 +16,7 @@ from promptaudit.models_registry.read_csv import refuse_columns
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MAX_VALUES = 16_000_000  # beyond one for each byte of the file
+MAX_VALUES = 64_000_000  # beyond one for each byte of the file; polars takes 16 bytes for each
 MAX_UNPACKED = 1 << 28  # bytes of pages, and of texts, beyond `TIMES` for each byte of the file
 TIMES = 100  # a column of one repeated prompt packs so well in files of ours
 _A_PAGE = 100  # bytes that each page counts for, however small it is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,7 @@ class State:
     quiet: bool = False
     debug: bool = False
     command: str | None = None
+    options: str = ""  # those of a folder and a file, as a command that is proposed ends with them
 
     def settings(self) -> Settings:
         """Returns the settings: the options over the environment."""
@@ -126,7 +128,7 @@ def show_closing(warehouse: Warehouse, audit_run_id: str) -> None:
     from promptaudit.flows.report.terminal.closing import closing_lines
 
     summary = summary_of(warehouse, audit_run_id, state.settings().text)
-    show({}, "\n".join(closing_lines(summary, console(WIDTH).width)))
+    show({}, "\n".join(closing_lines(summary, console(WIDTH).width, state.options)))
 
 
 def _version(value: bool) -> None:
@@ -135,6 +137,15 @@ def _version(value: bool) -> None:
 
         sys.stdout.write(f"promptaudit {version('promptaudit')}\n")
         raise typer.Exit
+
+
+def _typed_places(context: typer.Context) -> str:
+    """Returns the options that say where the warehouse and the cards are, as far as they were typed and not set."""
+    source = context.get_parameter_source("warehouse")
+    is_typed = source is not None and source.name == "COMMANDLINE"
+    places = [("--warehouse", state.warehouse)] if is_typed else []
+    places += [("--registry", folder) for folder in state.registry]
+    return "".join(f" {option} {shlex.quote(str(place))}" for option, place in places)
 
 
 @app.callback()
@@ -170,3 +181,4 @@ def shared(
     state.warehouse, state.registry = warehouse, tuple(registry or ())
     state.as_json, state.quiet, state.debug = as_json, quiet, debug
     state.command = context.invoked_subcommand
+    state.options = _typed_places(context)

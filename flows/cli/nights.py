@@ -46,7 +46,7 @@ def nightly(
 
     settings = state.settings()
     result = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new, max_usd=max_usd)
-    show(result, "\n".join(lines_of(result)))
+    show(result, "\n".join(lines_of(result, state.options)))
     show_closing(Warehouse(settings.warehouse), result.audit_run_id)
     return result.exit_code
 
@@ -172,7 +172,7 @@ def check(
         write_junit(result, junit)
     if markdown is not None:
         write_markdown(result, markdown)
-    show(result, "\n".join(lines_of(result)))
+    show(result, "\n".join(lines_of(result, state.options)))
     return result.exit_code
 
 

@@ -53,7 +53,7 @@ def diagnose(
     settings = state.settings()
     diagnosis = diagnosis_of(Warehouse(settings.warehouse), run, model=model, task=task, strategy=strategy, text=text)
     printed = replace(diagnosis, samples=diagnosis.samples[:top], confusions=diagnosis.confusions[:top])
-    show(printed, "\n".join(lines_of_diagnosis(diagnosis, top)))
+    show(printed, "\n".join(lines_of_diagnosis(diagnosis, top, state.options)))
 
 
 @app.command()

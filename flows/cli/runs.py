@@ -212,7 +212,7 @@ def _close(warehouse: Warehouse, result: RunResult) -> None:
         screen.print(scorecard(warehouse, run, screen.width))
         for line in lines_of(result):
             sys.stdout.write(visible(line) + "\n")
-        show({}, "\n".join(closing_lines(summary, screen.width)))
+        show({}, "\n".join(closing_lines(summary, screen.width, state.options)))
 
 
 @app.command()

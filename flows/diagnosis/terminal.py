@@ -24,8 +24,8 @@ RATE = "rate"
 ORDER: tuple[PointsTo, ...] = ("prompt", "prompt_or_noise", "noise", "sample_or_label", "output_format")
 
 
-def lines_of(diagnosis: Diagnosis, top: int) -> list[str]:
-    """Returns the lines that a terminal shows, at most `top` entries of each list."""
+def lines_of(diagnosis: Diagnosis, top: int, options: str = "") -> list[str]:
+    """Returns the lines that a terminal shows, at most `top` entries of each list; commands to try end with the options."""
     lines = [f"run {diagnosis.audit_run_id} of '{cut(diagnosis.audit_id)}'", "", *_figures(diagnosis, top), ""]
     lines += [*_summary(diagnosis), ""]
     lines += ["most sensitive samples", *_samples(diagnosis, top), ""]
@@ -36,7 +36,7 @@ def lines_of(diagnosis: Diagnosis, top: int) -> list[str]:
     if diagnosis.refusals:
         lines += ["", "refused samples", *(_indented(_refusals(diagnosis, top)))]
     if diagnosis.remedies:
-        lines += ["", "what to try", *(_indented(_remedies(diagnosis)))]
+        lines += ["", "what to try", *(_indented(_remedies(diagnosis, options)))]
     return lines
 
 
@@ -173,10 +173,10 @@ def _refusals(diagnosis: Diagnosis, top: int) -> Iterable[str]:
         yield f"{len(diagnosis.refusals) - top} more"
 
 
-def _remedies(diagnosis: Diagnosis) -> Iterable[str]:
+def _remedies(diagnosis: Diagnosis, options: str) -> Iterable[str]:
     for each in diagnosis.remedies:
         yield f"{cut(each.gold_label, 60)} -> {_label(each.said)}; {_unit(each.model_id, each.task_id, each.strategy)}"
-        yield f"  {shown(each.command)}"
+        yield f"  {shown(each.command + options)}"
         yield f"  asks {count(each.n_requests)} requests at most; --plan prices them"
 
 

@@ -23,21 +23,21 @@ INDENT = " " * 12
 RANKS = {"failed": 0, "unmeasured": 1, "waived": 2}
 
 
-def lines_of(result: GateResult) -> list[str]:
-    """Returns everything a terminal shows of a gate."""
+def lines_of(result: GateResult, options: str = "") -> list[str]:
+    """Returns everything a terminal shows of a gate; the commands to look closer end with the options."""
     example = [] if result.example is None else [f"{'EXAMPLE':<11} {result.example}"]
     told: set[object] = set()
-    return [result.headline, *(line for rule in result.rules for line in lines_of_rule(rule, told)), *example]
+    return [result.headline, *(line for rule in result.rules for line in lines_of_rule(rule, told, options)), *example]
 
 
-def lines_of_rule(rule: RuleResult, told: set[object] | None = None) -> list[str]:
+def lines_of_rule(rule: RuleResult, told: set[object] | None = None, options: str = "") -> list[str]:
     """Returns a rule's outcome, a line for each row behind it, and the commands to look closer; `told` see `shown_rows`."""
     lines = [f"{rule.outcome.upper().replace('_', ' '):<11} {cut(rule.rule, MAX_RULE)}: {cut(rule.reason, MAX_RULE)}"]
     rows, n_more = shown_rows(rule, told)
     lines += [f"{INDENT}{name_of(row)}: {figures_of(row)}" for row in rows]
     if n_more:
         lines.append(f"{INDENT}and {n_more} more")
-    return lines + [f"{INDENT}look closer: {cut(command, 2000)}" for command in rule.look_closer]
+    return lines + [f"{INDENT}look closer: {cut(command + options, 2000)}" for command in rule.look_closer]
 
 
 def shown_rows(rule: RuleResult, told: set[object] | None = None) -> tuple[list[RuleRow], int]:

@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from promptaudit.flows.nightly.deployments import Deployment
 
 
-def lines_of(result: NightResult) -> list[str]:
-    """Returns everything a terminal shows of a night: its run, what it is against normal nights, the gate, what was told."""
+def lines_of(result: NightResult, options: str = "") -> list[str]:
+    """Returns everything a terminal shows of a night: its run, what it is against normal nights, the gate, what was told.
+
+    The commands to look closer end with the options.
+    """
     states, verdicts = _counted(result.states), _counted(result.verdicts)
     lines = [*lines_of_run(result.run), f"against normal nights: {states or 'nothing is known of this run'}"]
     lines += [f"figures: {verdicts}"] if verdicts else []
-    lines += lines_of_gate(result.check)
+    lines += lines_of_gate(result.check, options)
     if result.message is not None:
         lines.append(f"told ({result.delivery}): {result.message.title}")
     if result.n_retired:

@@ -27,8 +27,11 @@ def first_lines(summary: Summary, width: int) -> list[str]:
     return [line for sentence in summary.first for line in _told("unread", sentence, width)]
 
 
-def closing_lines(summary: Summary, width: int) -> list[str]:
-    """Returns the lines, none wider than `width`; a command that is too long goes on after a backslash, as a shell reads it."""
+def closing_lines(summary: Summary, width: int, options: str = "") -> list[str]:
+    """Returns the lines, none wider than `width`; a command that is too long goes on after a backslash, as a shell reads it.
+
+    The next command ends with the options, which say where it looks.
+    """
     lines = first_lines(summary, width)
     for cause in [each for each in summary.causes if each.kind in MOVED][:MOST_CAUSES]:
         lines += _told("changed", cause.sentence, width)
@@ -40,7 +43,7 @@ def closing_lines(summary: Summary, width: int) -> list[str]:
         lines += _told("better", summary.better, width)
     for each in summary.unread:
         lines += [] if each.groups else _told("unread", each.sentence, width)
-    return [*lines, *_typed("next", summary.next_command, width)]
+    return [*lines, *_typed("next", summary.next_command + options, width)]
 
 
 def flip_in_words(warehouse: Warehouse, audit_run_id: str) -> Flip | None:

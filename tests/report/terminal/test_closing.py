@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+from pathlib import Path
 
 import pytest
 
+from promptaudit.flows.cli import main
 from promptaudit.flows.report.summary import summary_of
 from promptaudit.flows.report.terminal.closing import closing_lines
 from promptaudit.flows.warehouse import Warehouse
@@ -62,3 +64,23 @@ def test_a_wording_that_breaks_is_named_with_what_the_others_do(ordinary: Report
     broken = dataclasses.replace(summary.worst.wording, figure=0.12, of_original=None, of_others=0.81)
     lines = closing_lines(dataclasses.replace(summary, worst=dataclasses.replace(summary.worst, wording=broken)), 80)
     assert f"; {named} breaks: 0.120 against 0.810" in " ".join(" ".join(lines).split())
+
+
+@pytest.mark.parametrize("is_typed", [True, False])
+def test_the_next_command_looks_where_this_one_was_told_to(
+    ordinary: Reported,
+    is_typed: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """A warehouse that was typed is typed again; one that the environment names is found there again."""
+    cards = tmp_path / "a b"
+    cards.mkdir()
+    monkeypatch.setenv("PROMPTAUDIT_WAREHOUSE", "elsewhere.duckdb" if is_typed else str(ordinary.warehouse))
+    typed = ["--warehouse", str(ordinary.warehouse), "--registry", str(cards)] if is_typed else []
+    with pytest.raises(SystemExit):
+        main(["report", ordinary.audit_run_id, *typed])
+    printed = capsys.readouterr().out.rpartition("next       ")[2].replace("\\\n", "")
+    summary = summary_of(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
+    assert shlex.split(printed) == [*shlex.split(summary.next_command), *typed]
