@@ -1,7 +1,9 @@
-"""Turns arbitrary integer codes (hashes, -1, gaps) into 0..n-1, so that arrays can be indexed by them."""
+"""Turns arbitrary integer codes (hashes, -1, gaps) into 0..n-1, so that arrays can be indexed by them, and parts them."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,9 @@ from numpy.typing import NDArray
 # of the order of the data; hashes fall through to the sort.
 _TABLE_CELLS_PER_CODE = 8
 _SMALLEST_TABLE = 1 << 16
+
+BLOCK = 1 << 20
+"""Entries that a measure works on at once, 8 MB an array, where it holds more of each entry than its figures need."""
 
 
 def dense_codes(
@@ -47,3 +52,40 @@ def dense_codes(
         return number[shifted].astype(np.int64), np.flatnonzero(seen) + low
     distinct, dense = np.unique(codes, return_inverse=True)
     return dense.astype(np.int64, copy=False), distinct
+
+
+def parts_of(n: int) -> list[slice]:
+    """Returns where the entries of each part of n entries lie, BLOCK in each, for sums over all of them."""
+    return [slice(start, start + BLOCK) for start in range(0, n, BLOCK)]
+
+
+def blocks_of(codes: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.int64] | slice]]:
+    """Yields parts of the codes, whole codes at a time and some BLOCK entries each, or one code's where it has more.
+
+    Args:
+        codes: shape (n,), dense codes, n > 0.
+
+    Yields:
+        Which codes they are, and where their entries lie, in order.
+
+    Example:
+        >>> list(blocks_of(np.array([0, 1, 1])))
+        [(slice(0, 2, None), slice(None, None, None))]
+    """
+    ends = np.cumsum(np.bincount(codes))
+    if len(codes) <= BLOCK:
+        yield slice(0, len(ends)), slice(None)
+        return
+    bounds = np.unique([0, *np.searchsorted(ends, np.arange(BLOCK, len(codes), BLOCK)), len(ends)]).tolist()
+    for first, last in itertools.pairwise(bounds):
+        yield slice(first, last), np.flatnonzero((codes >= first) & (codes < last))
+
+
+def are_one_to_one(first: NDArray[np.int64], second: NDArray[np.int64]) -> bool:
+    """Returns whether two dense codes of the same entries part them alike: each of the one has one of the other."""
+    n = int(first.max()) + 1
+    if n != int(second.max()) + 1:
+        return False
+    other = np.zeros(n, np.int64)
+    other[first] = second
+    return bool(np.array_equal(other[first], second)) and len(np.unique(other)) == n

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.codes import are_one_to_one, dense_codes
 from promptaudit.udfs.resampling import UNDEFINED, Interval, logit_interval, satterthwaite
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Codes, Floats
@@ -130,15 +130,17 @@ def two_way_interval(
     if len(value) == 0:
         return TwoWayMean(np.nan, np.nan, np.nan, np.nan)
     mean, std, _ = (_fitted if is_incomplete else _plain)(sample, variant, value)
+    if family is not None and are_one_to_one(variant, family):
+        family = None
     plain = _bounds(sample, variant, value, family, is_incomplete=is_incomplete)
     if np.isnan(plain.low) and 0 < mean < 1:
         return TwoWayMean(mean, std, np.nan, np.nan)
-    variants, first = np.unique(variant, return_index=True)
+    variants = np.arange(int(variant.max()) + 1)
     added = _bounds(
         np.append(sample, np.full(len(variants), sample.max() + 1)),
         np.append(variant, variants),
         np.append(value, np.full(len(variants), 0.5)),
-        None if family is None else np.append(family, family[first]),
+        None if family is None else np.append(family, _families_of(variant, family)),
         is_incomplete=is_incomplete,
     )
     # without any spread the data themselves bound nothing
@@ -162,7 +164,7 @@ def _bounds(
     variance, n_free = of_samples, float(n_samples - 1)
     weight = None
     if family is not None:
-        weight = np.bincount(family[np.unique(variant, return_index=True)[1]]) / n_variants
+        weight = np.bincount(_families_of(variant, family)) / n_variants
         sample, variant, value = family_means(sample, family, value)
     if variant.max() > 0:
         parts = two_way_variance(sample, variant, value, weight)
@@ -188,6 +190,13 @@ def _fitted(
     of_samples = max(0.0, fit.sample_variance / len(fit.by_sample) + fit.mean_square / fit.n_cells)
     is_known = len(fit.by_sample) > 1 and (fit.is_determined or len(fit.effects) == 1)
     return float(np.clip(fit.mean, 0, 1)), float(fit.effects.std()), of_samples if is_known else np.nan
+
+
+def _families_of(variant: NDArray[np.int64], family: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns the family of each variant, shape (Q,)."""
+    families = np.empty(int(variant.max()) + 1, np.int64)
+    families[variant] = family
+    return families
 
 
 def family_means(

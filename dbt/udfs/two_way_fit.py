@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from promptaudit.udfs.codes import parts_of
+
 _NO_EIGENVALUE = 1e-10  # share of the largest eigenvalue below which one is 0 but for rounding
 
 
@@ -119,14 +121,18 @@ def two_way_fit(sample: NDArray[np.int64], variant: NDArray[np.int64], value: ND
     """
     n_samples, n_variants, n_cells = int(sample.max()) + 1, int(variant.max()) + 1, len(value)
     per_sample = np.bincount(sample, minlength=n_samples)
-    residual = value - value.mean()
-    residual = residual - (np.bincount(sample, weights=residual, minlength=n_samples) / per_sample)[sample]
     by_sample = np.bincount(sample, weights=value) / per_sample
-    deviations = np.asarray(np.bincount(variant, weights=residual, minlength=n_variants), np.float64)
+    parts, centre = parts_of(n_cells), value.mean()
+    means, deviations = np.zeros(n_samples), np.zeros(n_variants)
+    for own in parts:
+        means += np.bincount(sample[own], weights=value[own] - centre, minlength=n_samples)
+    means /= per_sample
+    for own in parts:
+        residual = value[own] - centre - means[sample[own]]
+        deviations += np.bincount(variant[own], weights=residual, minlength=n_variants)
     if n_cells == n_samples * n_variants:
         effects, n_parts = deviations / n_samples, 1
         sample_inflation = effect_inflation = 1.0
-        residual = residual - effects[variant]
     else:
         presence = csr_array((np.ones(n_cells), (sample, variant)), shape=(n_samples, n_variants))
         shares = csr_array((1 / per_sample[sample], (sample, variant)), shape=(n_samples, n_variants))
@@ -136,13 +142,16 @@ def two_way_fit(sample: NDArray[np.int64], variant: NDArray[np.int64], value: ND
         sample_inflation = _sample_noise(per_sample, np.asarray(shares @ solved.roots)) * n_cells / n_samples
         effect_inflation = float(solved.noise) * n_cells / n_variants
         seen = np.asarray(shares @ effects)
-        residual = residual - effects[variant] + seen[sample]
-        by_sample = by_sample - seen
+        by_sample, means = by_sample - seen, means - seen
     degrees_of_freedom = n_cells - n_samples - n_variants + n_parts
+    squares = 0.0
+    for own in parts:
+        residual = value[own] - centre - means[sample[own]] - effects[variant[own]]
+        squares += float(residual @ residual)
     return TwoWayFit(
         by_sample=by_sample,
         effects=effects,
-        mean_square=float(residual @ residual) / degrees_of_freedom if degrees_of_freedom > 0 else 0.0,
+        mean_square=squares / degrees_of_freedom if degrees_of_freedom > 0 else 0.0,
         degrees_of_freedom=degrees_of_freedom,
         n_cells=n_cells,
         sample_inflation=sample_inflation,

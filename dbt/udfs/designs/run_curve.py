@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.codes import are_one_to_one, dense_codes
 from promptaudit.udfs.designs.curve import CurvePoint, OwnRun, width_curve
 from promptaudit.udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS
 from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
@@ -83,11 +83,14 @@ def linear_curve(
     """
     if not _is_enough(sample, wording, family):
         return []
-    within = np.where(n_asks > 1, value * (1 - value) * n_asks / np.maximum(n_asks - 1, 1), np.nan)
-    samples, families, means = family_means(sample, family, value)
-    nothing = np.full(len(means), np.nan)
+    within = np.broadcast_to(np.nan, len(value))
+    if (n_asks > 1).any():
+        within = np.where(n_asks > 1, value * (1 - value) * n_asks / np.maximum(n_asks - 1, 1), np.nan)
+    is_own = are_one_to_one(wording, family)
+    samples, families, means = (sample, wording, value) if is_own else family_means(sample, family, value)
+    nothing = np.broadcast_to(np.nan, len(means))  # one figure in memory, as many as there are cells
     try:
-        of_units = linear_components(samples, families, means, nothing, np.ones(len(means), np.int64))
+        of_units = linear_components(samples, families, means, nothing, np.broadcast_to(1, len(means)))
         components = linear_components(sample, wording, value, within, n_asks, family)
     except ValueError:  # too few cells
         return []

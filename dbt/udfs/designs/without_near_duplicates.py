@@ -11,7 +11,9 @@ MOST_TURNS = 5
 """Tables of one wording a family whose components are averaged."""
 
 
-def one_wording_a_family(wording: NDArray[np.int64], family: NDArray[np.int64] | None) -> Iterator[NDArray[np.bool_]]:
+def one_wording_a_family(
+    wording: NDArray[np.int64], family: NDArray[np.int64] | None
+) -> Iterator[NDArray[np.bool_] | slice]:
     """Yields which rows have the chosen wordings, one a family, each wording of a family being chosen in turn.
 
     Wordings of one family answer almost alike, so that a table of all of them shows too little of what wordings vary. A table of
@@ -22,12 +24,16 @@ def one_wording_a_family(wording: NDArray[np.int64], family: NDArray[np.int64] |
         family: shape (n,), code of the wording's family; None: each wording is one of its own.
 
     Yields:
-        As many as the largest family has wordings, at most 5: one with all rows where no family has two.
+        As many as the largest family has wordings, at most 5: the slice of all rows where no family has two.
     """
     if family is None:
-        yield np.ones(len(wording), bool)
+        yield slice(None)
         return
     names, first = np.unique(wording, return_index=True)
     members = [names[family[first] == each] for each in np.unique(family)]
-    for turn in range(min(MOST_TURNS, max(map(len, members), default=1))):
+    most = max(map(len, members), default=1)
+    if most == 1:
+        yield slice(None)
+        return
+    for turn in range(min(MOST_TURNS, most)):
         yield np.isin(wording, [own[turn % len(own)] for own in members])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.codes import are_one_to_one, blocks_of, dense_codes
 from promptaudit.udfs.measures.wording_families import shares_of_families
 from promptaudit.udfs.resampling import logit_interval, moved_on_the_logit
 from promptaudit.udfs.sql_function import sql_function
@@ -63,10 +63,13 @@ def consistency_rate(
         >>> round(found.rate, 3)
         0.333
     """
-    rate = _Agreement.of(sample, variant, label, p).interval().rate
-    sample, variant, label, p = shares_of_families(sample, variant, family, label, p)
     own = _Agreement.of(sample, variant, label, p)
     plain = own.interval()
+    rate = plain.rate
+    if len(p) > 0 and not are_one_to_one(variant, family):
+        sample, variant, label, p = shares_of_families(sample, variant, family, label, p)
+        own = _Agreement.of(sample, variant, label, p)
+        plain = own.interval()
     if np.isnan(plain.low):
         return ConsistencyRate(rate, np.nan, np.nan)
     variants = np.arange(int(variant.max()) + 1)
@@ -93,14 +96,19 @@ class _Agreement(NamedTuple):
         """Returns the agreement of answers by sample, variant and label."""
         if len(p) == 0:
             return cls(sample, variant, p)
-        n_variants = int(variant.max()) + 1
-        cell, _ = dense_codes(sample * (int(label.max()) + 1) + label)
-        with_others: NDArray[np.float64] = np.bincount(cell, weights=p).astype(np.float64)[cell]
-        with_others -= p
-        with_others *= p
-        del cell
-        asked, keys = dense_codes(sample * n_variants + variant)
-        return cls(*np.divmod(keys, n_variants), np.bincount(asked, weights=with_others).astype(np.float64))
+        n_variants, n_labels = int(variant.max()) + 1, int(label.max()) + 1
+        samples, variants, values = np.empty(len(p), np.int64), np.empty(len(p), np.int64), np.empty(len(p))
+        n_asked = 0
+        for _, entries in blocks_of(sample):
+            own, shares = sample[entries], p[entries]
+            cell, _ = dense_codes(own * n_labels + label[entries])
+            with_others = (np.bincount(cell, weights=shares)[cell] - shares) * shares
+            asked, keys = dense_codes(own * n_variants + variant[entries])
+            place = slice(n_asked, n_asked + len(keys))
+            samples[place], variants[place] = np.divmod(keys, n_variants)
+            values[place] = np.bincount(asked, weights=with_others)
+            n_asked = place.stop
+        return cls(samples[:n_asked], variants[:n_asked], values[:n_asked])
 
     def and_one_more(self, other: _Agreement) -> _Agreement:
         """Returns the same with one more sample."""

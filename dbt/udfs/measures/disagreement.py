@@ -86,7 +86,7 @@ def disagreement_shares(
         than two shares without a sample are defined, bounds for other wordings below MIN_UNITS units and where a share is
         undefined without one.
     """
-    if len(n_answers) == 0:
+    if len(n_answers) == 0 or not _is_repeated(sample, variant, n_answers):
         return DisagreementShares()
     answers = _Answers.of(sample, variant, label, n_answers, stands_for)
     every = answers.summed(np.ones(len(answers.sample), np.bool_))
@@ -114,6 +114,12 @@ def disagreement_shares(
     ends = np.stack([low, high], axis=2).reshape(len(shares), -1)
     ends[np.isnan(bounds[0])] = np.nan
     return DisagreementShares(*np.column_stack([shares, ends]).ravel().tolist())
+
+
+def _is_repeated(sample: NDArray[np.int64], variant: NDArray[np.int64], n_answers: NDArray[np.float64]) -> bool:
+    """Returns whether any sample was asked twice under any variant."""
+    cell, _ = dense_codes(sample * (int(variant.max()) + 1) + variant)
+    return bool(np.bincount(cell, weights=n_answers).max() > 1)
 
 
 class _Sums(NamedTuple):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.codes import blocks_of, dense_codes
 from promptaudit.udfs.measures.entropy import plug_in_terms
 from promptaudit.udfs.resampling import t_quantile
 from promptaudit.udfs.sql_function import sql_function
@@ -244,39 +244,18 @@ def sensitivity_interval(
     """
     if len(p) == 0 or n_classes < 2:
         return SensitivityInterval(np.nan, np.nan, np.nan)
-    added, variants = int(sample.max()) + 1, np.arange(int(variant.max()) + 1)
-    cells = _cells(
-        np.append(sample, np.full(len(variants), added)),
-        np.append(variant, variants),
-        np.append(label, variants % 2),
-        np.append(p, np.ones(len(variants))),
-        added + 1,
-    )
-    is_defined = cells.n_variants >= 2
-    n_samples, most_variants = int(is_defined[:added].sum()), int(cells.n_variants[:added].max())
+    own = pseudo_values(sample, variant, label, p, n_classes)
+    is_defined = ~np.isnan(own.by_sample)
+    n_samples = int(is_defined.sum())
     if n_samples == 0:
         return SensitivityInterval(np.nan, np.nan, np.nan)
-    has_interval = n_samples >= 2 and most_variants >= 3
-    left_out = _left_out(cells, with_three=has_interval)
-    by_sample = _corrected(cells, left_out) / np.log(n_classes)
-    corrected = float(by_sample[:added][is_defined[:added]].mean())
-    if not has_interval:
+    corrected, most_variants = float(own.by_sample[is_defined].mean()), int(np.bincount(own.sample).max())
+    if n_samples < 2 or most_variants < 3:
         return SensitivityInterval(corrected, np.nan, np.nan)
-
-    pseudo = _pseudo_values(cells, left_out, by_sample, n_classes)
-    bounds = []
-    for is_kept in (is_defined & (np.arange(added + 1) < added), is_defined):
-        kept = is_kept[cells.asked_sample]
-        rows, _ = dense_codes(cells.asked_sample[kept])
-        columns, _ = dense_codes(cells.asked_variant[kept])
-        v_samples = float(by_sample[is_kept].var(ddof=1)) / is_kept.sum()
-        variance = two_way_variance(rows, columns, pseudo[kept])
-        n_free = (
-            variance.degrees_of_freedom(v_samples, int(is_kept.sum())) if most_variants >= MANY else most_variants - 1
-        )
-        half = t_quantile(n_free) * float(np.sqrt(variance.total(v_samples)))
-        bounds.append((float(by_sample[is_kept].mean()) - half, float(by_sample[is_kept].mean()) + half))
-    (low, high), (_, high_of_one_more) = bounds
+    low, high = own.bounds(most_variants)
+    variants = np.arange(int(variant.max()) + 1)
+    split = pseudo_values(np.zeros_like(variants), variants, variants % 2, np.ones(len(variants)), n_classes)
+    _, high_of_one_more = own.and_one_more(split).bounds(most_variants)
     return SensitivityInterval(corrected, low, max(high, high_of_one_more))
 
 
@@ -287,6 +266,27 @@ class PseudoValues(NamedTuple):
     variant: NDArray[np.int64]
     value: NDArray[np.float64]
     by_sample: NDArray[np.float64]  # per sample; NaN of fewer than two variants
+
+    def and_one_more(self, other: PseudoValues) -> PseudoValues:
+        """Returns the same with one more sample."""
+        return PseudoValues(
+            np.append(self.sample, other.sample + len(self.by_sample)),
+            np.append(self.variant, other.variant),
+            np.append(self.value, other.value),
+            np.append(self.by_sample, other.by_sample),
+        )
+
+    def bounds(self, most_variants: int) -> tuple[float, float]:
+        """Returns the bounds of the mean, for other samples and other wordings."""
+        by_sample = self.by_sample[~np.isnan(self.by_sample)]
+        rows, _ = dense_codes(self.sample)
+        columns, _ = dense_codes(self.variant)
+        v_samples = float(by_sample.var(ddof=1)) / len(by_sample)
+        variance = two_way_variance(rows, columns, self.value)
+        is_known = most_variants >= MANY
+        n_free = variance.degrees_of_freedom(v_samples, len(by_sample)) if is_known else most_variants - 1
+        half = t_quantile(n_free) * float(np.sqrt(variance.total(v_samples)))
+        return float(by_sample.mean()) - half, float(by_sample.mean()) + half
 
 
 def pseudo_values(
@@ -308,16 +308,21 @@ def pseudo_values(
     Returns:
         One value per (sample, variant) of each sample with two variants or more, in dense codes of the samples given.
     """
-    cells = _cells(sample, variant, label, p, int(sample.max()) + 1)
-    left_out = _left_out(cells, with_three=True)
-    by_sample = _corrected(cells, left_out) / np.log(n_classes)
-    kept = cells.n_variants[cells.asked_sample] > 1
-    return PseudoValues(
-        sample=cells.asked_sample[kept],
-        variant=cells.asked_variant[kept],
-        value=_pseudo_values(cells, left_out, by_sample, n_classes)[kept],
-        by_sample=np.where(cells.n_variants > 1, by_sample, np.nan),
-    )
+    by_sample = np.full(int(sample.max()) + 1, np.nan)
+    samples, variants, values = np.empty(len(p), np.int64), np.empty(len(p), np.int64), np.empty(len(p))
+    n_kept = 0
+    for of_block, entries in blocks_of(sample):
+        own = sample[entries] - of_block.start, variant[entries], label[entries], p[entries]
+        cells = _cells(*own, of_block.stop - of_block.start)
+        left_out = _left_out(cells, with_three=True)
+        corrected = _corrected(cells, left_out) / np.log(n_classes)
+        by_sample[of_block] = np.where(cells.n_variants > 1, corrected, np.nan)
+        kept = cells.n_variants[cells.asked_sample] > 1
+        place = slice(n_kept, n_kept + int(kept.sum()))
+        samples[place], variants[place] = cells.asked_sample[kept] + of_block.start, cells.asked_variant[kept]
+        values[place] = _pseudo_values(cells, left_out, corrected, n_classes)[kept]
+        n_kept = place.stop
+    return PseudoValues(samples[:n_kept], variants[:n_kept], values[:n_kept], by_sample)
 
 
 def _pseudo_values(
