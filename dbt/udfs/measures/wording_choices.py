@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, stdtr
+from scipy.special import stdtr
 
 from promptaudit.udfs.measures.wording_accuracies import wording_accuracies
-from promptaudit.udfs.resampling import generator, t_quantile
+from promptaudit.udfs.resampling import generator, logit_interval, t_quantile
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Codes, Floats, Integers
 from promptaudit.udfs.two_way_fit import solve_effects, two_way_fit
@@ -84,8 +84,9 @@ def wording_choices(
 
     Returns:
         One row a wording, in order of its code. Empty below FEWEST_SAMPLES clusters or two wordings, without an original, and
-        where not all wordings are compared. `low`, `high`: t on the logit with one added cluster that counts half, widened
-        from one wording to all by the largest of their normal deviations. `chance_best`, `expected_loss`: of N_DRAWS draws
+        where not all wordings are compared. `low`, `high`: `logit_interval`, which holds that with one more
+        cluster, half right under every wording, as in `two_way_interval`; widened from one wording to all by the largest of their
+        normal deviations. `chance_best`, `expected_loss`: of N_DRAWS draws
         from N(m, V), effects b being N(0, s^2) among wordings and N(b, S) by their samples, m = s^2 (s^2 I + S)^-1 b and V =
         s^2 (I - s^2 (s^2 I + S)^-1); equal chances and no loss where wordings vary by no more than noise. `gain_low` has one
         added cluster that loses all and counts half, `gain_high` one that gains all, and both hold the gain. `gain` is NaN
@@ -93,7 +94,7 @@ def wording_choices(
 
     In 16 simulated settings (40 × 6 to 500 × 30, one in parts of 8 of 30; wordings with deviations of 0, .2 and .6 on the logit)
     the gain is told without bias, is at least `gain_low` in .953 to 1.0, and that is above 0 in .007 to .050 where all wordings
-    are equal; all accuracies lie in their intervals in .943 to .993.
+    are equal. Of 20 × 10 to 500 × 30, with means of .6, .86 and .95, all accuracies lie in their intervals in .92 to 1.0.
 
     Source:
         Cross-fitting as in Chernozhukov et al. 2018; the largest of several deviations as in Hothorn, Bretz and Westfall 2008.
@@ -193,11 +194,18 @@ def _accuracy_bounds(
     of_sample = np.where(known, table - found.effects, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
     influence = _by_unit((of_sample - of_sample.mean())[:, None] / n + found.influence, unit)
     fitted, g = np.clip(of_sample.mean() + found.effects, 0, 1), len(influence)
-    accuracy = (g * fitted + 0.25) / (g + 0.5)
-    added = 0.5 * np.maximum(accuracy, 1 - accuracy) ** 2 / g**2
-    error = np.sqrt(g / (g - 1) * np.square(influence).sum(axis=0) + added) / (accuracy * (1 - accuracy))
-    half = float(np.quantile(_largest(influence), SURE)) / _NORMAL * t_quantile(g - 1) * error
-    return np.minimum(expit(logit(accuracy) - half), fitted), np.maximum(expit(logit(accuracy) + half), fitted)
+    squares = g**2 * np.square(influence).sum(axis=0)
+    of_one_more = (g * fitted + 0.5) / (g + 1)
+    more = squares + g * np.square(fitted - of_one_more) + np.square(0.5 - of_one_more)
+    widened = (float(np.quantile(_largest(influence), SURE)) / _NORMAL) ** 2
+    plain = [
+        logit_interval(rate, widened * own / (g * (g - 1)), g - 1) for rate, own in zip(fitted, squares, strict=True)
+    ]
+    added = [
+        logit_interval(rate, widened * own / (g * (g + 1)), g) for rate, own in zip(of_one_more, more, strict=True)
+    ]
+    ends = np.stack([plain, added])
+    return ends[:, :, 0].min(axis=0), ends[:, :, 1].max(axis=0)
 
 
 def _posterior(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
+from scipy.stats import beta
 
 from promptaudit.udfs.measures.wording_choices import WordingChoice, wording_choices
 
@@ -22,12 +23,12 @@ def chosen(table: Table, original: int = 0) -> WordingChoice:
     return found
 
 
-def world(rng: np.random.Generator, n: int, q: int, spread: float) -> tuple[Table, Table]:
+def world(rng: np.random.Generator, n: int, q: int, spread: float, accuracy: float = 0.7) -> tuple[Table, Table]:
     """Right answers of n samples under q wordings, and how often each wording is right on all samples."""
     effects = rng.normal(0, spread, q)
 
     def chances(size: int, of: np.random.Generator) -> Table:
-        return expit(of.normal(0.7, 1.5, (size, 1)) + effects + of.normal(0, 0.5, (size, q)))
+        return expit(of.normal(accuracy, 1.5, (size, 1)) + effects + of.normal(0, 0.5, (size, q)))
 
     truth = chances(10_000, np.random.default_rng(1)).mean(axis=0)
     return (rng.random((n, q)) < chances(n, rng)).astype(np.float64), truth
@@ -110,3 +111,23 @@ def test_samples_of_one_document_tell_as_much_as_one() -> None:
     assert together.gain_high - together.gain_low == pytest.approx(alone.gain_high - alone.gain_low, rel=0.05)
     assert apart.gain_high - apart.gain_low < 0.6 * (alone.gain_high - alone.gain_low)
     assert together.p_value > apart.p_value
+
+
+def test_of_twenty_right_answers_the_bounds_are_about_those_of_exact_ones() -> None:
+    """Wordings that are all right on all samples are one figure; beside others each is bounded as one of so many."""
+    (alike,) = {round(row.low, 9) for row in choices(np.ones((20, 10)))}
+    assert alike == pytest.approx(beta.ppf(0.025, 20, 1), abs=0.005)
+    others = np.ones((20, 10))
+    others[np.arange(20), 1 + np.arange(20) % 9] = 0
+    assert 0.6 < choices(others)[0].low < beta.ppf(0.05 / 10 / 2, 20, 1)
+
+
+@pytest.mark.parametrize("accuracy", [0.7, 3.0])
+def test_all_accuracies_lie_in_their_intervals(accuracy: float) -> None:
+    rng, n_worlds = np.random.default_rng(5), 100
+    held = 0
+    for _ in range(n_worlds):
+        table, truth = world(rng, 40, 6, 0.3, accuracy)
+        rows = choices(table)
+        held += all(row.low <= truth[row.variant] <= row.high for row in rows)
+    assert held >= 0.92 * n_worlds
