@@ -14,17 +14,17 @@ from typing import Any
 from promptaudit.flows.prompts.answer_schema import FIELDS
 
 MOST_SHOWN, MOST_OBJECTS, MOST_NESTED = 80, 100, 5
-_ASK = r"(?:answer|reply|respond|return|output|print|give|say|write)"
+ASK = r"(?:answer|reply|respond|return|output|print|give|say|write)"
 _GAP = r"[^.!?\n]{0,80}"
 _NOTHING_ELSE = re.compile(
-    rf"\b{_ASK}\b{_GAP}\b(?:alone|only|just|exactly|nothing else|nothing but)\b"
-    rf"|\b{_ASK}\b{_GAP}\b(?:one|a single) (?:word|label|letter|number|token)\b"
-    rf"|\b(?:only|just|simply) {_ASK}\b|\b(?:answer|reply|respond) with\b|\bno (?:explanation|other text|extra text|preamble)\b"
+    rf"\b{ASK}\b{_GAP}\b(?:alone|only|just|exactly|nothing else|nothing but)\b"
+    rf"|\b{ASK}\b{_GAP}\b(?:one|a single) (?:word|label|letter|number|token)\b"
+    rf"|\b(?:only|just|simply) {ASK}\b|\b(?:answer|reply|respond) with\b|\bno (?:explanation|other text|extra text|preamble)\b"
     rf"|\b(?:answer|response|reply|output) format\b|\bformat (?:your|the) (?:answer|response|reply|output)\b",
     re.IGNORECASE,
 )
 _JSON = re.compile(
-    rf"\b(?:{_ASK}|format|produce|formatted)\b{_GAP}\bjson\b|\b(?:{_ASK}|format)\b[^.!?{{}}]{{0,80}}\{{\s*\"",
+    rf"\b(?:{ASK}|format|produce|formatted)\b{_GAP}\bjson\b|\b(?:{ASK}|format)\b[^.!?{{}}]{{0,80}}\{{\s*\"",
     re.IGNORECASE,
 )
 _SMALL_WORDS = r"(?:\W+(?:with|by|in|as|either|only|just|one|of|the|these|following|words?|labels?|a|an|single))*"
@@ -51,7 +51,7 @@ def asks_for_a_form(sentence: str, labels: Sequence[str]) -> bool:
     names = "|".join(map(_as_answer, (*labels, "yes", "no")))
     return (
         re.search(
-            rf"(?<!\bthe )(?<!\bthis )(?<!\ban )\b{_ASK}{_SMALL_WORDS}\W+(?:{names})(?!\w)", sentence, re.IGNORECASE
+            rf"(?<!\bthe )(?<!\bthis )(?<!\ban )\b{ASK}{_SMALL_WORDS}\W+(?:{names})(?!\w)", sentence, re.IGNORECASE
         )
         is not None
     )

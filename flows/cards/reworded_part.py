@@ -2,7 +2,8 @@
 
 What says who the model is ("You are a helpful assistant.") or how to answer is left as it is, and so are captions, lists,
 examples in braces and the text of the sample: a candidate is what stands between those in the system text, or else in the last
-user turn. Where nothing does, who the model is may be reworded, and where there is nothing else how to answer too.
+user turn. Where nothing does, who the model is may be reworded, and where there is nothing else how to answer too. Of a prompt
+that is one sentence with an example in braces, it is what the sentence says before it comes to the form of the answer.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from promptaudit.flows.cards.answer_format import asks_for_a_form, sentences
+from promptaudit.flows.cards.answer_format import ASK, asks_for_a_form, sentences
 from promptaudit.flows.prompts.messages import Messages
 from promptaudit.models_registry.errors import UsageError
 from promptaudit.models_registry.placeholders import placeholders
@@ -28,6 +29,8 @@ _OF_A_LIST = re.compile(r"(?:[-*•]|\d{1,3}[.)])\s|[\"']\w+[\"']\s*:")
 _BEGINS_AS_CAPTION = re.compile(r"\w+(?:[ \t]+\w+)?[ \t]*[:：]")  # noqa: RUF001
 _OF_FURTHER_COLUMNS = re.compile(r"\{(?!input\})[A-Za-z_]\w*\}")
 _BRACES = re.compile(r"[{}]")
+_EXAMPLE = re.compile(r"\{(?!\w+\})")
+_AND_ANSWER = re.compile(rf"[,;:.]?\s+(?:and|then|and then)\s+{ASK}\b", re.IGNORECASE)
 _QUOTES = " \t\"'`([<“«"
 _PERSONA = re.compile(r"(?:you are|you're|act as)\b", re.IGNORECASE)
 
@@ -57,15 +60,17 @@ def candidates(messages: Messages, labels: Sequence[str]) -> list[Part]:
         parts = [part for place in (*system, *asked) for part in _runs(messages, place, is_left)]
         if parts:
             return parts
-    return []
+    return [part for place in (*system, *asked) for part in _runs(messages, place, lambda _: False, has_example=True)]
 
 
-def _runs(messages: Messages, place: int, is_left: Callable[[str], bool]) -> Iterator[Part]:
-    """Yields each run of sentences of a message that may be reworded."""
+def _runs(
+    messages: Messages, place: int, is_left: Callable[[str], bool], *, has_example: bool = False
+) -> Iterator[Part]:
+    """Yields each run of sentences of a message that may be reworded; with `has_example`, the beginnings of those with one."""
     text = messages[place][1]
     run: list[tuple[int, int]] = []
     for start, end in sentences(text):
-        n_reworded = _n_reworded(text[start:end], is_left)
+        n_reworded = _n_before_form(text[start:end]) if has_example else _n_reworded(text[start:end], is_left)
         if n_reworded:
             run.append((start, start + n_reworded))
         if run and n_reworded < end - start:
@@ -87,6 +92,17 @@ def _n_reworded(sentence: str, is_left: Callable[[str], bool]) -> int:
     front = before.rstrip(_QUOTES)
     is_prompt = len(front.split()) >= FEWEST_WORDS and not _BEGINS_AS_CAPTION.match(front.strip())
     return len(front) if is_prompt and not _BRACES.search(front) and len(before) < len(sentence) else 0
+
+
+def _n_before_form(sentence: str) -> int:
+    """Returns how many characters of a sentence stand before an example in braces, and before it says to answer like that."""
+    example = _EXAMPLE.search(sentence)
+    if example is None:
+        return 0
+    front = sentence[: example.start()].rstrip(_QUOTES)
+    answer = _AND_ANSWER.search(front)
+    parts = [front] if answer is None else [front[: answer.start()], front]
+    return next((len(part) for part in parts if len(part.split()) >= FEWEST_WORDS and "{input}" not in part), 0)
 
 
 def _trimmed(text: str, place: int, run: Sequence[tuple[int, int]]) -> Part:

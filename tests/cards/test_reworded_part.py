@@ -34,6 +34,9 @@ def first(*messages: tuple[str, str]) -> str:
         ("Labels: positive, negative", "## Review\n{input}\n\nIs the writer pleased?", "Is the writer pleased?"),
         ("Answer positive or negative.", "{input}", "Answer positive or negative."),
         ('Judge it.\n{"mood":\n "positive"}', "{input}", "Judge it."),
+        ('Judge the mood, and then answer with JSON: {"mood": "good"}', "Review:\n{input}", "Judge the mood"),
+        ('Read the review and reply with JSON: {"mood": "good"}', "Review:\n{input}", "Read the review"),
+        ('Give the mood as JSON: {"mood": "good"}', "{input}", "Give the mood as JSON:"),
         ("判断情感。 评论：", "{input}", "判断情感。"),  # noqa: RUF001
     ],
 )
