@@ -179,8 +179,8 @@ def _words(array: Column) -> Words:
     encoded = array.dictionary_encode()
     order = pc.array_sort_indices(encoded.dictionary)
     rank = np.argsort(order.to_numpy(zero_copy_only=False))
-    code = np.append(rank, 0)[integers(encoded.indices)] if len(rank) else np.zeros(len(encoded), np.int64)
-    return Words(np.where(present(array), code, -1), encoded.dictionary.take(order).to_pylist())
+    code = np.append(rank, -1)[np.asarray(_filled(encoded.indices, -1))]  # without a text the place behind the last
+    return Words(code, encoded.dictionary.take(order).to_pylist())
 
 
 def _words_of(words: Words, start: int, stop: int, kept: NDArray[np.bool_]) -> Words:

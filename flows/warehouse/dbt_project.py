@@ -33,10 +33,11 @@ def dbt(
     audit_run_ids: Sequence[str] = (),
     comparison_ids: Sequence[str] = (),
     readers: Sequence[TrustedReader] = (),
+    n_answers: int = 0,
 ) -> None:
     """Runs one dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse.
 
-    `readers` are those of the user's own code that it may call.
+    `readers` are those of the user's own code that it may call; `n_answers` is how many answers it goes through.
     """
     warehouse = Warehouse(warehouse.places.file)
     target = warehouse.places.dbt / "target"
@@ -46,7 +47,10 @@ def dbt(
         msg = f"transform: {warehouse} is open in this process, and dbt runs in another"
         raise WarehouseError(msg)
     sweep_spills(warehouse)
-    memory, spill = duckdb_memory(), tempfile.mkdtemp(prefix=f"{SPILL}{os.getpid()}-", dir=warehouse.places.dbt)
+    memory, spill = (
+        duckdb_memory(n_answers),
+        tempfile.mkdtemp(prefix=f"{SPILL}{os.getpid()}-", dir=warehouse.places.dbt),
+    )
     request = {
         "warehouse": str(warehouse),
         "target": str(target),

@@ -267,7 +267,7 @@ def test_a_build_has_the_memory_that_it_is_given_and_leaves_nothing_beside_the_w
     of_a_killed_one.mkdir()
     (tmp_path / "kept").write_text("kept")
     link.symlink_to(tmp_path)
-    monkeypatch.setattr("promptaudit.flows.warehouse.dbt_project.duckdb_memory", lambda: "24MiB")
+    monkeypatch.setattr("promptaudit.flows.warehouse.dbt_project.duckdb_memory", lambda _: "24MiB")
     with pytest.raises(WarehouseError) as error:
         derive(warehouse, run)
     too_little = r"transform: \w+ failed: DuckDB's 24MiB of memory are too little; PROMPTAUDIT_MEMORY gives it more"

@@ -33,7 +33,7 @@ def test_the_least_limit_of_a_cgroup_and_those_above_it_counts(cgroups: Path) ->
     limit(cgroups / "a", "memory.max", f"{2 * GIB}\n")
     limit(cgroups, "memory.max", f"{3 * GIB}\n")
     assert machine_memory() == 2 * GIB
-    assert duckdb_memory() == "1024MiB"  # half of so little
+    assert duckdb_memory(10**9) == "1024MiB"  # half of so little
 
 
 def test_a_container_sees_its_own_limit_under_the_path_of_the_host(cgroups: Path) -> None:
@@ -46,6 +46,6 @@ def test_a_container_sees_its_own_limit_under_the_path_of_the_host(cgroups: Path
 def test_without_cgroups_the_machine_is_the_limit_of_which_a_part_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 64 * GIB // 4096}.__getitem__)
     assert machine_memory() == 64 * GIB
-    assert duckdb_memory() == "16384MiB"
+    assert [duckdb_memory(n) for n in (0, 20_000_000, 10**9)] == ["2048MiB", "3814MiB", "16384MiB"]
     monkeypatch.setenv("PROMPTAUDIT_MEMORY", "3GiB")
-    assert duckdb_memory() == "3072MiB"
+    assert duckdb_memory(10**9) == "3072MiB"

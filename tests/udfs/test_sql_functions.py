@@ -56,6 +56,7 @@ RUN = "{'n_wordings': x, 'n_repetitions': 1, 'n_requests': 1, 'is_incomplete': f
         "disagreement_shares([x], [x], [x], [x], [1], [1])",
         "prompt_stability([x], [x], [x], [x], ['a'], 'nominal', false, 1, 10)",
         "prompt_stability_of_all([x], [x], [x], ['a'], 'nominal')",
+        "prompt_stability_by_share([x], [x], [x], ['a'], [x], 'nominal', 1)",
         "measures_by_wordings([x], [x], [x], [x], [1], 3, 1)",
         "pair_distances([x], [x], [1], 1)",
         "sample_pairs([x], [x], [1])",
@@ -87,6 +88,7 @@ def test_no_entries_give_null_figures(con: duckdb.DuckDBPyConnection, lists: str
     assert one(con, f"disagreement_shares({lists}, [], [], []).item_share") is None
     assert one(con, f"prompt_stability({lists}, [], [], 'nominal', false, 1, 10)") == []
     assert one(con, f"prompt_stability_of_all({lists}, [], 'nominal')") == []
+    assert one(con, f"prompt_stability_by_share({lists}, [], [], 'nominal', 0)") == []
     assert one(con, f"two_way_interval({lists}, [], true).mean") is None
     assert one(con, f"wording_accuracies({lists})") == []
     assert one(con, f"wording_quantiles({lists}).median") is None

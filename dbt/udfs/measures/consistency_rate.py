@@ -135,8 +135,9 @@ class _Agreement(NamedTuple):
         sample = self.sample[kept]
         # of pseudo-values Q A - (Q - 1) A^(-v), A^(-v) being of the pairs without one of the variants
         left = np.maximum(q - 2, 1)
-        pseudo = (q * by_sample - pairs / left)[sample]
-        pseudo += 2 * self.with_others[kept] / left[sample]
+        pseudo = 2 * self.with_others[kept]
+        pseudo /= left[sample]
+        pseudo += (q * by_sample - pairs / left)[sample]
         rows, _ = dense_codes(sample)
         columns, _ = dense_codes(self.variant[kept])
         v_samples = float(by_sample[is_defined].var(ddof=1)) / n_samples

@@ -151,19 +151,24 @@ def _effects(table: Table) -> Effects | None:
     """Returns the effects of wordings by least squares; None where not all of them are compared."""
     known = ~np.isnan(table)
     counts = np.maximum(known.sum(axis=1, keepdims=True), 1)
-    means = np.where(known, table, 0).sum(axis=1, keepdims=True) / counts
-    deviations = np.where(known, table - means, 0)
+    means = np.nansum(table, axis=1, keepdims=True) / counts
+    residuals = table - means
+    residuals[~known] = 0
     shares = known / counts
     normal = np.diag(known.sum(axis=0).astype(np.float64)) - shares.T @ known
-    solved = solve_effects(normal, deviations.sum(axis=0))
+    solved = solve_effects(normal, residuals.sum(axis=0))
     if int(solved.n_parts) != 1:
         return None
-    fitted = known * (solved.effects - (shares @ solved.effects)[:, None])
-    return Effects(solved.effects, (deviations - fitted) @ (solved.roots @ solved.roots.T))
+    residuals += (shares @ solved.effects)[:, None]
+    residuals -= solved.effects
+    residuals[~known] = 0
+    return Effects(solved.effects, residuals @ (solved.roots @ solved.roots.T))
 
 
 def _by_unit(influence: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Returns what each cluster adds to figures, shape (G, ...)."""
+    """Returns what each cluster adds to figures, shape (G, ...), in any order."""
+    if int(unit.max()) + 1 == len(unit):  # each sample is its own
+        return influence
     summed = np.zeros((int(unit.max()) + 1, *influence.shape[1:]))
     np.add.at(summed, unit, influence)
     return summed
@@ -191,7 +196,7 @@ def _accuracy_bounds(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Returns the bounds of each wording's accuracy on other samples, for all wordings at once."""
     n, known = len(table), ~np.isnan(table)
-    of_sample = np.where(known, table - found.effects, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    of_sample = np.nansum(table - found.effects, axis=1) / np.maximum(known.sum(axis=1), 1)
     influence = _by_unit((of_sample - of_sample.mean())[:, None] / n + found.influence, unit)
     fitted, g = np.clip(of_sample.mean() + found.effects, 0, 1), len(influence)
     squares = g**2 * np.square(influence).sum(axis=0)

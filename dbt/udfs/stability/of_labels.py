@@ -21,6 +21,10 @@ from promptaudit.udfs.stability.prompt_stability import (
     prompt_stability,
 )
 
+SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
+"""Parts of the samples whose stability is told beside that of the whole."""
+FEWEST_OF_A_SHARE = 3
+"""Samples below which alpha says nothing."""
 _MOST_KEPT = 64
 _kept: dict[bytes, list[StabilityRow]] = {}
 """Figures of the last tables: a model that always answers with a label has one table under every filter."""
@@ -66,6 +70,67 @@ def prompt_stability_of_all_labels(
     return prompt_stability(*table, is_balanced=False, seed=0, n_resamples=0, is_all_alone=True)
 
 
+class StabilityOfShare(NamedTuple):
+    """The row `all` of a share of the samples."""
+
+    sample_share: float
+    pss: float
+    pss_low: float
+    pss_high: float
+    is_degenerate: bool | None
+    n_samples: int
+    n_annotators: int
+    n_annotations: int
+
+
+@sql_function("prompt_stability_by_share")
+def prompt_stability_by_share_of_labels(
+    sample: Integers,
+    annotator: Integers,
+    replicate: Labels,
+    label: Texts,
+    place: Integers,
+    level: Level,
+    n_samples: int,
+) -> list[StabilityOfShare]:
+    """Returns the row of `prompt_stability_of_all` of the first samples, for each of SHARES that has three samples or more.
+
+    Args:
+        sample: shape (n,), any codes.
+        annotator: shape (n,), any codes.
+        replicate: shape (n,), any codes.
+        label: shape (n,), as of `prompt_stability`.
+        place: shape (n,), of the sample among all, from 1.
+        level: nominal, ordinal or interval.
+        n_samples: how many there are.
+    """
+    if not len(sample):
+        return []
+    codes, numbers = _numbered(label, level)
+    found = []
+    for share in SHARES:
+        last = math.ceil(share * n_samples)
+        kept = place <= last
+        if last < FEWEST_OF_A_SHARE or not kept.any():
+            continue
+        table = _Table(sample[kept], annotator[kept], replicate[kept], codes[kept], numbers, level)
+        rows = prompt_stability(*table, is_balanced=False, seed=0, n_resamples=0, is_all_alone=True)
+        found += [
+            StabilityOfShare(
+                share,
+                row.pss,
+                row.pss_low,
+                row.pss_high,
+                row.is_degenerate,
+                row.n_samples,
+                row.n_annotators,
+                row.n_annotations,
+            )
+            for row in rows
+        ]
+    return found
+
+
 @sql_function("alpha_pseudo_values")
 def alpha_pseudo_values_of_labels(
     sample: Integers, annotator: Integers, replicate: Labels, label: Texts, level: Level
@@ -98,21 +163,24 @@ class _Table(NamedTuple):
 
         Equal tables of two filters have equal figures then, though one lists completions and the other what they were read as.
         """
-        given = self.label[self._order()]
-        codes, first = np.unique(given[given != MISSING], return_index=True)
-        if self.level != "nominal" or not len(codes):
+        n_codes = int(self.label.max(initial=MISSING)) + 1
+        if self.level != "nominal" or not n_codes:
             return self
-        place = np.argsort(np.argsort(first))
-        known = place[np.searchsorted(codes, self.label).clip(max=len(codes) - 1)]
-        return self._replace(label=np.where(self.label == MISSING, MISSING, known), numbers=np.zeros(len(codes)))
+        first = np.full(n_codes, len(self.label))
+        given = self.label[self._order()]
+        np.minimum.at(first, given[given != MISSING], np.flatnonzero(given != MISSING))
+        place = np.append(
+            np.argsort(np.argsort(first, kind="stable")), MISSING
+        )  # a missing one has the place behind the last
+        return self._replace(label=place[self.label], numbers=np.zeros(int((first < len(self.label)).sum())))
 
     def key(self, family: NDArray[np.int64], is_cut: bool, seed: int, n_resamples: int) -> bytes:  # noqa: FBT001 - the parts of a key
         """Returns a key that is equal for tables of equal rows, in whatever order."""
         order = self._order()
         digest = hashlib.blake2b(repr((self.level, is_cut, seed, n_resamples)).encode())
-        units = (self.sample, self.annotator, family, self.replicate, self.label)
-        for part in (*(unit[order] for unit in units), self.numbers):
-            digest.update(np.ascontiguousarray(part).tobytes())
+        for part in (self.sample, self.annotator, family, self.replicate, self.label):
+            digest.update(part[order])
+        digest.update(np.ascontiguousarray(self.numbers))
         return digest.digest()
 
     def _order(self) -> NDArray[np.int64]:

@@ -131,16 +131,19 @@ def unit_counts(codes: NDArray[np.int64], counted: NDArray[np.bool_] | None = No
     if counted is None:
         counted = codes != MISSING
     # 32 bits hold K^2, and at 130,000 units these tables are what memory goes to
-    growth = np.zeros(codes.shape, np.int32)
+    n_steps = max(len(codes) - 1, 0)
+    n_values, squares = np.empty((2, 2 * n_steps, codes.shape[1]), np.int32)
+    values, sums = np.zeros((2, codes.shape[1]), np.int32)
     for k in range(len(codes)):
         earlier = np.count_nonzero((codes[:k] == codes[k]) & counted[:k], axis=0)
-        growth[k] = np.where(counted[k], 2 * earlier + 1, 0)
-    both = counted[1:].astype(np.int32) + counted[:-1]
-    is_same = counted[1:] & counted[:-1] & (codes[1:] == codes[:-1])
-    return UnitCounts(
-        n_values=np.concatenate([np.cumsum(counted, axis=0, dtype=np.int32)[1:], both]),
-        squares=np.concatenate([np.cumsum(growth, axis=0, dtype=np.int32)[1:], both + 2 * is_same.astype(np.int32)]),
-    )
+        values += counted[k]
+        sums += np.where(counted[k], 2 * earlier + 1, 0).astype(np.int32)
+        if k:
+            n_values[k - 1], squares[k - 1] = values, sums
+            both = counted[k].astype(np.int32) + counted[k - 1]
+            is_same = counted[k] & counted[k - 1] & (codes[k] == codes[k - 1])
+            n_values[n_steps + k - 1], squares[n_steps + k - 1] = both, both + 2 * is_same
+    return UnitCounts(n_values, squares)
 
 
 def unit_counts_of_all(codes: NDArray[np.int64]) -> UnitCounts:

@@ -17,6 +17,7 @@ from promptaudit.udfs.stability.ratings import (
     DENSE_UP_TO,
     MISSING,
     Ratings,
+    UnitCounts,
     cumulative_and_adjacent,
     is_shown,
     unit_counts,
@@ -30,6 +31,14 @@ MAX_CELLS = 300_000
 _BATCHED_COUNTS = 1 << 15  # series x labels x units up to which one product with all of them beats one an annotator
 _BATCHED_SUMS = 1 << 18  # series x labels x resamples of that product, 2 MB
 _UNITS, _CELLS = 2, 3  # purposes of the generators
+
+
+def _nominal_disagreement(counts: UnitCounts) -> NDArray[np.float64]:
+    """Returns the unlike pairs of labels of each unit in each series, over one less than its labels; 0 where it has no pair."""
+    observed = np.zeros(counts.n_values.shape)
+    for own, n_values, squares in zip(observed, counts.n_values, counts.squares, strict=True):  # a series at a time
+        np.divide(n_values**2 - squares, n_values - 1, out=own, where=n_values >= 2)  # noqa: PLR2004
+    return observed
 
 
 class _Replicate:
@@ -52,9 +61,8 @@ class _Replicate:
         self.coincidences: list[tuple[NDArray[np.int64], csc_matrix]] = []
         self.counts: NDArray[np.int8] | None = None
         if level == "nominal":
-            self.observed = np.where(is_pairable, counts.n_values**2 - counts.squares, 0) / np.maximum(
-                counts.n_values - 1, 1
-            )
+            self.observed = _nominal_disagreement(counts)
+            del counts  # of two numbers for each label
             self._set_private_labels_aside(is_pairable)
             if len(codes) <= DENSE_UP_TO and is_pairable.size * self.n_rows <= _BATCHED_COUNTS:
                 self.counts = series_counts(self.rows, self.n_rows, is_pairable)
@@ -75,12 +83,13 @@ class _Replicate:
 
         Verbatim completions may all be distinct: 15,000 rows of resampled counts become one.
         """
-        unit = np.broadcast_to(np.arange(self.codes.shape[1]), self.codes.shape)[self.is_given]
-        label = self.codes[self.is_given]
-        last = np.full(self.n_rows + 1, -1)
-        last[label] = unit
-        is_shared = np.zeros(self.n_rows + 1, np.bool_)  # the last one is the missing label
-        is_shared[label[last[label] != unit]] = True
+        last = np.full(self.n_rows + 1, -1)  # unit of each label; the last one is the missing label
+        is_shared = np.zeros(self.n_rows + 1, np.bool_)
+        unit = np.arange(self.codes.shape[1])
+        for label, is_given in zip(self.codes, self.is_given, strict=True):  # an annotator at a time
+            last[label[is_given]] = unit[is_given]
+        for label, is_given in zip(self.codes, self.is_given, strict=True):
+            is_shared[label[is_given & (last[label] != unit)]] = True
         is_private = self.is_given & ~is_shared[self.codes]
         if is_private.any():
             squares = unit_counts(self.codes, is_private).squares

@@ -18,10 +18,6 @@ tasks as {{ of_this_build('stg_tasks') }},
 
 runs as {{ of_this_build('stg_audit_runs') }},
 
-shares (sample_share) as (
-    values (0.02), (0.05), (0.1), (0.25), (0.5), (0.75)
-),
-
 answers as (
     select
         annotators.audit_run_id,
@@ -66,7 +62,6 @@ placed as (
     )
 ),
 
--- of fewer than three samples alpha says nothing
 measured as (
     select
         answers.audit_run_id,
@@ -75,22 +70,19 @@ measured as (
         answers.strategy,
         answers.scope,
         answers.paraphrase_temperature,
-        shares.sample_share,
         unnest(
-            prompt_stability_of_all(
+            prompt_stability_by_share(
                 list(answers.sample_index),
                 list(answers.annotator),
                 list(answers.replicate),
                 list(answers.annotation),
-                any_value(placed.level)
+                list(placed.place),
+                any_value(placed.level),
+                any_value(placed.n_samples)
             )
         ) as point
     from answers
     inner join placed using (audit_run_id, model_id, task_id, strategy, scope, sample_index)
-    inner join shares
-        on
-            placed.place <= ceil(shares.sample_share * placed.n_samples)
-            and ceil(shares.sample_share * placed.n_samples) >= 3
     group by all
 ),
 
@@ -101,7 +93,7 @@ points as (
         task_id,
         strategy,
         scope,
-        sample_share::double as sample_share,
+        point.sample_share as sample_share,
         point.pss as pss,
         point.pss_low as pss_low,
         point.pss_high as pss_high,
