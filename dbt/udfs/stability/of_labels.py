@@ -179,8 +179,8 @@ class _Table(NamedTuple):
         order = self._order()
         digest = hashlib.blake2b(repr((self.level, is_cut, seed, n_resamples)).encode())
         for part in (self.sample, self.annotator, family, self.replicate, self.label):
-            digest.update(part[order])
-        digest.update(np.ascontiguousarray(self.numbers))
+            digest.update(part[order].data)
+        digest.update(np.ascontiguousarray(self.numbers).data)
         return digest.digest()
 
     def _order(self) -> NDArray[np.int64]:

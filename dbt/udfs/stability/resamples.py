@@ -37,7 +37,7 @@ def _nominal_disagreement(counts: UnitCounts) -> NDArray[np.float64]:
     """Returns the unlike pairs of labels of each unit in each series, over one less than its labels; 0 where it has no pair."""
     observed = np.zeros(counts.n_values.shape)
     for own, n_values, squares in zip(observed, counts.n_values, counts.squares, strict=True):  # a series at a time
-        np.divide(n_values**2 - squares, n_values - 1, out=own, where=n_values >= 2)  # noqa: PLR2004
+        np.divide(n_values**2 - squares, n_values - 1, out=own, where=n_values >= 2)
     return observed
 
 
