@@ -238,8 +238,11 @@ def pin(
 @app.command()
 def history(
     measure: Annotated[
-        str, typer.Argument(help="Name a column of the scorecard, accuracy:<scoring method>, or a measure of nights.")
-    ],
+        str,
+        typer.Argument(
+            help="Name a column of the scorecard, accuracy:<scoring method>, or a measure of nights.",
+        ),
+    ] = "sensitivity_corrected",
     model: ModelOption = None,
     task: TaskOption = None,
     strategy: StrategyOption = None,

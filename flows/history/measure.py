@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -136,6 +137,9 @@ def history(
             msg = f"{warehouse.published.path}: no complete run is published"
             raise WarehouseError(msg)
         newest = {run.audit_id: run.audit_run_id for run in reversed(runs)}
+        if audit is None and measure in newest:
+            msg = f"no measure '{measure}', which is an audit: --audit {shlex.quote(measure)} names it"
+            raise UsageError(msg)
         audit = runs[0].audit_id if audit is None else audit
         run = newest[_known("audit", audit, newest, "has a complete run")]
         source = source_of(warehouse.published.read, measure)

@@ -252,6 +252,7 @@ def test_only_complete_runs_of_one_audit_are_nights(tmp_path_factory: pytest.Tem
     [
         ({"measure": "sensitivit"}, "no measure 'sensitivit'; nearest: sensitivity"),
         ({"measure": "model_id"}, "no measure 'model_id'"),
+        ({"measure": "every night"}, "no measure 'every night', which is an audit: --audit 'every night' names it"),
         ({"measure": "accuracy:label_mach"}, "nearest: accuracy:label_match"),
         ({"measure": "1; drop table x --"}, "no measure '1; drop table x --'"),
         ({"audit": "every nigt"}, "--audit every nigt: none of that name has a complete run; nearest: every night"),
