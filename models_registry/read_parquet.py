@@ -16,7 +16,8 @@ from promptaudit.models_registry.read_csv import refuse_columns
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MAX_VALUES = 64_000_000  # beyond one for each byte of the file; polars takes 16 bytes for each
+MAX_VALUES = 24_000_000  # beyond VALUES_A_BYTE of the file; reading one takes up to 40 bytes
+VALUES_A_BYTE = 4  # of short labels and ids in order
 MAX_UNPACKED = 1 << 28  # bytes of pages, and of texts, beyond `TIMES` for each byte of the file
 TIMES = 100  # a column of one repeated prompt packs so well in files of ours
 _A_PAGE = 100  # bytes that each page counts for, however small it is
@@ -45,7 +46,7 @@ def _refuse_costly(path: Path, shown: str) -> None:
     groups = [about.row_group(n) for n in range(about.num_row_groups)]
     chunks = [group.column(n) for group in groups for n in range(group.num_columns)]
     n_values = max(about.num_rows * about.num_columns, sum(max(chunk.num_values, 0) for chunk in chunks))
-    _refuse(n_values, MAX_VALUES + n_bytes, "values", shown, n_bytes)
+    _refuse(n_values, MAX_VALUES + VALUES_A_BYTE * n_bytes, "values", shown, n_bytes)
     limit = MAX_UNPACKED + TIMES * n_bytes
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         view = memoryview(content)

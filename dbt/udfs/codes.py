@@ -1,4 +1,4 @@
-"""Turns arbitrary integer codes (hashes, -1, gaps) into 0..n-1, so that arrays can be indexed by them, and parts them."""
+"""Turns arbitrary integer codes (hashes, -1, gaps) into 0..n-1, to index arrays by, and takes them in blocks."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 What says who the model is ("You are a helpful assistant.") or how to answer is left as it is, and so are captions, lists,
 examples in braces and the text of the sample: a candidate is what stands between those in the system text, or else in the last
-user turn. Where nothing does, who the model is may be reworded, and where there is nothing else how to answer too. Of a prompt
-that is one sentence with an example in braces, it is what the sentence says before it comes to the form of the answer.
+user turn. Where nothing does, who the model is may be reworded, and where there is nothing else how to answer too. Where
+every sentence has an example in braces, it is what one says before it comes to the form of the answer.
 """
 
 from __future__ import annotations
@@ -97,11 +97,10 @@ def _n_reworded(sentence: str, is_left: Callable[[str], bool]) -> int:
 def _n_before_form(sentence: str) -> int:
     """Returns how many characters of a sentence stand before an example in braces, and before it says to answer like that."""
     example = _EXAMPLE.search(sentence)
-    if example is None:
+    if example is None or _OF_A_LIST.match(sentence.strip()) or _BEGINS_AS_CAPTION.match(sentence.strip()):
         return 0
     front = sentence[: example.start()].rstrip(_QUOTES)
-    answer = _AND_ANSWER.search(front)
-    parts = [front] if answer is None else [front[: answer.start()], front]
+    parts = [*(front[: answer.start()] for answer in [*_AND_ANSWER.finditer(front)][-1:]), front]
     return next((len(part) for part in parts if len(part.split()) >= FEWEST_WORDS and "{input}" not in part), 0)
 
 

@@ -140,12 +140,12 @@ def _version(value: bool) -> None:
 
 
 def _typed_places(context: typer.Context) -> str:
-    """Returns the options that say where the warehouse and the cards are, as far as they were typed and not set."""
+    """Returns the options that say where the warehouse and the cards are, as far as they were typed and can be as printed."""
     source = context.get_parameter_source("warehouse")
     is_typed = source is not None and source.name == "COMMANDLINE"
     places = [("--warehouse", state.warehouse)] if is_typed else []
     places += [("--registry", folder) for folder in state.registry]
-    return "".join(f" {option} {shlex.quote(str(place))}" for option, place in places)
+    return "".join(f" {option} {shlex.quote(str(place))}" for option, place in places if str(place).isprintable())
 
 
 @app.callback()

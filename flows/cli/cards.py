@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -123,8 +124,8 @@ def _task_of(
 
 
 def _next_step(folder: Path) -> str:
-    where = "" if folder == Path("registry") else f" --registry {folder}"
-    return f"next: promptaudit run mine{where}"
+    where = "" if folder == Path("registry") else f" --registry {shlex.quote(str(folder))}"
+    return f"next: promptaudit run mine{state.options}{where}"
 
 
 @app.command()

@@ -37,7 +37,7 @@ def lines_of_rule(rule: RuleResult, told: set[object] | None = None, options: st
     lines += [f"{INDENT}{name_of(row)}: {figures_of(row)}" for row in rows]
     if n_more:
         lines.append(f"{INDENT}and {n_more} more")
-    return lines + [f"{INDENT}look closer: {cut(command + options, 2000)}" for command in rule.look_closer]
+    return lines + [f"{INDENT}look closer: {cut(command, 2000)}{options}" for command in rule.look_closer]
 
 
 def shown_rows(rule: RuleResult, told: set[object] | None = None) -> tuple[list[RuleRow], int]:

@@ -137,12 +137,16 @@ def history(
             msg = f"{warehouse.published.path}: no complete run is published"
             raise WarehouseError(msg)
         newest = {run.audit_id: run.audit_run_id for run in reversed(runs)}
-        if audit is None and measure in newest:
-            msg = f"no measure '{measure}', which is an audit: --audit {shlex.quote(measure)} names it"
-            raise UsageError(msg)
+        is_an_audit = audit is None and measure in newest
         audit = runs[0].audit_id if audit is None else audit
         run = newest[_known("audit", audit, newest, "has a complete run")]
-        source = source_of(warehouse.published.read, measure)
+        try:
+            source = source_of(warehouse.published.read, measure)
+        except UsageError:
+            if not is_an_audit:
+                raise
+            msg = f"no measure '{measure}', which is an audit: --audit {shlex.quote(measure)} names it"
+            raise UsageError(msg) from None
         gathered = gather_nights(partial(warehouse.published.read, run=run), source.figures, limit)
         alarms = warehouse.published.read(sql("history", "alarms"), audit=audit)
     figures = rows_as(Figure, gathered.figures)

@@ -73,7 +73,7 @@ def transform(
             audit_run_ids=audit_run_ids,
             comparison_ids=comparison_ids,
             readers=readers,
-            n_answers=warehouse.read(sql("marts", "n_answers"), runs=list(audit_run_ids))[0]["n"],
+            n_values=warehouse.read(sql("marts", "n_values"), runs=list(audit_run_ids))[0]["n"],
         )
         if part == "after_formats" and not stands:
             relations.keep(warehouse)

@@ -10,20 +10,20 @@ from pathlib import Path
 from promptaudit.flows.settings import Settings
 
 ENOUGH = 2 * 2**30
-AN_ANSWER = 200  # bytes: the lists of a measure hold some numbers of each answer at once, and cannot wait on the disk
+A_VALUE = 200  # bytes: the lists of a measure hold what was said and some numbers of each at once, and cannot wait on the disk
 PROC, CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
-def duckdb_memory(n_answers: int) -> str:
-    """Returns the memory limit of the DuckDB that derives marts of so many answers: PROMPTAUDIT_MEMORY, else what they need.
+def duckdb_memory(n_values: int) -> str:
+    """Returns the memory limit of the DuckDB that derives marts of so many answers or fields: PROMPTAUDIT_MEMORY, else their need.
 
-    That is 2 GiB, and from ten million answers on 200 bytes each, but no more than a quarter of the machine's memory; on a
+    That is 2 GiB, and above ten million of them 200 bytes each, but no more than a quarter of the machine's memory; on a
     machine of less than 8 GiB it is 2 GiB or half, whichever is less. Lists of all answers of a run have to fit into it; the
     rest may wait on the disk. Measures hold arrays of their own beside it.
     """
     whole = machine_memory()
     most = max(whole // 4, min(whole // 2, ENOUGH))
-    return f"{(Settings().memory or min(most, max(ENOUGH, AN_ANSWER * n_answers))) // 2**20}MiB"
+    return f"{(Settings().memory or min(most, max(ENOUGH, A_VALUE * n_values))) // 2**20}MiB"
 
 
 @functools.cache

@@ -33,11 +33,12 @@ def dbt(
     audit_run_ids: Sequence[str] = (),
     comparison_ids: Sequence[str] = (),
     readers: Sequence[TrustedReader] = (),
-    n_answers: int = 0,
+    n_values: int = 0,
 ) -> None:
     """Runs one dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse.
 
-    `readers` are those of the user's own code that it may call; `n_answers` is how many answers it goes through.
+    `readers` are those of the user's own code that it may call; `n_values` is how many answers it goes
+    through, each field of extraction being one.
     """
     warehouse = Warehouse(warehouse.places.file)
     target = warehouse.places.dbt / "target"
@@ -48,7 +49,7 @@ def dbt(
         raise WarehouseError(msg)
     sweep_spills(warehouse)
     memory, spill = (
-        duckdb_memory(n_answers),
+        duckdb_memory(n_values),
         tempfile.mkdtemp(prefix=f"{SPILL}{os.getpid()}-", dir=warehouse.places.dbt),
     )
     request = {

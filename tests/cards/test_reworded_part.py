@@ -36,6 +36,11 @@ def first(*messages: tuple[str, str]) -> str:
         ('Judge it.\n{"mood":\n "positive"}', "{input}", "Judge it."),
         ('Judge the mood, and then answer with JSON: {"mood": "good"}', "Review:\n{input}", "Judge the mood"),
         ('Read the review and reply with JSON: {"mood": "good"}', "Review:\n{input}", "Read the review"),
+        (
+            'Read it, decide and say who wins and reply with JSON: {"a": 1}',
+            "{input}",
+            "Read it, decide and say who wins",
+        ),
         ('Give the mood as JSON: {"mood": "good"}', "{input}", "Give the mood as JSON:"),
         ("判断情感。 评论：", "{input}", "判断情感。"),  # noqa: RUF001
     ],
@@ -47,6 +52,11 @@ def test_what_says_what_to_do_is_reworded(system: str, asked: str, reworded: str
 def test_turns_that_are_examples_are_not_reworded() -> None:
     messages = (("user", "Judge the review of a friend."), ("assistant", "positive"), ("user", "{input}"))
     assert candidates(messages, LABELS) == []
+
+
+@pytest.mark.parametrize("asked", ['- Give the mood as: {"mood": 1}', 'Its form: {"mood": 1}', 'As {"mood": 1}'])
+def test_lists_captions_and_short_beginnings_are_not_reworded(asked: str) -> None:
+    assert candidates((("user", f"{asked}\n{{input}}"),), LABELS) == []
 
 
 CHAT: Messages = (

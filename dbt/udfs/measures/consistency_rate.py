@@ -63,10 +63,12 @@ def consistency_rate(
         >>> round(found.rate, 3)
         0.333
     """
+    is_one_to_one = len(p) == 0 or are_one_to_one(variant, family)
+    variant = family if is_one_to_one else variant
     own = _Agreement.of(sample, variant, label, p)
     plain = own.interval()
     rate = plain.rate
-    if len(p) > 0 and not are_one_to_one(variant, family):
+    if not is_one_to_one:
         sample, variant, label, p = shares_of_families(sample, variant, family, label, p)
         own = _Agreement.of(sample, variant, label, p)
         plain = own.interval()

@@ -314,7 +314,7 @@ def pseudo_values(
     for of_block, entries in blocks_of(sample):
         own = sample[entries] - of_block.start, variant[entries], label[entries], p[entries]
         cells = _cells(*own, of_block.stop - of_block.start)
-        left_out = _left_out(cells, with_three=True)
+        left_out = _left_out(cells, with_three=bool(cells.n_variants.max() > 2))
         corrected = _corrected(cells, left_out) / np.log(n_classes)
         by_sample[of_block] = np.where(cells.n_variants > 1, corrected, np.nan)
         kept = cells.n_variants[cells.asked_sample] > 1
