@@ -15,7 +15,7 @@ PROC, CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
 def duckdb_memory(n_values: int) -> str:
-    """Returns the memory limit of the DuckDB that derives marts of so many answers or fields: PROMPTAUDIT_MEMORY, else their need.
+    """Returns the memory limit of the DuckDB that derives marts of so many answers or fields: PROMPTAUDIT_MEMORY, or their need.
 
     That is 2 GiB, and above ten million of them 200 bytes each, but no more than a quarter of the machine's memory; on a
     machine of less than 8 GiB it is 2 GiB or half, whichever is less. Lists of all answers of a run have to fit into it; the
