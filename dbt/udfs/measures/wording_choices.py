@@ -84,9 +84,9 @@ def wording_choices(
 
     Returns:
         One row a wording, in order of its code. Empty below FEWEST_SAMPLES clusters or two wordings, without an original, and
-        where not all wordings are compared. `low`, `high`: `logit_interval`, and at
-        least that of the same data with one more cluster, half right under every wording, as in `two_way_interval`; widened from
-        one wording to all by the largest of their normal deviations. `chance_best`, `expected_loss`: of N_DRAWS draws
+        where not all wordings are compared. `low`, `high`: `logit_interval`; they hold those of
+        the same data with one more cluster, half right under every wording, as in `two_way_interval`, and are widened from one
+        wording to all by the largest of their normal deviations. `chance_best`, `expected_loss`: of N_DRAWS draws
         from N(m, V), effects b being N(0, s^2) among wordings and N(b, S) by their samples, m = s^2 (s^2 I + S)^-1 b and V =
         s^2 (I - s^2 (s^2 I + S)^-1); equal chances and no loss where wordings vary by no more than noise. `gain_low` has one
         added cluster that loses all and counts half, `gain_high` one that gains all, and both hold the gain. `gain` is NaN

@@ -169,9 +169,8 @@ class _Table(NamedTuple):
         first = np.full(n_codes, len(self.label))
         given = self.label[self._order()]
         np.minimum.at(first, given[given != MISSING], np.flatnonzero(given != MISSING))
-        place = np.append(
-            np.argsort(np.argsort(first, kind="stable")), MISSING
-        )  # a missing one has the place behind the last
+        # a missing one has the place behind the last
+        place = np.append(np.argsort(np.argsort(first, kind="stable")), MISSING)
         return self._replace(label=place[self.label], numbers=np.zeros(int((first < len(self.label)).sum())))
 
     def key(self, family: NDArray[np.int64], is_cut: bool, seed: int, n_resamples: int) -> bytes:  # noqa: FBT001 - the parts of a key
