@@ -82,8 +82,8 @@ class Settings(BaseModel):
         None,
         ge=2**27,
         description="memory of DuckDB while marts are derived, as 2GiB; what does not fit waits beside the warehouse; "
-        "default: 2GiB, and 200 bytes for each of more than ten million answers, or fields of answers, but at most a quarter of "
-        "the machine's; on a machine of less than 8 GiB up to half of it and 2 GiB",
+        "default: 1.5GiB, and 160 bytes for each of more than ten million answers, or fields of answers, but at most a quarter "
+        "of the machine's; on a machine of less than 6 GiB up to half of it and 1.5 GiB",
     )
     sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")
     sql_seconds: float = Field(60, gt=0, description="time of one `promptaudit sql` query")

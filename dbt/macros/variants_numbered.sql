@@ -4,7 +4,7 @@
     (
         select
             *,
-            dense_rank() over (partition by {{ within }} order by prompt_variant_id) as variant
+            dense_rank() over (partition by {{ within }} order by prompt_variant_id)::integer as variant
         from (select distinct {{ within }}, prompt_variant_id from {{ rows }})
     )
 {%- endmacro %}

@@ -75,7 +75,8 @@ def call(function: SqlFunction, *columns: Column) -> Column:
         named["n_resamples"] = pc.if_else(named["seed"].is_valid(), named["n_resamples"], 0)
     marks = {name: marker(hint) for name, hint in hints.items()}
     listed = {name: mark for name, mark in marks.items() if isinstance(mark, Listed)}
-    entries = _Entries.of(function.name, {name: named[name] for name in listed}, listed) if listed else None
+    types = {name: element(hints[name]) for name in listed if is_array(hints[name])}
+    entries = _Entries.of(function.name, {name: named[name] for name in listed}, listed, types) if listed else None
     own = {name: hint for name, hint in hints.items() if name not in listed}
     if function.is_at_once:
         given = {} if entries is None else entries.end_to_end(places(function))
@@ -96,15 +97,22 @@ def call(function: SqlFunction, *columns: Column) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """The parallel lists of a chunk of groups, laid end to end; group i is entries offsets[i] to offsets[i + 1]."""
+    """The parallel lists of a chunk of groups, laid end to end; group i is entries offsets[i] to offsets[i + 1].
+
+    `types` are those of the arrays that the function takes. `groups` copies a list into an array of another type for one group
+    at a time, since such a copy of ten million entries is 80 MB.
+    """
 
     lists: Mapping[str, Column]
     kinds: Mapping[str, Listed]
+    types: Mapping[str, Any]
     offsets: NDArray[np.int64]
     is_kept: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, function: str, columns: Mapping[str, Column], kinds: Mapping[str, Listed]) -> _Entries:
+    def of(
+        cls, function: str, columns: Mapping[str, Column], kinds: Mapping[str, Listed], types: Mapping[str, Any]
+    ) -> _Entries:
         """Returns the entries of columns of lists; a NULL list is an empty one."""
         lists, first, offsets = {}, "", np.zeros(1, np.int64)
         for name, column in columns.items():
@@ -125,7 +133,7 @@ class _Entries:
         for name, array in lists.items():
             if kinds[name].null is Null.LEAVES_OUT_ITS_ENTRY and array.null_count:
                 is_kept &= present(array)
-        return cls(lists, kinds, offsets, is_kept)
+        return cls(lists, kinds, types, offsets, is_kept)
 
     def groups(self) -> Iterator[tuple[dict[str, Any], dict[str, NDArray[np.int64]]]]:
         """Yields the lists of each group, and the codes that SQL has for the dense ones of each."""
@@ -146,6 +154,7 @@ class _Entries:
                     lists[name] = _words_of(array, start, stop, kept)
                     continue
                 own = array[start:stop] if is_whole else array[start:stop][kept]
+                own = own.astype(self.types[name], copy=False)
                 if kind.is_coded:
                     valid = is_present[name][start:stop][kept] if name in is_present else None
                     own, codes[name] = dense_codes(own, valid)
@@ -159,7 +168,7 @@ class _Entries:
         found = {Place.GROUP: groups, Place.OFFSETS: np.append(0, np.cumsum(lengths))}
         lists = {}
         for name, kind in self.kinds.items():
-            own = self._array(name)[self.is_kept]
+            own = self._array(name)[self.is_kept].astype(self.types[name], copy=False)
             lists[name] = dense_codes(own, present(self.lists[name])[self.is_kept])[0] if kind.is_coded else own
         return lists | {name: found[place] for name, place in places.items()}
 
@@ -171,15 +180,16 @@ class _Entries:
             return doubles(array)
         if kind.sql_type == "BOOLEAN[]":
             return integers(pc.cast(array, pa.int64())).astype(np.bool_)
-        return np.where(present(array), integers(array), -1) if kind.null is Null.IS_MINUS_ONE else integers(array)
+        return _filled(array, -1 if kind.null is Null.IS_MINUS_ONE else 0)
 
 
 def _words(array: Column) -> Words:
     """Returns texts by their places in the order of their spelling, so that nothing depends on the order of the rows."""
     encoded = array.dictionary_encode()
     order = pc.array_sort_indices(encoded.dictionary)
-    rank = np.argsort(order.to_numpy(zero_copy_only=False))
-    code = np.append(rank, -1)[np.asarray(_filled(encoded.indices, -1))]  # without a text the place behind the last
+    rank = np.argsort(order.to_numpy(zero_copy_only=False)).astype(np.int32)
+    # one without a text has the place behind the last
+    code = np.append(rank, np.int32(-1))[_filled(encoded.indices, -1)]
     return Words(code, encoded.dictionary.take(order).to_pylist())
 
 
@@ -187,8 +197,7 @@ def _words_of(words: Words, start: int, stop: int, kept: NDArray[np.bool_]) -> W
     """Returns the texts of one group, and of those only, by their places among its own."""
     code = words.code[start:stop][kept]
     own, distinct = dense_codes(code, code >= 0)
-    own[code < 0] = -1
-    return Words(own, [words.distinct[each] for each in distinct.tolist()])
+    return Words(np.where(code < 0, np.int32(-1), own), [words.distinct[each] for each in distinct.tolist()])
 
 
 def _with_own_codes(result: Any, field: str, codes: NDArray[np.int64]) -> Any:  # noqa: ANN401 - rows, or a table

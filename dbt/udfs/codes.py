@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+WholeNumbers = NDArray[np.integer[Any]]
+"""An array of integers of any size in memory."""
+Whole = TypeVar("Whole", bound=np.integer[Any])
 
 # A lookup table over the range of the codes beats sorting (3 ms against 90 ms for a million codes) while it stays
 # of the order of the data; hashes fall through to the sort.
@@ -18,45 +22,45 @@ BLOCK = 1 << 20
 """Entries that a measure works on at once, 8 MB an array, where it holds more of each entry than its figures need."""
 
 
-def dense_codes(
-    codes: NDArray[np.int64], valid: NDArray[np.bool_] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def dense_codes(codes: NDArray[Whole], valid: NDArray[np.bool_] | None = None) -> tuple[NDArray[Whole], NDArray[Whole]]:
     """Returns dense codes of values and the distinct values: numbered from 0 in ascending order, NULL last.
 
     Args:
-        codes: shape (n,), any int64 values.
+        codes: shape (n,), any values.
         valid: shape (n,); False marks NULL, whose code is then not looked at. None means no NULL.
 
     Returns:
         The number of each entry, shape (n,), and the distinct codes in order, shape (n_distinct,). Where NULL occurs
-        its number is n_distinct, and the distinct codes do not list it. The numbers may be `codes` itself: nobody writes to them.
+        its number is n_distinct, and the distinct codes do not list it. Both are of the type of `codes`, and the numbers may be
+        `codes` itself: nobody writes to them.
     """
     if valid is not None and not valid.all():
-        dense = np.empty(len(codes), np.int64)
+        dense = np.empty(len(codes), codes.dtype)
         dense[valid], distinct = dense_codes(codes[valid])
         dense[~valid] = len(distinct)
         return dense, distinct
     if len(codes) == 0:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
+        return codes, codes
     low, high = int(codes.min()), int(codes.max())
     if high - low < max(_SMALLEST_TABLE, _TABLE_CELLS_PER_CODE * len(codes)):
         shifted = codes - low if low else codes
         seen = np.zeros(high - low + 1, np.bool_)
         seen[shifted] = True
         if seen.all():  # dense but for where they begin: at ten million codes each array counts
-            return shifted, np.arange(low, high + 1)
+            return shifted, np.arange(low, high + 1, dtype=codes.dtype)
         number: NDArray[Any] = np.cumsum(
             seen, dtype=np.int32 if high - low < 2**31 - 1 else np.int64
         )  # the table is the largest of all
         number -= 1
-        return number[shifted].astype(np.int64), np.flatnonzero(seen) + low
+        return number[shifted].astype(codes.dtype), (np.flatnonzero(seen) + low).astype(codes.dtype)
     distinct, dense = np.unique(codes, return_inverse=True)
-    return dense.astype(np.int64, copy=False), distinct
+    return dense.astype(codes.dtype, copy=False), distinct
 
 
-def parts_of(n: int) -> list[slice]:
-    """Returns where the entries of each part of n entries lie, BLOCK in each, for sums over all of them."""
-    return [slice(start, start + BLOCK) for start in range(0, n, BLOCK)]
+def parts_of(n: int, n_each: int = 1) -> list[slice]:
+    """Returns where the rows of each part of n rows lie, BLOCK entries or one row in each; `n_each` is the entries of a row."""
+    step = max(1, BLOCK // max(1, n_each))
+    return [slice(start, start + step) for start in range(0, n, step)]
 
 
 def blocks_of(codes: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.int64] | slice]]:

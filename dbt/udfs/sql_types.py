@@ -47,16 +47,21 @@ class Keyed(NamedTuple):
 class Words(NamedTuple):
     """Texts of a group: the place of each entry's among the distinct ones, which are sorted; -1 where it has none."""
 
-    code: NDArray[np.int64]
+    code: NDArray[np.int32]
     distinct: list[str]
 
 
-Codes = Annotated[NDArray[np.int64], Listed("BIGINT[]", is_coded=True)]
+Codes = Annotated[NDArray[np.int64], Listed("INTEGER[]", is_coded=True)]
 """Dense codes of any integers; an entry with a NULL is left out."""
-Labels = Annotated[NDArray[np.int64], Listed("BIGINT[]", Null.IS_A_CODE, is_coded=True)]
+Labels = Annotated[NDArray[np.int64], Listed("INTEGER[]", Null.IS_A_CODE, is_coded=True)]
 """Dense codes of any integers; NULL is the class N/A, which has the last of them."""
-Integers = Annotated[NDArray[np.int64], Listed("BIGINT[]")]
-IntegersOrMinusOne = Annotated[NDArray[np.int64], Listed("BIGINT[]", Null.IS_MINUS_ONE)]
+Integers = Annotated[NDArray[np.int64], Listed("INTEGER[]")]
+"""Integers as they are; an entry with a NULL is left out."""
+SmallIntegers = Annotated[NDArray[np.int32], Listed("INTEGER[]")]
+"""The same in four bytes, as SQL has them: nothing is copied, and products of such integers may overflow."""
+SmallLabels = Annotated[NDArray[np.int32], Listed("INTEGER[]", Null.IS_A_CODE, is_coded=True)]
+"""Labels in four bytes."""
+IntegersOrMinusOne = Annotated[NDArray[np.int64], Listed("INTEGER[]", Null.IS_MINUS_ONE)]
 Floats = Annotated[NDArray[np.float64], Listed("DOUBLE[]")]
 FloatsOrNaN = Annotated[NDArray[np.float64], Listed("DOUBLE[]", Null.IS_NAN)]
 Flags = Annotated[NDArray[np.bool_], Listed("BOOLEAN[]")]

@@ -7,7 +7,10 @@ is the same on every machine: floating point numbers as the shortest text that r
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,6 +19,7 @@ from promptaudit.flows.warehouse.duckdb_file import Connection
 from promptaudit.flows.warehouse.selection import Selection
 from promptaudit.flows.warehouse.sql import over, sql
 
+BATCH = 100_000  # rows
 WORDS = ("row_high", "row_low", "key")
 
 
@@ -43,8 +47,15 @@ def table_sha256(
 ) -> dict[str, tuple[int, str]]:
     """Returns how many rows there are, and one sha256 over all of them in whatever order; for each value of `by`."""
     texts = f"select {by} as part, {netstrings(columns)} as text from {rows.sql}"  # noqa: S608 - names of ours
-    sums = con.execute(over(sql("marts", "sums"), texts=texts), rows.values).fetchall()
-    return {part: (n_rows, sha256) for part, n_rows, sha256 in sums}
+    sums: dict[str, Any] = {}
+    n_rows: Counter[str] = Counter()
+    # a batch at a time: the digests of ten million rows in one text would be 640 MB, and several times that on the way
+    for batch in con.execute(over(sql("marts", "sums"), texts=texts), rows.values).to_arrow_reader(BATCH):
+        for (part,), own in pl.DataFrame(batch).group_by("part", maintain_order=True):
+            n_rows[part] += own.height
+            text = own["digest"].bin.encode("hex").str.join().item()
+            sums.setdefault(part, hashlib.sha256()).update(text.encode())
+    return {part: (n_rows[part], own.hexdigest()) for part, own in sums.items()}
 
 
 NO_ROWS = (0, "")  # what a table without rows of a run has

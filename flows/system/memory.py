@@ -9,16 +9,16 @@ from pathlib import Path
 
 from promptaudit.flows.settings import Settings
 
-ENOUGH = 2 * 2**30
-A_VALUE = 200  # bytes: the lists of a measure hold what was said and some numbers of each at once, and cannot wait on the disk
+ENOUGH = 3 * 2**29
+A_VALUE = 160  # bytes: the lists of a measure hold what was said and some numbers of each at once, and cannot wait on the disk
 PROC, CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
 def duckdb_memory(n_values: int) -> str:
     """Returns the memory limit of the DuckDB that derives marts of so many answers or fields: PROMPTAUDIT_MEMORY, or their need.
 
-    That is 2 GiB, and above ten million of them 200 bytes each, but no more than a quarter of the machine's memory; on a
-    machine of less than 8 GiB it is 2 GiB or half, whichever is less. Lists of all answers of a run have to fit into it; the
+    That is 1.5 GiB, and above ten million of them 160 bytes each, but no more than a quarter of the machine's memory; on a
+    machine of less than 6 GiB it is 1.5 GiB or half, whichever is less. Lists of all answers of a run have to fit into it; the
     rest may wait on the disk. Measures hold arrays of their own beside it.
     """
     whole = machine_memory()

@@ -24,6 +24,7 @@ from scipy.stats import binom, false_discovery_control
 from promptaudit.udfs.comparison import Compared
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval
 from promptaudit.udfs.stability.prompt_stability import prompt_stability
+from promptaudit.udfs.stability.ratings import annotations_of
 from tests.udfs.breaking_worlds import broken, right_and_wrong
 from tests.udfs.comparison_worlds import (
     MODEL,
@@ -242,7 +243,12 @@ def test_pss_low_at_95(kind: str) -> None:
         shares, alpha = units_of(kind, rng, n_units)
         label = (rng.random((n_units, n_asks)) >= shares[:, :1]).astype(np.int64).ravel()
         rows = prompt_stability(
-            unit, ask, np.zeros_like(unit), label, np.arange(2.0), "nominal", is_balanced=False, seed=1, n_resamples=0
+            annotations_of(unit, ask, np.zeros_like(unit), label),
+            np.arange(2.0),
+            "nominal",
+            is_balanced=False,
+            seed=1,
+            n_resamples=0,
         )
         n_below += rows[-1].pss_low <= alpha
         n_between += rows[-1].pss_low <= alpha <= rows[-1].pss_high

@@ -12,6 +12,7 @@ import simpledorff  # type: ignore[import-untyped]
 from promptaudit.udfs import resampling
 from promptaudit.udfs.measures.consistency import consistency
 from promptaudit.udfs.stability.prompt_stability import prompt_stability
+from promptaudit.udfs.stability.ratings import annotations_of
 from promptaudit.udfs.templates.spread import spread
 from tests.support.seconds import seconds
 
@@ -28,10 +29,7 @@ def test_every_stability_figure_against_simpledorff() -> None:
 
     def ours(resamples: int = n_resamples) -> float:
         rows = prompt_stability(
-            sample,
-            annotator,
-            np.zeros_like(sample),
-            codes.ravel(),
+            annotations_of(sample, annotator, np.zeros_like(sample), codes.ravel()),
             np.zeros(6),
             "nominal",
             is_balanced=False,
@@ -95,7 +93,7 @@ def test_many_small_groups_against_one_of_all_their_samples() -> None:
 
     def figures(part: slice) -> None:
         columns = (each[:, :, part].ravel() for each in (sample, annotator, replicate, codes))
-        prompt_stability(*columns, np.zeros(3), "nominal", is_balanced=False, seed=1, n_resamples=1000)
+        prompt_stability(annotations_of(*columns), np.zeros(3), "nominal", is_balanced=False, seed=1, n_resamples=1000)
         right = codes[0, :, part].ravel() == 0
         spread(
             sample[0, :, part].ravel() - (part.start or 0), annotator[0, :, part].ravel(), right.astype(float), 1, 1000

@@ -40,7 +40,8 @@ def test_pss_of_repetitions(con: duckdb.DuckDBPyConnection, name: str, kind: str
             from read_parquet($file)
         )
         select unnest(prompt_stability(
-            list((hash(sample_id) // 2)::bigint), list(repetition), list(repetition), list(1), list(label), $level, false, 1, 20))
+            list((hash(sample_id) >> 33)::integer), list(repetition), list(repetition), list(1), list(label), $level, false, 1, 20
+        ))
         from labelled
     """
     file = str(GROUND_TRUTH / expected["file"])
@@ -56,7 +57,7 @@ def test_pss_of_repetitions(con: duckdb.DuckDBPyConnection, name: str, kind: str
 def test_pss_of_prompt_variants(con: duckdb.DuckDBPyConnection, name: str) -> None:
     query = """
         select paraphrase_temperature, prompt_stability(
-            list(sample_id::bigint), list(variant_index), list(variant_index), list(1), list(nullif(trim(completion), '')),
+            list(sample_id::integer), list(variant_index), list(variant_index), list(1), list(nullif(trim(completion), '')),
             'nominal', false, 1, 20)[-1]
         from read_parquet($file) group by paraphrase_temperature
     """
@@ -75,7 +76,7 @@ def test_sensitivity_and_consistency(con: duckdb.DuckDBPyConnection, name: str) 
     con.execute(
         """
         create table p_tau as
-        select list_position($labels, gold_label) as gold, sample_id::bigint as sample,
+        select list_position($labels, gold_label) as gold, sample_id::integer as sample,
             -- N/A is a class of its own: NULL
             nullif(list_position($labels, completion), len($labels)) as label, count(*) / $q as p
         from read_parquet($file) group by all
@@ -108,7 +109,7 @@ def test_sensitivity_and_consistency(con: duckdb.DuckDBPyConnection, name: str) 
     con.execute(
         """
         create table wordings as
-        select list_position($labels, gold_label) as gold, sample_id::bigint as sample, variant_index::bigint as variant,
+        select list_position($labels, gold_label) as gold, sample_id::integer as sample, variant_index::integer as variant,
             nullif(list_position($labels, completion), len($labels)) as label, 1.0 as p
         from read_parquet($file)
         """,

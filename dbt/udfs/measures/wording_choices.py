@@ -11,7 +11,7 @@ from scipy.special import stdtr
 from promptaudit.udfs.measures.wording_accuracies import wording_accuracies
 from promptaudit.udfs.resampling import generator, logit_interval, t_quantile
 from promptaudit.udfs.sql_function import sql_function
-from promptaudit.udfs.sql_types import Codes, Floats, Integers
+from promptaudit.udfs.sql_types import Codes, Floats, SmallIntegers
 from promptaudit.udfs.two_way_fit import solve_effects, two_way_fit
 
 FEWEST_SAMPLES = 20
@@ -68,7 +68,7 @@ class Effects(NamedTuple):
 
 @sql_function(own_codes={"variant": "variant"})
 def wording_choices(
-    sample: Codes, cluster: Codes, variant: Codes, value: Floats, is_original: Integers
+    sample: Codes, cluster: Codes, variant: Codes, value: Floats, is_original: SmallIntegers
 ) -> list[WordingChoice]:
     """Returns what speaks for each wording, and which one to ship.
 

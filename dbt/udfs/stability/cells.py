@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from promptaudit.udfs.codes import WholeNumbers
 from promptaudit.udfs.stability.krippendorff import alpha, ordinal_positions
 from promptaudit.udfs.stability.ratings import MISSING, Ratings
 
@@ -14,7 +15,7 @@ Sums = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """Sums a figure of each label over the labels of each family and unit, shape (n_families, n_units)."""
 
 
-def variance_of_cells(replicates: Sequence[Ratings], families: NDArray[np.int64]) -> float:
+def variance_of_cells(replicates: Sequence[Ratings], families: WholeNumbers) -> float:
     """Returns the sum, over samples and families of annotators, of the square of how far mean alpha moves without their labels.
 
     The jackknife over samples and that over families both hold it, so that their sum has it twice. Where each sample has
@@ -35,7 +36,7 @@ def variance_of_cells(replicates: Sequence[Ratings], families: NDArray[np.int64]
     return float(np.square(moved).sum())
 
 
-def _moved(ratings: Ratings, families: NDArray[np.int64]) -> NDArray[np.float64]:
+def _moved(ratings: Ratings, families: WholeNumbers) -> NDArray[np.float64]:
     """Returns how far alpha moves when a unit loses the labels of a family, to first order; shape (n_families, n_units).
 
     A unit that is left with fewer than two labels loses them all, as where the family is left out altogether.

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from promptaudit.udfs.codes import WholeNumbers, parts_of
 from promptaudit.udfs.stability.krippendorff import Level, alpha, interval_expected, ordinal_positions
 from promptaudit.udfs.stability.ratings import MISSING
 
@@ -39,7 +40,7 @@ class SeriesTable(Protocol):
 class NominalTable:
     """A series at nominal level, whose expected disagreement needs the squares of the label counts alone."""
 
-    codes: NDArray[np.int64]
+    codes: WholeNumbers
     n_values: NDArray[np.int32]
     squares: NDArray[np.int32]
     observed: NDArray[np.float64]
@@ -55,7 +56,9 @@ class NominalTable:
     def leave_one_out(self) -> NDArray[np.float64]:
         """Returns alpha without each unit; see `SeriesTable`."""
         n = self.label_counts.sum() - self.n_values
-        overlap = self.label_counts.take(self.codes).sum(axis=0)
+        overlap = np.zeros(len(self.n_values))
+        for part in parts_of(*self.codes.shape):
+            overlap += self.label_counts.take(self.codes[part]).sum(axis=0)
         squares = self.label_counts @ self.label_counts - 2 * overlap + self.squares
         return alpha(self.observed.sum() + self.extra_observed - self.observed, n, n**2 - squares)
 
@@ -148,7 +151,7 @@ class OrdinalTable:
 
 
 def series_table(
-    codes: NDArray[np.int64],
+    codes: WholeNumbers,
     n_values: NDArray[np.int32],
     squares: NDArray[np.int32],
     numbers: NDArray[np.float64],
@@ -168,8 +171,10 @@ def series_table(
         codes = np.where(is_pairable, codes, MISSING)
         n_values, squares = np.where(is_pairable, n_values, 0), np.where(is_pairable, squares, 0)
     n_labels = len(numbers)
-    counts = np.bincount((codes + 1).ravel(), minlength=n_labels + 1)[1:].astype(np.float64)
-    label_counts = np.append(counts, [0.0, 0.0])
+    counts = np.zeros(n_labels + 1)
+    for part in parts_of(*codes.shape):
+        counts += np.bincount((codes[part] + 1).ravel(), minlength=n_labels + 1)
+    label_counts = np.append(counts[1:], [0.0, 0.0])
     others = np.maximum(n_values - 1, 1)
     if level == "nominal":
         observed = (n_values**2 - squares) / others

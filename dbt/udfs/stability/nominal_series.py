@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from promptaudit.udfs.codes import WholeNumbers
 from promptaudit.udfs.resampling import mean_defined
 from promptaudit.udfs.stability.krippendorff import alpha
 from promptaudit.udfs.stability.ratings import DENSE_UP_TO, Ratings, UnitCounts
@@ -16,7 +17,7 @@ from promptaudit.udfs.stability.replicates import counted_replicates
 _BATCHED_CELLS = 1 << 20  # series x labels x units: beyond it a series at a time takes less memory and no more time
 
 
-def series_counts(codes: NDArray[np.int64], n_labels: int, is_pairable: NDArray[np.bool_]) -> NDArray[np.int8]:
+def series_counts(codes: WholeNumbers, n_labels: int, is_pairable: NDArray[np.bool_]) -> NDArray[np.int8]:
     """Returns how many pairable values of each label each unit has, in each series of `cumulative_and_adjacent`.
 
     Args:

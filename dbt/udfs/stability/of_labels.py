@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.codes import WholeNumbers
 from promptaudit.udfs.sql_function import sql_function
-from promptaudit.udfs.sql_types import Integers, Labels, Texts, Words
+from promptaudit.udfs.sql_types import SmallIntegers, SmallLabels, Texts, Words
 from promptaudit.udfs.stability.krippendorff import LEVELS, Level
 from promptaudit.udfs.stability.prompt_stability import (
     MISSING,
@@ -20,6 +20,7 @@ from promptaudit.udfs.stability.prompt_stability import (
     alpha_pseudo_values,
     prompt_stability,
 )
+from promptaudit.udfs.stability.ratings import Annotations, annotations_of
 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
 """Parts of the samples whose stability is told beside that of the whole."""
@@ -32,10 +33,10 @@ _kept: dict[bytes, list[StabilityRow]] = {}
 
 @sql_function("prompt_stability")
 def prompt_stability_of_labels(
-    sample: Integers,
-    annotator: Integers,
-    family: Integers,
-    replicate: Labels,
+    sample: SmallIntegers,
+    annotator: SmallIntegers,
+    family: SmallIntegers,
+    replicate: SmallLabels,
     label: Texts,
     level: Level,
     is_balanced: bool,  # noqa: FBT001
@@ -49,25 +50,34 @@ def prompt_stability_of_labels(
     """
     if not len(sample):
         return []
-    table = _Table(sample, annotator, replicate, *_numbered(label, level), level).numbered_as_they_come()
-    is_cut = is_balanced and table.is_uneven()
-    key = table.key(family, is_cut, seed, n_resamples)
+    codes, numbers = _numbered(label, level)
+    annotations = annotations_of(sample, annotator, replicate, codes, family)
+    if level == "nominal":  # completions and what they were read as have equal figures where both part answers alike
+        annotations = annotations.numbered_as_they_come()
+    is_cut = is_balanced and not annotations.is_even
+    key = _key(annotations, numbers, level, is_cut, seed, n_resamples)
     if key not in _kept:
         if len(_kept) >= _MOST_KEPT:
             _kept.clear()
-        _kept[key] = prompt_stability(*table, is_balanced=is_cut, seed=seed, n_resamples=n_resamples, family=family)
+        _kept[key] = prompt_stability(
+            annotations, numbers, level, is_balanced=is_cut, seed=seed, n_resamples=n_resamples
+        )
     return _kept[key]
 
 
 @sql_function("prompt_stability_of_all")
 def prompt_stability_of_all_labels(
-    sample: Integers, annotator: Integers, replicate: Labels, label: Texts, level: Level
+    sample: SmallIntegers, annotator: SmallIntegers, replicate: SmallLabels, label: Texts, level: Level
 ) -> list[StabilityRow]:
     """Returns the row `all` of `prompt_stability_of_labels`, uncut and without resamples; none below two annotators."""
     if not len(sample):
         return []
-    table = _Table(sample, annotator, replicate, *_numbered(label, level), level)
-    return prompt_stability(*table, is_balanced=False, seed=0, n_resamples=0, is_all_alone=True)
+    codes, numbers = _numbered(label, level)
+    return _of_all(annotations_of(sample, annotator, replicate, codes), numbers, level)
+
+
+def _of_all(annotations: Annotations, numbers: NDArray[np.float64], level: Level) -> list[StabilityRow]:
+    return prompt_stability(annotations, numbers, level, is_balanced=False, seed=0, n_resamples=0, is_all_alone=True)
 
 
 class StabilityOfShare(NamedTuple):
@@ -85,11 +95,11 @@ class StabilityOfShare(NamedTuple):
 
 @sql_function("prompt_stability_by_share")
 def prompt_stability_by_share_of_labels(
-    sample: Integers,
-    annotator: Integers,
-    replicate: Labels,
+    sample: SmallIntegers,
+    annotator: SmallIntegers,
+    replicate: SmallLabels,
     label: Texts,
-    place: Integers,
+    place: SmallIntegers,
     level: Level,
     n_samples: int,
 ) -> list[StabilityOfShare]:
@@ -113,8 +123,7 @@ def prompt_stability_by_share_of_labels(
         kept = place <= last
         if last < FEWEST_OF_A_SHARE or not kept.any():
             continue
-        table = _Table(sample[kept], annotator[kept], replicate[kept], codes[kept], numbers, level)
-        rows = prompt_stability(*table, is_balanced=False, seed=0, n_resamples=0, is_all_alone=True)
+        annotations = annotations_of(sample[kept], annotator[kept], replicate[kept], codes[kept])
         found += [
             StabilityOfShare(
                 share,
@@ -126,67 +135,31 @@ def prompt_stability_by_share_of_labels(
                 row.n_annotators,
                 row.n_annotations,
             )
-            for row in rows
+            for row in _of_all(annotations, numbers, level)
         ]
     return found
 
 
 @sql_function("alpha_pseudo_values")
 def alpha_pseudo_values_of_labels(
-    sample: Integers, annotator: Integers, replicate: Labels, label: Texts, level: Level
+    sample: SmallIntegers, annotator: SmallIntegers, replicate: SmallLabels, label: Texts, level: Level
 ) -> PseudoValues:
     """Returns what each sample of a group adds to alpha, as `alpha_pseudo_values` has it."""
     if not len(sample):
         return PseudoValues(np.empty(0, np.int64), np.empty(0))
-    return alpha_pseudo_values(sample, annotator, replicate, *_numbered(label, level), level)
+    codes, numbers = _numbered(label, level)
+    return alpha_pseudo_values(annotations_of(sample, annotator, replicate, codes), numbers, level)
 
 
-class _Table(NamedTuple):
-    """Labels of one group of annotators, an entry each."""
-
-    sample: NDArray[np.int64]
-    annotator: NDArray[np.int64]
-    replicate: NDArray[np.int64]
-    label: NDArray[np.int64]  # MISSING where there is none
-    numbers: NDArray[np.float64]
-    level: Level
-
-    def is_uneven(self) -> bool:
-        """Returns whether annotators of a replicate gave different numbers of labels, so that cutting them evenly cuts any."""
-        annotators = dense_codes(self.annotator)[0]
-        cells = self.replicate * (annotators.max(initial=0) + 1) + annotators
-        counts = np.bincount(cells[self.label != MISSING], minlength=int(cells.max(initial=-1)) + 1)
-        return bool(len(np.unique(counts)) > 1)
-
-    def numbered_as_they_come(self) -> _Table:
-        """Returns the table with nominal labels numbered by where each stands first: no draw hangs on what they are called.
-
-        Equal tables of two filters have equal figures then, though one lists completions and the other what they were read as.
-        """
-        n_codes = int(self.label.max(initial=MISSING)) + 1
-        if self.level != "nominal" or not n_codes:
-            return self
-        first = np.full(n_codes, len(self.label))
-        given = self.label[self._order()]
-        np.minimum.at(first, given[given != MISSING], np.flatnonzero(given != MISSING))
-        # a missing one has the place behind the last
-        place = np.append(np.argsort(np.argsort(first, kind="stable")), MISSING)
-        return self._replace(label=place[self.label], numbers=np.zeros(int((first < len(self.label)).sum())))
-
-    def key(self, family: NDArray[np.int64], is_cut: bool, seed: int, n_resamples: int) -> bytes:  # noqa: FBT001 - the parts of a key
-        """Returns a key that is equal for tables of equal rows, in whatever order."""
-        order = self._order()
-        digest = hashlib.blake2b(repr((self.level, is_cut, seed, n_resamples)).encode())
-        for part in (self.sample, self.annotator, family, self.replicate, self.label):
-            digest.update(part[order].data)
-        digest.update(np.ascontiguousarray(self.numbers).data)
-        return digest.digest()
-
-    def _order(self) -> NDArray[np.int64]:
-        return np.lexsort((self.replicate, self.annotator, self.sample))
+def _key(annotations: Annotations, numbers: NDArray[np.float64], *settings: object) -> bytes:
+    """Returns a key that annotations of equal figures share: what the samples are called is no part of it."""
+    digest = hashlib.blake2b(repr((annotations.label.shape, settings)).encode())
+    for part in (annotations.label, annotations.has_entries, annotations.families, numbers):
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.digest()
 
 
-def _numbered(label: Words, level: Level) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _numbered(label: Words, level: Level) -> tuple[WholeNumbers, NDArray[np.float64]]:
     """Returns the place of each label among the numbers, and these, ascending; labels that spell one number are one label."""
     if level not in LEVELS:
         message = f"prompt_stability: level must be one of {', '.join(LEVELS)}, got {level!r}"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.codes import WholeNumbers
 from promptaudit.udfs.resampling import (
     MIN_UNITS,
     UNDEFINED,
@@ -26,6 +26,7 @@ from promptaudit.udfs.stability.leave_one_out import SeriesTable, series_table
 from promptaudit.udfs.stability.nominal_series import alphas_without_each, series_alphas
 from promptaudit.udfs.stability.ratings import (
     MISSING,
+    Annotations,
     Ratings,
     Series,
     cumulative_and_adjacent,
@@ -72,36 +73,28 @@ class StabilityRow:
 
 
 def prompt_stability(
-    sample: NDArray[np.int64],
-    annotator: NDArray[np.int64],
-    replicate: NDArray[np.int64],
-    label: NDArray[np.int64],
+    annotations: Annotations,
     numbers: NDArray[np.float64],
     level: Level,
     *,
     is_balanced: bool,
     seed: int,
     n_resamples: int,
-    family: NDArray[np.int64] | None = None,
     is_all_alone: bool = False,
 ) -> list[StabilityRow]:
     """Returns every figure of prompt stability of one group: cumulative, adjacent, and all annotators together.
 
     Args:
-        sample: shape (n,), any codes.
-        annotator: shape (n,), any codes; annotators join in ascending order.
-        replicate: shape (n,), any codes; several give one alpha each. Of those that every annotator has an entry of, the
-            mean over the ones that count (`replicates.counted_replicates`) is published. Which count is decided on the
-            whole data, series by series: the intervals average over the same ones.
-        label: shape (n,), position in numbers; -1 for a missing label, whose annotator counts all the same.
+        annotations: those of the group, as `ratings.annotations_of` makes them. Annotators join in ascending order. A family
+            is left out as one where annotators are wordings. Several replicates give one alpha each. Of those that every
+            annotator has an entry of, the mean over the ones that count (`replicates.counted_replicates`) is published. Which
+            count is decided on the whole data, series by series: the intervals average over the same ones.
         numbers: shape (n_labels,), the labels as numbers, ascending at ordinal level (where order alone counts) and at
             interval level; any at nominal.
         level: nominal, ordinal or interval.
         is_balanced: cut every annotator to the smallest number of labels first, by a seeded draw.
         seed: of all draws.
         n_resamples: B; 0 leaves the bootstrap intervals undefined.
-        family: shape (n,), codes of the annotator's family, which is left out as one where annotators are wordings; None:
-            every annotator is its own.
         is_all_alone: give the row `all` alone, with the jackknife over samples as its only interval; a fraction of the time.
 
     Returns:
@@ -127,7 +120,7 @@ def prompt_stability(
         message = f"level must be one of {', '.join(LEVELS)}, got {level!r}"
         raise ValueError(message)
     cut_rng = generator(seed, _CUT) if is_balanced else None
-    replicates = ratings_by_replicate(sample, annotator, replicate, label, numbers, level, cut_rng)
+    replicates = ratings_by_replicate(annotations, numbers, level, cut_rng)
     if not replicates or len(replicates[0].codes) < 2:
         return []
     if is_all_alone:
@@ -157,7 +150,7 @@ def prompt_stability(
     cells = wordings = UNDEFINED
     if counted and n_resamples > 0:
         cells = Interval(*percentile_interval(cell_alphas(counted, seed, n_resamples)).tolist())
-    families = _families(annotator, family)
+    families = annotations.families
     if counted and families.max() + 1 >= MIN_UNITS:
         of_families = family_alphas(counted, families)
         wordings = everyone.interval(of_families, n_effective(families), variance_of_cells(counted, families))
@@ -210,21 +203,14 @@ class PseudoValues(NamedTuple):
     value: NDArray[np.float64]
 
 
-def alpha_pseudo_values(
-    sample: NDArray[np.int64],
-    annotator: NDArray[np.int64],
-    replicate: NDArray[np.int64],
-    label: NDArray[np.int64],
-    numbers: NDArray[np.float64],
-    level: Level,
-) -> PseudoValues:
+def alpha_pseudo_values(annotations: Annotations, numbers: NDArray[np.float64], level: Level) -> PseudoValues:
     """Returns the jackknife pseudo-values n alpha - (n - 1) alpha(-i) of the samples, alpha being that of `prompt_stability`.
 
     The arguments are those of `prompt_stability`. n are the samples that are pairable in a replicate that counts; others have
     no value, and none has one where alpha is undefined or of a single sample. Without any variation each is 1, as alpha is.
     """
     nothing = PseudoValues(np.empty(0, np.int64), np.empty(0))
-    replicates = ratings_by_replicate(sample, annotator, replicate, label, numbers, level, None)
+    replicates = ratings_by_replicate(annotations, numbers, level, None)
     if not replicates or len(replicates[0].codes) < 2:
         return nothing
     tables = _tables_of_all(replicates)
@@ -294,13 +280,7 @@ def normal_interval(alpha: float, resampled: NDArray[np.float64], k: int) -> Int
     return Interval(float(alpha - half), float(alpha + half))
 
 
-def _families(annotator: NDArray[np.int64], family: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Returns the dense code of each annotator's family, annotators in ascending order."""
-    annotators, first = np.unique(annotator, return_index=True)
-    return np.arange(len(annotators)) if family is None else dense_codes(family[first])[0]
-
-
-def family_alphas(replicates: Sequence[Ratings], families: NDArray[np.int64]) -> NDArray[np.float64]:
+def family_alphas(replicates: Sequence[Ratings], families: WholeNumbers) -> NDArray[np.float64]:
     """Returns mean alpha over replicates without each family of annotators, of shape (n_families,); NaN where it is undefined.
 
     Args:

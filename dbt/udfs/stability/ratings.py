@@ -1,19 +1,88 @@
-"""Makes the table of annotators x units of prompt stability, and the series that are taken from it."""
+"""Makes the tables of annotators x units of prompt stability, and the series that are taken from them."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.codes import WholeNumbers, dense_codes, parts_of
 from promptaudit.udfs.stability.krippendorff import Level
 
 DENSE_UP_TO = 60
 MISSING = -1
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """Which label each annotator gave each unit in each replicate; all three are in ascending order of the caller's codes.
+
+    Attributes:
+        label: shape (n_replicates, n_annotators, n_units), position among the labels, -1 where it is missing.
+        has_entries: shape (n_replicates, n_annotators), whether an annotator has an entry, be its label missing or not.
+        units: shape (n_units,), the caller's codes.
+        families: shape (n_annotators,), the dense code of each annotator's family.
+    """
+
+    label: NDArray[np.int32]
+    has_entries: NDArray[np.bool_]
+    units: NDArray[np.int64]
+    families: NDArray[np.int64]
+
+    @property
+    def is_even(self) -> bool:
+        """Returns whether the annotators of each replicate gave as many labels as each other, so that cutting cuts none."""
+        counts = np.count_nonzero(self.label != MISSING, axis=2)
+        return bool((counts == counts[:, :1]).all())
+
+    def numbered_as_they_come(self) -> Annotations:
+        """Returns these with labels numbered by where each stands first: no draw hangs on what they are called."""
+        n_replicates, n_annotators, n_units = self.label.shape
+        first = np.full(int(self.label.max(initial=MISSING)) + 1, self.label.size)
+        for replicate, part in itertools.product(range(n_replicates), parts_of(n_annotators, n_units)):
+            own = self.label[replicate, part]
+            annotator, unit = np.nonzero(own != MISSING)
+            # a label's place is by units, then by annotators, then by replicates
+            place = (unit * n_annotators + part.start + annotator) * n_replicates + replicate
+            np.minimum.at(first, own[annotator, unit], place)
+        # a missing one has the number behind the last
+        number = np.append(np.argsort(np.argsort(first, kind="stable")), MISSING).astype(np.int32)
+        return replace(self, label=number[self.label])
+
+
+def annotations_of(
+    sample: WholeNumbers,
+    annotator: WholeNumbers,
+    replicate: WholeNumbers,
+    label: WholeNumbers,
+    family: WholeNumbers | None = None,
+) -> Annotations:
+    """Returns entries as a table; where a (sample, annotator, replicate) stands twice, its last label and family count.
+
+    Args:
+        sample: shape (n,), any codes.
+        annotator: shape (n,), any codes.
+        replicate: shape (n,), any codes.
+        label: shape (n,), position among the labels, -1 for a missing label.
+        family: shape (n,), codes of the annotator's family; None: every annotator is its own.
+    """
+    unit, units = dense_codes(sample)
+    row, annotators = dense_codes(annotator)
+    layer, layers = dense_codes(replicate)
+    labels = np.full((len(layers), len(annotators), len(units)), MISSING, np.int32)
+    has_entries = np.zeros(labels.shape[:2], np.bool_)
+    families = np.arange(len(annotators))
+    for part in parts_of(len(label)):
+        labels[layer[part], row[part], unit[part]] = label[part]
+        has_entries[layer[part], row[part]] = True
+        if family is not None:
+            families[row[part]] = family[part]
+    families = families if family is None else dense_codes(families)[0]
+    return Annotations(labels, has_entries, units.astype(np.int64), families)
 
 
 @dataclass(frozen=True)
@@ -27,7 +96,7 @@ class Ratings:
         units: shape (n_units,), the caller's codes of the units; empty where nobody asks for them.
     """
 
-    codes: NDArray[np.int64]
+    codes: WholeNumbers
     numbers: NDArray[np.float64]
     level: Level
     units: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
@@ -63,21 +132,12 @@ def is_shown(n_annotators: int) -> NDArray[np.bool_]:
 
 
 def ratings_by_replicate(
-    sample: NDArray[np.int64],
-    annotator: NDArray[np.int64],
-    replicate: NDArray[np.int64],
-    label: NDArray[np.int64],
-    numbers: NDArray[np.float64],
-    level: Level,
-    cut_rng: np.random.Generator | None,
+    annotations: Annotations, numbers: NDArray[np.float64], level: Level, cut_rng: np.random.Generator | None
 ) -> list[Ratings]:
-    """Returns tables of replicates, over the same annotators and units, both in ascending order of their codes.
+    """Returns tables of replicates, over the same annotators and units, both in the order of the annotations.
 
     Args:
-        sample: shape (n,), any codes.
-        annotator: shape (n,), any codes.
-        replicate: shape (n,), any codes. Where a (sample, annotator, replicate) stands twice its last label counts.
-        label: shape (n,), position in numbers, -1 for a missing label; its annotator counts all the same.
+        annotations: of one group; who gave no label but missing ones is an annotator all the same.
         numbers: shape (n_labels,).
         level: measurement level.
         cut_rng: where given, every annotator of a replicate is cut to the smallest number of labels any of them gave,
@@ -87,23 +147,18 @@ def ratings_by_replicate(
         Tables of the replicates that every annotator has an entry of, without the units that have fewer than two labels in
         each of these. None where no replicate has all annotators.
     """
-    unit, units = dense_codes(sample)
-    row, annotators = dense_codes(annotator)
-    layer, layers = dense_codes(replicate)
-    codes = np.full((len(layers), len(annotators), len(units)), MISSING, np.int64)
-    codes[layer, row, unit] = label
-    is_there = np.zeros(codes.shape[:2], np.bool_)
-    is_there[layer, row] = True
-    codes = codes[is_there.all(axis=1)]
+    codes = annotations.label[annotations.has_entries.all(axis=1)]
     if cut_rng is not None:
         for table in codes:
             _cut_to_smallest(table, cut_rng)
     is_pairable = ((codes != MISSING).sum(axis=1) >= 2).any(axis=0)
-    kept = units[is_pairable]
-    return [Ratings(np.ascontiguousarray(table[:, is_pairable]), numbers, level, kept) for table in codes]
+    kept = annotations.units[is_pairable]
+    if not is_pairable.all():
+        codes = np.ascontiguousarray(codes[:, :, is_pairable])
+    return [Ratings(table, numbers, level, kept) for table in codes]
 
 
-def _cut_to_smallest(codes: NDArray[np.int64], rng: np.random.Generator) -> None:
+def _cut_to_smallest(codes: NDArray[np.int32], rng: np.random.Generator) -> None:
     """Blank all but a random choice of the smallest annotator's number of labels, in place."""
     is_given = codes != MISSING
     smallest = int(is_given.sum(axis=1).min())
@@ -118,7 +173,7 @@ class UnitCounts(NamedTuple):
     squares: NDArray[np.int32]
 
 
-def unit_counts(codes: NDArray[np.int64], counted: NDArray[np.bool_] | None = None) -> UnitCounts:
+def unit_counts(codes: WholeNumbers, counted: NDArray[np.bool_] | None = None) -> UnitCounts:
     """Returns values and the sum over labels of squared counts, in every series at once; shape (2 (K - 1), n_units) each.
 
     Adding a label that the unit has n times already raises the sum of squares by 2 n + 1, so one look back a label
@@ -146,19 +201,19 @@ def unit_counts(codes: NDArray[np.int64], counted: NDArray[np.bool_] | None = No
     return UnitCounts(n_values, squares)
 
 
-def unit_counts_of_all(codes: NDArray[np.int64]) -> UnitCounts:
+def unit_counts_of_all(codes: WholeNumbers) -> UnitCounts:
     """Returns the counts of `unit_counts` over all annotators alone; shape (n_units,) each."""
     is_given = codes != MISSING
     squares = np.where(is_given, _own_counts(codes), 0).sum(axis=0, dtype=np.int32)
     return UnitCounts(is_given.sum(axis=0, dtype=np.int32), squares)
 
 
-def _own_counts(codes: NDArray[np.int64]) -> NDArray[np.int32]:
+def _own_counts(codes: WholeNumbers) -> NDArray[np.int32]:
     """Returns how many annotators gave the unit what this one gave it; same shape."""
-    return np.stack([np.count_nonzero(codes == row, axis=0) for row in codes]).astype(np.int32)
+    return np.stack([np.count_nonzero(codes == row, axis=0).astype(np.int32) for row in codes])
 
 
-def without_each_annotator(codes: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], UnitCounts]]:
+def without_each_annotator(codes: WholeNumbers) -> Iterator[tuple[WholeNumbers, UnitCounts]]:
     """Yields the table without each annotator in turn, with the unit counts of the rest; shape (n_units,) each."""
     is_given, own = codes != MISSING, _own_counts(codes)
     n_values, squares = unit_counts_of_all(codes)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
 
+from promptaudit.udfs.codes import WholeNumbers
 from promptaudit.udfs.resampling import chunks, generator, mean_defined, resampled_units
 from promptaudit.udfs.stability.krippendorff import alpha, interval_expected, ordinal_positions
 from promptaudit.udfs.stability.leave_one_out import OrdinalTable, series_table
@@ -94,10 +95,10 @@ class _Replicate:
         if is_private.any():
             squares = unit_counts(self.codes, is_private).squares
             self.private = np.where(is_pairable, squares, 0).astype(np.float64)
-            row = np.where(is_shared, np.cumsum(is_shared) - 1, MISSING)
+            row = np.where(is_shared, np.cumsum(is_shared) - 1, MISSING).astype(self.codes.dtype)
             self.rows, self.n_rows = row[self.codes], int(is_shared.sum())
 
-    def _sums(self, rows: NDArray[np.int64], weight: NDArray[np.floating]) -> NDArray[np.floating]:
+    def _sums(self, rows: WholeNumbers, weight: NDArray[np.floating]) -> NDArray[np.floating]:
         """Weighted count of each row label; rows of shape (n_units,), at most one label a unit."""
         is_given = rows != MISSING
         ends = np.append(0, np.cumsum(is_given))
@@ -121,7 +122,7 @@ class _Replicate:
                 yield n_steps + k - 1, previous + current - self._sums(alone, weight)
             previous = current
 
-    def _only_label(self, k: int) -> NDArray[np.int64]:
+    def _only_label(self, k: int) -> WholeNumbers:
         """Returns the label of units that have a single one among annotators 0..k, which is not pairable; else missing."""
         given = self.is_given[: k + 1]
         first = np.take_along_axis(self.rows, given.argmax(axis=0)[None], axis=0)[0]

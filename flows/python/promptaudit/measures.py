@@ -26,6 +26,7 @@ from promptaudit.udfs.measures.sensitivity import sensitivity_interval
 from promptaudit.udfs.stability.krippendorff import LEVELS
 from promptaudit.udfs.stability.prompt_stability import StabilityRow
 from promptaudit.udfs.stability.prompt_stability import prompt_stability as stability_rows
+from promptaudit.udfs.stability.ratings import annotations_of
 from promptaudit.udfs.templates import rankings
 from promptaudit.udfs.templates import spread as spreads
 from promptaudit.udfs.templates.rankings import RankingConsistency
@@ -329,10 +330,7 @@ def _stability(
         numbers = values.drop_nulls().unique().sort().to_numpy()
     replicate = rows.select(pl.int_range(pl.len()).over(SAMPLE, ANNOTATOR)).to_series().to_numpy()
     return stability_rows(
-        codes(rows[SAMPLE]),
-        codes(rows[ANNOTATOR]),
-        replicate,
-        codes(values),
+        annotations_of(codes(rows[SAMPLE]), codes(rows[ANNOTATOR]), replicate, codes(values)),
         numbers,
         level,
         is_balanced=is_balanced,

@@ -183,9 +183,9 @@ def test_sql_gets_the_same_curve_whatever_the_order_and_the_codes(con: duckdb.Du
     answers = WORLD.answers(np.random.default_rng(9), 30, 8, 2)
     wanted = curve_of(answers)
     rows = [(7 * i - 3, 100 - v, float(answers[i, v].mean())) for i, v in np.ndindex(30, 8)]
-    con.execute("create or replace table cells (sample bigint, variant bigint, value double)")
+    con.execute("create or replace table cells (sample integer, variant integer, value double)")
     con.executemany("insert into cells values (?, ?, ?)", rows)
-    lists = "list(sample), list(variant), list(variant), list(value), list(2::bigint)"
+    lists = "list(sample), list(variant), list(variant), list(value), list(2)"
     found, more = (
         con.sql(
             f"select width_curve({lists}, any_value({RUN.format(n)})) from (from cells order by value, variant, sample)"

@@ -16,7 +16,7 @@ from promptaudit.udfs.sql_types import Words
 from promptaudit.udfs.stability import nominal_series, of_labels, resamples
 from promptaudit.udfs.stability.krippendorff import LEVELS, Level
 from promptaudit.udfs.stability.prompt_stability import StabilityRow, normal_interval, prompt_stability
-from promptaudit.udfs.stability.ratings import MISSING, Ratings, cumulative_and_adjacent
+from promptaudit.udfs.stability.ratings import MISSING, Ratings, annotations_of, cumulative_and_adjacent
 from promptaudit.udfs.stability.resamples import bootstrap_alphas, cell_alphas
 from tests.support.plain_krippendorff import krippendorff_alpha
 
@@ -38,10 +38,7 @@ def stability(
     replicate, annotator, unit = np.indices(codes.shape)
     numbers = NUMBERS if codes.max(initial=0) < 4 else np.arange(codes.max() + 1.0)
     return prompt_stability(
-        unit.ravel(),
-        annotator.ravel(),
-        replicate.ravel(),
-        codes.ravel(),
+        annotations_of(*(each.ravel() for each in (unit, annotator, replicate, codes))),
         numbers,
         level,
         is_balanced=is_balanced,
@@ -238,11 +235,18 @@ def test_a_replicate_that_an_annotator_lacks_is_left_out() -> None:
 
     def rows(is_there: NDArray[np.bool_]) -> list[StabilityRow]:
         columns = (each[is_there] for each in (unit, annotator, replicate, label))
-        return prompt_stability(*columns, NUMBERS, "nominal", is_balanced=False, seed=1, n_resamples=20)
+        return prompt_stability(annotations_of(*columns), NUMBERS, "nominal", is_balanced=False, seed=1, n_resamples=20)
 
     assert rows(is_asked)[-1] == stability(first, n_resamples=20)[-1]
     # the one has the first replicate, the others the second: nothing to pair
     assert rows((replicate == 0) == (annotator == 2)) == []
+
+
+def test_of_an_entry_that_stands_twice_the_last_counts() -> None:
+    sample, annotator, label = np.array([7, 9, 7, 9, 7]), np.array([1, 1, 2, 2, 1]), np.array([0, 1, 2, 1, 2])
+    table = annotations_of(sample, annotator, np.zeros(5, np.int64), label, np.array([4, 4, 5, 5, 5]))
+    assert table.label.tolist() == [[[2, 1], [2, 1]]]
+    assert (table.units.tolist(), table.families.tolist(), table.is_even) == ([7, 9], [0, 0], True)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -318,10 +322,7 @@ def test_beyond_60_annotators_every_tenth_and_the_last_is_shown() -> None:
     sample, annotator = np.repeat(np.arange(20), 73), np.tile(np.arange(73), 20)
     label = rng.integers(0, 2, len(sample))
     rows = prompt_stability(
-        sample,
-        annotator,
-        np.zeros_like(sample),
-        label,
+        annotations_of(sample, annotator, np.zeros_like(sample), label),
         np.zeros(2),
         "nominal",
         is_balanced=False,
@@ -371,16 +372,18 @@ def test_copies_of_an_annotator_say_no_more_where_they_are_a_family(level: Level
     def everyone(table: NDArray[np.int64], family: NDArray[np.int64] | None) -> StabilityRow:
         annotator, sample = (axis.ravel() for axis in np.indices(table.shape))
         return prompt_stability(
-            sample,
-            annotator,
-            np.zeros(table.size, np.int64),
-            table.ravel(),
+            annotations_of(
+                sample,
+                annotator,
+                np.zeros(table.size, np.int64),
+                table.ravel(),
+                None if family is None else family[annotator],
+            ),
             np.arange(3.0),
             level,
             is_balanced=False,
             seed=1,
             n_resamples=0,
-            family=None if family is None else family[annotator],
         )[-1]
 
     alone, own = everyone(codes, None), everyone(codes, np.arange(8))

@@ -63,7 +63,7 @@ final as (
         families.task_id,
         families.strategy,
         asked.prompt_variant_id,
-        families.wording.family as family_index,
+        families.wording.family::integer as family_index,
         round(families.wording.n_effective, 9) as n_wordings_effective
     from families
     inner join asked

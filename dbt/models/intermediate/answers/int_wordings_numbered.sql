@@ -17,7 +17,7 @@ numbered as (
         dense_rank() over (
             partition by audit_run_id, task_id, strategy
             order by if(is_swept, coalesce(own_wording, prompt_variant_id), prompt_variant_id)
-        ) as wording_index
+        )::integer as wording_index
     from swept
 ),
 
@@ -39,7 +39,7 @@ families as (
         task_id,
         strategy,
         unnest(list(wording_index order by wording_index)) as wording_index,
-        unnest(wording_families(list(text order by wording_index))) as family_index
+        unnest(wording_families(list(text order by wording_index)))::integer as family_index
     from texts
     group by audit_run_id, task_id, strategy
 ),

@@ -25,7 +25,7 @@ final as (
                 any_value(variants.paraphrase_temperature) nulls first,
                 any_value(variants.variant_index),
                 variants.prompt_variant_id
-        ) as variant,
+        )::integer as variant,
         -- as of int_annotators_inter: what differs in another respect than its wording is in no group beside a sweep
         case
             when any_value(variants.paraphrase_temperature) is not null
@@ -33,7 +33,7 @@ final as (
                     dense_rank() over (
                         partition by runs.comparison_id, runs.task_id, runs.strategy
                         order by any_value(variants.paraphrase_temperature)
-                    )
+                    )::integer
             when
                 not any_value(variants.is_worded_alone)
                 and count(any_value(variants.paraphrase_temperature)) over (

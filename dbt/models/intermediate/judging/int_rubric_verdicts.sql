@@ -43,7 +43,7 @@ final as (
     select
         *,
         list_position(['no_match', 'match', 'none'], ruling) as ruling_index,
-        dense_rank() over (partition by audit_run_id, task_id, scoring_method order by answer) as item
+        dense_rank() over (partition by audit_run_id, task_id, scoring_method order by answer)::integer as item
     from whole
 )
 

@@ -31,7 +31,7 @@ final as (
         used.task_id,
         used.strategy,
         nights.audit_run_id as other_run_id,
-        used.tonight - used.night as age,
+        (used.tonight - used.night)::integer as age,
         list_contains(used.memory.normal, used.night) as is_normal,
         coalesce(used.night = used.pinned_night, false) as is_pinned,
         if(used.pinned_night is null, list_contains(used.memory.normal, used.night), used.night = used.pinned_night)

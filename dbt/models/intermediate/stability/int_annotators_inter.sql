@@ -32,8 +32,9 @@ members as (
     select
         wordings.*,
         temperatures.group_temperature,
-        row_number() over (one_group order by not wordings.is_original, wordings.variant_index, wordings.prompt_variant_id)
-            as annotator,
+        row_number() over (
+            one_group order by not wordings.is_original, wordings.variant_index, wordings.prompt_variant_id
+        )::integer as annotator,
         count(*) over one_group as n_members
     from wordings
     inner join temperatures using (audit_run_id, model_id, task_id, strategy)

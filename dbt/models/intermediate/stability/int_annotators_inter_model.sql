@@ -31,7 +31,7 @@ final as (
         task_id,
         strategy,
         null::double as group_temperature,
-        row_number() over (partition by audit_run_id, task_id, strategy order by model_id) as annotator,
+        row_number() over (partition by audit_run_id, task_id, strategy order by model_id)::integer as annotator,
         1 as replicate,
         model_id,
         prompt_variant_id,

@@ -25,7 +25,7 @@ final as (
         dense_rank() over (
             partition by audit_run_id, model_id, task_id, strategy
             order by paraphrase_temperature nulls first, prompt_variant_id, repetition
-        ) as annotator,
+        )::integer as annotator,
         1 as replicate,
         model_id,
         prompt_variant_id,

@@ -72,10 +72,10 @@ shares_right as (
         task_id,
         strategy,
         two_way_interval(
-            list(sample_index), list(0::bigint), list(is_right_under_all::integer::double), list(0::bigint), false
+            list(sample_index), list(0), list(is_right_under_all::integer::double), list(0), false
         ) as under_all,
         two_way_interval(
-            list(sample_index), list(0::bigint), list(is_right_under_any::integer::double), list(0::bigint), false
+            list(sample_index), list(0), list(is_right_under_any::integer::double), list(0), false
         ) as under_any,
         count(is_right_under_all) as n_under_all,
         count(is_right_under_any) as n_under_any

@@ -55,7 +55,7 @@ cells as (
 numbered as (
     select
         *,
-        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id)::integer as variant
     from cells
 ),
 

@@ -88,16 +88,16 @@ numbered as (
     select
         *,
         line = '{}' as is_of_original,
-        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant,
-        dense_rank() over (partition by audit_run_id, task_id, strategy order by variation) as kind_index,
-        dense_rank() over (partition by audit_run_id, task_id, strategy, variation order by line) as line_index,
+        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id)::integer as variant,
+        dense_rank() over (partition by audit_run_id, task_id, strategy order by variation)::integer as kind_index,
+        dense_rank() over (partition by audit_run_id, task_id, strategy, variation order by line)::integer as line_index,
         dense_rank() over (
             partition by audit_run_id, task_id, strategy, variation order by value nulls first
-        ) as value_index,
+        )::integer as value_index,
         dense_rank() over (
             partition by audit_run_id, task_id, strategy, variation
             order by value_family nulls last, if(value_family is null, value, null) nulls last
-        ) as unit
+        )::integer as unit
     from families
 ),
 

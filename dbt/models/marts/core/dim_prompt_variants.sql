@@ -18,7 +18,7 @@ final as (
     select
         variants.* exclude (is_worded_alone),
         coalesce(quarantined.quarantined_for, []::varchar[]) as quarantined_for,
-        wordings.family_index as wording_family,
+        wordings.family_index::bigint as wording_family,
         {{ measure_version() }}
     from variants
     left join wordings using (audit_run_id, prompt_variant_id)

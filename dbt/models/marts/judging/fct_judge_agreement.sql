@@ -13,7 +13,7 @@ verdicts as {{ of_this_build(
 rated as (
     select
         *,
-        dense_rank() over (partition by audit_run_id, task_id order by answer) as item
+        dense_rank() over (partition by audit_run_id, task_id order by answer)::integer as item
     from answers
     qualify
         kind != 'people'
@@ -101,7 +101,7 @@ repeated as (
         rater || ' repetitions' as raters,
         dense_rank() over (
             partition by audit_run_id, task_id order by sample_id, coalesce(reader, ''), completion_md5
-        ) as item,
+        )::integer as item,
         repetition::varchar as rater,
         is_match
     from verdicts
@@ -119,7 +119,7 @@ entries as (
 coded as (
     select
         *,
-        dense_rank() over (partition by audit_run_id, task_id, raters order by rater) as rater_code
+        dense_rank() over (partition by audit_run_id, task_id, raters order by rater)::integer as rater_code
     from entries
 ),
 

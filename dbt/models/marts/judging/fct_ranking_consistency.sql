@@ -13,9 +13,10 @@ ranked as (
         accuracies.task_id,
         accuracies.scoring_method,
         sets.model_set,
-        dense_rank() over (partition by accuracies.audit_run_id, accuracies.task_id order by accuracies.prompt_variant_id)
-            as variant,
-        dense_rank() over (partition by accuracies.audit_run_id order by accuracies.model_id) as model,
+        dense_rank() over (
+            partition by accuracies.audit_run_id, accuracies.task_id order by accuracies.prompt_variant_id
+        )::integer as variant,
+        dense_rank() over (partition by accuracies.audit_run_id order by accuracies.model_id)::integer as model,
         accuracies.accuracy,
         accuracies.accuracy_scored
     from accuracies
@@ -39,7 +40,7 @@ variants as {{ variants_numbered('averaged', within='audit_run_id, task_id') }},
 models as (
     select
         *,
-        dense_rank() over (partition by audit_run_id order by model_id) as model
+        dense_rank() over (partition by audit_run_id order by model_id)::integer as model
     from sets
 ),
 

@@ -74,7 +74,7 @@ of_accuracy as (
             list(variants.variant),
             list(variants.family_index),
             list(variants.accuracy),
-            list(variants.n_asks),
+            list(variants.n_asks::integer),
             any_value(groups.run)
         ) as points
     from groups

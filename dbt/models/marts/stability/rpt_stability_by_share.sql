@@ -52,7 +52,7 @@ placed as (
     select
         samples.*,
         tasks.level,
-        row_number() over (one_group order by md5(runs.seed || ':' || samples.sample_id), samples.sample_id) as place,
+        row_number() over (one_group order by md5(runs.seed || ':' || samples.sample_id), samples.sample_id)::integer as place,
         count(*) over one_group as n_samples
     from samples
     inner join tasks using (audit_run_id, task_id)
