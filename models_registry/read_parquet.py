@@ -16,7 +16,7 @@ from promptaudit.models_registry.read_csv import refuse_columns
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MAX_VALUES = 24_000_000  # beyond VALUES_A_BYTE of the file; reading one takes up to 40 bytes
+MAX_VALUES = 20_000_000  # beyond VALUES_A_BYTE of the file; reading one takes up to 40 bytes
 VALUES_A_BYTE = 4  # of short labels and ids in order
 MAX_UNPACKED = 1 << 28  # bytes of pages, and of texts, beyond `TIMES` for each byte of the file
 TIMES = 100  # a column of one repeated prompt packs so well in files of ours
