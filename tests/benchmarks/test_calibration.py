@@ -23,8 +23,6 @@ from scipy.stats import binom, false_discovery_control
 
 from promptaudit.udfs.comparison import Compared
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval
-from promptaudit.udfs.stability.prompt_stability import prompt_stability
-from promptaudit.udfs.stability.ratings import annotations_of
 from tests.udfs.breaking_worlds import broken, right_and_wrong
 from tests.udfs.comparison_worlds import (
     MODEL,
@@ -58,6 +56,7 @@ from tests.udfs.one_night_worlds import (
 )
 from tests.udfs.ranking_worlds import ranked_night
 from tests.udfs.rate_worlds import RATE_WORLDS, RATES, bounded_rate
+from tests.udfs.stability.test_prompt_stability import stability
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(4 * 3600)]
 
@@ -236,20 +235,11 @@ def units_of(kind: str, rng: np.random.Generator, n_units: int) -> tuple[np.ndar
 @pytest.mark.parametrize("kind", ["alike", "split"])
 def test_pss_low_at_95(kind: str) -> None:
     n_units, n_asks = 30, 10
-    unit, ask = np.indices((n_units, n_asks)).reshape(2, -1)
     n_below = n_between = 0
     for seed in range(N_PAIRS):
         rng = np.random.default_rng([seed, 5])
         shares, alpha = units_of(kind, rng, n_units)
-        label = (rng.random((n_units, n_asks)) >= shares[:, :1]).astype(np.int64).ravel()
-        rows = prompt_stability(
-            annotations_of(unit, ask, np.zeros_like(unit), label),
-            np.arange(2.0),
-            "nominal",
-            is_balanced=False,
-            seed=1,
-            n_resamples=0,
-        )
+        rows = stability((rng.random((n_units, n_asks)) >= shares[:, :1]).astype(np.int64).T)
         n_below += rows[-1].pss_low <= alpha
         n_between += rows[-1].pss_low <= alpha <= rows[-1].pss_high
     print(f"\n{kind}: pss_low <= .95 in {n_below / N_PAIRS:.3f}, between the bounds in {n_between / N_PAIRS:.3f}")

@@ -318,22 +318,12 @@ def test_edges() -> None:
 
 
 def test_beyond_60_annotators_every_tenth_and_the_last_is_shown() -> None:
-    rng = np.random.default_rng(5)
-    sample, annotator = np.repeat(np.arange(20), 73), np.tile(np.arange(73), 20)
-    label = rng.integers(0, 2, len(sample))
-    rows = prompt_stability(
-        annotations_of(sample, annotator, np.zeros_like(sample), label),
-        np.zeros(2),
-        "nominal",
-        is_balanced=False,
-        seed=1,
-        n_resamples=20,
-    )
+    table = np.random.default_rng(5).integers(0, 2, (20, 73))
+    rows = stability(table.T, n_resamples=20)
     for name in ("cumulative", "adjacent"):
         shown = [row for row in rows if row.series == name]
         assert [row.n_annotators for row in shown] == [*range(2, 61), 70, 73]
         assert all(row.pss_boot_low < row.pss_boot_high for row in shown)
-    table = label.reshape(20, 73)
     last = next(row for row in rows if row.series == "cumulative" and row.n_annotators == 70)
     assert last.pss == pytest.approx(krippendorff_alpha(table[:, :70].tolist(), "nominal"), abs=1e-12)
 
