@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import duckdb
@@ -17,6 +16,7 @@ from promptaudit.flows.cli import app
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.warehouse.raw_tables import SCHEMA_SQL, TABLES
 from promptaudit.models_registry.task_cards import SCORED_BY
+from tests.support.files import tracked
 
 ROOT = Path(__file__).parents[2]
 DBT = ROOT / "dbt"
@@ -105,20 +105,6 @@ def test_env_example_lists_every_variable() -> None:
 
 
 # ---------------------------------------------------------------- the tree
-def tracked() -> list[Path]:
-    """Files of the checkout that are, or would be, committed."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - whichever git there is
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if listed.returncode:
-        pytest.skip("not a git checkout")
-    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
-
-
 def test_dbt_is_no_package() -> None:
     assert not (ROOT / "dbt" / "__init__.py").exists(), "it would shadow the dbt library"
 
@@ -128,7 +114,7 @@ def test_no_file_names_a_registry_host_or_a_folder_of_one_machine() -> None:
     folders = [f"/{name}/" for name in ("work", "farm", "home", "root", "Users")]
     pattern = re.compile("|".join(map(re.escape, hosts)) + r"|(?<![\w.-])(?:" + "|".join(folders) + ")")
     found = []
-    for path in tracked():
+    for path in tracked(ROOT):
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
@@ -150,7 +136,7 @@ def test_locks_hold_names_versions_and_hashes_alone() -> None:
         assert all(re.match(r"[\w.-]+==\S+", entry) and "--hash=sha256:" in entry for entry in entries)
         pins[name] = {entry.splitlines()[0].rstrip(" \\") for entry in entries}
     assert pins["run"] <= pins["dev"], "a set-up for tests is one for audits too"
-    assert not [path for path in tracked() if path.name in {"uv.lock", "poetry.lock", "pdm.lock"}]
+    assert not [path for path in tracked(ROOT) if path.name in {"uv.lock", "poetry.lock", "pdm.lock"}]
 
 
 # ---------------------------------------------------------------- scoring methods

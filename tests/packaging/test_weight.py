@@ -1,0 +1,203 @@
+"""The code has a ceiling in every room. `python -m tests.packaging.test_weight` prints the tables of today, to paste here."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from promptaudit.flows.cli import app
+from promptaudit.flows.report.contents import SECTIONS
+from promptaudit.models_registry.cards import Card
+from tests.support.files import tracked
+
+ROOT = Path(__file__).parents[2]
+
+# Room: the most lines of code and the most files. Aims in lines: flows 34700 (report 5700, engines 3800, exchange 3900, ask 3100,
+# prompts 1800, cards 2000, gate 1700, plan 1250, warehouse 1500, any other below 1500), models_registry 3500, dbt/udfs 9000,
+# SQL 12700, YAML 8900, tests 44000
+MOST = {
+    "SQL dbt/analyses": (810, 21),
+    "SQL dbt/data-tests": (325, 19),
+    "SQL dbt/macros": (438, 34),
+    "SQL dbt/models": (9831, 153),
+    "SQL flows": (3640, 181),
+    "YAML dbt": (10539, 156),
+    "YAML models_registry": (1647, 82),
+    "dbt/udfs": (1122, 16),
+    "dbt/udfs/comparison": (1238, 20),
+    "dbt/udfs/designs": (602, 9),
+    "dbt/udfs/measures": (2180, 25),
+    "dbt/udfs/nights": (388, 4),
+    "dbt/udfs/raters": (116, 3),
+    "dbt/udfs/readers": (1690, 10),
+    "dbt/udfs/scoring": (1689, 18),
+    "dbt/udfs/stability": (1102, 10),
+    "dbt/udfs/templates": (515, 6),
+    "flows": (137, 2),
+    "flows/alerts": (733, 6),
+    "flows/annotation": (615, 6),
+    "flows/ask": (2236, 19),
+    "flows/asker": (255, 4),
+    "flows/audit": (963, 8),
+    "flows/cards": (1862, 21),
+    "flows/choice": (203, 4),
+    "flows/citation": (458, 6),
+    "flows/cli": (1482, 10),
+    "flows/comparison": (292, 5),
+    "flows/diagnosis": (929, 9),
+    "flows/display": (543, 11),
+    "flows/engines": (4453, 65),
+    "flows/erase": (449, 6),
+    "flows/evidence": (1652, 18),
+    "flows/formats": (371, 3),
+    "flows/gate": (1210, 13),
+    "flows/history": (417, 5),
+    "flows/lineage": (938, 14),
+    "flows/marts": (879, 11),
+    "flows/nightly": (1005, 11),
+    "flows/plan": (1764, 15),
+    "flows/prompts": (1044, 18),
+    "flows/python": (928, 7),
+    "flows/query": (730, 11),
+    "flows/recorded_runs": (3218, 25),
+    "flows/rephrasers": (983, 13),
+    "flows/report": (9737, 113),
+    "flows/system": (1284, 18),
+    "flows/trial": (986, 11),
+    "flows/trust": (484, 6),
+    "flows/warehouse": (1750, 18),
+    "flows/wordings": (917, 10),
+    "infra": (472, 6),
+    "models_registry": (4013, 33),
+    "page flows": (1218, 14),
+}
+MOST_COUNTED = {
+    "fields of cards": 239,
+    "commands": 28,
+    "options and arguments of commands": 143,
+    "marts": 60,
+    "sections of the page": 33,
+}
+MOST_TESTS = 0.95  # lines of tests for each line of Python that they test; the aim is .9
+
+ADVICE = "raise the number in this table in the same commit, with a word why, or take something away"
+# by a file's ending: the name of its rooms, how many folders deep a room lies, and what is a comment
+ENDINGS = {
+    ".py": ("", {"flows": 2, "models_registry": 1, "dbt": 3, "infra": 1, "tests": 1}, r"^\s*#.*?$"),
+    ".sql": ("SQL ", {"flows": 1, "dbt": 2}, r"\{#.*?#\}|^\s*--.*?$"),
+    ".yml": ("YAML ", {"dbt": 1, "models_registry": 1}, r"^\s*#.*?$"),
+    ".js": ("page ", {"flows": 1}, r"/\*.*?\*/|^\s*//.*?$"),
+    ".css": ("page ", {"flows": 1}, r"/\*.*?\*/"),
+    ".j2": ("page ", {"flows": 1}, r"\{#.*?#\}|<!--.*?-->"),
+}
+
+
+def docstrings(body: Sequence[ast.AST]) -> Iterator[ast.Expr]:
+    for statement in body:
+        match statement:
+            case ast.Expr(value=ast.Constant(value=str())):
+                yield statement
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from docstrings(getattr(statement, part, ()))
+
+
+def lines_of_code(text: str, ending: str) -> int:
+    """Counts lines that hold code: none that is blank, a comment or part of a docstring."""
+    if ending == ".py":
+        lines = text.splitlines()
+        for found in docstrings(ast.parse(text).body):
+            lines[found.lineno - 1 : found.end_lineno] = [""] * len(lines[found.lineno - 1 : found.end_lineno])
+        text = "\n".join(lines)
+    _, _, comment = ENDINGS[ending]
+    return sum(bool(line.strip()) for line in re.sub(comment, "", text, flags=re.DOTALL | re.MULTILINE).splitlines())
+
+
+def weights() -> dict[str, tuple[int, int]]:
+    """Returns the lines of code and the files of each room; `tests` is one."""
+    lines, files = Counter[str](), Counter[str]()
+    for path in tracked(ROOT):
+        name, depths, _ = ENDINGS.get(path.suffix, ("", {}, ""))
+        folders = path.relative_to(ROOT).parts[:-1]
+        if depth := depths.get(folders[0] if folders else ""):
+            room = name + "/".join(folders[:depth])
+            lines[room] += lines_of_code(path.read_text(encoding="utf-8"), path.suffix)
+            files[room] += 1
+    return {room: (lines[room], files[room]) for room in sorted(files)}
+
+
+def split(held: dict[str, tuple[int, int]]) -> tuple[dict[str, tuple[int, int]], float]:
+    """Returns the rooms without the tests, and the lines of tests for each line of Python that they test."""
+    rooms = {room: weight for room, weight in held.items() if room != "tests"}
+    return rooms, held["tests"][0] / sum(lines for room, (lines, _) in rooms.items() if " " not in room)
+
+
+def kinds(card: type[Card]) -> Iterator[type[Card]]:
+    for kind in card.__subclasses__():
+        yield kind
+        yield from kinds(kind)
+
+
+def counts() -> dict[str, int]:
+    commands = get_command(app).commands.values()  # type: ignore[attr-defined]
+    return {
+        "fields of cards": sum(
+            len(card.model_fields) for card in kinds(Card) if card.__module__.startswith("promptaudit.")
+        ),
+        "commands": len(commands),
+        "options and arguments of commands": sum(len(command.params) for command in commands),
+        "marts": len(list((ROOT / "dbt/models/marts").rglob("*.sql"))),
+        "sections of the page": len(SECTIONS),
+    }
+
+
+def test_no_room_and_no_tests_weigh_more_than_their_ceiling() -> None:
+    rooms, ratio = split(weights())
+    over = [
+        f"{room}: {lines} lines of code in {files} files; the ceiling is {most[0]} in {most[1]}"
+        for room, (lines, files) in rooms.items()
+        if lines > (most := MOST.get(room, (0, 0)))[0] or files > most[1]
+    ]
+    over += [f"tests: {ratio:.3f} lines for each that they test; the ceiling is {MOST_TESTS}"] * (ratio > MOST_TESTS)
+    assert not over, "\n".join([*over, ADVICE])
+    assert not MOST.keys() - rooms.keys(), "a room that is gone leaves this table"
+
+
+def test_one_in_one_out() -> None:
+    over = [
+        f"{name}: {n}; the ceiling is {MOST_COUNTED[name]}" for name, n in counts().items() if n > MOST_COUNTED[name]
+    ]
+    assert not over, "\n".join([*over, ADVICE])
+
+
+@pytest.mark.parametrize(
+    ("ending", "text", "lines"),
+    [
+        (
+            ".py",
+            '"""Doc\n\n# more"""\n\nA = 1  # one\n"""A."""\ndef f():\n    """F."""\n    # why\n    return "x"\n',
+            3,
+        ),
+        (".sql", "{# a\nb #}\n-- c\nselect 1 -- one\n\nfrom t\n", 2),
+        (".yml", "# a\na: 1 # one\n\n  # b\n", 1),
+        (".js", "// a\nlet a; // one\n/* b\nc */\n", 1),
+        (".css", "/* a */\nb { c: d }\n", 1),
+        (".j2", "{# a #}\n<!-- b\n-->\n<p>c</p>\n", 1),
+    ],
+)
+def test_blanks_comments_and_docstrings_are_no_code(ending: str, text: str, lines: int) -> None:
+    assert lines_of_code(text, ending) == lines
+
+
+if __name__ == "__main__":
+    rooms, ratio = split(weights())
+    for name, table in {"MOST": rooms, "MOST_COUNTED": counts()}.items():
+        sys.stdout.writelines([f"{name} = {{\n", *(f'    "{key}": {value},\n' for key, value in table.items()), "}\n"])
+    sys.stdout.write(f"MOST_TESTS = {math.ceil(ratio * 100) / 100}\n")
