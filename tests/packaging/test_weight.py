@@ -198,6 +198,7 @@ def test_blanks_comments_and_docstrings_are_no_code(ending: str, text: str, line
 
 if __name__ == "__main__":
     rooms, ratio = split(weights())
-    for name, table in {"MOST": rooms, "MOST_COUNTED": counts()}.items():
-        sys.stdout.writelines([f"{name} = {{\n", *(f'    "{key}": {value},\n' for key, value in table.items()), "}\n"])
+    tables = ("MOST", rooms.items()), ("MOST_COUNTED", counts().items())
+    for name, rows in tables:
+        sys.stdout.writelines([f"{name} = {{\n", *(f'    "{row}": {most},\n' for row, most in rows), "}\n"])
     sys.stdout.write(f"MOST_TESTS = {math.ceil(ratio * 100) / 100}\n")
