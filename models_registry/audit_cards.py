@@ -158,7 +158,22 @@ class FormatLimits(Card):
             "none"
         ),
     )
-    policy: Policy = Field("quarantine", description="what follows when a limit is broken: fail, quarantine or warn")
+    policy: Policy = Field(
+        "warn",
+        description=(
+            "what follows when a limit is broken: fail (the run is not measured) or warn. Every wording counts in every figure "
+            "either way; quarantine, of before, means warn"
+        ),
+    )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Returns what to say of a policy that means something else than it did."""
+        if self.policy != "quarantine":
+            return ()
+        return (
+            "policy quarantine means warn now: every wording counts in every figure, and those that break are named beside it",
+        )
 
     @property
     def suite(self) -> ExpectationSuite | None:

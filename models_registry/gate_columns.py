@@ -82,11 +82,11 @@ COMPARISONS = Columns(table="rpt_run_comparisons", keys=("model_id", "task_id", 
 
 # rpt_audit's names over fct_prompt_stability, once a condition names what only that table has
 SCOPES = ("inter_model", "inter", "intra")  # the longer name first: one begins with the other
-USUAL = {"series": "all", "annotation_filter": "valid"}  # what rpt_audit shows
+USUAL = {"series": "all", "annotation_filter": "labels_and_na"}  # what rpt_audit shows
 KNOWN_VALUES = {
     "scope": ("intra", "inter", "inter_model"),
     "series": ("cumulative", "adjacent", "all"),
-    "annotation_filter": ("verbatim", "valid", "valid_balanced"),
+    "annotation_filter": ("verbatim", "labels_and_na", "valid", "valid_balanced"),
 }
 COUNTED = "label_churn"
 OF_ANSWERS = ("answer_length", "completion_tokens", "token_limit_rate", "refusal_rate")  # of nights alone

@@ -10,8 +10,7 @@
 
 A value rule holds for every row that it selects of one mart: the first of `TABLES` that has all the columns it names.
 `pss_intra`, `pss_inter` and `pss_inter_model` with a condition that only fct_prompt_stability has are of that scope there;
-series is then `all` and annotation_filter `valid`, unless a condition says otherwise. `sensitivity_low` and `_high` are those of
-`sensitivity_corrected`. Who has no paraphrase temperature
+series is then `all` and annotation_filter `labels_and_na`, unless a condition says otherwise. Who has no paraphrase temperature
 counts as below every one.
 
 A verdict rule is about the night against normal nights (the default, or `last_night`; of an import, against the one before), or

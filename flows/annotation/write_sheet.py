@@ -79,7 +79,7 @@ def write_sheet(  # noqa: PLR0913 - one option each
     model and judge of each task, and leaves out what people ruled on. With `questions` it writes every distinct answer to so
     many questions of each task instead, under whichever template it was given: Hua et al. (2025) had people rule on fifty.
 
-    Nothing in it tells model, template, rule or judge; `item` is a hash. Blank and quarantined answers and samples
+    Nothing in it tells model, template, rule or judge; `item` is a hash. Blank answers and samples
     without a key are left out. The same run, n or questions, seed and task give the same bytes. Cells that a spreadsheet
     would take for a formula begin with an apostrophe, control characters are written out, of a longer text than a cell
     holds the middle is left out. Raises UsageError for a file that is there (unless `force`), that is no .csv, an unknown
@@ -101,7 +101,7 @@ def write_sheet(  # noqa: PLR0913 - one option each
     chosen = tasks if task is None else [task]
     answers = answers_of(published.read(sql("annotation", "answers"), run=audit_run_id, tasks=chosen))
     if not answers:
-        msg = f"run {audit_run_id} has no answer to rule on: all are blank, quarantined or of samples without a key"
+        msg = f"run {audit_run_id} has no answer to rule on: all are blank or of samples without a key"
         raise DataError(msg)
     judged = rectifiable(published.read(sql("annotation", "widths"), run=audit_run_id, tasks=chosen), answers)
     if width is not None:

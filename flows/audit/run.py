@@ -92,7 +92,7 @@ def run_audit(
     options = options or RunOptions()
     checked = check_audit(registry, audit_id, options.max_usd)
     raise_all([*checked.errors, *checked.lacking_data, *checked.lacking_extras])
-    for line in checked.passed_over:
+    for line in (*checked.passed_over, *registry.audit(audit_id).format.notes):
         progress.warn(line)
     refuse_untrusted(settings, checked.cards.used, progress)
     design = design_audit(registry, audit_id, checked)
@@ -188,10 +188,9 @@ def result_of(run: AuditRun, audit_id: str, headline: str, outcome: Outcome) -> 
     notes = list(outcome.notes)
     gate = outcome.validated
     if gate is not None and gate.failures:
-        quarantined = f", {gate.n_quarantined} of {gate.n_variants} model × variant pairs quarantined"
         notes.append(
-            f"format gate: {len(gate.failures)} of {gate.n_checks} checks failed"
-            f"{quarantined if gate.action == 'quarantined' else ''}"
+            f"format gate: {len(gate.failures)} of {gate.n_checks} checks failed; "
+            f"{gate.n_breaking} of {gate.n_variants} model × variant pairs break their format, and count in every figure"
         )
         notes += [f"  {line}" for line in gate.failures[:5]]
     return RunResult(

@@ -236,16 +236,14 @@ def validate(run: AuditRun) -> ValidationResult:
     """Checks the formats of the answers; raises MeasureError where the run cannot be measured, and closes it as failed."""
     run.progress.step("checking formats")
     result = check_formats(run.warehouse, run.audit_run_id, run.limits)
-    is_empty = result.n_variants > 0 and result.n_quarantined == result.n_variants
-    if result.action == "failed" or is_empty:
+    if result.action == "failed":
         close_run(run.warehouse, run.audit_run_id, "failed")
         kept = run.warehouse.published
         stays = f"; {kept.path} stays as it was" if kept.exists() else ""
-        why = "every prompt variant is quarantined" if is_empty else "the format gate failed"
         rows = run.warehouse.read(sql("audit", "unread_answers"), run=run.audit_run_id)
         advice = unread_answers(rows, "import" if run.design is None else "run")
         unread = "".join(f"; {each.sentence}" for each in advice)
-        msg = f"{why}: {result.failures[0]} ({len(result.failures)} in all){_last_error(run)}{unread}{stays}"
+        msg = f"the format gate failed: {result.failures[0]} ({len(result.failures)} in all){_last_error(run)}{unread}{stays}"
         raise MeasureError(msg)
     return result
 

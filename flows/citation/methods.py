@@ -89,8 +89,8 @@ def _paragraph(of: Cited, columns: Sequence[MartColumn]) -> Iterable[str]:
         yield f"Answers were put before {_counted(len(of.judges), 'judge')}: {judges}."
     n_landed, n_planned = (sum(row[name] for row in of.scorecard) for name in ("n_landed", "n_planned"))
     yield f"{counted_of(n_landed, n_planned)} answers landed{_cost(of.scorecard)}."
-    if n_quarantined := sum(row["n_variants_quarantined"] for row in of.scorecard):
-        yield f"{_counted(n_quarantined, 'wording')} of a model did not keep the format and take no part in the measures."
+    if n_breaking := sum(row["n_variants_breaking"] for row in of.scorecard):
+        yield f"{_counted(n_breaking, 'wording')} of a model broke, and count in every measure; N/A is a class there."
     chosen = "" if run["sample_seed"] is None else f" and that of the choice of samples {run['sample_seed']}"
     yield (
         f"Intervals are of 95 %, of {count(run['n_resamples'])} resamples where they are bootstrapped; the seed of resamples is "

@@ -142,7 +142,7 @@ def import_(
         str,
         typer.Option(
             envvar="PROMPTAUDIT_POLICY",
-            help="Choose what follows where too many answers are invalid: warn, quarantine or fail.",
+            help="Choose what follows where too many answers are invalid: warn or fail.",
         ),
     ] = "warn",
     resamples: Annotated[

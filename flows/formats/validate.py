@@ -18,8 +18,10 @@ from promptaudit.models_registry.cards import FormatLimits
 from promptaudit.models_registry.errors import MeasureError, WarehouseError
 from promptaudit.models_registry.expectation_suites import SUMMARY_COLUMNS, Expectation, ExpectationSuite
 
-WORST_FIRST = ("failed", "quarantined", "warned")
+WORST_FIRST = ("failed", "warned")
 """What may follow from a check that fails."""
+WITHOUT_ANSWER = ("every planned cell landed", "error rate")
+"""Checks of cells that have no answer, which are no fault of a format."""
 LIMIT_S = 600.0  # of Great Expectations, which takes seconds
 
 
@@ -29,8 +31,8 @@ class ValidationResult:
 
     n_checks: int
     failures: tuple[str, ...]  # a line each, worst first
-    action: str  # none, quarantined, failed, warned
-    n_quarantined: int
+    action: str  # none, failed, warned
+    n_breaking: int  # of the pairs, those that break their format
     n_variants: int  # model × variant pairs that were asked
 
 
@@ -83,7 +85,7 @@ def validate(warehouse: Warehouse, audit_run_id: str, limits: FormatLimits) -> V
         n_checks=len(rows),
         failures=tuple(_lines(rows, summary)),
         action=next((action for action in WORST_FIRST if action in actions), "none"),
-        n_quarantined=len({_key(row) for row in rows if row["action"] == "quarantined"}),
+        n_breaking=len({_key(row) for row in rows if breaks_format(row)}),
         n_variants=len(summary),
     )
 
@@ -117,12 +119,12 @@ def _own_checks(
         place = suite.place(index)
         if outcome["rows"] is None:
             observed = _figure(outcome["observed"])
-            action = None if outcome["is_success"] else _own_action(limits.policy, expectation, is_of_rows=False)
+            action = None if outcome["is_success"] else _own_action(limits.policy, expectation)
             found = outcome["error"] or ("it does not hold" if observed is None else f"{_shown(observed)} is observed")
             yield _check(place, None, observed=observed, action=action, found=f", {expectation.call}: {found}")
             continue
         column, broken = str(expectation.kwargs.get("column")), {tuple(key) for key in outcome["rows"]}
-        failed = _own_action(limits.policy, expectation, is_of_rows=True)
+        failed = _own_action(limits.policy, expectation)
         for row in summary:
             value = row.get(column)
             found = "it does not hold" if value is None else f"{column} is {_shown(value)}"
@@ -173,12 +175,17 @@ def _lines(checks: Sequence[Mapping[str, Any]], summary: Sequence[Row]) -> Itera
         yield f"{where}: {check['reason']}"
 
 
+def breaks_format(check: Mapping[str, Any]) -> bool:
+    """Tells whether a check says that a model breaks its format under a variant; `int_variants_measured` says the same in SQL."""
+    return not check["is_success"] and check["model_id"] is not None and check["expectation"] not in WITHOUT_ANSWER
+
+
 def _key(row: Mapping[str, Any]) -> tuple[str, str]:
     return row["model_id"], row["prompt_variant_id"]
 
 
 def _limits(limits: FormatLimits) -> Iterator[Limit]:
-    """Gives the limits of a card, and two that none may loosen: quarantine cannot mend completeness and the label set."""
+    """Gives the limits of a card, and two that none may loosen: completeness and the label set."""
     yield Limit(name="every planned cell landed", column="n_missing", allowed=0, allowed_by="no field of the card")
     yield Limit(
         name="labels inside the set", column="n_outside_labels", allowed=0, allowed_by="labels of the task card"
@@ -198,16 +205,12 @@ def _limits(limits: FormatLimits) -> Iterator[Limit]:
 
 
 def _action(policy: str, column: str) -> str:
-    if policy == "fail" or column == "n_outside_labels":
-        return "failed"
-    return "quarantined" if policy == "quarantine" and column != "n_missing" else "warned"
+    # answers that never came are no finding about a prompt, so that no policy lets more of them be missing than the card says
+    return "failed" if policy == "fail" or column in ("n_outside_labels", "error_rate") else "warned"
 
 
-def _own_action(policy: str, expectation: Expectation, *, is_of_rows: bool) -> str:
-    """Returns what follows where an expectation of the card's own does not hold; of all rows together none can be kept out."""
-    if policy == "warn" or expectation.severity != "critical":
-        return "warned"
-    return "quarantined" if policy == "quarantine" and is_of_rows else "failed"
+def _own_action(policy: str, expectation: Expectation) -> str:
+    return "failed" if policy == "fail" and expectation.severity == "critical" else "warned"
 
 
 def _shown(value: float | str) -> str:

@@ -18,7 +18,7 @@ BY_METHOD = {
     "accuracy_rectified": ("accuracy_rectified", "accuracy_rectified_low", "accuracy_rectified_high"),
     "accuracy_std": ("accuracy_std_corrected", "accuracy_std_corrected_low", "accuracy_std_corrected_high"),
 }
-COUNTS = ("n_samples", "n_samples_planned", "n_variants", "n_variants_quarantined", "n_repetitions", "measure_version")
+COUNTS = ("n_samples", "n_samples_planned", "n_variants", "n_variants_answered", "n_repetitions", "measure_version")
 
 
 class Source(NamedTuple):

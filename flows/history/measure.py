@@ -41,7 +41,7 @@ class Figure(NamedTuple):
     measure_version: int
     scoring_method: str | None = None
     n_samples_planned: int | None = None
-    n_variants_quarantined: int | None = None
+    n_variants_answered: int | None = None
     n_repetitions: int | None = None
 
 
@@ -68,7 +68,7 @@ class Night:
     n_samples: int | None = None
     n_samples_planned: int | None = None
     n_variants: int | None = None
-    n_variants_quarantined: int | None = None
+    n_variants_answered: int | None = None
     n_repetitions: int | None = None
     is_comparable: bool | None = None
     differs: str = ""
@@ -232,7 +232,7 @@ def _with_figure(night: Night, row: Figure, last: Figure | None, verdict: NightV
         n_samples=row.n_samples,
         n_samples_planned=row.n_samples_planned,
         n_variants=row.n_variants,
-        n_variants_quarantined=row.n_variants_quarantined,
+        n_variants_answered=row.n_variants_answered,
         n_repetitions=row.n_repetitions,
         is_comparable=None if changes is None else not changes,
         differs=changes or "",

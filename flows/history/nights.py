@@ -16,7 +16,7 @@ MOST_NIGHTS = 60  # in the report
 DENOMINATORS = (
     ("n_samples", "samples"),
     ("n_variants", "variants"),
-    ("n_variants_quarantined", "quarantined"),
+    ("n_variants_answered", "variants answered"),
     ("n_repetitions", "asks"),
     ("measure_version", "measures version"),
 )

@@ -144,13 +144,13 @@ def nights_table(history: History, series: Series) -> Table:
 
 
 def size(night: Night) -> str:
-    """Returns the counts that a figure is of: `500 × 30 × 2`, `499 of 500 × 30 × 2`, quarantined variants beside them."""
+    """Returns the counts that a figure is of: `500 × 30 × 2`, or `499 of 500 × 29 of 30 × 2` where some have no answer."""
     if night.n_samples is None:
         return ABSENT
-    parts = (night.n_variants, night.n_repetitions)
     samples = counted_of(night.n_samples, night.n_samples_planned)
-    counts = " × ".join([samples, *(count(part) for part in parts if part is not None)])
-    return f"{counts}, {count(night.n_variants_quarantined)} quarantined" if night.n_variants_quarantined else counts
+    variants = None if night.n_variants is None else counted_of(night.n_variants_answered, night.n_variants)
+    asks = None if night.n_repetitions is None else count(night.n_repetitions)
+    return " × ".join(filter(None, (samples, variants, asks)))
 
 
 def compares(night: Night) -> str:

@@ -56,7 +56,6 @@ SCHEMA: dict[str, pl.DataType] = {
     "answer_status": _TEXT,
     "is_refused": pl.Boolean(),
     "is_correct": pl.Boolean(),
-    "is_quarantined": pl.Boolean(),
 }
 ABOUT = {
     "variation": "in which respect the prompt differs from the original",

@@ -126,7 +126,7 @@ def import_predictions(
     }
     files, again = _without_copies(files, digests)
     recordings = read_recordings(files, mapping=options.mapping, model=options.model, task=options.task)
-    frame, notes = recordings.frame, [*again, *recordings.notes]
+    frame, notes = recordings.frame, [*options.format_limits.notes, *again, *recordings.notes]
     digests |= {str(path): _sha256(path) for path in recordings.beside}
     source["files"] = sorted(digests.values())
     task_ids = _task_ids(frame, options, files[0])

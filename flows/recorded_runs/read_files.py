@@ -60,7 +60,6 @@ DERIVED = (
     "label",
     "answer_status",
     "is_correct",
-    "is_quarantined",
 )
 """Columns of `promptaudit export` that are derived again."""
 _JSON_SUFFIX = ".json"

@@ -307,7 +307,7 @@ create table if not exists raw.format_checks (
     allowed double,
     is_success boolean not null,
     policy varchar not null,
-    action varchar not null, -- none, quarantined, failed, warned
+    action varchar not null, -- none, failed, warned
     reason varchar,
     checked_at timestamp not null
 );

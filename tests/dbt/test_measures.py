@@ -66,8 +66,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     transform(Warehouse(warehouse), list(runs.values()), "up_to_formats")
     for case in CASES.values():
         if case.max_invalid_rate is not None:
-            limits = FormatLimits(policy="quarantine", max_invalid_rate=case.max_invalid_rate)
-            assert validate(Warehouse(warehouse), runs[case.name], limits).action == "quarantined"
+            limits = FormatLimits(policy="warn", max_invalid_rate=case.max_invalid_rate)
+            assert validate(Warehouse(warehouse), runs[case.name], limits).action == "warned"
     for run in runs.values():
         close_run(Warehouse(warehouse), run, "complete")
     transform(Warehouse(warehouse), list(runs.values()), "after_formats")
@@ -235,11 +235,10 @@ def test_counts(measured: Measured, name: str) -> None:
             if (a.model, a.task, a.strategy) == (row["model_id"], row["task_id"], row["strategy"])
         ]
         n_samples = case.n_samples(row["task_id"])
-        quarantined = case.quarantined(own, planned)
-        assert row["n_samples"] == len({answer.sample for answer in own if answer.key not in quarantined})
+        assert row["n_samples"] == len({answer.sample for answer in own})
         assert row["n_samples_planned"] == n_samples
         assert row["n_variants"] == len(planned)
-        assert row["n_variants_quarantined"] == len(quarantined)
+        assert row["n_variants_answered"] == len({answer.key for answer in own})
         assert row["n_repetitions"] == max(len(repetitions) for repetitions in planned.values())
         assert row["n_planned"] == n_samples * sum(len(repetitions) for repetitions in planned.values())
         assert row["n_landed"] == len(own)
@@ -248,6 +247,8 @@ def test_counts(measured: Measured, name: str) -> None:
         formats = measured.rows(
             "fct_answer_formats", case, model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"]
         )
+        breaking = {(f["prompt_variant_id"]) for f in formats if f["is_breaking"]}
+        assert len(breaking) == len(case.breaking(own, planned)) <= row["n_variants_breaking"] <= len(planned)
         assert sum(f["n_landed"] + f["n_missing"] for f in formats) == row["n_planned"]
         assert sum(f["n_empty"] for f in formats) == sum(a.is_blank for a in own)
 
@@ -258,7 +259,7 @@ def stabilities(case: Case) -> dict[tuple[Any, ...], Any]:
     by_prompt: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
     for (model, task, strategy), group in case.groups().items():
         by_prompt[task, strategy][model] = group
-        for annotation_filter in ("verbatim", "valid"):
+        for annotation_filter in ("verbatim", "labels_and_na", "valid"):
             of = (model, task, strategy)
             for (series, k), row in stability(group, intra(group), annotation_filter).items():
                 found[(*of, "intra", None, annotation_filter, series, k)] = row
@@ -267,7 +268,7 @@ def stabilities(case: Case) -> dict[tuple[Any, ...], Any]:
                     found[(*of, "inter", temperature, annotation_filter, series, k)] = row
     for (task, strategy), models in by_prompt.items():
         any_group = next(iter(models.values()))
-        for annotation_filter in ("verbatim", "valid"):
+        for annotation_filter in ("verbatim", "labels_and_na", "valid"):
             for (series, k), row in stability(any_group, inter_model(models), annotation_filter).items():
                 found[(None, task, strategy, "inter_model", None, annotation_filter, series, k)] = row
     return found
@@ -340,7 +341,7 @@ def test_stability_of_a_share_of_the_samples(measured: Measured, name: str) -> N
                         )
                         for one in annotators
                     ]
-                    rows = stability(group, parted, "valid")
+                    rows = stability(group, parted, "labels_and_na")
                     wanted[(*of.values(), scope, share)] += [
                         (k, own) for (series, k), own in rows.items() if series == "all"
                     ]
@@ -459,7 +460,7 @@ def test_stability_on_the_scorecard(measured: Measured, name: str) -> None:
             figures = [
                 figure.pss
                 for key, figure in wanted.items()
-                if key[:4] == (*of, scope) and key[5:7] == ("valid", "all") and figure.pss is not None
+                if key[:4] == (*of, scope) and key[5:7] == ("labels_and_na", "all") and figure.pss is not None
             ]
             assert close(row[f"pss_{scope}"], sum(figures) / len(figures) if figures else None)
 
@@ -562,7 +563,7 @@ def test_places_across_tasks_are_those_of_the_scorecard(measured: Measured) -> N
                 and other[measure] is not None
                 and (measure != "consistency" or (other["sensitivity"] or 0) >= 0.05)
             ]
-            numbers = {other["n_variants"] - other["n_variants_quarantined"] for other in places}
+            numbers = {other["n_variants_answered"] for other in places}
             if len(numbers) > 1 and (
                 measure == "sensitivity" or (measure == "sensitivity_corrected" and min(numbers) < 12)
             ):

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 ASKED_ONCE = "No original wording was asked twice, so there are no repetitions to compare."
 OPEN = "An open-ended task has no labels to measure this by."
-QUARANTINED = "No variant is quarantined."
+NONE_BREAKS = "No variant breaks its format."
 ALL_READ = "Every answer was read."
 TOO_FEW = "There are fewer than 20 samples, or no wording beside the original."
 FEW_SAMPLES = "It takes 20 samples under 8 wordings, 5 of them no near-duplicates, to see how answers vary."
@@ -38,9 +38,9 @@ NEVER_ABSENT = {
     "How to read this",
 }
 RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
-    "paper_errica": {QUARANTINED, ASKED_ONCE, FEW, FEW_SAMPLES, ALL_READ, TOO_FEW},
+    "paper_errica": {NONE_BREAKS, ASKED_ONCE, FEW, FEW_SAMPLES, ALL_READ, TOO_FEW},
     "paper_barrie": {
-        QUARANTINED,
+        NONE_BREAKS,
         FEW_SAMPLES,
         FEW,
         "No sample of this task has a gold label, so there are no classes.",
@@ -50,7 +50,7 @@ RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
         "No sample of this task has a gold label, so no answer can be called right or wrong.",
     },
     "paper_hua": {
-        QUARANTINED,
+        NONE_BREAKS,
         ASKED_ONCE,
         OPEN,
         FEW,

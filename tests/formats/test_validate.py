@@ -63,8 +63,8 @@ def validations(warehouse: Warehouse) -> list[dict[str, Any]]:
 
 
 def test_a_validation_lands_with_its_suite_and_the_rows_above_a_limit(warehouse: Warehouse) -> None:
-    outcome = validate(warehouse, RUN, FormatLimits(policy="quarantine", max_invalid_rate=0.2))
-    assert (outcome.action, outcome.n_checks, outcome.n_variants, outcome.n_quarantined) == ("quarantined", 20, 4, 1)
+    outcome = validate(warehouse, RUN, FormatLimits(policy="warn", max_invalid_rate=0.2))
+    assert (outcome.action, outcome.n_checks, outcome.n_variants, outcome.n_breaking) == ("warned", 20, 4, 1)
     assert outcome.failures == ("model 'plain', task 't', simple variant 1: invalid rate 0.3, allowed 0.2",)
     (row,) = validations(warehouse)
     result = json.loads(row["result"])
@@ -84,7 +84,7 @@ def test_a_validation_lands_with_its_suite_and_the_rows_above_a_limit(warehouse:
 
     # again: the checks of now, and no second row of the same result, until a limit changes and changes back
     for limit in (0.2, 0.5, 0.2):
-        validate(warehouse, RUN, FormatLimits(policy="quarantine", max_invalid_rate=limit))
+        validate(warehouse, RUN, FormatLimits(policy="warn", max_invalid_rate=limit))
     rows = validations(warehouse)
     assert [each["is_success"] for each in rows] == [False, True, False]
     assert len({each["validation_id"] for each in rows}) == 3
@@ -138,9 +138,7 @@ def test_a_result_names_twenty_rows_an_expectation(warehouse: Warehouse) -> None
     assert len(row["result"]) < 40_000
 
 
-def own(
-    *expectations: tuple[str, dict[str, Any]], policy: str = "quarantine", severity: str = "critical"
-) -> FormatLimits:
+def own(*expectations: tuple[str, dict[str, Any]], policy: str = "fail", severity: str = "critical") -> FormatLimits:
     """Limits that nothing breaks, and a suite of a card's own."""
     each = [
         Expectation.model_validate({"type": name, "kwargs": kwargs, "severity": severity})
@@ -168,13 +166,13 @@ OF_ALL = (
 @pytest.mark.parametrize(
     ("expectation", "policy", "severity", "action", "line"),
     [
-        (ROWS, "quarantine", "critical", "quarantined", OF_ROWS),
         (ROWS, "fail", "critical", "failed", OF_ROWS),
         (ROWS, "fail", "warning", "warned", OF_ROWS),
         (ROWS, "warn", "critical", "warned", OF_ROWS),
         (MOST_ROWS, "fail", "critical", "none", None),  # three of four hold, which is all that it asks
-        (WHOLE, "quarantine", "critical", "failed", OF_ALL),  # no one row breaks it, so none can be kept out
-        (WHOLE, "quarantine", "info", "warned", OF_ALL),
+        (ROWS, "quarantine", "critical", "warned", OF_ROWS),  # which means warn now
+        (WHOLE, "fail", "critical", "failed", OF_ALL),
+        (WHOLE, "fail", "info", "warned", OF_ALL),
         (WHOLE, "warn", "critical", "warned", OF_ALL),
     ],
 )
@@ -189,7 +187,7 @@ def test_what_breaks_an_expectation_of_the_cards_own_follows_policy_and_severity
     outcome = validate(warehouse, RUN, own(expectation, policy=policy, severity=severity))
     assert outcome.action == action
     assert outcome.failures == (() if line is None else (line,))
-    assert outcome.n_quarantined == (action == "quarantined")
+    assert outcome.n_breaking == (line is OF_ROWS)  # no one wording breaks what is said of all
     # our five limits without max_distinct_completions are of four rows each; its own is of four rows, or of all of them
     assert outcome.n_checks == 5 * 4 + (1 if expectation is WHOLE else 4)
     (row,) = validations(warehouse)
@@ -206,10 +204,19 @@ def test_what_breaks_an_expectation_of_the_cards_own_follows_policy_and_severity
     )
 
 
-def test_what_fails_a_run_is_told_first_and_what_cannot_be_held_against_the_summary_fails(warehouse: Warehouse) -> None:
+def test_asks_without_an_answer_fail_the_run_under_every_policy_and_break_no_format(warehouse: Warehouse) -> None:
+    with warehouse.write() as con:
+        con.execute("update intermediate.int_answer_formats set n_error = 2, n_valid = 8 where model_id = 'plain'")
+    outcome = validate(warehouse, RUN, FormatLimits(policy="warn", max_error_rate=0.1))
+    assert (outcome.action, outcome.n_breaking) == ("failed", 0)
+    assert outcome.failures[0] == "model 'plain', task 't', simple variant 0: error rate 0.2, allowed 0.1"
+    assert validate(warehouse, RUN, FormatLimits(policy="warn", max_error_rate=0.2)).action == "none"
+
+
+def test_what_cannot_be_held_against_the_summary_fails(warehouse: Warehouse) -> None:
     outcome = validate(warehouse, RUN, own(ROWS, NONE))
-    assert (outcome.action, outcome.n_quarantined, len(outcome.failures)) == ("failed", 1, 2)
-    assert outcome.failures[0].startswith(
+    assert (outcome.action, outcome.n_breaking, len(outcome.failures)) == ("failed", 1, 2)
+    assert outcome.failures[1].startswith(
         "all answers: checks/mine.json expectation 2, expect_column_mean_to_be_between"
     )
     (row,) = validations(warehouse)

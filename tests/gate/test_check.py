@@ -132,7 +132,7 @@ def test_a_publication_without_a_table_is_unmeasured(tmp_path: Path) -> None:
 
 
 def stability(gated: Gated, run: str, temperature: float | None, low: float | None, **columns: Any) -> None:
-    known = {"scope": "inter", "series": "all", "annotation_filter": "valid", "n_annotators": 5}
+    known = {"scope": "inter", "series": "all", "annotation_filter": "labels_and_na", "n_annotators": 5}
     row = {"paraphrase_temperature": temperature, "pss": 0.9, "pss_low": low, "pss_high": 0.95}
     gated.row("fct_prompt_stability", run, **known | row | columns)
 
@@ -166,7 +166,7 @@ def test_no_paraphrase_temperature_counts_as_below_every_one(tmp_path: Path) -> 
 
 
 def test_who_has_no_row_of_another_table_is_unmeasured(tmp_path: Path) -> None:
-    """Every variant of n is quarantined: its row of the scorecard has no figures, and other tables none of it."""
+    """No ask of n was answered: its row of the scorecard has no figures, and other tables none of it."""
     gated = Gated(tmp_path)
     run = gated.run()
     for model in ("m", "n"):

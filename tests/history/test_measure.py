@@ -79,7 +79,7 @@ def test_figures_are_the_marts_at_full_precision(week: tuple[Path, list[str]], m
         "n_samples",
         "n_samples_planned",
         "n_variants",
-        "n_variants_quarantined",
+        "n_variants_answered",
         "n_repetitions",
         "is_comparable",
         "differs",
@@ -169,19 +169,19 @@ def test_nights_of_other_numbers_do_not_compare(tmp_path_factory: pytest.TempPat
     change(
         warehouse,
         f"update marts.rpt_audit set n_variants = 3, n_repetitions = 1 where audit_run_id = '{runs[2]}'",
-        f"update marts.rpt_audit set n_variants_quarantined = 1 where audit_run_id = '{runs[3]}'",
+        f"update marts.rpt_audit set n_variants_answered = n_variants - 1 where audit_run_id = '{runs[3]}'",
     )
     nights = history(Warehouse(warehouse), "sensitivity", **ONE).series[0].nights
     assert [night.differs for night in nights] == [
         "",
         "",
         "variants 4 → 3, asks 2 → 1",
-        "variants 3 → 4, quarantined 0 → 1, asks 1 → 2",
+        "variants 3 → 4, variants answered 4 → 3, asks 1 → 2",
     ]
     assert [night.is_comparable for night in nights] == [None, True, False, False]
     text = printed(history(Warehouse(warehouse), "sensitivity", **ONE), 160)
     assert "no: variants 4 → 3, asks 2 → 1" in text
-    assert "24 × 4 × 2, 1 quarantined" in text
+    assert "24 × 3 of 4 × 2" in text
 
 
 def test_a_sample_that_is_lost_keeps_no_nights_apart(tmp_path_factory: pytest.TempPathFactory) -> None:

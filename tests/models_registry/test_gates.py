@@ -33,7 +33,7 @@ from promptaudit.models_registry.mart_columns import ABOVE, ANY, SHARE
 from promptaudit.models_registry.registry import load_registry
 
 MARTS = Path(__file__).parents[2] / "dbt/models/marts"
-USUAL = (Condition("series", "=", "all"), Condition("annotation_filter", "=", "valid"))
+USUAL = (Condition("series", "=", "all"), Condition("annotation_filter", "=", "labels_and_na"))
 
 
 def value_rule(text: str) -> ValueRule:

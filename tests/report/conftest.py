@@ -46,9 +46,7 @@ def built(folder: Path) -> list[str]:
     """The warehouse and its pages in a folder; gives the runs."""
     registry = judged_registry(folder)
     files = [
-        Recorded(
-            "colours of things", ordinary_rows(), COLOURS, FormatLimits(policy="quarantine", max_invalid_rate=0.15)
-        ),
+        Recorded("colours of things", ordinary_rows(), COLOURS, FormatLimits(max_invalid_rate=0.15)),
         Recorded("<b>hostile</b>\x00\u202e", hostile_rows(), HOSTILE_LABELS, FormatLimits(policy="warn")),
         Recorded("rule and judge", judged_rows(), (), FormatLimits(policy="warn"), registry, judged_rulings().land),
         Recorded(
@@ -80,7 +78,7 @@ def _reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reported]:
 
 @pytest.fixture(scope="session")
 def ordinary(_reported: dict[str, Reported]) -> Reported:
-    """Three models × two strategies with repetitions, temperatures, gold labels and a quarantined variant."""
+    """Three models × two strategies with repetitions, temperatures, gold labels and a variant that breaks its format."""
     return _reported["ordinary"]
 
 

@@ -143,11 +143,11 @@ def test_what_is_absent_says_why(ordinary: Reported) -> None:
         assert sentence in text
 
 
-def test_quarantined_variants_are_named_with_their_reason(ordinary: Reported) -> None:
+def test_variants_that_break_their_format_are_named_with_their_reason(ordinary: Reported) -> None:
     text = Seen(ordinary.html).text
     query = (
-        "select distinct quarantine_reason from marts.fct_answer_formats "
-        f"where is_quarantined and audit_run_id = '{ordinary.audit_run_id}'"
+        "select distinct breaking_reason from marts.fct_answer_formats "
+        f"where is_breaking and audit_run_id = '{ordinary.audit_run_id}'"
     )
     reasons = [reason for (reason,) in table(ordinary.warehouse, query)[1]]
     assert reasons

@@ -42,8 +42,7 @@ def test_the_worst_group_is_the_one_that_depends_most_on_the_wording_with_its_wo
     accuracies = Warehouse(ordinary.warehouse).published.read(
         "select prompt_variant_id, accuracy from marts.fct_variant_accuracy join marts.dim_prompt_variants "
         "using (audit_run_id, task_id, strategy, prompt_variant_id) "
-        "where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy "
-        "and not list_contains(quarantined_for, $model)",
+        "where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy",
         run=ordinary.audit_run_id,
         model=worst.model_id,
         task=worst.task_id,

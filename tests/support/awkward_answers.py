@@ -22,7 +22,7 @@ class Case:
     answers: Sequence[Answer]
     level: str = "nominal"
     absent: Sequence[Answer] = ()
-    max_invalid_rate: float | None = None  # above it a variant is quarantined
+    max_invalid_rate: float | None = None  # above it a variant breaks its format
     is_small: bool = True  # small enough for the reference
 
     def frame(self) -> pl.DataFrame:
@@ -68,22 +68,20 @@ class Case:
         return {answer.sample: answer.gold for answer in (*self.answers, *self.absent) if answer.task == task}
 
     def groups(self) -> dict[tuple[str, str, str], Group]:
-        """By model, task and strategy, without quarantined variants."""
+        """By model, task and strategy."""
         found = {}
         for task, strategy in sorted({(a.task, a.strategy) for a in self.answers}):
             for model in self.models:
                 own = [a for a in self.answers if (a.model, a.task, a.strategy) == (model, task, strategy)]
                 planned = self.planned(task, strategy)
-                quarantined = self.quarantined(own, planned)
-                kept = {key: repetitions for key, repetitions in planned.items() if key not in quarantined}
                 everything = [a for a in self.answers if (a.task, a.strategy) == (task, strategy)]
-                group = Group(own, kept, self.labels, self.level)
+                group = Group(own, planned, self.labels, self.level)
                 group.original |= {a.key: a.is_original for a in everything}
                 group.instruction |= {a.key: a.instruction for a in everything}
                 found[model, task, strategy] = group
         return found
 
-    def quarantined(self, answers: Sequence[Answer], planned: dict[Key, list[int]]) -> set[Key]:
+    def breaking(self, answers: Sequence[Answer], planned: dict[Key, list[int]]) -> set[Key]:
         """Variants of a group with too many invalid answers."""
         if self.max_invalid_rate is None:
             return set()
@@ -350,9 +348,9 @@ def all_cases() -> list[Case]:
             ],
         ),
         Case("samples_never_answered", ABCD, _without(never, lambda a: a in silent), absent=silent),
-        Case("quarantined", ABCD, noisy, max_invalid_rate=0.3),
+        Case("breaking", ABCD, noisy, max_invalid_rate=0.3),
         Case(
-            "quarantined_original",
+            "breaking_original",
             AB,
             [
                 replace(a, completion="?") if a.variant == 0 and a.model == "m1" else a
@@ -361,7 +359,7 @@ def all_cases() -> list[Case]:
             max_invalid_rate=0.5,
         ),
         Case(
-            "quarantined_swept",
+            "breaking_swept",
             ABCD,
             [
                 replace(a, completion="?") if a.temperature == 0.1 and a.variant in (1, 3) else a

@@ -62,12 +62,12 @@ def entropy(shares: Sequence[float], n_classes: int) -> float | None:
 
 
 class Group:
-    """The answers of one model, task and strategy, those of quarantined variants left out."""
+    """The answers of one model, task and strategy."""
 
     def __init__(
         self, answers: Sequence[Answer], planned: dict[Key, list[int]], labels: Sequence[str], level: str
     ) -> None:
-        """Take the group's answers, and the repetitions planned for each variant that is not quarantined."""
+        """Take the group's answers, and the repetitions planned for each variant."""
         self.answers = [answer for answer in answers if answer.key in planned]
         self.planned = planned
         self.labels = tuple(labels)
@@ -350,7 +350,9 @@ def annotation(group: Group, answer: Answer, annotation_filter: str) -> Hashable
     if annotation_filter == "verbatim":
         return None if answer.is_blank else answer.completion
     label = group.label(answer)
-    if label is None or group.level == "nominal":
+    if label is None:
+        return "N/A of its own" if annotation_filter == "labels_and_na" and group.level == "nominal" else None
+    if group.level == "nominal":
         return label
     return float(label) if group.level == "interval" else group.labels.index(label)
 

@@ -28,7 +28,7 @@ create table marts.dim_audit_runs as select 'r1' as audit_run_id, 'a' as audit_i
     'run' as origin;
 create table marts.fct_prompt_stability (task_id varchar, paraphrase_temperature double, pss double,
     audit_run_id varchar default 'r1', scope varchar default 'inter', series varchar default 'all',
-    annotation_filter varchar default 'valid', strategy varchar default 'simple', model_id varchar default 'm');
+    annotation_filter varchar default 'labels_and_na', strategy varchar default 'simple', model_id varchar default 'm');
 insert into marts.fct_prompt_stability (task_id, paraphrase_temperature, pss) values
     ('t', 0.5, 0.9), ('t', 2, 0.79), ('u', null, 0.8), ('v', null, 0.1), ('v', 1, null);
 insert into marts.fct_prompt_stability (task_id, paraphrase_temperature, pss, model_id) values ('t', 2, 0.95, 'n');
@@ -121,7 +121,7 @@ def test_what_a_model_reworded_for_itself_is_written_where_its_own_answers_agree
 def test_of_a_task_without_labels_answers_count_as_they_are(folder: Path) -> None:
     with duckdb.connect(str(folder / "warehouse/published/audit.duckdb")) as con:
         con.execute(
-            "insert into marts.fct_prompt_stability (task_id, pss, annotation_filter) values ('w', null, 'valid'), "
+            "insert into marts.fct_prompt_stability (task_id, pss, annotation_filter) values ('w', null, 'labels_and_na'), "
             "('w', 0.2, 'verbatim'); insert into raw.prompt_variants (task_id, variant_index, instruction, is_original) values "
             "('w', 0, 'Name it.', true)"
         )

@@ -6,7 +6,7 @@ with agreements as (
         strategy,
         pss as pss_inter_model
     from {{ ref('fct_prompt_stability') }}
-    where scope = 'inter_model' and series = 'all' and annotation_filter = 'valid'
+    where scope = 'inter_model' and series = 'all' and annotation_filter = 'labels_and_na'
 )
 
 select

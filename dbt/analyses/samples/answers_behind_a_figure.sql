@@ -35,7 +35,6 @@ select
     said.answer_status,
     said.label,
     said.gold_label,
-    said.is_quarantined,
     variants.instruction,
     said.prediction_id
 from chosen

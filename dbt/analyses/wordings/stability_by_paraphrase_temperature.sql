@@ -27,5 +27,5 @@ select
     found.n_samples
 from {{ ref('fct_prompt_stability') }} as found
 inner join newest using (audit_run_id)
-where found.scope = 'inter' and found.series = 'all' and found.annotation_filter = 'valid'
+where found.scope = 'inter' and found.series = 'all' and found.annotation_filter = 'labels_and_na'
 order by newest.audit_id, found.model_id, found.task_id, found.strategy, found.paraphrase_temperature nulls first

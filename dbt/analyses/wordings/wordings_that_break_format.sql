@@ -18,7 +18,7 @@ rates as (
         variants.paraphrase_temperature,
         variants.variant_index,
         variants.instruction,
-        bool_or(formats.is_quarantined) as is_quarantined,
+        bool_or(formats.is_breaking) as is_breaking,
         sum(formats.n_landed - formats.n_error)::bigint as n_answers,
         1 - sum(formats.n_valid) / nullif(sum(formats.n_landed - formats.n_error), 0) as invalid_rate
     from {{ ref('fct_answer_formats') }} as formats
@@ -50,7 +50,7 @@ select
     originals.invalid_rate_original,
     rates.invalid_rate - originals.invalid_rate_original as difference,
     rates.n_answers,
-    rates.is_quarantined,
+    rates.is_breaking,
     rates.instruction
 from rates
 left join originals using (audit_run_id, model_id, task_id, strategy)

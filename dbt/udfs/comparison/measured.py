@@ -17,7 +17,9 @@ from promptaudit.udfs.stability.krippendorff import Level
 
 def measured(table: AnswersTable, numbers: Floats, level: Level) -> list[Figures]:
     """Returns the measures that the table's answers allow; those that are computed together are one `Figures`."""
-    alphas = (_intra(table, numbers, level), _inter(table, numbers, level))
+    # N/A, the code behind the labels, is one more of them where they have no order
+    rated = np.append(numbers, len(numbers)) if level == "nominal" else numbers
+    alphas = (_intra(table, rated, level), _inter(table, rated, level))
     return [*_means(table), *(figures for figures in alphas if figures is not None)]
 
 

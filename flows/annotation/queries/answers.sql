@@ -16,7 +16,6 @@ with answers as (
         predictions.audit_run_id = $run
         and list_contains($tasks, predictions.task_id)
         and predictions.answer_status not in ('error', 'empty')
-        and not predictions.is_quarantined
         and samples.has_key
     group by
         predictions.task_id,

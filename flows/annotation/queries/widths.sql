@@ -17,7 +17,6 @@ with by_sample as (
         and list_contains($tasks, scores.task_id)
         and (starts_with(scores.scoring_method, 'judge:') or scores.scoring_method = 'people')
         and not coalesce(scores.unscored_kind in ('no_answer', 'not_judged', 'judge_failed'), false)
-        and not predictions.is_quarantined
         and samples.has_key
     group by all
 ),

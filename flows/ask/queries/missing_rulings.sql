@@ -38,17 +38,6 @@ answers as (
         samples.audit_run_id = $run
         and asked.is_said
         and (samples.gold_label is not null or samples.reference_answers is not null)
-        and (asked.model_id, asked.prompt_variant_id) not in (
-            select (checks.model_id, checks.prompt_variant_id)
-            from raw.format_checks as checks
-            where
-                checks.audit_run_id = $run
-                and checks.action = 'quarantined'
-                and checks.checked_at = (
-                    select max(checked_at) from raw.format_checks
-                    where audit_run_id = $run
-                )
-        )
     group by all
 ),
 

@@ -111,6 +111,7 @@ def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None)
         lacking_extras=tuple(lacking_extras(cards)),
         lacking_engines=tuple(lacking_engines(used["models"])),
         notes=(
+            *registry.audit(audit_id).format.notes,
             *unread_data(cards),
             *refused_rephrasings(cards),
             *unreworded_templates(cards),

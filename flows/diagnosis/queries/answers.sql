@@ -31,6 +31,6 @@ inner join sensitive using (sample_id)
 inner join wordings using (prompt_variant_id)
 where
     found.audit_run_id = $run and found.model_id = $model and found.task_id = $task and found.strategy = $strategy
-    and not found.is_quarantined and found.answer_status != 'error'
+    and found.answer_status != 'error'
 group by all
 order by all

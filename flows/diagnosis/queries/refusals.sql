@@ -4,7 +4,7 @@ with answers as (
         *,
         answer_status = 'refused' as is_refused
     from marts.fct_predictions
-    where audit_run_id = $run and not is_quarantined and answer_status != 'error'
+    where audit_run_id = $run and answer_status != 'error'
 ),
 
 other_answers as (

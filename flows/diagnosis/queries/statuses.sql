@@ -4,6 +4,6 @@ select
 from marts.fct_predictions
 where
     audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy
-    and not is_quarantined and answer_status not in ('error', 'valid')
+    and answer_status not in ('error', 'valid')
 group by all
 order by n desc, answer_status asc

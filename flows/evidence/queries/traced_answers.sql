@@ -17,8 +17,7 @@ select
     shown.label,
     shown.gold_label,
     shown.answer_status,
-    shown.is_correct,
-    shown.is_quarantined
+    shown.is_correct
 from shown
 inner join raw.predictions as landed using (audit_run_id, prediction_id)
 order by shown.audit_run_id, shown.model_id, shown.prompt_variant_id, shown.sample_id, shown.repetition

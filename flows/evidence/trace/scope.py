@@ -49,7 +49,7 @@ Condition = tuple[str, dict[str, Any]]
 def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition:
     """Returns the answers that a figure is made of: `row` is its row of the mart, `column` None for the whole row.
 
-    A figure over a group is of all answers of the group: what the measures leave out (quarantined variants) is in it, marked.
+    A figure over a group is of all answers of the group.
     """
     wanted = _within(mart, column, row)
     runs = _runs(mart, row)

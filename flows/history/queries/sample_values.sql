@@ -13,7 +13,7 @@ select
     null as high,
     count(*) as n_samples,
     any_value(groups.n_variants) as n_variants,
-    any_value(groups.n_variants_quarantined) as n_variants_quarantined,
+    any_value(groups.n_variants_answered) as n_variants_answered,
     any_value(groups.n_repetitions) as n_repetitions,
     any_value(figures.measure_version) as measure_version
 from marts.fct_sample_values as figures

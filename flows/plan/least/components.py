@@ -186,11 +186,7 @@ def answer_groups(
         raise DataError(msg)
     audit = registry.audit(audit_id)
     models, tasks = registry.models_of(audit_id), audit.tasks
-    is_gated = run.is_complete or audit.format.policy != "quarantine"
-    values: dict[str, object] = {
-        "run": run.audit_run_id,
-        "max_invalid_rate": 1.0 if is_gated else audit.format.max_invalid_rate,
-    }
+    values: dict[str, object] = {"run": run.audit_run_id}
     answers = sql("plan", "answers_to_plan_from")
     place = run.place(warehouse)
     query = over(sql("plan", "labels_to_plan_from"), answers_to_plan_from=answers)

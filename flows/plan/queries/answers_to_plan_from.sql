@@ -1,5 +1,4 @@
--- the answers of a run that take part in its measures; a pilot has not been through the format gate, so that what the gate
--- would keep out for its invalid answers is kept out here
+-- the answers of a run that take part in its measures: all but errors
 select
     predictions.*,
     tasks.kind,
@@ -7,8 +6,4 @@ select
 from marts.fct_predictions as predictions
 inner join marts.dim_tasks as tasks
     on predictions.audit_run_id = tasks.audit_run_id and predictions.task_id = tasks.task_id
-where predictions.audit_run_id = $run and predictions.answer_status != 'error' and not predictions.is_quarantined
-qualify
-    avg((predictions.answer_status != 'valid')::integer)
-        over (partition by predictions.model_id, predictions.prompt_variant_id)
-    <= $max_invalid_rate
+where predictions.audit_run_id = $run and predictions.answer_status != 'error'

@@ -211,7 +211,7 @@ def import_answers(  # noqa: PLR0913 - one option of the command each
         strategy: the strategy of answers without one; default: simple.
         audit: the name of the audit. The same answers and options again do nothing.
         reader: exact, label, label_in_text or first_integer; default: the card's, else label.
-        policy: warn (the default), quarantine or fail, where answers do not keep their format.
+        policy: warn (the default) or fail, where answers do not keep their format.
         resamples: number of resamples for each interval; default: 1000.
         seed: of the resamples.
         warehouse: the DuckDB file; default: as of the commands.

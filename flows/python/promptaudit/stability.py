@@ -357,7 +357,7 @@ def _samples(samples: Any) -> pl.DataFrame:  # noqa: ANN401 - a list of texts, o
 
 
 def _stability(run: Run, scope: str, labels: Sequence[Any] | None) -> Stability:
-    kind = "verbatim" if labels is None else "valid"
+    kind = "verbatim" if labels is None else "labels_and_na"
     mart = "fct_prompt_stability"
     rows = mart_of_landed(Warehouse(run.warehouse), mart, run.audit_run_id) if run.is_open else run.table(mart)
     rows = rows.filter(scope=scope, annotation_filter=kind)

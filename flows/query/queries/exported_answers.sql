@@ -84,7 +84,6 @@ final as (
         answers.answer_status,
         answers.answer_status = 'refused' as is_refused,
         answers.is_correct,
-        answers.is_quarantined,
         coalesce(tasks.is_sensitive, false) as is_sensitive
     from answers
     inner join numbered using (prompt_variant_id)

@@ -144,7 +144,7 @@ class GridContent:
             "worth": [round(row["disagreement"], 3) for row in samples],
             "n": list(rows.values()),
             "wordings": [things.variants.of(name) for name in asked],
-            "quarantined": sorted({columns.of(name) for name in part.filter("is_quarantined")["prompt_variant_id"]}),
+            "breaking": sorted({columns.of(name) for name in part.filter("is_breaking")["prompt_variant_id"]}),
             "wording": [columns.of(name) for name in part["prompt_variant_id"]],
             "repetition": part["repetition"].to_list(),
             "label": [labels.of(label) for label in part["label"]],

@@ -164,10 +164,10 @@
       const wording = wordingOf(column);
       const cell = make("th", "", String(grid.by_repetition ? column + 1 : wording.variant_index));
       cell.scope = "col";
-      const is_out = !grid.by_repetition && grid.quarantined.includes(column);
+      const is_breaking = !grid.by_repetition && grid.breaking.includes(column);
       if (!grid.by_repetition && wording.paraphrase_temperature !== null) cell.append(make("span", "sub", `t ${wording.paraphrase_temperature}`));
-      if (is_out) cell.append(make("span", "sub", "⊘"));
-      cell.title = `${columnName(column)}${is_out ? ", quarantined" : ""}${wording.instruction ? `: ${wording.instruction}` : ""}`;
+      if (is_breaking) cell.append(make("span", "sub", "⊘"));
+      cell.title = `${columnName(column)}${is_breaking ? ", breaks its format" : ""}${wording.instruction ? `: ${wording.instruction}` : ""}`;
       head.append(cell);
     }
     return make("thead", "", head);

@@ -80,10 +80,11 @@ class Traced:
         return self.count("n_samples"), " of ", self.count("n_samples_planned")
 
     def variants(self) -> Printed:
-        """Returns how many variants each sample was asked under, with their number behind it where it was not asked under all."""
-        if self.row["wordings_per_sample"] is None:
+        """Returns under how many variants each sample has answers, with the number planned behind it where that is another."""
+        asked = "n_variants_answered" if self.row["wordings_per_sample"] is None else "wordings_per_sample"
+        if self.row[asked] == self.row["n_variants"]:
             return self.count("n_variants")
-        return self.count("wordings_per_sample"), " of ", self.count("n_variants")
+        return self.count(asked), " of ", self.count("n_variants")
 
     def percent(self, column: str) -> Cell:
         """Returns the column as a rate."""

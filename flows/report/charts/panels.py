@@ -39,7 +39,7 @@ DEEPEST = 0.3  # below a figure, of what is drawn of its interval
 SERIES = ("first", "second", "third", "fourth")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])
 SHAPES = ["circle", "diamond", "square", "triangle-up"]
-PSS_SERIES = {"valid": "first", "verbatim": "second"}
+PSS_SERIES = {"labels_and_na": "first", "verbatim": "second"}
 UNIT: Spec = {
     "scale": {"domain": [0, 1], "nice": False},
     "axis": {"values": [0, 0.2, 0.4, 0.6, 0.8, 1], "tickCount": 6, "format": ".1f"},

@@ -25,7 +25,7 @@ with answers as (
             (predictions.audit_run_id = $run and predictions.model_id = $model)
             or (predictions.audit_run_id = $base_run and predictions.model_id = $base_model)
         )
-        and not predictions.is_quarantined and predictions.answer_status != 'error'
+        and predictions.answer_status != 'error'
 ),
 
 scores as (

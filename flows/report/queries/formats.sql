@@ -12,8 +12,8 @@ select
     sum(n_refused)::bigint as n_refused,
     sum(n_unparsed)::bigint as n_unparsed,
     sum(n_error)::bigint as n_error,
-    bool_or(is_quarantined) as is_quarantined,
-    any_value(quarantine_reason) as quarantine_reason
+    bool_or(is_breaking) as is_breaking,
+    any_value(breaking_reason) as breaking_reason
 from marts.fct_answer_formats
 where audit_run_id = $run
 group by all

@@ -37,8 +37,8 @@ select
     said.prompt_tokens,
     said.completion_tokens,
     said.cost_usd,
+    list_contains(variants.breaking_for, said.model_id) as is_breaking,
     said.prediction_id,
-    said.is_quarantined,
     if(said.answer_status = 'valid', said.label, null) as label,
     case coalesce(said.is_correct::integer::double, worths.worth)
         when 1 then 'right' when 0 then 'wrong'
@@ -55,5 +55,6 @@ select
         )
     ) as completion
 from said
+inner join marts.dim_prompt_variants as variants using (audit_run_id, prompt_variant_id)
 left join worths using (prediction_id)
 order by said.rank, said.prompt_variant_id, said.repetition

@@ -23,5 +23,5 @@ select
 from marts.fct_predictions as said
 inner join marts.fct_scores as scores using (audit_run_id, prediction_id)
 where
-    audit_run_id = $run and not said.is_quarantined
+    audit_run_id = $run
     and (scores.unscored_kind is null or scores.unscored_kind not in ('no_answer', 'no_key', 'not_weighed'))

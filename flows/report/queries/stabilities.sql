@@ -19,7 +19,7 @@ select
     n_distinct_wordings
 from marts.fct_prompt_stability
 where
-    audit_run_id = $run and annotation_filter in ('valid', 'verbatim')
+    audit_run_id = $run and annotation_filter in ('labels_and_na', 'verbatim')
     and (
         series = 'all' or scope = 'intra'
         or (series = 'cumulative' and scope = 'inter' and paraphrase_temperature is null)

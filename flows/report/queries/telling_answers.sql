@@ -16,7 +16,7 @@ with field_values as (
         and prediction_id in (
             select predictions.prediction_id
             from marts.fct_predictions as predictions
-            where predictions.audit_run_id = $run and predictions.answer_status != 'error' and not predictions.is_quarantined
+            where predictions.audit_run_id = $run and predictions.answer_status != 'error'
         )
 ),
 
@@ -109,7 +109,7 @@ left join marts.dim_samples as samples
 where
     said.audit_run_id = $run and said.model_id = $model and said.task_id = $task and said.strategy = $strategy
     and said.sample_id = (select chosen.sample_id from chosen)
-    and not said.is_quarantined and said.answer_status != 'error'
+    and said.answer_status != 'error'
 order by
     said.is_original desc, said.paraphrase_temperature asc nulls first, said.variant_index asc, said.repetition asc,
     said.prompt_variant_id asc

@@ -7,4 +7,4 @@ select
     left(said.completion, $long) as completion
 from marts.fct_predictions as said
 semi join top_samples as top on said.task_id = top.task_id and said.sample_id = top.sample_id
-where said.audit_run_id = $run and not said.is_quarantined and said.answer_status <> 'error'
+where said.audit_run_id = $run and said.answer_status <> 'error'

@@ -37,5 +37,4 @@ inner join marts.rpt_prompt_variants as answers
 left join scores on variants.prompt_variant_id = scores.prompt_variant_id and scores.place = 1
 where
     variants.audit_run_id = $run and variants.task_id = $task and variants.strategy = $strategy
-    and not coalesce(list_contains(variants.quarantined_for, $model), false)
 order by is_breaking desc, scores.accuracy asc nulls last, answers.disagreement desc nulls last, variants.prompt_variant_id asc

@@ -60,7 +60,7 @@ _BECAME = (
     *(_summed(_TOTALS, status.capitalize(), f"n_{status}") for status in ("valid", *panels.STATUSES, "error")),
     Column("Missing", lambda of: count(_sum(of.row["formats"], "n_missing")), is_figure=True),
     beside(_LANDED, figure("Invalid rate", "invalid_rate", Traced.percent)),
-    beside(_LANDED, bounds("invalid_rate", "95 % interval without quarantined"), lambda _: ""),
+    beside(_LANDED, bounds("invalid_rate", "95 % interval"), lambda _: ""),
 )
 _WORST = (
     MODEL,

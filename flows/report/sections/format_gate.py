@@ -1,4 +1,4 @@
-"""The section on the format gate: the checks that failed, and the variants that are kept out."""
+"""The section on the format gate: the checks that failed, and the variants that break their format."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
         )
         note = "" if n_failed <= MOST_ROWS else f"The worst {MOST_ROWS} of {count(n_failed)}."
         block.tables.append(table("Checks that failed", checks, data.failed_checks, n_heads=4, is_open=True, note=note))
-    quarantined = [row for row in data.formats if row["is_quarantined"]]
-    if not quarantined:
-        block.absent.append("No variant is quarantined.")
+    breaking = [row for row in data.formats if row["is_breaking"]]
+    if not breaking:
+        block.absent.append("No variant breaks its format.")
         return
     columns = (
         MODEL,
         words("Task", "task_id"),
         words("Strategy", "strategy"),
         number,
-        Column("Reason", lambda of: cut(of.row["quarantine_reason"] or "")),
+        Column("Reason", lambda of: cut(of.row["breaking_reason"] or "")),
         Column(
             "Instruction",
             lambda of: cut((variants.get(of.row["prompt_variant_id"]) or {}).get("instruction") or "", LONG_WORDING),
         ),
     )
-    caption = f"Quarantined variants: {len(quarantined)}"
-    block.tables.append(table(caption, columns, quarantined, n_heads=4, is_open=True))
+    caption = f"Variants that break their format: {len(breaking)}"
+    block.tables.append(table(caption, columns, breaking, n_heads=4, is_open=True))
 
 
 def _of_variant(check: Row, variants: Mapping[str, Row], said: Callable[[Row], str]) -> str:
@@ -67,25 +67,25 @@ def _of_variant(check: Row, variants: Mapping[str, Row], said: Callable[[Row], s
 
 
 def _finding(data: ReportData) -> str:
-    """Returns how many format checks failed, and how many variants are kept out."""
+    """Returns how many format checks failed, and under how many variants a model breaks its format."""
     if not data.n_checks:
         return ""
     n_failed = data.failed_checks[0]["n_failed"] if data.failed_checks else 0
-    n_out = sum(bool(row["is_quarantined"]) for row in data.formats)
+    n_breaking = sum(bool(row["is_breaking"]) for row in data.formats)
     checks = (
         f"{count(n_failed)} of {count(data.n_checks)} format checks failed"
         if n_failed
         else f"All {count(data.n_checks)} format checks passed"
     )
-    return f"{checks}, {count(n_out)} variants are kept out" if n_out else f"{checks}, no variant is kept out"
+    return f"{checks}, {count(n_breaking) if n_breaking else 'no'} variant{'s break' if n_breaking > 1 else ' breaks'} the format"
 
 
 format_gate = Section(
     name="format_gate",
     title="Format checks",
     intro=(
-        "These checks of the answers' formats were made before anything was measured, and decided which variants "
-        "are kept out."
+        "These checks of the answers' formats were made before anything was measured. A variant that breaks its format is named, "
+        "and its answers count in every figure."
     ),
     fill=_fill,
     finding=_finding,

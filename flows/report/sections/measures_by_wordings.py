@@ -56,7 +56,7 @@ def _is_first_k(row: Row) -> bool:
     return (row["scope"], row["series"], row["annotation_filter"], row["paraphrase_temperature"]) == (
         "inter",
         "cumulative",
-        "valid",
+        "labels_and_na",
         None,
     )
 

@@ -27,8 +27,8 @@ def why_no_answers(rows: Sequence[Row]) -> str | None:
     """Returns why a task has nothing to measure at all, None where it has; `rows` are its rows of the scorecard."""
     if not sum(row["n_landed"] or 0 for row in rows):
         return "No answer has landed yet."
-    if all(row["n_variants_quarantined"] == row["n_variants"] for row in rows):
-        return "Every prompt variant is quarantined by the format gate, so nothing is left to measure."
+    if not any(row["n_variants_answered"] for row in rows):
+        return "Every ask ended in an error, so there is nothing to measure."
     return None
 
 
@@ -55,7 +55,7 @@ def why_one_variant(rows: Sequence[Row], measure: str) -> str:
     """Returns why a measure over prompt variants is missing; `rows` are the task's rows of the scorecard."""
     if nothing := why_no_answers(rows):
         return nothing
-    if max(row["n_variants"] - row["n_variants_quarantined"] for row in rows) < 2:  # noqa: PLR2004
+    if max(row["n_variants_answered"] for row in rows) < 2:  # noqa: PLR2004
         return f"Only one prompt variant was asked, and {measure} needs two."
     return f"Too few answers can be compared for {measure}."
 

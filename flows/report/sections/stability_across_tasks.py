@@ -123,7 +123,7 @@ def _along(data: ReportData, figures: Figures, scope: str) -> list[Row]:
     rows = [
         row
         for row in data["stabilities"]
-        if (row["scope"], row["annotation_filter"]) == (scope, "valid")
+        if (row["scope"], row["annotation_filter"]) == (scope, "labels_and_na")
         and row["pss"] is not None
         and (row["task_id"], row["model_id"], row["strategy"]) in groups
     ]

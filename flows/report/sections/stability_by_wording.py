@@ -82,8 +82,8 @@ def _of_wordings(block: Block, rows: list[Row], room: Room) -> None:
 
 
 def _temperatures(rows: list[Row], who: str, *, domain: panels.Domain) -> Drawn:
-    valid = [row for row in rows if row["annotation_filter"] == "valid"][:12]
-    values = "; ".join(f"{row['paraphrase_temperature']:g}: {number(row['pss'])}" for row in valid)
+    labels = [row for row in rows if row["annotation_filter"] == "labels_and_na"][:12]
+    values = "; ".join(f"{row['paraphrase_temperature']:g}: {number(row['pss'])}" for row in labels)
     label = f"{who}: PSS at each paraphrase temperature, of labels: {values}."
     return "", curves_of(rows, "paraphrase_temperature", "paraphrase temperature", "temperature", domain, label)
 
@@ -96,7 +96,7 @@ def _finding(data: ReportData) -> str:
     rows = [
         row
         for row in data["stabilities"]
-        if (row["scope"], row["series"], row["annotation_filter"]) == ("inter", "all", "valid")
+        if (row["scope"], row["series"], row["annotation_filter"]) == ("inter", "all", "labels_and_na")
     ]
     known = known_rows(data, rows, "pss")
     if not known:

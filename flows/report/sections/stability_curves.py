@@ -17,7 +17,7 @@ from promptaudit.flows.warehouse.figure_names import figure_id
 
 MART = "fct_prompt_stability"
 CONVENTION = "A PSS of .8 or more, the dashed line, is often read as stable, which is only a convention."
-BANDS = (("first", "labels (valid answers)"), ("second", "verbatim (every distinct completion)"))
+BANDS = (("first", "labels (N/A among them)"), ("second", "verbatim (every distinct completion)"))
 SERIES = tuple(panels.PSS_SERIES)
 
 

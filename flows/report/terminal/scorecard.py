@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptaudit.flows.display.figures import ABSENT, NAME, counted_of, cut, in_unit, interval
+from promptaudit.flows.display.figures import ABSENT, NAME, count, counted_of, cut, in_unit, interval
 from promptaudit.flows.report.ask_copy import rows
 from promptaudit.flows.report.gather_judging import comparisons, judge_wordings
 from promptaudit.flows.report.queries import query
@@ -122,7 +122,9 @@ def _heading(measure: MartColumn) -> str:
 def size(row: Row) -> str:
     """Returns how many samples a row is of, and under how many wordings each was asked; `39 of 40` where some are not."""
     samples = counted_of(row["n_samples"], row.get("n_samples_planned"))
-    return f"{samples} × {counted_of(row.get('wordings_per_sample') or row['n_variants'], row['n_variants'])}"
+    variants = row.get("wordings_per_sample") or row["n_variants_answered"]
+    breaking = f"\n{count(row['n_variants_breaking'])} break" if row["n_variants_breaking"] else ""
+    return f"{samples} × {counted_of(variants, row['n_variants'])}{breaking}"
 
 
 def _cell(row: Row, measure: MartColumn, notes: Footnotes, kind: str) -> str:

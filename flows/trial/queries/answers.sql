@@ -10,5 +10,5 @@ from marts.fct_predictions as found
 where
     found.audit_run_id = $run and found.model_id = $model and found.task_id = $task
     and found.strategy = $strategy and list_contains($samples, found.sample_id)
-    and not found.is_quarantined and found.answer_status != 'error'
+    and found.answer_status != 'error'
 order by all

@@ -11,7 +11,7 @@ with found as (
     where
         audit_run_id = $run and model_id = $model and task_id = $task
         and strategy = $strategy and list_contains($samples, sample_id)
-        and not is_quarantined and answer_status != 'error'
+        and answer_status != 'error'
 ),
 
 field_values as (

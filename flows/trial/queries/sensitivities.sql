@@ -11,7 +11,7 @@ with answers as (
         audit_run_id = $run and prediction_id in (
             select predictions.prediction_id
             from marts.fct_predictions as predictions
-            where predictions.audit_run_id = $run and predictions.answer_status != 'error' and not predictions.is_quarantined
+            where predictions.audit_run_id = $run and predictions.answer_status != 'error'
         )
     group by model_id, task_id, strategy, sample_id, prediction_id
     having bool_and(is_correct is not null)

@@ -1,6 +1,6 @@
 -- the wordings made at paraphrase temperatures at which the answers of some model agree less than they should, and the
 -- originals of their tasks; templates are edited in their card
--- of valid answers; of answers as they are where a task names no labels
+-- of labels, N/A among them; of answers as they are where a task names no labels
 with unstable as (
     select
         model_id,
@@ -12,7 +12,7 @@ with unstable as (
     group by all
     having
         coalesce(
-            max(pss) filter (annotation_filter = 'valid'), max(pss) filter (annotation_filter = 'verbatim')
+            max(pss) filter (annotation_filter = 'labels_and_na'), max(pss) filter (annotation_filter = 'verbatim')
         ) < $below
 )
 

@@ -77,7 +77,10 @@ def test_the_title_of_a_mark_says_its_figure_in_full_and_its_name() -> None:
 def test_a_line_of_many_figures_has_unseen_dots_for_their_titles() -> None:
     few, many = (
         panels.lines(
-            [{"series": "valid", "k": k, "pss": 0.9, "low": None, "high": None} for k in range(2, n)], (0, 1), "k", "x"
+            [{"series": "labels_and_na", "k": k, "pss": 0.9, "low": None, "high": None} for k in range(2, n)],
+            (0, 1),
+            "k",
+            "x",
         )
         for n in (12, 20)
     )
@@ -87,7 +90,7 @@ def test_a_line_of_many_figures_has_unseen_dots_for_their_titles() -> None:
 
 
 def test_a_drawing_holds_no_id_and_what_reaches_over_its_frame_is_clipped() -> None:
-    points = [{"series": "valid", "k": k, "pss": 0.9, "low": 0.8, "high": 1.0} for k in (2, 3)]
+    points = [{"series": "labels_and_na", "k": k, "pss": 0.9, "low": 0.8, "high": 1.0} for k in (2, 3)]
     within, over = (panels.lines(points, (start, 1.0), "asks", str(start)) for start in (0.0, 0.85))
     for drawn, n_clips in ((within, 0), (over, 1)):
         elements = list(_parsed(drawn).iter())
@@ -119,21 +122,22 @@ def test_every_series_has_its_own_mark_and_a_missing_value_none() -> None:
 
 
 def test_a_missing_interval_leaves_the_figure() -> None:
-    points = [{"at": t, "series": "valid", "value": 0.9, "low": None, "high": None} for t in (0.1, 1.0)]
+    points = [{"at": t, "series": "labels_and_na", "value": 0.9, "low": None, "high": None} for t in (0.1, 1.0)]
     axes = Axes(x="temperature", y="PSS", ticks=(0.1, 1.0), domain=(0.0, 1.0))
-    assert "<path" in curves(points, ["valid"], axes, {"value": "PSS"}, "x")
+    assert "<path" in curves(points, ["labels_and_na"], axes, {"value": "PSS"}, "x")
 
 
 @pytest.mark.parametrize(("low", "n_rules"), [(0.2, 1), (0.8, 1), (0.9, 0)])
 def test_charts_of_pss_have_a_dashed_line_where_prompts_are_called_stable(low: float, n_rules: int) -> None:
     points = [
-        {"at": k, "k": k, "series": "valid", "value": 0.95, "pss": 0.95, "low": 0.94, "high": 1.0} for k in (2, 5)
+        {"at": k, "k": k, "series": "labels_and_na", "value": 0.95, "pss": 0.95, "low": 0.94, "high": 1.0}
+        for k in (2, 5)
     ]
     axes = Axes(x="k", y="PSS", ticks=(2, 5), domain=(low, 1.0), level=panels.STABLE)
     span = [{"name": "m", "series": "r", "value": 0.95, "low": 0.94, "high": 1.0}]
     for chart in (
         panels.lines(points, (low, 1.0), "asks", "x"),
-        curves(points, ["valid"], axes, {"value": "PSS"}, "x"),
+        curves(points, ["labels_and_na"], axes, {"value": "PSS"}, "x"),
         panels.ranges(span, ["r"], (low, 1.0), "PSS", "x", level=panels.STABLE),
     ):
         assert chart.count('class="stroke-muted" fill="none" stroke-dasharray="4 3"') == n_rules
@@ -150,7 +154,7 @@ def test_scales_and_labels_are_those_of_vega() -> None:
     import vl_convert
 
     dots = [{"place": place, "accuracy": 0.4 + place / 20, "is_original": place == 2} for place in range(1, 8)]
-    points = [{"series": "valid", "k": k, "pss": 0.9, "low": 0.8, "high": 1.0} for k in (2, 9)]
+    points = [{"series": "labels_and_na", "k": k, "pss": 0.9, "low": 0.8, "high": 1.0} for k in (2, 9)]
     spans = [{"name": "m", "series": "r", "value": 3.0, "low": 1.0, "high": 4.0}]
     drawn: dict[str, Any] = {
         "thousands": panels.histogram([{"bin": place, "n": n} for place, n in ((0, 3), (4, 1700))], 0.2, "x"),

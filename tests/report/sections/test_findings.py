@@ -37,7 +37,12 @@ def group(model: str, task: str = "t", strategy: str = "s", **figures: Any) -> d
 
 def stability(model: str, temperature: float | None, pss: float) -> dict[str, Any]:
     return group(
-        model, scope="inter", series="all", annotation_filter="valid", paraphrase_temperature=temperature, pss=pss
+        model,
+        scope="inter",
+        series="all",
+        annotation_filter="labels_and_na",
+        paraphrase_temperature=temperature,
+        pss=pss,
     )
 
 

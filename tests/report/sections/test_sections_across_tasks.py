@@ -274,7 +274,7 @@ def stable(n_tasks: int, models: tuple[str, ...] = ("m",), strategies: tuple[str
                 },
             }
         )
-        common = {**group, **ends, "annotation_filter": "valid", "pss": pss}
+        common = {**group, **ends, "annotation_filter": "labels_and_na", "pss": pss}
         stabilities += [
             {**common, "scope": "intra", "series": "cumulative", "paraphrase_temperature": None, "n_annotators": n}
             for n in (2, 3)

@@ -58,7 +58,7 @@ def test_every_k_is_printed_cumulative_and_adjacent(ordinary: Reported, found: R
         "max(pss) filter (series = 'cumulative'), max(pss) filter (series = 'adjacent'), "
         "max(pss_low) filter (series = 'adjacent'), max(pss_high) filter (series = 'adjacent') "
         "from marts.fct_prompt_stability where audit_run_id = {run} and scope = 'intra' and series <> 'all' "
-        "and annotation_filter <> 'valid_balanced' group by all order by all",
+        "and annotation_filter in ('labels_and_na', 'verbatim') group by all order by all",
     )
     (table,) = [table for table in block.tables if table.caption == "PSS by number of asks"]
     lines = {line[:4]: line[4:] for line in printed(table)}
@@ -74,7 +74,7 @@ def test_every_k_is_printed_cumulative_and_adjacent(ordinary: Reported, found: R
     adjacent_charts = [panel for panel in block.panels if panel.detail.startswith("adjacent")]
     assert adjacent_charts
     (data, *_) = drawn_data(block, "points")
-    assert {row["series"] for row in data} == {"valid", "verbatim"}
+    assert {row["series"] for row in data} == {"labels_and_na", "verbatim"}
 
 
 def test_each_temperature_is_drawn_for_labels_and_verbatim(ordinary: Reported, found: ReportData) -> None:
@@ -85,7 +85,7 @@ def test_each_temperature_is_drawn_for_labels_and_verbatim(ordinary: Reported, f
             ordinary,
             "select annotation_filter, paraphrase_temperature, pss from marts.fct_prompt_stability where audit_run_id = {run} "
             f"and scope = 'inter' and series = 'all' and model_id = '{block.panels[0].name}' "
-            f"and strategy = '{block.panels[0].beside}' and annotation_filter <> 'valid_balanced'",
+            f"and strategy = '{block.panels[0].beside}' and annotation_filter in ('labels_and_na', 'verbatim')",
         )
     }
     (data, *_) = drawn_data(block, "points")
@@ -281,7 +281,7 @@ def _truth_of_disagreement(run: Reported, model: str, strategy: str) -> dict[str
     for variant, sample, label in asked(
         run,
         "select prompt_variant_id, sample_id, label from marts.fct_predictions where audit_run_id = {run} "
-        f"and model_id = '{model}' and strategy = '{strategy}' and task_id = 'colours' and not is_quarantined "
+        f"and model_id = '{model}' and strategy = '{strategy}' and task_id = 'colours' "
         "and answer_status <> 'error'",
     ):
         said.setdefault(sample, {}).setdefault(variant, Counter())[label] += 1

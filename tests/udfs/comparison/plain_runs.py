@@ -172,6 +172,8 @@ def rate(run: Sequence[Variant], task: Task, *, of_right: bool) -> float:
 def _alpha(annotators: Sequence[NDArray], task: Task) -> float:
     """Of annotators' labels, shape (N,) each."""
     numbers = np.arange(len(task.numbers)) if task.level == "ordinal" else task.numbers
+    if task.level == "nominal":  # N/A is one more label
+        numbers = np.append(numbers, np.inf)
     units = [
         [numbers[labels[i]] if 0 <= labels[i] < len(numbers) else None for labels in annotators]
         for i in range(len(task.gold))

@@ -89,8 +89,6 @@ landed as (
         count(*) as n_landed,
         count(distinct labelled.prompt_variant_id) as n_wordings_landed
     from labelled
-    inner join measured using (audit_run_id, model_id, prompt_variant_id)
-    where not measured.is_quarantined
     group by all
 ),
 

@@ -1,9 +1,13 @@
--- One row per run, model and prompt variant that was asked: whether the format gate let it into the measures.
+-- One row per run, model and prompt variant that was asked: whether it breaks its format by the limits of the card. It counts in
+-- every figure all the same. Cells without an answer break no format.
 with variants as {{ of_this_build('stg_prompt_variants', where='not is_refused') }},
 
 models as {{ of_this_build('stg_models') }},
 
-checks as {{ of_this_build('stg_format_checks', where="action = 'quarantined'") }},
+checks as {{ of_this_build(
+    'stg_format_checks',
+    where="not is_success and expectation not in ('every planned cell landed', 'error rate')"
+) }},
 
 asked as (
     select
@@ -19,12 +23,12 @@ asked as (
             and (variants.model_ids is null or list_contains(variants.model_ids, models.model_id))
 ),
 
-quarantined as (
+broken as (
     select
         audit_run_id,
         model_id,
         prompt_variant_id,
-        string_agg(reason, '; ' order by reason) as quarantine_reason
+        string_agg(reason, '; ' order by reason) as breaking_reason
     from checks
     group by all
 ),
@@ -32,10 +36,10 @@ quarantined as (
 final as (
     select
         asked.*,
-        quarantined.quarantine_reason is not null as is_quarantined,
-        quarantined.quarantine_reason
+        broken.breaking_reason is not null as is_breaking,
+        broken.breaking_reason
     from asked
-    left join quarantined using (audit_run_id, model_id, prompt_variant_id)
+    left join broken using (audit_run_id, model_id, prompt_variant_id)
 )
 
 select * from final

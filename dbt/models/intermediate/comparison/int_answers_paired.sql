@@ -2,7 +2,7 @@
 -- Of the marts, which keep every night: a run whose raw rows are in the archive is compared all the same.
 with sides as {{ all_of('int_sides_paired') }},
 
-predictions as {{ of_this_build('fct_predictions', where="answer_status != 'error' and not is_quarantined") }},
+predictions as {{ of_this_build('fct_predictions', where="answer_status != 'error'") }},
 
 samples as {{ all_of('int_samples_paired') }},
 

@@ -9,7 +9,7 @@ tasks as {{ of_this_build('stg_tasks') }},
 
 scores as {{ of_this_build('fct_scores', where="starts_with(scoring_method, 'judge:') and is_correct is not null") }},
 
-predictions as {{ of_this_build('fct_predictions', where='not is_quarantined') }},
+predictions as {{ of_this_build('fct_predictions') }},
 
 -- options stand in an order of each wording's own: there the same letters are another answer
 ruled as (

@@ -6,8 +6,6 @@ with rated as {{ of_this_build('int_answers_rated', where="kind = 'people'") }},
 
 labelled as {{ of_this_build('int_predictions_labelled') }},
 
-measured as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
-
 variants as {{ of_this_build('stg_prompt_variants') }},
 
 samples as {{ of_this_build('stg_samples', where='has_key') }},
@@ -32,7 +30,6 @@ answers as (
     from labelled
     semi join samples using (audit_run_id, task_id, sample_id)
     semi join rated using (audit_run_id, task_id)
-    inner join measured using (audit_run_id, model_id, prompt_variant_id)
     inner join variants
         on
             labelled.audit_run_id = variants.audit_run_id

@@ -6,8 +6,6 @@
 -- held to the same ones.
 with scored as {{ of_this_build('fct_scores') }},
 
-variants as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
-
 samples as {{ of_this_build('stg_samples') }},
 
 -- with a ruling that is missing under one template, templates would be compared on different questions
@@ -18,7 +16,6 @@ ruled_in_part as (
         scored.sample_id,
         scored.scoring_method
     from scored
-    inner join variants using (audit_run_id, model_id, prompt_variant_id)
     where scored.scoring_method = 'people' and scored.unscored_kind = 'not_judged'
 ),
 
@@ -52,7 +49,6 @@ final as (
         any_value(scores.is_correct::integer) filter (scores.repetition = 1) as first_is_correct,
         coalesce(bool_or(scores.score is not null and scores.is_correct is null), false) as is_graded
     from scores
-    inner join variants using (audit_run_id, model_id, prompt_variant_id)
     group by all
 )
 

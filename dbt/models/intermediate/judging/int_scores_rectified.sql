@@ -7,8 +7,6 @@ ruled as {{ of_this_build('int_answers_ruled') }},
 
 labelled as {{ of_this_build('int_predictions_labelled') }},
 
-measured as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
-
 variants as {{ of_this_build('stg_prompt_variants') }},
 
 samples as {{ of_this_build('stg_samples') }},
@@ -29,7 +27,6 @@ answers as (
     from scored
     inner join samples using (audit_run_id, task_id, sample_id)
     semi join ruled using (audit_run_id, task_id)
-    inner join measured using (audit_run_id, model_id, prompt_variant_id)
     inner join labelled
         on scored.audit_run_id = labelled.audit_run_id and scored.prediction_id = labelled.prediction_id
     inner join variants

@@ -49,7 +49,7 @@ within_nights as (
 ),
 
 -- of open tasks too
-answers as {{ of_this_build('fct_predictions', where="answer_status != 'error' and not is_quarantined") }},
+answers as {{ of_this_build('fct_predictions', where="answer_status != 'error'") }},
 
 samples as {{ of_this_build('stg_samples') }},
 

@@ -4,7 +4,7 @@
 {{ config(materialized='view') }}
 with formats as {{ of_this_build('int_answer_formats') }},
 
-measured_variants as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
+measured_variants as {{ of_this_build('int_variants_measured') }},
 
 wordings as {{ of_this_build('int_wordings_numbered') }},
 
@@ -22,7 +22,6 @@ lacking as (
         formats.task_id,
         formats.strategy
     from formats
-    inner join measured_variants using (audit_run_id, model_id, task_id, strategy, prompt_variant_id)
     semi join labels_counted using (audit_run_id, model_id, task_id, strategy)
     where formats.n_landed - formats.n_error < formats.n_planned
 ),

@@ -1,10 +1,13 @@
--- One row per run, model, task, strategy and prompt variant: how often it works, and whether it breaks. It works where it is
--- right; without gold labels by the chance that another variant gives its label. Also how far its labels differ from the others'.
+-- One row per run, model, task, strategy and prompt variant: how often it works, and whether it breaks, its format or otherwise.
+-- It works where it is right; without gold labels by the chance that another variant gives its label. Also how far
+-- its labels differ from the others'.
 with answers as {{ of_this_build('int_labels_counted') }},
 
 samples as {{ of_this_build('int_disagreements') }},
 
 cells as {{ of_this_build('int_cells_averaged') }},
+
+formats as {{ of_this_build('int_variants_measured') }},
 
 labels as (
     select
@@ -109,10 +112,11 @@ final as (
         named.prompt_variant_id,
         broken.wording.rate as working_rate,
         broken.wording.of_others as working_rate_of_others,
-        coalesce(broken.wording.is_breaking, false) as is_breaking,
+        coalesce(broken.wording.is_breaking, false) or formats.is_breaking as is_breaking,
         differing.n_samples as n_samples_compared,
         differing.disagreement
     from named
+    inner join formats using (audit_run_id, model_id, task_id, strategy, prompt_variant_id)
     left join differing using (audit_run_id, model_id, task_id, strategy, prompt_variant_id)
     left join broken
         on

@@ -6,8 +6,8 @@ variants as {{ of_this_build('int_variants_measured') }},
 final as (
     select
         formats.*,
-        variants.is_quarantined,
-        variants.quarantine_reason,
+        variants.is_breaking,
+        variants.breaking_reason,
         {{ measure_version() }}
     from formats
     inner join variants using (audit_run_id, model_id, prompt_variant_id)

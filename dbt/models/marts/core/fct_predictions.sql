@@ -3,8 +3,6 @@ with labelled as {{ of_this_build('int_predictions_labelled') }},
 
 landed as {{ of_this_build('stg_predictions') }},
 
-variants as {{ of_this_build('int_variants_measured') }},
-
 final as (
     select
         labelled.audit_run_id,
@@ -24,8 +22,6 @@ final as (
         labelled.gold_label,
         labelled.answer_status,
         labelled.is_correct,
-        variants.is_quarantined,
-        variants.quarantine_reason,
         -- as the server kept it apart, else as the completion shows it before the answer
         coalesce(
             landed.reasoning,
@@ -46,7 +42,6 @@ final as (
         landed.landed_at,
         {{ measure_version() }}
     from labelled
-    inner join variants using (audit_run_id, model_id, prompt_variant_id)
     inner join landed using (audit_run_id, prediction_id)
 )
 

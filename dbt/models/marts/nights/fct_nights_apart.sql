@@ -12,7 +12,7 @@ predictions as (
         prompt_variant_id,
         coalesce(label, chr(0)) as label
     from {{ ref('fct_predictions') }}
-    where answer_status != 'error' and not is_quarantined
+    where answer_status != 'error'
 ),
 
 -- an open task has no labels

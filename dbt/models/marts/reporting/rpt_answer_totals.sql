@@ -1,5 +1,4 @@
--- One row per run, model, task and strategy: what became of its answers and what they took, those of quarantined variants
--- among them.
+-- One row per run, model, task and strategy: what became of its answers and what they took.
 with predictions as {{ of_this_build('fct_predictions') }},
 
 final as (

@@ -17,9 +17,17 @@ answers as {{ of_this_build('int_predictions_labelled', where="answer_status != 
 
 samples as {{ of_this_build('fct_sensitivity') }},
 
-annotated as {{ of_this_build(
-    'fct_prompt_stability', where="series = 'all' and annotation_filter = 'valid' and model_id is not null"
-) }},
+annotated as (
+    select
+        *,
+        annotation_filter = 'labels_and_na' as is_of_all
+    from {{ ref('fct_prompt_stability') }}
+    where
+        series = 'all'
+        and annotation_filter in ('labels_and_na', 'valid')
+        and model_id is not null
+        and {{ in_this_build() }}
+),
 
 measured as {{ of_this_build('int_groups_measured') }},
 
@@ -39,8 +47,6 @@ samples_measured as (
         answers.strategy,
         count(distinct answers.sample_index) as n_samples
     from answers
-    inner join measured_variants using (audit_run_id, model_id, prompt_variant_id)
-    where not measured_variants.is_quarantined
     group by all
 ),
 
@@ -51,17 +57,19 @@ counted as (
         formats.task_id,
         formats.strategy,
         count(distinct formats.prompt_variant_id) as n_variants,
-        count(distinct formats.prompt_variant_id) filter (measured_variants.is_quarantined) as n_variants_quarantined,
-        count(distinct wordings.family_index) filter (not measured_variants.is_quarantined) as n_wording_families,
+        count(distinct formats.prompt_variant_id) filter (formats.n_landed > formats.n_error) as n_variants_answered,
+        count(distinct wordings.family_index) as n_wording_families,
         any_value(families.n_wordings_effective) as n_wordings_effective,
-        count(distinct working.prompt_variant_id) filter (working.is_breaking) as n_variants_breaking,
+        count(distinct formats.prompt_variant_id) filter (
+            coalesce(working.is_breaking, measured_variants.is_breaking)
+        ) as n_variants_breaking,
         max(variants.n_repetitions)::integer as n_repetitions,
         sum(formats.n_planned) as n_planned,
         sum(formats.n_landed) as n_landed,
         sum(formats.n_error) as n_error,
         sum(formats.n_valid) as n_valid,
-        sum(formats.n_landed - formats.n_error - formats.n_valid) filter (not measured_variants.is_quarantined)
-        / nullif(sum(formats.n_landed - formats.n_error) filter (not measured_variants.is_quarantined), 0) as invalid_rate
+        sum(formats.n_landed - formats.n_error - formats.n_valid)
+        / nullif(sum(formats.n_landed - formats.n_error), 0) as invalid_rate
     from formats
     inner join measured_variants using (audit_run_id, model_id, prompt_variant_id)
     inner join variants using (audit_run_id, prompt_variant_id)
@@ -104,12 +112,14 @@ stability as (
         model_id,
         task_id,
         strategy,
-        avg(pss) filter (scope = 'intra') as pss_intra,
-        avg(pss_low) filter (scope = 'intra') as pss_intra_low,
-        avg(pss_high) filter (scope = 'intra') as pss_intra_high,
-        avg(pss) filter (scope = 'inter') as pss_inter,
-        avg(pss_low) filter (scope = 'inter') as pss_inter_low,
-        avg(pss_high) filter (scope = 'inter') as pss_inter_high
+        avg(pss) filter (scope = 'intra' and is_of_all) as pss_intra,
+        avg(pss_low) filter (scope = 'intra' and is_of_all) as pss_intra_low,
+        avg(pss_high) filter (scope = 'intra' and is_of_all) as pss_intra_high,
+        avg(pss) filter (scope = 'intra' and not is_of_all) as pss_intra_valid,
+        avg(pss) filter (scope = 'inter' and is_of_all) as pss_inter,
+        avg(pss_low) filter (scope = 'inter' and is_of_all) as pss_inter_low,
+        avg(pss_high) filter (scope = 'inter' and is_of_all) as pss_inter_high,
+        avg(pss) filter (scope = 'inter' and not is_of_all) as pss_inter_valid
     from annotated
     group by all
 ),
@@ -125,7 +135,7 @@ final as (
         designs.n_samples as n_samples_planned,
         counted.n_variants,
         designs.wordings_per_sample,
-        counted.n_variants_quarantined,
+        counted.n_variants_answered,
         counted.n_wording_families,
         counted.n_wordings_effective,
         counted.n_variants_breaking,
@@ -173,9 +183,11 @@ final as (
         stability.pss_intra,
         stability.pss_intra_low,
         stability.pss_intra_high,
+        stability.pss_intra_valid,
         stability.pss_inter,
         stability.pss_inter_low,
         stability.pss_inter_high,
+        stability.pss_inter_valid,
         shares.wording_share,
         shares.wording_share_low,
         shares.wording_share_high,

@@ -26,7 +26,7 @@ measured as (
             {{ measure ~ '_low' if has_interval else 'null::double' }} as value_low,
             {{ measure ~ '_high' if has_interval else 'null::double' }} as value_high,
             {{ measure ~ '_std' if has_std else 'null::double' }} as value_std,
-            n_variants - n_variants_quarantined as n_variants_measured,
+            n_variants_answered as n_variants_measured,
             {{ 'coalesce(sensitivity >= ' ~ least_readable_sensitivity() ~ ', false)' if measure == 'consistency' else 'true' }}
                 as is_readable
         from scorecards

@@ -4,8 +4,6 @@ with field_values as {{ of_this_build('fct_field_values', where="answer_status !
 
 samples as {{ of_this_build('stg_samples') }},
 
-variants as {{ of_this_build('int_variants_measured', where='not is_quarantined') }},
-
 wordings as {{ of_this_build('int_wordings_numbered') }},
 
 grids as {{ of_this_build('int_grids') }},
@@ -56,7 +54,6 @@ measured as (
         wordings.wording_index,
         wordings.family_index
     from each_and_together
-    inner join variants using (audit_run_id, model_id, prompt_variant_id)
     inner join wordings
         on
             each_and_together.audit_run_id = wordings.audit_run_id
@@ -203,7 +200,7 @@ alphas_of_groups as (
         group_temperature,
         unnest(
             prompt_stability_of_all(
-                list(sample_index), list(annotator), list(replicate), list(value), 'nominal'
+                list(sample_index), list(annotator), list(replicate), list(coalesce(value, chr(0))), 'nominal'
             )
         ) as point
     from annotations

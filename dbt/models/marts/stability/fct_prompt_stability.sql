@@ -1,8 +1,11 @@
 -- One row per run, model, task, strategy, scope, series, annotation filter, paraphrase temperature and number of annotators.
+{%- set valid = "if(tasks.level = 'nominal', list_transform(lists.annotations, lambda a: nullif(a, '-1')), lists.annotations)" %}
+{%- set has_na = "tasks.level = 'nominal' and list_contains(lists.annotations, '-1')" %}
 {%- set filters = [
-    ('verbatim', 'completions', "'nominal'", false),
-    ('valid', 'annotations', 'tasks.level', false),
-    ('valid_balanced', 'annotations', 'tasks.level', true),
+    ('verbatim', 'lists.completions', "'nominal'", false, 'true'),
+    ('labels_and_na', 'lists.annotations', 'tasks.level', false, has_na),
+    ('valid', valid, 'tasks.level', false, 'true'),
+    ('valid_balanced', valid, 'tasks.level', true, 'true'),
 ] %}
 with annotators as {{ of_this_build('int_annotators') }},
 
@@ -12,7 +15,7 @@ runs as {{ of_this_build('stg_audit_runs') }},
 
 -- a filter at a time: the lists are as long as a run has answers, and side by side they would lie in memory three times
 measured as (
-    {%- for filter, labels, level, is_balanced in filters %}
+    {%- for filter, labels, level, is_balanced, condition in filters %}
         select
             lists.audit_run_id,
             lists.scope,
@@ -27,7 +30,7 @@ measured as (
                     lists.annotators,
                     lists.families,
                     lists.replicates,
-                    lists.{{ labels }},
+                    {{ labels }},
                     {{ level }},
                     {{ is_balanced }},
                     runs.seed,
@@ -37,8 +40,31 @@ measured as (
         from {{ of_this_build('int_annotations_listed') }} as lists
         inner join tasks using (audit_run_id, task_id)
         inner join runs using (audit_run_id)
+        where {{ condition }}
         {{ 'union all' if not loop.last }}
     {%- endfor %}
+),
+
+-- where no answer is N/A, or N/A has no place on the scale, these are the valid ones
+without_na as (
+    select measured.* replace ('labels_and_na' as annotation_filter)
+    from measured
+    inner join {{ of_this_build('int_annotations_listed') }} as lists
+        on
+            measured.audit_run_id = lists.audit_run_id
+            and measured.scope = lists.scope
+            and measured.model_id is not distinct from lists.model_id
+            and measured.task_id = lists.task_id
+            and measured.strategy = lists.strategy
+            and measured.paraphrase_temperature is not distinct from lists.paraphrase_temperature
+    inner join tasks on lists.audit_run_id = tasks.audit_run_id and lists.task_id = tasks.task_id
+    where measured.annotation_filter = 'valid' and not ({{ has_na }})
+),
+
+every_filter as (
+    select * from measured
+    union all by name
+    select * from without_na
 ),
 
 wordings as (
@@ -57,42 +83,42 @@ wordings as (
 
 final as (
     select
-        measured.audit_run_id,
-        measured.model_id,
-        measured.task_id,
-        measured.strategy,
-        measured.scope,
-        measured.point.series as series,
-        measured.annotation_filter,
-        measured.paraphrase_temperature,
-        measured.point.n_annotators as n_annotators,
-        measured.point.pss as pss,
-        measured.point.pss_low as pss_low,
-        measured.point.pss_high as pss_high,
-        measured.point.pss_boot_low as pss_boot_low,
-        measured.point.pss_boot_high as pss_boot_high,
-        measured.point.pss_cell_low as pss_cell_low,
-        measured.point.pss_cell_high as pss_cell_high,
-        measured.point.pss_z_low as pss_z_low,
-        measured.point.pss_z_high as pss_z_high,
-        if(measured.scope = 'inter', measured.point.pss_wordings_low, null) as pss_wordings_low,
-        if(measured.scope = 'inter', measured.point.pss_wordings_high, null) as pss_wordings_high,
-        measured.point.is_degenerate as is_degenerate,
-        measured.point.n_samples as n_samples,
-        measured.point.n_annotations as n_annotations,
-        if(measured.point.series = 'adjacent', wordings.n_wordings_adjacent, wordings.n_wordings_cumulative)
+        every_filter.audit_run_id,
+        every_filter.model_id,
+        every_filter.task_id,
+        every_filter.strategy,
+        every_filter.scope,
+        every_filter.point.series as series,
+        every_filter.annotation_filter,
+        every_filter.paraphrase_temperature,
+        every_filter.point.n_annotators as n_annotators,
+        every_filter.point.pss as pss,
+        every_filter.point.pss_low as pss_low,
+        every_filter.point.pss_high as pss_high,
+        every_filter.point.pss_boot_low as pss_boot_low,
+        every_filter.point.pss_boot_high as pss_boot_high,
+        every_filter.point.pss_cell_low as pss_cell_low,
+        every_filter.point.pss_cell_high as pss_cell_high,
+        every_filter.point.pss_z_low as pss_z_low,
+        every_filter.point.pss_z_high as pss_z_high,
+        if(every_filter.scope = 'inter', every_filter.point.pss_wordings_low, null) as pss_wordings_low,
+        if(every_filter.scope = 'inter', every_filter.point.pss_wordings_high, null) as pss_wordings_high,
+        every_filter.point.is_degenerate as is_degenerate,
+        every_filter.point.n_samples as n_samples,
+        every_filter.point.n_annotations as n_annotations,
+        if(every_filter.point.series = 'adjacent', wordings.n_wordings_adjacent, wordings.n_wordings_cumulative)
             as n_distinct_wordings,
         {{ measure_version() }}
-    from measured
+    from every_filter
     left join wordings
         on
-            measured.audit_run_id = wordings.audit_run_id
-            and measured.scope = wordings.scope
-            and measured.model_id is not distinct from wordings.group_model_id
-            and measured.task_id = wordings.task_id
-            and measured.strategy = wordings.strategy
-            and measured.paraphrase_temperature is not distinct from wordings.group_temperature
-            and measured.point.n_annotators = wordings.n_annotators
+            every_filter.audit_run_id = wordings.audit_run_id
+            and every_filter.scope = wordings.scope
+            and every_filter.model_id is not distinct from wordings.group_model_id
+            and every_filter.task_id = wordings.task_id
+            and every_filter.strategy = wordings.strategy
+            and every_filter.paraphrase_temperature is not distinct from wordings.group_temperature
+            and every_filter.point.n_annotators = wordings.n_annotators
 )
 
 select * from final

@@ -17,7 +17,7 @@ stabilities as (
     where
         scope = 'inter'
         and series = 'all'
-        and annotation_filter = 'valid'
+        and annotation_filter = 'labels_and_na'
         and model_id is not null
         and {{ in_this_build() }}
 ),

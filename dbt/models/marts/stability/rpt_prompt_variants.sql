@@ -16,7 +16,8 @@ counted as (
         strategy,
         prompt_variant_id,
         sum(n_landed - n_error)::bigint as n_answers,
-        sum(n_landed - n_error - n_valid)::bigint as n_invalid
+        sum(n_landed - n_error - n_valid)::bigint as n_invalid,
+        bool_or(is_breaking) as is_breaking_format
     from formats
     group by all
 ),
@@ -42,7 +43,7 @@ final as (
         variants.variation,
         working.working_rate,
         working.working_rate_of_others,
-        working.is_breaking,
+        coalesce(working.is_breaking, counted.is_breaking_format) as is_breaking,
         {{ measure_version() }}
     from counted
     inner join variants using (audit_run_id, prompt_variant_id)

@@ -10,7 +10,7 @@ stabilities as (
     where
         scope in ('intra', 'inter')
         and series = 'all'
-        and annotation_filter = 'valid'
+        and annotation_filter = 'labels_and_na'
         and {{ in_this_build() }}
 ),
 

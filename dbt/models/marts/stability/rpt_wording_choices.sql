@@ -6,7 +6,7 @@ variants as {{ of_this_build('stg_prompt_variants') }},
 
 samples as {{ of_this_build('stg_samples') }},
 
-predictions as {{ of_this_build('fct_predictions', where='not is_quarantined') }},
+predictions as {{ of_this_build('fct_predictions') }},
 
 counted as {{ of_this_build('int_labels_counted') }},
 
