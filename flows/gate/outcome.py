@@ -93,11 +93,11 @@ class GateResult:
 
     @encoded_property
     def exit_code(self) -> int:
-        """Returns 1 if a rule failed, else 3 if one could not be measured or none can be, else 0."""
+        """Returns 1 if a rule failed, else 3 if one could not be measured, none can be or there is none, else 0."""
         outcomes = {rule.outcome for rule in self.rules}
         if "failed" in outcomes:
             return 1
-        return 3 if "unmeasured" in outcomes or self.blocked else 0
+        return 3 if "unmeasured" in outcomes or self.blocked or not self.rules else 0
 
     @property
     def counts(self) -> str:

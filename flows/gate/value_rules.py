@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from promptaudit.flows.gate.outcome import Outcome, RuleResult, RuleRow, State
@@ -50,7 +50,7 @@ def check_values(rule: ValueRule, source: Source) -> RuleResult:
         (row for row in there if all(selects(each, row) for each in others)),
         key=lambda row: [str(row.get(name)) for name in apart],
     )
-    rule_rows = [*(_rule_row(rule, row) for row in rows), *_absent(rule, keyed, there, source)]
+    rule_rows = [*(_rule_row(rule, row, _lacking(row, source)) for row in rows), *_absent(rule, keyed, there, source)]
     not_passed = tuple(row for row in rule_rows if row is not None)
     outcome, reason = _outcome(not_passed, len(rows))
     commands = (
@@ -67,14 +67,16 @@ def check_values(rule: ValueRule, source: Source) -> RuleResult:
     )
 
 
-def _outcome(rows: Iterable[RuleRow], n_rows: int) -> tuple[Outcome, str]:
+def _outcome(rows: Sequence[RuleRow], n_rows: int) -> tuple[Outcome, str]:
     states = [row.state for row in rows]
     n_failed, n_unmeasured = states.count("failed"), states.count("unmeasured")
     if n_failed:
         which = "the only row" if n_rows == 1 else f"{n_failed} of {n_rows} rows"
         return "failed", f"{which} {'fails' if n_failed == 1 else 'fail'}"
     if n_unmeasured:
-        return "unmeasured", f"{_n_rows(n_unmeasured)} {'has' if n_unmeasured == 1 else 'have'} no figure"
+        has = "has" if n_unmeasured == 1 else "have"
+        is_part = any(row.state == "unmeasured" and row.figure is not None for row in rows)
+        return "unmeasured", f"{_n_rows(n_unmeasured)} {has} no figure{' of all that was planned' if is_part else ''}"
     return ("passed", f"holds for {_n_rows(n_rows)}") if n_rows else ("unmeasured", NO_ROW)
 
 
@@ -82,16 +84,17 @@ def _n_rows(n: int) -> str:
     return "1 row" if n == 1 else f"{n} rows"
 
 
-def _rule_row(rule: ValueRule, row: Row) -> RuleRow | None:
-    """Returns what the gate says of a row; None of one that passes."""
+def _rule_row(rule: ValueRule, row: Row, lacking: str | None) -> RuleRow | None:
+    """Returns what the gate says of a row; None of one that passes. What is of a part of the samples or wordings cannot pass."""
     figure = finite(row.get(rule.figure))
-    if figure is not None and OPERATORS[rule.op](figure, rule.limit):
+    holds = figure is not None and OPERATORS[rule.op](figure, rule.limit)
+    if holds and lacking is None:
         return None
     interval = rule.columns.interval_of(rule.figure)
     estimate, low, high = interval or (None, None, None)
     renamed = estimate is not None and estimate == rule.figure
     return RuleRow(
-        state="unmeasured" if figure is None else "failed",
+        state="unmeasured" if holds or figure is None else "failed",
         measure=rule.column,
         **{name: row.get(name) for name in NAMES},
         others=dict(_others(rule, row)),
@@ -100,8 +103,26 @@ def _rule_row(rule: ValueRule, row: Row) -> RuleRow | None:
         value=finite(row.get(estimate)) if estimate else None,
         low=finite(row.get(low)) if low else None,
         high=finite(row.get(high)) if high else None,
-        reason="no figure" if figure is None else None,
+        reason="no figure" if figure is None else lacking,
     )
+
+
+def _lacking(row: Row, source: Source) -> str | None:
+    """Returns which samples and wordings of the row's model, task and strategy have no answer at all; None where all have one."""
+    for group in source.mart("rpt_audit"):
+        if any(row.get(name) not in (None, group[name]) for name in NAMES):
+            continue
+        parts = [
+            f"{group[n]} of {group[planned]} {what}"
+            for n, planned, what in (
+                ("n_samples", "n_samples_planned", "samples"),
+                ("n_variants_answered", "n_variants", "wordings"),
+            )
+            if (group.get(n) or 0) < (group.get(planned) or 0)
+        ]
+        if parts:
+            return f"it is of {' and '.join(parts)}: the others have no answer"
+    return None
 
 
 def _others(rule: ValueRule, row: Row) -> Iterator[tuple[str, Any]]:

@@ -12,6 +12,7 @@ from promptaudit.flows.display.figures import cut, shown
 from promptaudit.flows.display.policy import Policy, Texts
 from promptaudit.flows.report.ask_copy import Copy
 from promptaudit.flows.report.queries import query
+from promptaudit.flows.report.summary_breaking import breaking_in_words
 from promptaudit.flows.report.summary_causes import Cause, base_of, causes_of, last_comparable
 from promptaudit.flows.report.summary_example import Example, example_of, flip_of
 from promptaudit.flows.report.summary_unread import UnreadAnswers, unread_answers
@@ -60,6 +61,7 @@ class Summary:
     compared_with: str | None  # the last comparable run, in words; None: there is none
     causes: tuple[Cause, ...]
     unread: tuple[UnreadAnswers, ...]
+    breaking: tuple[str, ...]  # which wordings break, and the figures without them
     worst: Worst | None
     example: Example | None
     better: str | None  # a wording that is better than the original beyond chance, in a sentence
@@ -109,6 +111,7 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
         compared_with=base_of(last[0]) if last else None,
         causes=tuple(causes_of(copy, compared, gate)),
         unread=unread,
+        breaking=breaking_in_words(own, copy(query("breaking_wordings"))),
         worst=worst,
         example=None
         if worst is None

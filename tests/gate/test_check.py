@@ -187,6 +187,21 @@ def test_who_has_no_row_of_another_table_is_unmeasured(tmp_path: Path) -> None:
     assert one(gated, run, "pss_inter_model_low >= 0.8 at strategy = detail").outcome == "unmeasured"
 
 
+def test_a_figure_of_a_part_of_what_was_planned_cannot_pass(tmp_path: Path) -> None:
+    gated = Gated(tmp_path)
+    run = gated.run()
+    counts = {"n_samples": 40, "n_samples_planned": 40, "n_variants": 10, "n_variants_answered": 9}
+    gated.row("rpt_audit", run, invalid_rate=0.02, **counts)
+    result = one(gated, run, "invalid_rate <= 0.1")
+    assert (result.outcome, result.reason) == ("unmeasured", "1 row has no figure of all that was planned")
+    assert result.rows[0].reason == "it is of 9 of 10 wordings: the others have no answer"
+    assert one(gated, run, "invalid_rate <= 0.01").outcome == "failed"
+    # a figure of another table is of the same answers
+    gated.row("fct_scoring_sensitivity", run, scoring_method="label_match", accuracy_mean=0.9)
+    gated.row("dim_tasks", run, scoring_methods=["label_match"])
+    assert one(gated, run, "accuracy_mean >= 0.5").outcome == "unmeasured"
+
+
 def test_every_task_with_a_rule_ought_to_have_an_accuracy(tmp_path: Path) -> None:
     gated = Gated(tmp_path)
     run = gated.run()
@@ -221,9 +236,9 @@ def test_the_landed_card_says_the_rules_unless_they_are_given(tmp_path: Path) ->
     warehouse = gated.published()
     assert [(r.rule, r.outcome) for r in check_run(Warehouse(warehouse), run).rules] == [("micro_f1 >= 0.9", "failed")]
     assert check_run(Warehouse(warehouse), run, rules=["micro_f1 >= 0.4"]).exit_code == 0
-    assert check_run(Warehouse(warehouse), run, rules=[]).headline.endswith(
-        "the audit's card has no gate: nothing is checked"
-    )
+    none = check_run(Warehouse(warehouse), run, rules=[])
+    assert none.headline.endswith("the audit's card has no gate: nothing is checked")
+    assert none.exit_code == 3
     with pytest.raises(CardError, match=r"gate\.0: character 1: no column 'f1'"):
         check_run(Warehouse(warehouse), run, rules=["f1 >= 0"])
     imported = gated.run("b", origin="import")

@@ -1,0 +1,63 @@
+"""Says in a sentence a group which wordings break, how much of their answers is lost, and what the figures are without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from promptaudit.flows.display.figures import cut, number, percent
+from promptaudit.flows.warehouse import Row
+
+MOST_TOLD = 3  # groups
+MOST_NAMED = 6  # wordings
+NAME = 60
+
+
+def breaking_in_words(scorecard: Sequence[Row], broken: Sequence[Row]) -> tuple[str, ...]:
+    """Returns a sentence for each group with a wording that breaks, those that lose most wordings first.
+
+    Args:
+        scorecard: rows of marts.rpt_audit.
+        broken: rows of the query `breaking_wordings`.
+    """
+    groups = {(row["model_id"], row["task_id"], row["strategy"]): row for row in scorecard}
+    own = [row for row in broken if _group(row) in groups]
+    own.sort(key=lambda row: (-row["n"] / groups[_group(row)]["n_variants"], _group(row)))
+    told = [_sentence(groups[_group(row)], row) for row in own[:MOST_TOLD]]
+    if len(own) > MOST_TOLD:
+        told.append(f"wordings break in {len(own) - MOST_TOLD} more groups: is_breaking of marts.rpt_prompt_variants")
+    return tuple(told)
+
+
+def _group(row: Row) -> tuple[str, str, str]:
+    return row["model_id"], row["task_id"], row["strategy"]
+
+
+def _sentence(group: Row, broken: Row) -> str:
+    name = ", ".join(cut(each, NAME) for each in _group(group))
+    verb = "breaks" if broken["n"] == 1 else "break"
+    named = ", ".join(str(index) for index in broken["variant_indices"][:MOST_NAMED])
+    more = ", …" if len(broken["variant_indices"]) > MOST_NAMED else ""
+    lost = _ranged(broken["invalid_rate_least"], broken["invalid_rate_most"])
+    what = f"{lost} of {'its' if broken['n'] == 1 else 'their'} answers {_lost(group)}"
+    if not broken["invalid_rate_most"] and broken["working_rate_most"] is not None:
+        what = f"{_ranged(broken['working_rate_least'], broken['working_rate_most'])} of its cells work"
+    without = "; ".join(_without(group))
+    figures = f"; without {'it' if broken['n'] == 1 else 'them'} {without}" if without else ""
+    return f"{name}: {broken['n']} of {group['n_variants']} wordings {verb} ({named}{more}): {what}{figures}"
+
+
+def _lost(group: Row) -> str:
+    return "cannot be read" if group["sensitivity"] is None else "give no label"
+
+
+def _ranged(least: float | None, most: float | None) -> str:
+    if least is None or most is None or percent(least) == percent(most):
+        return percent(most)
+    return f"{percent(least).removesuffix(' %')} to {percent(most)}"
+
+
+def _without(group: Row) -> Iterator[str]:
+    """Yields the figures without the wordings that break."""
+    for measure, label in (("sensitivity", "sensitivity"), ("micro_f1", "micro-F1")):
+        if group[f"{measure}_unbroken"] is not None:
+            yield f"{label} {number(group[f'{measure}_unbroken'])}"
