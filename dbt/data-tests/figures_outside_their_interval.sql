@@ -9,7 +9,8 @@ from (
         strategy,
         unnest([
             {%- for measure in [
-                'sensitivity_corrected', 'consistency_rate', 'micro_f1', 'invalid_rate', 'pss_intra', 'pss_inter'
+                'sensitivity', 'sensitivity_corrected', 'consistency_rate', 'micro_f1', 'invalid_rate', 'pss_intra',
+                'pss_inter'
             ] %}
                 {
                     'measure': '{{ measure }}',

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from promptaudit.udfs.comparison.draws import resampled_samples
 from promptaudit.udfs.measures.consistency import consistency
-from promptaudit.udfs.measures.entropy import normalised_entropy
 from promptaudit.udfs.measures.sensitivity import corrected_sensitivity, sensitivity_interval
 from promptaudit.udfs.resampling import t_quantile
 from promptaudit.udfs.two_way import two_way_interval
@@ -42,12 +41,10 @@ def levels(counts: NDArray[np.float64], gold: NDArray[np.int64], seed: int, n_re
     n_wordings = has_answers.sum(axis=1)
     p_tau = p.sum(axis=1) / np.maximum(n_wordings, 1)[:, None]
     if n_wordings.min() >= 2:  # noqa: PLR2004 - one wording has no spread
-        n_samples, n_classes = p_tau.shape
-        offsets = np.arange(n_samples + 1) * n_classes
-        entropy = normalised_entropy(p_tau.ravel(), offsets, np.full(n_samples, n_classes))
-        figures["sensitivity"] = Level(finite(entropy.mean()))
-        whole = sensitivity_interval(*_entries(p), n_classes)
-        figures["sensitivity_corrected"] = Level(*(finite(value) for value in whole))
+        of_sample, of_wording, label, share = _entries(p)
+        found = sensitivity_interval(of_sample, of_wording, None, label, share, p.shape[2])
+        mean, low, high, *corrected = (finite(value) for value in found)
+        figures["sensitivity"], figures["sensitivity_corrected"] = Level(mean, low, high), Level(*corrected)
     if (gold >= 0).all():
         figures["micro_f1"] = _mean(sample, wording, p[sample, wording, gold[sample]])
         of_sample, label = np.nonzero(p_tau)

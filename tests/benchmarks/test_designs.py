@@ -16,7 +16,6 @@ from promptaudit.udfs.designs.search import Criterion, full_shapes, incomplete_s
 from promptaudit.udfs.designs.variance_components import N_DRAWS, VarianceComponents, sensitivity_components
 from promptaudit.udfs.designs.widths import (
     Design,
-    Kind,
     assured_half_widths,
     chance_of_width,
     detectable_difference,
@@ -87,11 +86,11 @@ def test_reaching_a_width(name: str, shape: tuple[int, int]) -> None:
         pilot = components_of(sound(answers(rng, *shape, 2)), n_draws=N_DRAWS)
         for grid, assurance in kinds:
             shapes = incomplete_shapes() if grid == "incomplete" else full_shapes("linear", (1, 2), WORDINGS)
-            best = least_of(shapes, width_of(pilot, "linear", assurance), width / 2, 5000)
+            best = least_of(shapes, width_of(pilot, assurance), width / 2, 5000)
             if best is not None:  # else wordings vary too much for any design: nothing is promised
                 night = sound(answers(rng, best.n_samples, best.n_wordings, best.n_repetitions))
                 low, high = interval(night, best)
-                told = chance_of_width(pilot, best, width, "linear")
+                told = chance_of_width(pilot, best, width)
                 nights[grid, assurance].append(Night(high - low <= width, low <= truth <= high, best.n_requests, told))
     for (grid, assurance), own in nights.items():
         figures = Night(*np.mean(own, axis=0).tolist())
@@ -125,10 +124,10 @@ class Night(NamedTuple):
     told: float
 
 
-def width_of(components: VarianceComponents, kind: Kind = "linear", assurance: float | None = None) -> Criterion:
+def width_of(components: VarianceComponents, assurance: float | None = None) -> Criterion:
     if assurance is None:
-        return lambda n, shape: half_widths(components, n, shape, kind)
-    return lambda n, shape: assured_half_widths(components, n, shape, kind, assurance)
+        return lambda n, shape: half_widths(components, n, shape)
+    return lambda n, shape: assured_half_widths(components, n, shape, assurance)
 
 
 def interval(answers: NDArray[np.float64], design: Design) -> tuple[float, float]:
@@ -145,7 +144,7 @@ def test_requests_for_the_width_of_a_full_grid_of_recorded_answers(ground_truth:
     right, _ = right_answers(ground_truth)
     rng, components = np.random.default_rng(7), components_of(right[:, :, None])
     full = Design(n_samples=500, n_wordings=30, wordings_per_sample=30, n_repetitions=1)
-    width = 2 * times * half_width(components, full, "linear")
+    width = 2 * times * half_width(components, full)
     best = least_incomplete(width_of(components), width / 2)
     least = least_of(full_shapes("linear", (1,)), width_of(components), width / 2)
     assert best is not None
@@ -180,9 +179,10 @@ def test_reaching_a_width_of_sensitivity(shape: tuple[int, int]) -> None:
         pilot = sensitivity_components(*labels_table(rng, *shape), n_draws=N_DRAWS)
         for assurance, own in reached.items():
             shapes = full_shapes("sensitivity", (1,), WORDINGS)
-            best = least_of(shapes, width_of(pilot, "sensitivity", assurance), width / 2, 3000)
+            best = least_of(shapes, width_of(pilot, assurance), width / 2, 3000)
             if best is not None:
-                found = sensitivity_interval(*labels_table(rng, best.n_samples, best.n_wordings))
+                sample, wording, *answers = labels_table(rng, best.n_samples, best.n_wordings)
+                found = sensitivity_interval(sample, wording, None, *answers)
                 own.append(found.high - found.low <= width)
     plain, sure = float(np.mean(reached[None])), float(np.mean(reached[0.8]))
     print(

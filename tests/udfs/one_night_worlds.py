@@ -16,7 +16,6 @@ from promptaudit.udfs.measures.consistency import consistency
 from promptaudit.udfs.measures.consistency_wordings import consistency_wordings
 from promptaudit.udfs.measures.disagreement import disagreement_shares
 from promptaudit.udfs.measures.sensitivity import SensitivityInterval, sensitivity_interval
-from promptaudit.udfs.measures.wording_families import shares_of_families
 from tests.udfs.comparison_worlds import MODEL, Codes, Design, Effects, Floats, Model, asked, shares_of
 
 N_LABELS = 5
@@ -212,9 +211,9 @@ def joined_night(seed: int, *, world: OneNight, n: int, q: int) -> JoinedNight:
     sample, wording, label = np.nonzero(counts)
     found = answer_families(sample, wording, wording, label, counts[sample, wording, label])
     share = (counts / counts.sum(axis=2, keepdims=True))[sample, wording, label]
+    family = np.unique(found.family, return_inverse=True)[1][wording]
     alone, joined = (
-        sensitivity_interval(*shares_of_families(sample, wording, unit[wording], label, share), counts.shape[2])
-        for unit in (np.arange(q), np.unique(found.family, return_inverse=True)[1])
+        sensitivity_interval(sample, wording, unit, label, share, counts.shape[2]) for unit in (None, family)
     )
     return JoinedNight(alone, joined, len(np.unique(found.family)), found.n_effective)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Annotated, Any, NamedTuple, TypeVar
 
@@ -48,7 +49,7 @@ RUN = "{'n_wordings': x, 'n_repetitions': 1, 'n_requests': 1, 'is_incomplete': f
     [
         "normalised_entropy([x], 3)",
         "corrected_sensitivity([x], [x], [1], 3)",
-        "sensitivity_interval([x], [x], [x], [1], 3)",
+        "sensitivity_interval([x], [x], [x], [x], [1], 3)",
         "consistency_rate([x], [x], [x], [x], [1])",
         "consistency([x], [x], [x], [1], 1, 10)",
         "mean_consistency([x], [x], [x], [1])",
@@ -81,7 +82,7 @@ def test_an_empty_table_keeps_its_types(con: duckdb.DuckDBPyConnection, call: st
 @pytest.mark.parametrize("lists", ["NULL, NULL, NULL", "[], [], []"])
 def test_no_entries_give_null_figures(con: duckdb.DuckDBPyConnection, lists: str) -> None:
     assert one(con, f"corrected_sensitivity({lists}, 3)") is None
-    assert one(con, f"sensitivity_interval({lists}, [], 3).corrected") is None
+    assert one(con, f"sensitivity_interval({lists}, [], [], 3).mean") is None
     assert one(con, f"consistency({lists}, [], 1, 10).consistency") is None
     assert one(con, f"mean_consistency({lists}, [])") == []
     assert one(con, f"consistency_wordings({lists}, [], [], []).low") is None
@@ -102,8 +103,8 @@ def test_more_rows_than_a_chunk_are_kept_apart(con: duckdb.DuckDBPyConnection) -
     con.execute("""
         create table answers as
         select s as sample_id, v::integer as variant, (hash(s, v) % 3)::integer as answer
-        from range(9000) samples(s), range(4) variants(v)
-        where v < 1 + s % 4 and s % 7 <> 0
+        from range(9000) samples(s), range(9) variants(v)
+        where v < 6 + s % 4 and s % 7 <> 0
     """)
     grouped = """
         select sample_id, corrected_sensitivity(list(variant), list(answer), list(1.0), 4) as figure,
@@ -113,10 +114,13 @@ def test_more_rows_than_a_chunk_are_kept_apart(con: duckdb.DuckDBPyConnection) -
     rows = con.sql(grouped).fetchall()
     assert len(rows) > 3 * 2048
     for sample_id, figure, q, answers in rows[:: len(rows) // 50]:
-        assert (figure is None) == (q < 2), sample_id
-        if q == 2:  # single answers have no entropy: 2 S_2 = 2 ln 2 / ln 4 if they differ
-            assert figure == pytest.approx(float(answers[0] != answers[1]))
-    case = "select count(case when sample_id % 3 = 1 and q > 1 then figure end), count_if(sample_id % 3 = 1 and q > 1)"
+        assert (figure is None) == (q < 8), sample_id
+        if q == 8:
+            shares = np.bincount(answers) / q
+            less = [np.bincount(np.delete(answers, v)) / (q - 1) for v in range(q)]
+            plain, *without = (-sum(p * math.log(p) for p in each if p) / math.log(4) for each in (shares, *less))
+            assert figure == pytest.approx(min(1, 8 * plain - 7 * sum(without) / 8))
+    case = "select count(case when sample_id % 3 = 1 and q > 7 then figure end), count_if(sample_id % 3 = 1 and q > 7)"
     counted = con.sql(f"{case} from ({grouped})").fetchone()
     assert counted is not None
     assert counted[0] == counted[1]
@@ -124,8 +128,8 @@ def test_more_rows_than_a_chunk_are_kept_apart(con: duckdb.DuckDBPyConnection) -
 
 def test_a_null_label_is_a_class_whatever_the_codes(con: duckdb.DuckDBPyConnection) -> None:
     # 0 must not be taken for the NULL beside it
-    assert one(con, "corrected_sensitivity([-1, 2147483647], [NULL, 0], [1, 1], 4)") == pytest.approx(1)
-    assert one(con, "corrected_sensitivity([5, 6], [NULL, NULL], [1, 1], 4)") == 0
+    assert one(con, "sensitivity_interval([7, 7], [-1, 2147483647], [1, 2], [NULL, 0], [1, 1], 4).mean") == 0.5
+    assert one(con, "sensitivity_interval([7, 7], [5, 6], [1, 2], [NULL, NULL], [1, 1], 4).mean") == 0
     same = "consistency([7, 7], [1, 2], [NULL, {}], [1, 1], 1, 0).consistency"
     assert one(con, same.format("NULL")) == 1
     assert one(con, same.format("0")) == 0.5

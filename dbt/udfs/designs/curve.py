@@ -97,7 +97,7 @@ def width_curve(
             n_wordings=design.n_wordings,
             n_repetitions=design.n_repetitions,
             n_requests=design.n_requests,
-            width=2 * half_width(found, design, kind),
+            width=2 * half_width(found, design),
             least_width=least,
             detectable_difference=detectable_difference(
                 found, design, n_comparisons=own.n_comparisons, min_effect=own.min_effect
@@ -124,6 +124,6 @@ def width_curve(
     half = this_run.width / 2 * (1 + _ROUNDING)
     shapes = full_shapes(kind, [own.n_repetitions if kind == "sensitivity" else 1], WORDINGS)
     designs = [
-        least_of(shapes, lambda n, each: half_widths(components, n, each, kind), half * times, most) for times in LADDER
+        least_of(shapes, lambda n, each: half_widths(components, n, each), half * times, most) for times in LADDER
     ]
     return [this_run, *(point(each, components) for each in dict.fromkeys(designs) if each is not None)]

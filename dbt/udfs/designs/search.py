@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.udfs.designs.widths import Design, Kind
-from promptaudit.udfs.measures.sensitivity import MANY
 
 Criterion = Callable[[NDArray[np.float64], Design], NDArray[np.float64]]
 """Takes numbers of samples, shape (n,), and a design whose own number is not looked at; gives a figure for each."""
+
+MANY = 12
+"""Wordings from which designs are planned for sensitivity: with fewer its bias is most of what is wrong with it."""
 
 MOST_WORDINGS = 60
 FEWEST_WORDINGS = 5

@@ -45,7 +45,7 @@ class VarianceComponents:
     Attributes:
         n_samples: N of the table, at least 2.
         n_wordings: Q of the table, at least 2; wordings of one family count once.
-        mean: of the measure; of sensitivity the corrected one.
+        mean: of the measure.
         samples: variance of a sample's mean over all wordings, >= 0.
         wordings: variance of a wording's mean over all samples, >= 0.
         cells: what sample and wording do not explain of the mean of endless repetitions of a cell, >= 0. Where cells were
@@ -127,11 +127,11 @@ def sensitivity_components(
     *,
     n_draws: int = 0,
 ) -> VarianceComponents:
-    """Returns the components of sensitivity, from the jackknife's pseudo-values Q T_i - (Q - 1) T_i^(-v).
+    """Returns the components of sensitivity, from the jackknife's pseudo-values Q S_i - (Q - 1) S_i^(-v).
 
-    T_i is the corrected sensitivity of sample i, T_i^(-v) the same without wording v. `cells` is the residual mean square
-    of the pseudo-values: it holds for as many repetitions as the table has. With families, of the tables of
-    `one_wording_a_family`.
+    S_i is the sensitivity of sample i, S_i^(-v) the same without wording v. `samples` is the variance of S_i less MS_e / Q, and
+    `cells` the residual mean square of the pseudo-values: it holds for as many repetitions as the table has. With families, of
+    the tables of `one_wording_a_family`.
 
     Args:
         sample: shape (n,), dense codes, at least two distinct.
@@ -153,20 +153,22 @@ def sensitivity_components(
         if n_wordings < 3 or n_classes < 2:
             msg = f"components of sensitivity need 3 wordings and 2 classes, these are {n_wordings} and {n_classes}"
             raise ValueError(msg)
-        found = pseudo_values(samples, wordings, labels, p[kept], n_classes)
-        tables.append(_two_way(found.sample, found.variant, found.value))
+        found = pseudo_values(samples, wordings, labels, p[kept], np.full(int(samples.max()) + 1, n_classes))
+        of_samples = found.by_sample[~np.isnan(found.by_sample)]
+        tables.append(replace(_two_way(found.sample, found.unit, found.value), by_sample=of_samples))
         means.append(float(np.nanmean(found.by_sample)))
     return replace(_components(tables, np.nan, 0.0, n_draws), mean=float(np.mean(means)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
-    """A table of cell means and its two-way fit."""
+    """A table of cell means and its two-way fit, and the figures of samples by which its mean varies over them."""
 
     sample: NDArray[np.int64]
     wording: NDArray[np.int64]
     value: NDArray[np.float64]
     fit: TwoWayFit
+    by_sample: NDArray[np.float64]
 
     def resampled(self, n_draws: int) -> NDArray[np.float64]:
         """Returns the mean squares of samples, wordings and residuals in resamples of both, shape (3, B).
@@ -182,7 +184,7 @@ class _Table:
         of_cells, n_cells = ((wordings * (each.T @ samples)).sum(axis=0) for each in (squares, is_there))
         # residuals have fewer degrees of freedom than there are cells
         of_cells *= self.fit.n_cells / self.fit.degrees_of_freedom / np.maximum(n_cells, 1)
-        return np.stack([_variances(by_sample, samples), _variances(effects, wordings), of_cells])
+        return np.stack([_variances(self.by_sample, samples), _variances(effects, wordings), of_cells])
 
 
 def _variances(figures: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -206,16 +208,16 @@ def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArr
             f"wordings cannot be told from samples in {len(value)} cells of {n_samples} samples x {n_wordings} wordings"
         )
         raise ValueError(msg)
-    return _Table(sample=sample, wording=wording, value=value, fit=fit)
+    return _Table(sample=sample, wording=wording, value=value, fit=fit, by_sample=fit.by_sample)
 
 
 def _components(tables: Sequence[_Table], repetitions: float, taken: float, n_draws: int) -> VarianceComponents:
     """Returns the means over tables, `taken` of the residual mean square being that of repetitions."""
     fits = [each.fit for each in tables]
     by_samples, by_wordings, by_cells = np.mean(
-        [[each.by_sample.var(ddof=1), each.effects.var(ddof=1), each.mean_square] for each in fits], axis=0
+        [[each.by_sample.var(ddof=1), each.fit.effects.var(ddof=1), each.fit.mean_square] for each in tables], axis=0
     ).tolist()
-    of_samples = by_samples - float(np.mean([each.sample_variance for each in fits]))
+    of_samples = float(np.mean([each.by_sample.var(ddof=1) - each.sample_variance for each in fits]))
     of_wordings = float(np.mean([each.effect_noise for each in fits]))
     found = VarianceComponents(
         n_samples=max(len(each.by_sample) for each in fits),

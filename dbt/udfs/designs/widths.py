@@ -12,7 +12,6 @@ from scipy.special import stdtrit
 
 from promptaudit.udfs.comparison.detectable import detectable_differences as found_in_comparisons
 from promptaudit.udfs.designs.variance_components import ComponentDraws, VarianceComponents
-from promptaudit.udfs.measures.sensitivity import MANY
 from promptaudit.udfs.resampling import TAIL, generator
 
 Kind = Literal["linear", "sensitivity"]
@@ -88,12 +87,12 @@ class _Parts:
         return np.maximum(self.of_samples + self.wordings, self.of_wordings)
 
 
-def half_width(components: VarianceComponents, design: Design, kind: Kind) -> float:
+def half_width(components: VarianceComponents, design: Design) -> float:
     """Returns the half-width of the 95 % interval for other samples and other wordings: t_{.975, nu} sqrt(V).
 
     V = s_i^2 / N + s_q^2 / Q + d / (N q), with d the variance of a cell's mean. nu is Satterthwaite's,
     V^2 / [(s_i^2 / N + d / (N q))^2 / (N - 1) + (s_q^2 / Q + d / (N q))^2 / (Q - 1)], not below the smaller of N - 1 and
-    Q - 1; for sensitivity below 12 wordings it is Q - 1. In an incomplete grid the part of wordings, s_q^2 / Q + d / (N q), has
+    Q - 1. In an incomplete grid the part of wordings, s_q^2 / Q + d / (N q), has
     the noise of gaps too, and V is not below it. Runs make their intervals likewise.
 
     Returns:
@@ -103,18 +102,18 @@ def half_width(components: VarianceComponents, design: Design, kind: Kind) -> fl
         Satterthwaite 1946.
     """
     n = np.array([design.n_samples], np.float64)
-    return float(half_widths(components, n, design, kind)[0])
+    return float(half_widths(components, n, design)[0])
 
 
 def half_widths(
     components: VarianceComponents,
     n_samples: NDArray[np.float64],
     design: Design,
-    kind: Kind,
 ) -> NDArray[np.float64]:
     """Returns `half_width` at each number of samples, shape (n,); the design's own is not looked at."""
     parts = _parts(components, n_samples, design)
-    return _half_width_of(parts, n_samples, design.n_wordings, kind)
+    nu = _degrees_of_freedom(parts, n_samples, design.n_wordings)
+    return np.asarray(stdtrit(nu, 1 - TAIL) * np.sqrt(parts.total), np.float64)
 
 
 def least_half_width(components: VarianceComponents, n_wordings: int) -> float:
@@ -123,7 +122,7 @@ def least_half_width(components: VarianceComponents, n_wordings: int) -> float:
 
 
 def assured_half_widths(
-    components: VarianceComponents, n_samples: NDArray[np.float64], design: Design, kind: Kind, assurance: float
+    components: VarianceComponents, n_samples: NDArray[np.float64], design: Design, assurance: float
 ) -> NDArray[np.float64]:
     """Returns what the half-width of a run stays below with a probability of `assurance`, at each number of samples.
 
@@ -136,7 +135,6 @@ def assured_half_widths(
         components: of a table, with draws.
         n_samples: shape (n,), numbers of samples.
         design: of the run; its own number of samples is not looked at.
-        kind: of the measure.
         assurance: in (0, 1); .8 is usual.
 
     Returns:
@@ -149,23 +147,23 @@ def assured_half_widths(
     Source:
         Owen 2007, the pigeonhole bootstrap; Wilson and Hilferty 1931.
     """
-    halves = _drawn_half_widths(components, n_samples, design, kind)
+    halves = _drawn_half_widths(components, n_samples, design)
     rank = min(len(halves) - 1, int(np.ceil(assurance * len(halves))) - 1)
     return np.asarray(np.partition(halves, rank, axis=0)[rank], np.float64)
 
 
-def chance_of_width(components: VarianceComponents, design: Design, width: float, kind: Kind) -> float:
+def chance_of_width(components: VarianceComponents, design: Design, width: float) -> float:
     """Returns the chance that the interval of a run of a design is no wider than `width`, that of `assured_half_widths`.
 
     Returns:
         In [0, 1], with a standard error of at most .025.
     """
     n = np.array([design.n_samples], np.float64)
-    return float((2 * _drawn_half_widths(components, n, design, kind) <= width).mean())
+    return float((2 * _drawn_half_widths(components, n, design) <= width).mean())
 
 
 def _drawn_half_widths(
-    components: VarianceComponents, n_samples: NDArray[np.float64], design: Design, kind: Kind
+    components: VarianceComponents, n_samples: NDArray[np.float64], design: Design
 ) -> NDArray[np.float64]:
     """Returns the half-widths that runs of a design may have, shape (B, n)."""
     if components.draws is None:
@@ -181,7 +179,7 @@ def _drawn_half_widths(
         cells=true.cells,
         gaps=true.gaps,
     )
-    nu = _degrees_of_freedom(parts, n_samples, design.n_wordings, kind)
+    nu = _degrees_of_freedom(parts, n_samples, design.n_wordings)
     return np.asarray(np.interp(1 / nu, _NODES, _quantiles()) * np.sqrt(parts.total), np.float64)
 
 
@@ -251,17 +249,8 @@ def _parts(components: VarianceComponents | ComponentDraws, n_samples: NDArray[n
     )
 
 
-def _half_width_of(parts: _Parts, n_samples: NDArray[np.float64], n_wordings: int, kind: Kind) -> NDArray[np.float64]:
-    nu = _degrees_of_freedom(parts, n_samples, n_wordings, kind)
-    return np.asarray(stdtrit(nu, 1 - TAIL) * np.sqrt(parts.total), np.float64)
-
-
-def _degrees_of_freedom(
-    parts: _Parts, n_samples: NDArray[np.float64], n_wordings: int, kind: Kind
-) -> NDArray[np.float64]:
-    """Satterthwaite's, not fewer than the smaller of N - 1 and Q - 1; of sensitivity below 12 wordings Q - 1."""
+def _degrees_of_freedom(parts: _Parts, n_samples: NDArray[np.float64], n_wordings: int) -> NDArray[np.float64]:
+    """Satterthwaite's, not fewer than the smaller of N - 1 and Q - 1."""
     fewest = np.broadcast_to(np.minimum(n_samples, n_wordings) - 1.0, parts.total.shape)
-    if kind == "sensitivity" and n_wordings < MANY:
-        return np.full(parts.total.shape, n_wordings - 1.0)
     below = parts.of_samples**2 / (n_samples - 1) + parts.of_wordings**2 / (n_wordings - 1)
     return np.maximum(fewest, np.divide(parts.total**2, below, out=fewest.copy(), where=below > 0))

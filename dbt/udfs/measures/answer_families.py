@@ -20,6 +20,8 @@ TOGETHER = 0.5
 FAR_BELOW = 2 / 3
 """Part of the number of wordings from which on fewer families are the units of intervals over wordings."""
 
+_WORKING = 0.5  # of the median wording's agreement with the commonest answers
+_NO_VARIANCE = 1e-12  # below it a variance is rounding
 _TOLD = 3.0  # standard errors by which a covariance is told from 0
 _FEWEST = 4  # wordings
 _FEWEST_SAMPLES = 20
@@ -53,7 +55,8 @@ def answer_families(
     added the amount by which taking off the mean over wordings makes it too small; from the variances, the noise of
     repetitions is taken off. A correlation counts where its covariance is at least three standard errors over samples from 0.
     Families join by average linkage from TOGETHER up, and are the units where they tell as much as FAR_BELOW of the wordings
-    or less.
+    or less. A wording that gives a sample's commonest answer less than half as often as the median wording breaks: it joins
+    none, and the others are looked at without it, since next to it they would all seem alike.
 
     Args:
         sample: shape (n,), dense codes.
@@ -80,9 +83,16 @@ def answer_families(
     told = AnswerFamilies(wordings, by_text, n_effective(dense_codes(by_text)[0]) if q else np.nan)
     if q < _FEWEST or len(np.unique(by_text)) < _FEWEST:
         return told
-    correlation = _correlations(sample, variant, label, n_answers, q)
-    if correlation is None:
+    is_working = _are_working(sample, variant, label, n_answers, q)
+    if is_working.sum() < _FEWEST:
         return told
+    kept = is_working[variant]
+    of_kept = [dense_codes(codes[kept])[0] for codes in (sample, variant, label)]
+    found = _correlations(*of_kept, n_answers[kept], int(is_working.sum()))
+    if found is None:
+        return told
+    correlation = np.zeros((q, q))
+    correlation[np.ix_(is_working, is_working)] = found
     # families by text stay whole
     unit = dense_codes(by_text)[0]
     is_in = np.eye(int(unit.max()) + 1)[unit] / np.bincount(unit)[unit][:, None]
@@ -94,6 +104,27 @@ def answer_families(
     if effective >= told.n_effective:
         return told
     return AnswerFamilies(wordings, by_text[first[code]] if effective <= FAR_BELOW * q else by_text, effective)
+
+
+def _are_working(
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    label: NDArray[np.int64],
+    n_answers: NDArray[np.float64],
+    q: int,
+) -> NDArray[np.bool_]:
+    """Returns which wordings do not break, shape (Q,)."""
+    n_labels = int(label.max()) + 1
+    asked, keys = dense_codes(sample * q + variant)
+    share = n_answers / np.bincount(asked, weights=n_answers)[asked]
+    cell, cells = dense_codes(sample * n_labels + label)
+    total = np.bincount(cell, weights=share)
+    of_sample = cells // n_labels
+    order = np.lexsort((-total, of_sample))
+    commonest = order[np.searchsorted(of_sample, np.arange(int(sample.max()) + 1))]
+    agreement = np.bincount(variant, weights=share * (cell == commonest[sample]), minlength=q)
+    agreement /= np.bincount(keys % q, minlength=q)
+    return np.asarray(agreement >= _WORKING * np.median(agreement), np.bool_)
 
 
 def _correlations(
@@ -145,5 +176,5 @@ def _correlations(
     noise = np.where(is_repeated, (1 - agreeing) / np.where(is_repeated, asks - 1, 1), 0.0).sum(axis=0)
     scale = np.sqrt(np.maximum(variance - noise / np.maximum(is_repeated.sum(axis=0), 1), 0))
     bound = np.outer(scale, scale)
-    is_told = (covariance > _TOLD * error) & (bound > 0)
+    is_told = (covariance > _TOLD * error) & (bound > _NO_VARIANCE)
     return np.where(is_told, np.minimum(covariance / np.where(is_told, bound, 1), 1.0), 0.0)

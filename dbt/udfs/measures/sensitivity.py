@@ -1,171 +1,114 @@
-"""Sensitivity corrected for the number of variants, with a two-way jackknife interval.
-
-Everything is a sum over cells (sample, label). Within a cell only the share p each variant gives to the label matters,
-and variants with equal shares are exchangeable: leaving out up to three of them is worked out once per distinct share.
-"""
+"""Sensitivity to the wording, plain and corrected for the number of wordings, with intervals by a two-way jackknife."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
-from promptaudit.udfs.codes import blocks_of, dense_codes
-from promptaudit.udfs.measures.entropy import plug_in_terms
-from promptaudit.udfs.resampling import t_quantile
+from promptaudit.udfs.codes import are_one_to_one, blocks_of, dense_codes
+from promptaudit.udfs.measures.entropy import ROUNDING
+from promptaudit.udfs.resampling import MIN_UNITS, UNDEFINED, Interval, logit_interval
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Codes, Floats, Groups, Labels
-from promptaudit.udfs.two_way import two_way_variance
+from promptaudit.udfs.two_way import TwoWayVariance, two_way_variance
 
-MANY = 12
-"""Variants from which the variance over them is known well enough for the degrees of freedom of Satterthwaite."""
-
-_TABLE_CELLS = 1_000_000  # pairs or triples of shares held at once, 8 MB an array
+FEWEST_CORRECTED = 8
+"""Wordings from which sensitivity is corrected: of fewer, more than half of the bias may be left."""
 
 
 class SensitivityInterval(NamedTuple):
-    """Mean corrected sensitivity and its bounds; NaN where undefined."""
+    """Mean sensitivity and its bounds, then those of the corrected figure; NaN where undefined."""
 
-    corrected: float
+    mean: float
     low: float
     high: float
+    corrected: float
+    corrected_low: float
+    corrected_high: float
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """Cells (sample, label), and in each the distinct shares with how many variants have them (0 included)."""
+class PseudoValues(NamedTuple):
+    """The jackknife's pseudo-values [Q S_i - (Q - n) S_i^(-u)] / n of a table, and the S_i of its samples.
 
-    n_variants: NDArray[np.int64]  # per sample
-    sample: NDArray[np.int64]  # per cell
-    total: NDArray[np.float64]  # per cell: sum over variants of p
-    share: NDArray[np.float64]  # per share, cells in order; the share 0 comes first in its cell
-    n_with_share: NDArray[np.float64]
-    cell: NDArray[np.int64]
-    entry_share: NDArray[np.int64]  # per entry: which share it is
-    asked: NDArray[np.int64]  # per entry: which (sample, variant) it belongs to
-    asked_sample: NDArray[np.int64]  # per (sample, variant)
-    asked_variant: NDArray[np.int64]
+    A unit u is a wording (n = 1), or a family of n of the Q wordings that the sample was asked under.
+    """
+
+    sample: NDArray[np.int64]  # per (sample, unit)
+    unit: NDArray[np.int64]
+    value: NDArray[np.float64]
+    by_sample: NDArray[np.float64]  # per sample; NaN of fewer than two units
+    n_wordings: NDArray[np.int64]  # per sample
+
+    def means(self) -> NDArray[np.float64]:
+        """Returns the mean pseudo-value of each sample: its corrected sensitivity; NaN of fewer than two units."""
+        n_units = np.bincount(self.sample, minlength=len(self.by_sample))
+        sums = np.bincount(self.sample, weights=self.value, minlength=len(self.by_sample))
+        return np.where(n_units > 0, sums / np.maximum(n_units, 1), np.nan)
 
 
-def _cells(
+def pseudo_values(
     sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
+    unit: NDArray[np.int64],
     label: NDArray[np.int64],
     p: NDArray[np.float64],
-    n_samples: int,
-) -> _Cells:
-    n_codes = int(variant.max()) + 1
-    asked, asked_keys = dense_codes(sample * n_codes + variant)
-    n_labels = int(label.max()) + 1
-    entry_cell, cell_keys = dense_codes(sample * n_labels + label)
-    shares, share_code = np.unique(p, return_inverse=True)
-    entry_key, keys = dense_codes(entry_cell * len(shares) + share_code)
-    cell, share = keys // len(shares), shares[keys % len(shares)]
-    n_with_share = np.bincount(entry_key, minlength=len(keys)).astype(np.float64)
+    n_classes: NDArray[np.int64],
+) -> PseudoValues:
+    """Returns the sensitivity of each sample and the jackknife's pseudo-values over wordings or families of them.
 
-    cell_sample = cell_keys // n_labels
-    n_variants = np.bincount(asked_keys // n_codes, minlength=n_samples)
-    n_cells = len(cell_keys)
-    n_without = n_variants[cell_sample] - np.bincount(cell, weights=n_with_share, minlength=n_cells)
-    # a share of 0 stands before each cell's own, so that a share moves up by the cells up to its own
-    position = np.arange(len(cell)) + cell + 1
-    zero_position = np.searchsorted(cell, np.arange(n_cells)) + np.arange(n_cells)
-    n_shares = len(cell) + n_cells
-    all_share, all_count, all_cell = np.zeros(n_shares), np.empty(n_shares), np.empty(n_shares, np.int64)
-    all_share[position], all_count[position], all_cell[position] = share, n_with_share, cell
-    all_count[zero_position], all_cell[zero_position] = n_without, np.arange(n_cells)
-    return _Cells(
-        n_variants=n_variants,
-        sample=cell_sample,
-        total=np.bincount(entry_cell, weights=p, minlength=n_cells).astype(np.float64, copy=False),
-        share=all_share,
-        n_with_share=all_count,
-        cell=all_cell,
-        entry_share=position[entry_key],
-        asked=asked,
-        asked_sample=asked_keys // n_codes,
-        asked_variant=asked_keys % n_codes,
-    )
+    Args:
+        sample: shape (n,), dense codes, n > 0.
+        unit: shape (n,), dense codes of the wording or its family.
+        label: shape (n,), dense codes, N/A being one of them.
+        p: shape (n,), share of a wording's answers with the label, summed over the family; zeros may be left out. Each (sample,
+            unit, label) stands at most once, and the sum over labels is the number of wordings.
+        n_classes: shape (n_samples,), C of each sample.
 
+    Returns:
+        One value per (sample, unit) of each sample with two units or more and C >= 2.
 
-class _LeftOut(NamedTuple):
-    """The cell's entropy term, nats, after leaving out a variant with the share: it alone, and with one and two others.
-
-    Of the last two the mean over all others that may be left out with it; 0 where there are none.
+    Source:
+        Errica et al. 2025 for S; Quenouille 1956 for the jackknife.
     """
-
-    one: NDArray[np.float64]
-    two: NDArray[np.float64]
-    three: NDArray[np.float64]
-
-
-def _orders(n_variants: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
-    """Returns the weights of S_Q, S_{Q-1} and S_{Q-2} in the corrected sensitivity; S_1 stands as it is."""
-    q = np.maximum(n_variants, 1).astype(np.float64)
-    return np.where(q > 1, q**2 / 2, 1.0), -((q - 1) ** 2), np.where(q > 1, (q - 2) ** 2 / 2, 0.0)
-
-
-def _corrected(cells: _Cells, left_out: _LeftOut) -> NDArray[np.float64]:
-    """Returns the corrected sensitivity of each sample in nats; meaningless where Q < 2."""
-    q = np.maximum(cells.n_variants, 1)
-    whole = np.bincount(cells.sample, weights=plug_in_terms(cells.total / q[cells.sample]), minlength=len(q))
-    share_sample = cells.sample[cells.cell]
-    less_one, less_two = (
-        np.bincount(share_sample, weights=cells.n_with_share * terms, minlength=len(q)) / q
-        for terms in (left_out.one, left_out.two)
-    )
-    of_all, of_one, of_two = _orders(cells.n_variants)
-    return of_all * whole + of_one * less_one + of_two * less_two
-
-
-def _left_out(cells: _Cells, *, with_three: bool) -> _LeftOut:
-    """Returns the terms without one, two and three variants, per share; without three only where the interval needs them."""
-    q = cells.n_variants[cells.sample].astype(np.float64)
-    starts = np.searchsorted(cells.cell, np.arange(len(q)))
-    n_shares = np.diff(np.append(starts, len(cells.cell)))
-    one, two, three = (np.zeros(len(cells.share)) for _ in range(3))
-    for width in np.unique(n_shares):
-        of_width = np.flatnonzero(n_shares == width)
-        step = max(1, _TABLE_CELLS // int(width) ** (3 if with_three else 2))
-        for chunk in range(0, len(of_width), step):
-            which = of_width[chunk : chunk + step]
-            index = starts[which][:, None] + np.arange(width)
-            share, count, n = cells.share[index], cells.n_with_share[index], q[which]
-            rest = cells.total[which][:, None] - share
-            one[index] = _terms(rest, n - 1)
-            rest = rest[:, :, None] - share[:, None, :]
-            # a variant that is left out already is not among the others that may be left out with it
-            others = count[:, None, :] - np.eye(width)
-            two[index] = (others * _terms(rest, n - 2)).sum(axis=2) / np.maximum(n - 1, 1)[:, None]
-            if with_three:
-                further = others[:, :, None, :] - np.eye(width)
-                terms = _terms(rest[:, :, :, None] - share[:, None, None, :], n - 3)
-                pairs = others * (further * terms).sum(axis=3)
-                three[index] = pairs.sum(axis=2) / np.maximum((n - 1) * (n - 2), 1)[:, None]
-    return _LeftOut(one, two, three)
+    by_sample, n_wordings = np.full(len(n_classes), np.nan), np.zeros(len(n_classes), np.int64)
+    samples, units, values = np.empty(len(p), np.int64), np.empty(len(p), np.int64), np.empty(len(p))
+    n_kept, n_units, n_labels = 0, int(unit.max()) + 1, int(label.max()) + 1
+    for of_block, entries in blocks_of(sample):
+        n_samples = of_block.stop - of_block.start
+        own, p_own, classes = sample[entries] - of_block.start, p[entries], n_classes[of_block]
+        asked, keys = dense_codes(own * n_units + unit[entries])
+        of_asked = keys // n_units
+        cell, cells = dense_codes(own * n_labels + label[entries])
+        total = np.bincount(cell, weights=p_own)
+        # -sum q ln q of q = x / m is ln m - sum x ln x / m, so that leaving out a unit changes its own labels alone
+        whole = np.bincount(cells // n_labels, weights=xlogy(total, total), minlength=n_samples)
+        left = np.maximum(total[cell] - p_own, 0.0)
+        change = np.bincount(asked, weights=xlogy(left, left) - xlogy(total, total)[cell])
+        n_of_unit = np.rint(np.bincount(asked, weights=p_own))
+        q = np.bincount(of_asked, weights=n_of_unit, minlength=n_samples)
+        is_whole = (np.bincount(of_asked, minlength=n_samples) > 1) & (classes >= 2)
+        scale = np.log(np.where(is_whole, classes, 2))
+        sensitivity = _within((np.log(np.maximum(q, 1)) - whole / np.maximum(q, 1)) / scale)
+        is_kept = is_whole[of_asked]
+        rows = of_asked[is_kept]
+        n, rest = n_of_unit[is_kept], q[rows] - n_of_unit[is_kept]
+        without = _within((np.log(rest) - (whole[rows] + change[is_kept]) / rest) / scale[rows])
+        place = slice(n_kept, n_kept + len(rows))
+        samples[place], units[place] = rows + of_block.start, keys[is_kept] % n_units
+        values[place] = (q[rows] * sensitivity[rows] - rest * without) / n
+        by_sample[of_block] = np.where(is_whole, sensitivity, np.nan)
+        n_wordings[of_block] = q
+        n_kept = place.stop
+    return PseudoValues(samples[:n_kept], units[:n_kept], values[:n_kept], by_sample, n_wordings)
 
 
-def _terms(total: NDArray[np.float64], n_left: NDArray[np.float64]) -> NDArray[np.float64]:
-    """-x ln x of sums over variants, the first axis being cells, x the mean over the variants that are left.
-
-    Sums of variants that cannot all be left out together are below 0, weigh nothing and are taken as 0.
-    """
-    mean = total / np.maximum(n_left, 1).reshape(-1, *[1] * (total.ndim - 1))
-    return plug_in_terms(np.maximum(mean, 0.0))
-
-
-def _corrected_without_one(cells: _Cells, left_out: _LeftOut) -> NDArray[np.float64]:
-    """Returns the corrected sensitivity without one variant, per (sample, variant), in nats."""
-    of_all, of_one, of_two = (weight[cells.sample][cells.cell] for weight in _orders(cells.n_variants - 1))
-    term = of_all * left_out.one + of_one * left_out.two + of_two * left_out.three
-    starts = np.searchsorted(cells.cell, np.arange(len(cells.sample)))
-    of_zero = term[starts]
-    base = np.bincount(cells.sample, weights=of_zero, minlength=len(cells.n_variants))
-    change = term[cells.entry_share] - of_zero[cells.cell[cells.entry_share]]
-    changed = np.bincount(cells.asked, weights=change, minlength=len(cells.asked_sample))
-    return np.asarray(base[cells.asked_sample] + changed, np.float64)
+def _within(sensitivity: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Takes what is 0 or 1 but for rounding as such."""
+    snapped = np.where(sensitivity < ROUNDING, 0.0, sensitivity)
+    return np.where(snapped > 1 - ROUNDING, np.minimum(snapped, 1.0), snapped)
 
 
 @sql_function(at_once=True)
@@ -176,159 +119,161 @@ def corrected_sensitivity(
     p: Floats,
     n_classes: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Returns sensitivity of each sample without most of the downward bias of few variants.
+    """Returns sensitivity of each sample without most of the downward bias of few wordings.
 
-    [Q^2 S_Q - 2 (Q - 1)^2 S_{Q-1} + (Q - 2)^2 S_{Q-2}] / 2, the jackknife of second order: S_{Q-1} and S_{Q-2} are the means
-    over leaving out each variant and each pair of variants. Not clipped: single samples may fall outside [0, 1].
+    Q S_Q - (Q - 1) S_{Q-1}, the jackknife of first order: S_{Q-1} is the mean over leaving out each wording. It is never below
+    S_Q, and kept at most 1.
 
     Args:
         sample: shape (n,), index of the sample, below len(n_classes).
-        variant: shape (n,), dense codes.
+        variant: shape (n,), dense codes of the wordings.
         label: shape (n,), dense codes, N/A being one of them.
-        p: shape (n,), share of the variant's answers with the label; zeros may be left out, each (sample, variant,
-            label) stands at most once, and a variant's shares sum to 1.
+        p: shape (n,), share of the wording's answers with the label; zeros may be left out, each (sample, wording,
+            label) stands at most once, and a wording's shares sum to 1.
         n_classes: shape (n_samples,), C of each sample.
 
     Returns:
-        Shape (n_samples,); NaN for fewer than two variants and for C < 2.
+        Shape (n_samples,); NaN for fewer than FEWEST_CORRECTED wordings and for C < 2.
 
     Source:
-        Errica et al. 2025 for S; Schucany, Gray and Owen 1971 for the second order of the jackknife.
+        Errica et al. 2025 for S; Quenouille 1956 for the jackknife.
 
     Example:
-        One sample of two classes under three wordings, of which two agree; the entropy of so few is .918:
+        One sample of three classes under ten wordings, of which six agree and four others do; its plain sensitivity is .613:
 
         >>> corrected_sensitivity(
-        ...     np.zeros(3, int), np.arange(3), np.array([0, 0, 1]), np.ones(3), np.array([2])
+        ...     np.zeros(10, int), np.arange(10), np.repeat([0, 1], [6, 4]), np.ones(10), np.array([3])
         ... ).round(3).tolist()
-        [1.466]
+        [0.664]
     """
-    corrected = np.full(len(n_classes), np.nan)
     if len(p) == 0:
-        return corrected
-    cells = _cells(sample, variant, label, p, len(n_classes))
-    is_defined = (cells.n_variants >= 2) & (n_classes >= 2)
-    nats = _corrected(cells, _left_out(cells, with_three=False))
-    corrected[is_defined] = nats[is_defined] / np.log(n_classes[is_defined])
-    return corrected
+        return np.full(len(n_classes), np.nan)
+    found = pseudo_values(sample, variant, label, p, n_classes)
+    kept = np.clip(found.means(), found.by_sample, 1.0)
+    return np.where(found.n_wordings >= FEWEST_CORRECTED, kept, np.nan)
 
 
 @sql_function()
 def sensitivity_interval(
     sample: Codes,
     variant: Codes,
+    family: Codes | None,
     label: Labels,
     p: Floats,
     n_classes: int,
 ) -> SensitivityInterval:
-    """Returns mean `corrected_sensitivity` over samples, with the interval for other samples and other wordings.
+    """Returns mean sensitivity over samples, plain and corrected, each with its interval.
 
-    corrected -+ t sqrt(V_samples + V_variants - V_both). With T_i the corrected sensitivity of sample i and
-    P_iv = Q T_i - (Q - 1) T_i^(-v) its jackknife pseudo-values: V_samples = Var(T_i)/N, V_variants the variance of the
-    variants' means of P over Q, V_both the interaction mean square of P over N Q; the sum is at least the larger of the
-    first two. Missing cells: means over what is present, Q the largest number of variants a sample has. From 12 variants up t has
-    the degrees of freedom of `TwoWayVariance`, below Q - 1.
+    The interval of `mean` is for what as many wordings show on other samples and other wordings, that of `corrected` for
+    endless wordings. With S_i the sensitivity of a sample and P_iv = Q S_i - (Q - 1) S_i^(-v) its pseudo-values, the variance
+    is V_samples + V_variants - V_both: Var(S_i) / N, or that of the means of P over wordings for `corrected`, and the two parts
+    of `two_way_variance` of P. Bounds are t intervals on the logit. t has the degrees of freedom of `TwoWayVariance`, for
+    `corrected` Q - 1. Families of wordings move neither figure: they may widen the intervals, which then hold those with
+    families as units, too.
 
-    Samples that are all answered alike have no spread, and would leave no doubt. So the upper bound is never below that of the
-    same data with one added sample whose variants are split between two labels.
+    Samples that are all answered alike have no spread, and would leave no doubt. So the bounds also hold those of the same
+    data with one added sample whose answers are split between two labels (of S = .5 where that is more).
 
     Args:
         sample: shape (n,), dense codes.
-        variant: shape (n,), dense codes.
+        variant: shape (n,), dense codes of the wordings.
+        family: shape (n,), dense codes of the wording's family; None: each wording is one of its own.
         label: shape (n,), dense codes, N/A being one of them.
         p: shape (n,), as of `corrected_sensitivity`.
         n_classes: C.
 
     Returns:
-        Not clipped to [0, 1]. All NaN without a sample of two variants or with C < 2; bounds NaN for Q < 3 or N < 2.
+        0 <= low <= mean <= high <= 1, mean <= corrected <= 1 and 0 <= corrected_low <= corrected <= corrected_high <= 1. All NaN
+        without a sample of two wordings or with C < 2. Bounds are NaN below MIN_UNITS wordings or families and below two
+        samples; the corrected figure is where no sample has FEWEST_CORRECTED wordings.
     """
     if len(p) == 0 or n_classes < 2:
-        return SensitivityInterval(np.nan, np.nan, np.nan)
-    own = pseudo_values(sample, variant, label, p, n_classes)
-    is_defined = ~np.isnan(own.by_sample)
-    n_samples = int(is_defined.sum())
-    if n_samples == 0:
-        return SensitivityInterval(np.nan, np.nan, np.nan)
-    corrected, most_variants = float(own.by_sample[is_defined].mean()), int(np.bincount(own.sample).max())
-    if n_samples < 2 or most_variants < 3:
-        return SensitivityInterval(corrected, np.nan, np.nan)
-    low, high = own.bounds(most_variants)
-    variants = np.arange(int(variant.max()) + 1)
-    split = pseudo_values(np.zeros_like(variants), variants, variants % 2, np.ones(len(variants)), n_classes)
-    _, high_of_one_more = own.and_one_more(split).bounds(most_variants)
-    return SensitivityInterval(corrected, low, max(high, high_of_one_more))
+        return SensitivityInterval(*[np.nan] * 6)
+    classes = np.full(int(sample.max()) + 1, n_classes)
+    found = pseudo_values(sample, variant, label, p, classes)
+    is_whole = ~np.isnan(found.by_sample)
+    if not is_whole.any():
+        return SensitivityInterval(*[np.nan] * 6)
+    tables = [_Table.of(found, np.ones(int(variant.max()) + 1, np.int64))]
+    if family is not None and not are_one_to_one(variant, family):
+        family_of = np.zeros(int(variant.max()) + 1, np.int64)
+        family_of[variant] = family
+        tables.append(_Table.of(pseudo_values(*_summed(sample, family, label, p), classes), np.bincount(family_of)))
+    split = min(float(np.log(2) / np.log(n_classes)), 0.5)
+    plain, of_endless = found.by_sample[is_whole], found.means()[is_whole]
+    parts = _parts(tables, split) if len(plain) > 1 else None
+    mean, bounds = float(plain.mean()), _bounds(plain, split, parts)
+    if found.n_wordings.max() < FEWEST_CORRECTED:
+        return SensitivityInterval(mean, *bounds, np.nan, *UNDEFINED)
+    corrected = min(max(mean, float(of_endless.mean())), 1.0)
+    of_corrected = _bounds(of_endless, split, parts, is_cautious=True)
+    if corrected == 1:  # from which the logit knows no distance; endless wordings show no less than these
+        of_corrected = Interval(bounds.low, bounds.high if np.isnan(bounds.high) else 1.0)
+    return SensitivityInterval(mean, *bounds, corrected, *of_corrected)
 
 
-class PseudoValues(NamedTuple):
-    """The jackknife's pseudo-values Q T_i - (Q - 1) T_i^(-v) of a table, and the T_i of its samples."""
+class _Table(NamedTuple):
+    """Pseudo-values of samples and units, and the part of the wordings that each unit is."""
 
-    sample: NDArray[np.int64]  # per (sample, variant)
-    variant: NDArray[np.int64]
+    sample: NDArray[np.int64]
+    unit: NDArray[np.int64]
     value: NDArray[np.float64]
-    by_sample: NDArray[np.float64]  # per sample; NaN of fewer than two variants
+    weight: NDArray[np.float64]
 
-    def and_one_more(self, other: PseudoValues) -> PseudoValues:
-        """Returns the same with one more sample."""
-        return PseudoValues(
-            np.append(self.sample, other.sample + len(self.by_sample)),
-            np.append(self.variant, other.variant),
-            np.append(self.value, other.value),
-            np.append(self.by_sample, other.by_sample),
+    @classmethod
+    def of(cls, found: PseudoValues, n_wordings: NDArray[np.int64]) -> _Table:
+        unit, units = dense_codes(found.unit)
+        own = n_wordings[units].astype(np.float64)
+        return cls(dense_codes(found.sample)[0], unit, found.value, own / own.sum())
+
+    def and_one_more(self, value: float) -> _Table:
+        """Adds a sample that has one value under all units."""
+        units = np.arange(len(self.weight))
+        return _Table(
+            np.append(self.sample, np.full_like(units, self.sample.max() + 1)),
+            np.append(self.unit, units),
+            np.append(self.value, np.full(len(units), value)),
+            self.weight,
         )
 
-    def bounds(self, most_variants: int) -> tuple[float, float]:
-        """Returns the bounds of the mean, for other samples and other wordings."""
-        by_sample = self.by_sample[~np.isnan(self.by_sample)]
-        rows, _ = dense_codes(self.sample)
-        columns, _ = dense_codes(self.variant)
-        v_samples = float(by_sample.var(ddof=1)) / len(by_sample)
-        variance = two_way_variance(rows, columns, self.value)
-        is_known = most_variants >= MANY
-        n_free = variance.degrees_of_freedom(v_samples, len(by_sample)) if is_known else most_variants - 1
-        half = t_quantile(n_free) * float(np.sqrt(variance.total(v_samples)))
-        return float(by_sample.mean()) - half, float(by_sample.mean()) + half
+    def variance(self) -> TwoWayVariance:
+        return two_way_variance(self.sample, self.unit, self.value, self.weight)
 
 
-def pseudo_values(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    label: NDArray[np.int64],
-    p: NDArray[np.float64],
-    n_classes: int,
-) -> PseudoValues:
-    """Returns the pseudo-values from which `sensitivity_interval` takes the variance over variants.
-
-    Args:
-        sample: shape (n,), dense codes, n > 0.
-        variant: shape (n,), dense codes.
-        label: shape (n,), dense codes, N/A being one of them.
-        p: shape (n,), as of `corrected_sensitivity`.
-        n_classes: C, at least 2.
-
-    Returns:
-        One value per (sample, variant) of each sample with two variants or more, in dense codes of the samples given.
-    """
-    by_sample = np.full(int(sample.max()) + 1, np.nan)
-    samples, variants, values = np.empty(len(p), np.int64), np.empty(len(p), np.int64), np.empty(len(p))
-    n_kept = 0
-    for of_block, entries in blocks_of(sample):
-        own = sample[entries] - of_block.start, variant[entries], label[entries], p[entries]
-        cells = _cells(*own, of_block.stop - of_block.start)
-        left_out = _left_out(cells, with_three=bool(cells.n_variants.max() > 2))
-        corrected = _corrected(cells, left_out) / np.log(n_classes)
-        by_sample[of_block] = np.where(cells.n_variants > 1, corrected, np.nan)
-        kept = cells.n_variants[cells.asked_sample] > 1
-        place = slice(n_kept, n_kept + int(kept.sum()))
-        samples[place], variants[place] = cells.asked_sample[kept] + of_block.start, cells.asked_variant[kept]
-        values[place] = _pseudo_values(cells, left_out, corrected, n_classes)[kept]
-        n_kept = place.stop
-    return PseudoValues(samples[:n_kept], variants[:n_kept], values[:n_kept], by_sample)
+def _parts(tables: Sequence[_Table], split: float) -> list[list[TwoWayVariance]] | None:
+    """Returns the variances over units of the data and of those with one more sample; None below MIN_UNITS units."""
+    if any(np.bincount(each.sample).max() < MIN_UNITS for each in tables):
+        return None
+    return [[each.variance() for each in tables], [each.and_one_more(split).variance() for each in tables]]
 
 
-def _pseudo_values(
-    cells: _Cells, left_out: _LeftOut, by_sample: NDArray[np.float64], n_classes: int
-) -> NDArray[np.float64]:
-    """Returns the pseudo-values Q T_i - (Q - 1) T_i^(-v), per (sample, variant); meaningless below two variants."""
-    q = cells.n_variants[cells.asked_sample]
-    less_one = _corrected_without_one(cells, left_out) / np.log(n_classes)
-    return np.asarray(q * by_sample[cells.asked_sample] - (q - 1) * less_one, np.float64)
+def _bounds(
+    by_sample: NDArray[np.float64],
+    split: float,
+    parts: Sequence[Sequence[TwoWayVariance]] | None,
+    *,
+    is_cautious: bool = False,
+) -> Interval:
+    """Returns the lowest and highest bound of the data and of those with one more sample, over all kinds of units."""
+    if parts is None:
+        return UNDEFINED
+    ends = []
+    for figures, variances in zip((by_sample, np.append(by_sample, split)), parts, strict=True):
+        of_samples = float(figures.var(ddof=1)) / len(figures)
+        figure = min(float(figures.mean()), 1.0)
+        for each in variances:
+            free = each.n_variants - 1 if is_cautious else each.degrees_of_freedom(of_samples, len(figures))
+            ends.append(logit_interval(figure, each.total(of_samples), max(free, 1.0)))
+    figure = min(float(by_sample.mean()), 1.0)
+    return Interval(min(figure, *(each.low for each in ends)), max(figure, *(each.high for each in ends)))
+
+
+def _summed(
+    sample: NDArray[np.int64], family: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Returns samples, families, labels and the sums of shares over the wordings of each family."""
+    n_families, n_labels = int(family.max()) + 1, int(label.max()) + 1
+    cell, cells = dense_codes((sample * n_families + family) * n_labels + label)
+    units, labels = np.divmod(cells, n_labels)
+    samples, families = np.divmod(units, n_families)
+    return samples, families, labels, np.bincount(cell, weights=p)

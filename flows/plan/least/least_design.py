@@ -158,7 +158,7 @@ def _group_plan(material: Material, group: AnswerGroup, design: Design, width: f
         var_cells=found.cells,
         var_repetitions=found.repetitions if found.has_repetitions else None,
         width=2 * float(half[0]),
-        chance_of_width=chance_of_width(found, design, width, material.kind),
+        chance_of_width=chance_of_width(found, design, width),
         detectable_difference=detectable_difference(
             found, design, n_comparisons=material.n_comparisons, min_effect=material.min_effect
         ),

@@ -69,8 +69,8 @@ class Material:
         With assurance it is what a run's stays below so surely.
         """
         if self.assurance is None:
-            return half_widths(components, n_samples, shape, self.kind)
-        return assured_half_widths(components, n_samples, shape, self.kind, self.assurance)
+            return half_widths(components, n_samples, shape)
+        return assured_half_widths(components, n_samples, shape, self.assurance)
 
     def differences(
         self, components: VarianceComponents, n_samples: NDArray[np.float64], shape: Design

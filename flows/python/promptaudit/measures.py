@@ -57,14 +57,18 @@ class SensitivityResult:
 
     Attributes:
         sensitivity: mean over samples of the normalised entropy of p_tau, in [0, 1].
+        sensitivity_low: lower end of its 95 % interval: what as many wordings show on other samples and other wordings.
+        sensitivity_high: its upper end.
         sensitivity_std: its standard deviation over samples, ddof 0.
-        sensitivity_corrected: mean without the downward bias of few wordings, not clipped.
-        sensitivity_corrected_low: lower end of its 95 % interval for other samples and other wordings.
+        sensitivity_corrected: mean without most of the downward bias of few wordings, at most 1; NaN below eight wordings.
+        sensitivity_corrected_low: lower end of its 95 % interval for other samples and endless wordings.
         sensitivity_corrected_high: its upper end.
         by_sample: columns `sample_id` and `sensitivity`, in the order of the samples.
     """
 
     sensitivity: float
+    sensitivity_low: float
+    sensitivity_high: float
     sensitivity_std: float
     sensitivity_corrected: float
     sensitivity_corrected_low: float
@@ -137,6 +141,7 @@ def sensitivity(answers: Table, *, labels: Sequence[Any] | None = None) -> Sensi
     interval = sensitivity_interval(
         of_wordings["sample"].to_numpy(),
         of_wordings["annotator"].to_numpy(),
+        None,
         of_wordings["label"].to_numpy(),
         of_wordings["p"].to_numpy(),
         n_classes,
@@ -144,10 +149,12 @@ def sensitivity(answers: Table, *, labels: Sequence[Any] | None = None) -> Sensi
     defined = entropy[~np.isnan(entropy)]
     return SensitivityResult(
         sensitivity=float(defined.mean()) if len(defined) else np.nan,
+        sensitivity_low=interval.low,
+        sensitivity_high=interval.high,
         sensitivity_std=float(defined.std()) if len(defined) else np.nan,
         sensitivity_corrected=interval.corrected,
-        sensitivity_corrected_low=interval.low,
-        sensitivity_corrected_high=interval.high,
+        sensitivity_corrected_low=interval.corrected_low,
+        sensitivity_corrected_high=interval.corrected_high,
         by_sample=pl.DataFrame({SAMPLE: rows[SAMPLE].unique().sort(), "sensitivity": entropy}, strict=False),
     )
 

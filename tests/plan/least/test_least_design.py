@@ -52,14 +52,14 @@ def test_the_group_that_varies_most_decides(answers: tuple[PlannedAnswers, dict[
     calm, wild = (components_of(answers[1][model]) for model in ("calm", "wild"))
 
     def worst(n: NDArray[np.float64], shape: Design) -> NDArray[np.float64]:
-        return np.maximum(half_widths(calm, n, shape, "linear"), half_widths(wild, n, shape, "linear"))
+        return np.maximum(half_widths(calm, n, shape), half_widths(wild, n, shape))
 
     best = least_incomplete(worst, 0.07, 400)
     assert best == design_of(found["design"])
     assert least_design(worst, 0.07, "linear", most_samples=400) == design_of(found["full_design"])
     assert found["decided_by"] == "model 'wild', task 't', simple"
     assert (found["audit_run_id"], found["is_pilot"]) == ("1new", False)
-    assert found["design"]["width"] == pytest.approx(2 * half_width(wild, best, "linear"))
+    assert found["design"]["width"] == pytest.approx(2 * half_width(wild, best))
     assert found["design"]["width"] <= 0.14
     assert [row["var_samples"] for row in found["groups"]] == pytest.approx([calm.samples, wild.samples])
     assert 0.3 < found["chance_of_width"] < 0.65

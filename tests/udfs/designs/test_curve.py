@@ -80,11 +80,9 @@ def test_each_step_has_the_fewest_requests_of_the_wordings_that_are_tried() -> N
         design = Design(
             n_samples=each.n_samples, n_wordings=each.n_wordings, wordings_per_sample=each.n_wordings, n_repetitions=1
         )
-        assert each.width == pytest.approx(2 * half_width(components, design, "linear"))
+        assert each.width == pytest.approx(2 * half_width(components, design))
         step = min(step for step in steps if step >= each.width)
-        best = least_design(
-            lambda n, shape: half_widths(components, n, shape, "linear"), step / 2, "linear", repetitions=(1,)
-        )
+        best = least_design(lambda n, shape: half_widths(components, n, shape), step / 2, "linear", repetitions=(1,))
         assert best is not None
         assert best.n_requests <= each.n_requests <= 1.1 * best.n_requests  # of 12 numbers of wordings, not of 56
     widths, requests = zip(*((each.width, each.n_requests) for each in others), strict=True)
@@ -96,9 +94,7 @@ def test_each_step_has_the_fewest_requests_of_the_wordings_that_are_tried() -> N
 
 def test_a_run_of_the_least_design_stands_on_its_curve_whatever_rounding_did_to_its_width() -> None:
     components = components_of(WORLD.answers(np.random.default_rng(10), 100, 12, 2))
-    best = least_of(
-        full_shapes("linear", [1], WORDINGS), lambda n, shape: half_widths(components, n, shape, "linear"), 0.04
-    )
+    best = least_of(full_shapes("linear", [1], WORDINGS), lambda n, shape: half_widths(components, n, shape), 0.04)
     assert best is not None
     for change in (-1e-13, 0, 1e-13):
         rounded = replace(components, samples=components.samples * (1 + change))
@@ -121,7 +117,7 @@ def test_sensitivity_has_full_grids_of_twelve_wordings_and_the_runs_asks() -> No
     sample, wording = np.nonzero(np.ones(labels.shape))
     table = (labels[sample, wording], np.ones(len(sample)), 4)
     first, *others = sensitivity_curve(sample, wording, wording, *table, own(60, 14))
-    printed = sensitivity_interval(sample, wording, *table)
+    printed = sensitivity_interval(sample, wording, None, *table)
     assert 0.95 < first.width / (printed.high - printed.low) < 1.15
     assert min(each.n_wordings for each in others) >= 12
     assert {each.n_repetitions for each in others} == {2}

@@ -38,10 +38,10 @@ def components(samples: float, wordings: float, cells: float, repetitions: float
     )
 
 
-def width_of(found: VarianceComponents, kind: Kind, assurance: float | None = None) -> Criterion:
+def width_of(found: VarianceComponents, assurance: float | None = None) -> Criterion:
     if assurance is None:
-        return lambda n, shape: half_widths(found, n, shape, kind)
-    return lambda n, shape: assured_half_widths(found, n, shape, kind, assurance)
+        return lambda n, shape: half_widths(found, n, shape)
+    return lambda n, shape: assured_half_widths(found, n, shape, assurance)
 
 
 def smallest(found: VarianceComponents, half: float, kind: Kind, *, most: int = 150) -> int | None:
@@ -50,7 +50,7 @@ def smallest(found: VarianceComponents, half: float, kind: Kind, *, most: int = 
     for q, r in itertools.product(range(12 if kind == "sensitivity" else FEWEST_WORDINGS, 61), (1, 2)):
         for n in range(FEWEST_SAMPLES, most + 1):
             design = Design(n_samples=n, n_wordings=q, wordings_per_sample=q, n_repetitions=r)
-            if half_width(found, design, kind) <= half:
+            if half_width(found, design) <= half:
                 requests.append(design.n_requests)
                 break
     return min(requests, default=None)
@@ -61,9 +61,9 @@ def smallest(found: VarianceComponents, half: float, kind: Kind, *, most: int = 
     "found", [components(0.04, 0.004, 0.01, 0.18), components(0.02, 0, 0.02, 0), components(0.01, 0.02, 0, 0.1)]
 )
 def test_no_design_of_the_space_asks_less(found: VarianceComponents, kind: Kind) -> None:
-    best = least_design(width_of(found, kind), 0.07, kind, most_samples=150)
+    best = least_design(width_of(found), 0.07, kind, most_samples=150)
     assert best is not None
-    assert half_width(found, best, kind) <= 0.07
+    assert half_width(found, best) <= 0.07
     assert best.n_requests == smallest(found, 0.07, kind)
     assert best.wordings_per_sample == best.n_wordings
     assert best.n_wordings >= (12 if kind == "sensitivity" else FEWEST_WORDINGS)
@@ -71,19 +71,19 @@ def test_no_design_of_the_space_asks_less(found: VarianceComponents, kind: Kind)
 
 def test_none_where_wordings_or_samples_do_not_reach() -> None:
     found = components(0.04, 0.04, 0.01, 0.18)
-    assert least_design(width_of(found, "linear"), 0.05, "linear") is None  # t_59 sqrt(.04 / 60) = .0517
-    assert least_design(width_of(found, "linear"), 0.06, "linear") is not None
-    assert least_design(width_of(found, "linear"), 0.06, "linear", most_samples=20) is None
-    assert smallest_figure(width_of(found, "linear"), "linear") == pytest.approx(0.0517, abs=2e-4)
+    assert least_design(width_of(found), 0.05, "linear") is None  # t_59 sqrt(.04 / 60) = .0517
+    assert least_design(width_of(found), 0.06, "linear") is not None
+    assert least_design(width_of(found), 0.06, "linear", most_samples=20) is None
+    assert smallest_figure(width_of(found), "linear") == pytest.approx(0.0517, abs=2e-4)
 
 
 def test_a_group_that_varies_more_decides() -> None:
     calm, wild = components(0.02, 0.001, 0.01, 0.1), components(0.05, 0.006, 0.01, 0.2)
 
     def worst(n: NDArray[np.float64], shape: Design) -> NDArray[np.float64]:
-        return np.maximum(half_widths(calm, n, shape, "linear"), half_widths(wild, n, shape, "linear"))
+        return np.maximum(half_widths(calm, n, shape), half_widths(wild, n, shape))
 
-    assert least_design(worst, 0.05, "linear") == least_design(width_of(wild, "linear"), 0.05, "linear")
+    assert least_design(worst, 0.05, "linear") == least_design(width_of(wild), 0.05, "linear")
 
 
 def reached(
@@ -93,7 +93,7 @@ def reached(
     rng, n_reached, requests = np.random.default_rng(11), 0, []
     for _ in range(n_worlds):
         found = components_of(world.answers(rng, 60, 8, 2), n_draws=200)
-        criterion = width_of(found, "linear", assurance)
+        criterion = width_of(found, assurance)
         shapes = incomplete_shapes() if is_incomplete else full_shapes("linear", (1, 2), (5, 6, 8, 10, 12, 20, 30, 60))
         best = least_of(shapes, criterion, width / 2, 3000)
         assert best is not None
@@ -129,12 +129,12 @@ def test_an_incomplete_grid_reaches_the_width_with_fewer_requests_the_more_wordi
     saved = []
     for wordings in (0.001, 0.004, 0.008):
         found = components(0.04, wordings, 0.01, 0.18)
-        best = least_incomplete(width_of(found, "linear"), 0.05)
+        best = least_incomplete(width_of(found), 0.05)
         assert best is not None
-        assert half_width(found, best, "linear") <= 0.05
+        assert half_width(found, best) <= 0.05
         assert 3 <= best.wordings_per_sample < best.n_wordings
         assert best.n_samples * best.wordings_per_sample >= 10 * best.n_wordings
-        full = least_design(width_of(found, "linear"), 0.05, "linear")
+        full = least_design(width_of(found), 0.05, "linear")
         assert full is not None
         saved.append(1 - best.n_requests / full.n_requests)
     assert saved == sorted(saved)
@@ -143,8 +143,8 @@ def test_an_incomplete_grid_reaches_the_width_with_fewer_requests_the_more_wordi
 
 def test_no_incomplete_grid_asks_a_wording_of_fewer_than_ten_samples() -> None:
     found = components(0.0, 0.0, 0.0, 0.01)  # any design will do
-    best = least_incomplete(width_of(found, "linear"), 0.1)
+    best = least_incomplete(width_of(found), 0.1)
     assert best is not None
     assert (best.n_samples, best.n_wordings, best.wordings_per_sample) == (20, 8, 4)
-    assert least_incomplete(width_of(found, "linear"), 0.1, 19) is not None  # 8 of 10, 12 of 15
-    assert least_incomplete(width_of(found, "linear"), 0.1, 10) is None
+    assert least_incomplete(width_of(found), 0.1, 19) is not None  # 8 of 10, 12 of 15
+    assert least_incomplete(width_of(found), 0.1, 10) is None

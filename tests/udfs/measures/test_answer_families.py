@@ -80,3 +80,19 @@ def test_repetitions_do_not_hide_a_family() -> None:
     sample, wording, label = np.nonzero(counts)
     found = answer_families(sample, wording, wording, label, counts[sample, wording, label].astype(float))
     assert found.n_effective == pytest.approx(3, abs=0.7)
+
+
+def test_wordings_one_of_which_breaks_are_as_many_units() -> None:
+    """Nine of ten wordings agree and one gives no label: next to it they would all go together."""
+    labels = np.tile(np.arange(40)[:, None] % 2, 10)
+    labels[:, 3] = 2
+    assert families(labels).n_effective == pytest.approx(10)
+    rng = np.random.default_rng(4)
+    labels[(rng.random((40, 10)) < 0.05) & (np.arange(10) != 3)] = 0
+    assert families(labels).n_effective == pytest.approx(10)
+
+
+def test_wordings_that_all_break_are_no_family_for_that() -> None:
+    labels = np.tile(np.arange(60)[:, None] % 3, 12)
+    labels[:, [1, 5, 7]] = 3
+    assert families(labels).n_effective == pytest.approx(12)

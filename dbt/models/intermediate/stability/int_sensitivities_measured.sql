@@ -1,7 +1,7 @@
 -- One row per run, model, task and strategy: how far labels depend on the wording, with intervals.
 with labels as {{ of_this_build('stg_task_labels') }},
 
-families as {{ of_this_build('int_families_shared') }},
+wordings as {{ of_this_build('int_wordings_shared') }},
 
 labels_counted as {{ of_this_build('int_labels_counted') }},
 
@@ -13,18 +13,19 @@ classes as {{ classes_of('labels') }},
 
 sensitivities as (
     select
-        families.audit_run_id,
-        families.model_id,
-        families.task_id,
-        families.strategy,
+        wordings.audit_run_id,
+        wordings.model_id,
+        wordings.task_id,
+        wordings.strategy,
         sensitivity_interval(
-            list(families.sample_index),
-            list(families.family_index),
-            list(families.label_index),
-            list(families.p_family),
+            list(wordings.sample_index),
+            list(wordings.wording_index),
+            list(wordings.family_index),
+            list(wordings.label_index),
+            list(wordings.p_wording),
             any_value(classes.n_classes)
         ) as sensitivity
-    from families
+    from wordings
     inner join classes using (audit_run_id, task_id)
     inner join grids using (audit_run_id, task_id, strategy)
     where not grids.is_incomplete
@@ -44,8 +45,8 @@ unbroken as (
                 labels_counted.task_id,
                 labels_counted.strategy,
                 labels_counted.sample_index,
-                labels_counted.family_index
-        ) as n_variants_of_family
+                labels_counted.wording_index
+        ) as n_variants_of_wording
     from labels_counted
     semi join broken using (audit_run_id, model_id, task_id, strategy)
     inner join working using (audit_run_id, model_id, task_id, strategy, prompt_variant_id)
@@ -53,34 +54,36 @@ unbroken as (
     where not working.is_breaking and not grids.is_incomplete
 ),
 
-unbroken_families as (
+unbroken_wordings as (
     select
         audit_run_id,
         model_id,
         task_id,
         strategy,
         sample_index,
-        family_index,
+        wording_index,
+        any_value(family_index) as family_index,
         label_index,
-        sum(p_variant) / any_value(n_variants_of_family) as p_family
+        sum(p_variant) / any_value(n_variants_of_wording) as p_wording
     from unbroken
     group by all
 ),
 
 sensitivities_unbroken as (
     select
-        unbroken_families.audit_run_id,
-        unbroken_families.model_id,
-        unbroken_families.task_id,
-        unbroken_families.strategy,
+        unbroken_wordings.audit_run_id,
+        unbroken_wordings.model_id,
+        unbroken_wordings.task_id,
+        unbroken_wordings.strategy,
         sensitivity_interval(
-            list(unbroken_families.sample_index),
-            list(unbroken_families.family_index),
-            list(unbroken_families.label_index),
-            list(unbroken_families.p_family),
+            list(unbroken_wordings.sample_index),
+            list(unbroken_wordings.wording_index),
+            list(unbroken_wordings.family_index),
+            list(unbroken_wordings.label_index),
+            list(unbroken_wordings.p_wording),
             any_value(classes.n_classes)
         ) as sensitivity_unbroken
-    from unbroken_families
+    from unbroken_wordings
     inner join classes using (audit_run_id, task_id)
     group by all
 ),

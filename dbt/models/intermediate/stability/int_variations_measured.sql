@@ -41,7 +41,6 @@ asked as (
         variation,
         sample_index,
         wording_index,
-        family_index,
         count(distinct prompt_variant_id) as n_prompt_variants
     from answered
     group by all
@@ -50,14 +49,10 @@ asked as (
 numbers as (
     select
         *,
-        count(*) over (one_sample) as n_wordings,
-        count(*) over (one_family) as n_wordings_of_family
+        count(*) over (
+            partition by audit_run_id, model_id, task_id, strategy, variation, sample_index
+        ) as n_wordings
     from asked
-    window
-        one_sample as (partition by audit_run_id, model_id, task_id, strategy, variation, sample_index),
-        one_family as (
-            partition by audit_run_id, model_id, task_id, strategy, variation, sample_index, family_index
-        )
 ),
 
 shares as (
@@ -69,18 +64,18 @@ shares as (
         answered.variation,
         answered.sample_index,
         answered.gold_label,
-        answered.family_index,
+        answered.wording_index,
+        any_value(answered.family_index) as family_index,
         answered.label_index,
         any_value(numbers.n_wordings) as n_wordings,
-        sum(answered.p_variant / numbers.n_prompt_variants / numbers.n_wordings) as p_tau_part,
-        sum(answered.p_variant / numbers.n_prompt_variants / numbers.n_wordings_of_family) as p_family
+        sum(answered.p_variant / numbers.n_prompt_variants) as p_wording
     from answered
     inner join numbers
-        using (audit_run_id, model_id, task_id, strategy, variation, sample_index, wording_index, family_index)
+        using (audit_run_id, model_id, task_id, strategy, variation, sample_index, wording_index)
     group by all
 ),
 
-intervals as (
+sensitivities as (
     select
         shares.audit_run_id,
         shares.model_id,
@@ -89,11 +84,12 @@ intervals as (
         shares.variation,
         sensitivity_interval(
             list(shares.sample_index),
+            list(shares.wording_index),
             list(shares.family_index),
             list(shares.label_index),
-            list(shares.p_family),
+            list(shares.p_wording),
             any_value(classes.n_classes)
-        ) as corrected
+        ) as sensitivity
     from shares
     inner join classes using (audit_run_id, task_id)
     group by all
@@ -109,44 +105,13 @@ p_taus as (
         shares.sample_index,
         gold_labels.label_index as gold_index,
         shares.label_index,
-        any_value(shares.n_wordings) as n_wordings,
-        sum(shares.p_tau_part) as p_tau
+        sum(shares.p_wording / shares.n_wordings) as p_tau
     from shares
     left join labels as gold_labels
         on
             shares.audit_run_id = gold_labels.audit_run_id
             and shares.task_id = gold_labels.task_id
             and shares.gold_label = gold_labels.label
-    group by all
-),
-
-by_sample as (
-    select
-        p_taus.audit_run_id,
-        p_taus.model_id,
-        p_taus.task_id,
-        p_taus.strategy,
-        p_taus.variation,
-        p_taus.sample_index,
-        if(
-            any_value(p_taus.n_wordings) > 1,
-            normalised_entropy(list(p_taus.p_tau), any_value(classes.n_classes)),
-            null
-        ) as sensitivity
-    from p_taus
-    inner join classes using (audit_run_id, task_id)
-    group by all
-),
-
-sensitivities as (
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        variation,
-        avg(sensitivity) as sensitivity
-    from by_sample
     group by all
 ),
 
@@ -212,16 +177,17 @@ stability as (
 final as (
     select
         stability.*,
-        sensitivities.sensitivity,
-        intervals.corrected.corrected as sensitivity_corrected,
-        intervals.corrected.low as sensitivity_corrected_low,
-        intervals.corrected.high as sensitivity_corrected_high,
+        sensitivities.sensitivity.mean as sensitivity,
+        sensitivities.sensitivity.low as sensitivity_low,
+        sensitivities.sensitivity.high as sensitivity_high,
+        sensitivities.sensitivity.corrected as sensitivity_corrected,
+        sensitivities.sensitivity.corrected_low as sensitivity_corrected_low,
+        sensitivities.sensitivity.corrected_high as sensitivity_corrected_high,
         consistencies.consistency.consistency as consistency,
         consistencies.consistency.low as consistency_low,
         consistencies.consistency.high as consistency_high
     from stability
     full join sensitivities using (audit_run_id, model_id, task_id, strategy, variation)
-    left join intervals using (audit_run_id, model_id, task_id, strategy, variation)
     left join consistencies using (audit_run_id, model_id, task_id, strategy, variation)
 )
 

@@ -18,45 +18,14 @@ shares as (
     from verdicts
 ),
 
-p_taus as (
-    select
-        audit_run_id,
-        task_id,
-        scoring_method,
-        item,
-        class_index,
-        avg(share) as p_tau
-    from shares
-    group by all
-),
-
-by_answer as (
-    select
-        audit_run_id,
-        task_id,
-        scoring_method,
-        item,
-        normalised_entropy(list(p_tau), 3) as sensitivity
-    from p_taus
-    group by all
-),
-
 sensitivities as (
     select
         audit_run_id,
         task_id,
         scoring_method,
-        avg(sensitivity) as sensitivity
-    from by_answer
-    group by all
-),
-
-intervals as (
-    select
-        audit_run_id,
-        task_id,
-        scoring_method,
-        sensitivity_interval(list(item), list(wording_index), list(class_index), list(share), 3) as corrected
+        sensitivity_interval(
+            list(item), list(wording_index), list(wording_index), list(class_index), list(share), 3
+        ) as sensitivity
     from shares
     where share > 0
     group by all
@@ -93,10 +62,12 @@ final as (
         agreements.scoring_method,
         agreements.n_answers,
         agreements.n_wordings,
-        sensitivities.sensitivity,
-        intervals.corrected.corrected as sensitivity_corrected,
-        intervals.corrected.low as sensitivity_corrected_low,
-        intervals.corrected.high as sensitivity_corrected_high,
+        sensitivities.sensitivity.mean as sensitivity,
+        sensitivities.sensitivity.low as sensitivity_low,
+        sensitivities.sensitivity.high as sensitivity_high,
+        sensitivities.sensitivity.corrected as sensitivity_corrected,
+        sensitivities.sensitivity.corrected_low as sensitivity_corrected_low,
+        sensitivities.sensitivity.corrected_high as sensitivity_corrected_high,
         agreements.agreement.fleiss_kappa as fleiss_kappa,
         rates.match_rate_min,
         rates.match_rate_max,
@@ -104,7 +75,6 @@ final as (
         {{ measure_version() }}
     from agreements
     inner join sensitivities using (audit_run_id, task_id, scoring_method)
-    inner join intervals using (audit_run_id, task_id, scoring_method)
     inner join rates using (audit_run_id, task_id, scoring_method)
 )
 

@@ -9,10 +9,10 @@ models as {{ of_this_build('stg_models') }},
 model_sets as {{ of_this_build('int_model_sets', where="model_set != 'all'") }},
 
 measured as (
-    {%- for measure, direction, has_interval, has_std in [
-        ('sensitivity', 'lower', false, true), ('sensitivity_corrected', 'lower', true, false),
-        ('consistency', 'higher', true, true), ('micro_f1', 'higher', true, true),
-        ('pss_intra', 'higher', true, false), ('pss_inter', 'higher', true, false),
+    {%- for measure, direction, has_std in [
+        ('sensitivity', 'lower', true), ('sensitivity_corrected', 'lower', false),
+        ('consistency', 'higher', true), ('micro_f1', 'higher', true),
+        ('pss_intra', 'higher', false), ('pss_inter', 'higher', false),
     ] %}
         select
             audit_run_id,
@@ -23,8 +23,8 @@ measured as (
             model_id,
             '{{ direction }}' as direction,
             {{ measure }} as value,
-            {{ measure ~ '_low' if has_interval else 'null::double' }} as value_low,
-            {{ measure ~ '_high' if has_interval else 'null::double' }} as value_high,
+            {{ measure }}_low as value_low,
+            {{ measure }}_high as value_high,
             {{ measure ~ '_std' if has_std else 'null::double' }} as value_std,
             n_variants_answered as n_variants_measured,
             {{ 'coalesce(sensitivity >= ' ~ least_readable_sensitivity() ~ ', false)' if measure == 'consistency' else 'true' }}

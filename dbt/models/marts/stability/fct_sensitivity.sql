@@ -1,7 +1,7 @@
 -- One row per run, model, task, strategy and sample: how much its label depends on the wording.
 with p_taus as {{ of_this_build('fct_p_tau') }},
 
-families as {{ of_this_build('int_families_shared') }},
+wordings as {{ of_this_build('int_wordings_shared') }},
 
 predictions as {{ of_this_build('int_predictions_measured') }},
 
@@ -36,10 +36,10 @@ corrected as (
         task_id,
         strategy,
         sample_index,
-        list(family_index) as families,
+        list(wording_index) as wordings,
         list(label_index) as labels,
-        list(p_family) as shares
-    from families
+        list(p_wording) as shares
+    from wordings
     group by all
 ),
 
@@ -90,7 +90,7 @@ final as (
         case
             when not grids.is_incomplete
                 then corrected_sensitivity(
-                    corrected.families, corrected.labels, corrected.shares, spread.n_classes::integer
+                    corrected.wordings, corrected.labels, corrected.shares, spread.n_classes::integer
                 )
         end as sensitivity_corrected,
         others.mean_consistency,

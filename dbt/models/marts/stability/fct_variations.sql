@@ -10,8 +10,6 @@ measured as {{ of_this_build('int_variations_measured') }},
 
 whole as {{ of_this_build('int_groups_measured') }},
 
-samples as {{ of_this_build('fct_sensitivity') }},
-
 stabilities as (
     select * from {{ ref('fct_prompt_stability') }}
     where
@@ -65,18 +63,6 @@ alone as (
     qualify count(*) over (partition by audit_run_id, task_id, strategy, model_id) = 1
 ),
 
-alone_sensitivities as (
-    select
-        alone.audit_run_id,
-        alone.model_id,
-        alone.task_id,
-        alone.strategy,
-        avg(samples.sensitivity) as sensitivity
-    from alone
-    inner join samples using (audit_run_id, model_id, task_id, strategy)
-    group by all
-),
-
 alone_stabilities as (
     select
         alone.audit_run_id,
@@ -101,15 +87,16 @@ alone_measured as (
         alone_stabilities.pss_inter,
         alone_stabilities.pss_inter_low,
         alone_stabilities.pss_inter_high,
-        alone_sensitivities.sensitivity,
+        whole.sensitivity.mean as sensitivity,
+        whole.sensitivity.low as sensitivity_low,
+        whole.sensitivity.high as sensitivity_high,
         whole.sensitivity.corrected as sensitivity_corrected,
-        whole.sensitivity.low as sensitivity_corrected_low,
-        whole.sensitivity.high as sensitivity_corrected_high,
+        whole.sensitivity.corrected_low as sensitivity_corrected_low,
+        whole.sensitivity.corrected_high as sensitivity_corrected_high,
         whole.consistency.consistency as consistency,
         whole.consistency.low as consistency_low,
         whole.consistency.high as consistency_high
     from alone
-    left join alone_sensitivities using (audit_run_id, model_id, task_id, strategy)
     left join alone_stabilities using (audit_run_id, model_id, task_id, strategy)
     left join whole using (audit_run_id, model_id, task_id, strategy)
     anti join measured using (audit_run_id, model_id, task_id, strategy)
@@ -158,6 +145,8 @@ final as (
         kinds.n_variants::integer as n_variants,
         coalesce(effects.n_samples, samples_asked.n_samples)::integer as n_samples,
         figures.sensitivity,
+        figures.sensitivity_low,
+        figures.sensitivity_high,
         figures.sensitivity_corrected,
         figures.sensitivity_corrected_low,
         figures.sensitivity_corrected_high,
