@@ -1,6 +1,6 @@
 """The grammar of a gate's rules: text in, frozen rules out; nothing is executed.
 
-    sensitivity_corrected_high <= 0.2
+    sensitivity_high <= 0.2
     pss_inter_low >= 0.8 at paraphrase_temperature <= 1
     accuracy_mean >= 0.7 at scoring_method = option_letter and model_id = "my model"
     no regressed on micro_f1 against baseline at task_id = question_type

@@ -242,7 +242,7 @@ def history(
         typer.Argument(
             help="Name a column of the scorecard, accuracy:<scoring method>, or a measure of nights.",
         ),
-    ] = "sensitivity_corrected",
+    ] = "sensitivity",
     model: ModelOption = None,
     task: TaskOption = None,
     strategy: StrategyOption = None,

@@ -42,7 +42,7 @@ def lines_of(diagnosis: Diagnosis, top: int, options: str = "") -> list[str]:
 
 def _figures(diagnosis: Diagnosis, top: int) -> Iterable[str]:
     """Yields what the scorecard has of each model, task and strategy, those that depend most on the wording first."""
-    units = sorted(diagnosis.units, key=lambda unit: -(unit.figures["sensitivity_corrected"] or 0))
+    units = sorted(diagnosis.units, key=lambda unit: -(unit.figures["sensitivity"] or 0))
     for unit in units[:top]:
         yield _unit(unit.model_id, unit.task_id, unit.strategy)
         columns = mart_columns("rpt_audit").values()

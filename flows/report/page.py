@@ -141,7 +141,7 @@ def _scorecard(data: ReportData) -> list[Row]:
         range(len(data.scorecard)),
         key=lambda place: (
             data.scorecard[place]["model_id"] in references,
-            -(data.scorecard[place][parts.CORRECTED] or 0.0),
+            -(data.scorecard[place]["sensitivity"] or 0.0),
             place,
         ),
     )
@@ -149,8 +149,8 @@ def _scorecard(data: ReportData) -> list[Row]:
 
 
 def _scorecard_finding(data: ReportData) -> str:
-    """Returns between which two groups the corrected sensitivity lies, in a sentence."""
-    return ends(data, "Corrected sensitivity", data.scorecard, "sensitivity_corrected")
+    """Returns between which two groups sensitivity lies, in a sentence."""
+    return ends(data, "Sensitivity", data.scorecard, "sensitivity")
 
 
 def _measures_of(scorecard: list[Row]) -> list[MartColumn]:

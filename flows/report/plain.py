@@ -61,6 +61,7 @@ def opening(summary: Summary) -> list[str]:
         *outcome.rules,
     ]
     lines += [cause.sentence for cause in summary.causes]
+    lines += [f"Breaks: {sentence}." for sentence in summary.breaking]
     if summary.worst is not None:
         lines.append(f"Worst: {summary.worst.group}, {summary.worst.label} {summary.worst.printed}.")
     if summary.better is not None:
@@ -69,9 +70,7 @@ def opening(summary: Summary) -> list[str]:
 
 
 def _headings() -> list[str]:
-    measures = (
-        column.label if column.interval is None else f"{column.label} (corrected)" for column in compact_measures()
-    )
+    measures = (column.label for column in compact_measures())
     return ["Model", "Task", "Strategy", "Samples × variants", *measures, "Trace"]
 
 

@@ -15,7 +15,7 @@ from promptaudit.models_registry.cards import ALL_FIELDS
 from promptaudit.models_registry.mart_columns import ENDS, compared_column, compared_unit, mart_columns
 
 LABEL = 60
-OF_LABELS = ("sensitivity_corrected", "sensitivity")
+OF_LABELS = ("sensitivity",)
 LAST = ("pss_inter", "micro_f1", "invalid_rate")  # where nothing says how answers depend on wordings
 UNSCALED = {"cost_usd", "latency_ms"}
 OF_FIELD = "accuracy:field:"

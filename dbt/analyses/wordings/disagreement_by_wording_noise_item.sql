@@ -16,7 +16,6 @@ select
         when wording_share_high < 0.05 then 'prompt hardly matters'
         else 'undecided'
     end as reading,
-    sensitivity,
-    sensitivity_corrected
+    sensitivity
 from {{ ref('rpt_latest') }}
 order by wording_share desc nulls last, audit_id asc, task_id asc, strategy asc, model_id asc

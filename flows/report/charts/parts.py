@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from promptaudit.flows.report.blocks.blocks import DrawnSection, by
 from promptaudit.flows.warehouse import Row
 
-CORRECTED = "sensitivity_corrected"
 MOST_GROUPS = 36  # models and strategies of tasks that a page tells of, beside 0.9 MB of script
 
 
@@ -36,8 +35,7 @@ def parted(
 
 def _worst(rows: Sequence[Row], references: Collection[str]) -> float:
     own = [row for row in rows if row["model_id"] not in references] or rows
-    known = [row["sensitivity"] if row[CORRECTED] is None else row[CORRECTED] for row in own]
-    return max((figure for figure in known if figure is not None), default=-1.0)
+    return max((row["sensitivity"] for row in own if row["sensitivity"] is not None), default=-1.0)
 
 
 def only(sections: Sequence[DrawnSection], tasks: frozenset[str]) -> list[DrawnSection]:

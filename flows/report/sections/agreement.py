@@ -11,6 +11,7 @@ from promptaudit.flows.report.sections.columns import (
     LONG_WORDING,
     MODEL,
     Column,
+    bounds,
     counted,
     figure,
     judge_errors,
@@ -21,7 +22,6 @@ from promptaudit.flows.report.sections.extremes import ends
 from promptaudit.flows.report.sections.room import Room
 from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.warehouse import Row
-from promptaudit.models_registry.mart_columns import MartColumn, mart_columns
 
 _PAIR = 2
 _REPEATED = " repetitions"
@@ -89,17 +89,12 @@ def _of_models(of: Traced) -> Printed:
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
-def _corrected() -> MartColumn:
-    return mart_columns("rpt_judge_wordings")["sensitivity_corrected"]
-
-
 _WORDED = (
     words("Judge", "scoring_method"),
     counted("Answers", "n_answers"),
     counted("Wordings", "n_wordings"),
     figure("Sensitivity", "sensitivity"),
-    Column("Corrected", lambda of: of.measure(_corrected()), is_figure=True),
-    Column("95 % interval", lambda of: of.bounds_of(_corrected()), is_figure=True),
+    bounds("sensitivity"),
     Column("Sensitivity of the models", _of_models, is_figure=True),
     figure("Fleiss' κ", "fleiss_kappa"),
     figure("Rules right, least", "match_rate_min", Traced.percent),

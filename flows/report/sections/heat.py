@@ -23,23 +23,23 @@ MOSTLY = 0.5  # of the answers
 MANY_TASKS = 6  # are not all in sight at once
 NO_FIGURE = "No task was asked under two prompt variants, so nothing tells how far answers depend on them."
 SHADES = {
-    "sensitivity_corrected": (0.05, 0.1, 0.2, 0.35, 0.6),
+    "sensitivity": (0.05, 0.1, 0.2, 0.35, 0.6),
     "accuracy_std_corrected": (0.01, 0.02, 0.04, 0.08, 0.16),
 }
 """From which figure on each shade beyond the first is painted."""
 
 MEANS = {
-    "sensitivity_corrected": "0: every {word} gives a sample the same label. Brackets are 95 % intervals.",
+    "sensitivity": "0: every {word} gives a sample the same label, or none. Brackets are 95 % intervals.",
     "accuracy_std_corrected": "0: accuracy is the same under every template. Brackets are 95 % intervals.",
 }
 
 
 def heat(data: ReportData) -> Heat:
-    """Returns the picture: corrected sensitivity, or where no labels are measured the corrected spread of accuracy."""
-    rows = [row for row in data.scorecard if row.get("sensitivity_corrected") is not None]
+    """Returns the picture: sensitivity, or where no labels are measured the corrected spread of accuracy."""
+    rows = [row for row in data.scorecard if row.get("sensitivity") is not None]
     if rows:
-        before = {_key(row, "strategy"): row for row in _before(data) if row.get("sensitivity_corrected") is not None}
-        return _drawn(data, rows, "rpt_audit", "sensitivity_corrected", "strategy", before)
+        before = {_key(row, "strategy"): row for row in _before(data) if row.get("sensitivity") is not None}
+        return _drawn(data, rows, "rpt_audit", "sensitivity", "strategy", before)
     spreads = [row for row in data.judging.spreads if row["accuracy_std_corrected"] is not None]
     if spreads:
         return _drawn(data, spreads, "fct_scoring_sensitivity", "accuracy_std_corrected", "scoring_method", {})

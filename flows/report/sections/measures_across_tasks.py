@@ -131,8 +131,8 @@ def _correlation(row: Row) -> Printed:
 
 
 def _finding(data: ReportData) -> str:
-    rows = known_rows(data, data.scorecard, "sensitivity_corrected")
-    means = means_of(rows, "task_id", "sensitivity_corrected")
+    rows = known_rows(data, data.scorecard, "sensitivity")
+    means = means_of(rows, "task_id", "sensitivity")
     if len(means) < 2:  # noqa: PLR2004 - one task is the least and the most sensitive
         return ""
     least, most = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from promptaudit.flows.display.figures import NAME, count, cut, interval, number
+from promptaudit.flows.display.figures import NAME, count, cut, number, ranged
 from promptaudit.flows.warehouse import Row
-from promptaudit.models_registry.mart_columns import ENDS, mart_columns
-
-CORRECTED = "sensitivity_corrected"
 
 
 def lines_of_rubrics(rows: Sequence[Row]) -> Iterator[str]:
@@ -26,12 +23,7 @@ def lines_of_rubrics(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _sensitivity(row: Row) -> str:
-    """Returns the figure, its corrected estimate where that is printed otherwise, and the interval of the latter."""
-    of = mart_columns("rpt_judge_wordings")[CORRECTED]
-    figure, estimate = number(row["sensitivity"]), number(of.clipped(row[CORRECTED]))
-    low, high = (of.clipped(row[CORRECTED + end]) for end in ENDS)
-    corrected = "" if estimate == figure else f"({estimate})"
-    return " ".join(filter(None, (figure, corrected, interval(low, high))))
+    return ranged(row["sensitivity"], row["sensitivity_low"], row["sensitivity_high"])
 
 
 def _kappa(row: Row) -> str:

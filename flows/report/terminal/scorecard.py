@@ -116,14 +116,14 @@ def names(scores: Sequence[Row]) -> list[tuple[str, str]]:
 def _heading(measure: MartColumn) -> str:
     if measure.compact == "figure":
         return measure.label.replace(" ", "\n")
-    return f"{measure.label}{' (corrected)' if measure.interval is not None else ''}"
+    return measure.label or measure.name
 
 
 def size(row: Row) -> str:
     """Returns how many samples a row is of, and under how many wordings each was asked; `39 of 40` where some are not."""
     samples = counted_of(row["n_samples"], row.get("n_samples_planned"))
     variants = row.get("wordings_per_sample") or row["n_variants_answered"]
-    breaking = f"\n{count(row['n_variants_breaking'])} break" if row["n_variants_breaking"] else ""
+    breaking = f", {count(row['n_variants_breaking'])} break" if row["n_variants_breaking"] else ""
     return f"{samples} × {counted_of(variants, row['n_variants'])}{breaking}"
 
 
@@ -134,8 +134,5 @@ def _cell(row: Row, measure: MartColumn, notes: Footnotes, kind: str) -> str:
     if measure.compact == "figure":
         return figure
     column = mart_columns("rpt_audit")[measure.estimate]
-    if measure.interval is not None:  # that of another estimate, which stands beside the figure where they differ
-        estimate = in_unit(column.clipped(row[column.name]), measure.unit)
-        figure = figure if estimate == figure else f"{figure} ({estimate})"
     low, high = (column.clipped(row[column.name + end]) for end in ENDS)
     return f"{figure} {interval(low, high)}".rstrip()
