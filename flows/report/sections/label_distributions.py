@@ -128,6 +128,8 @@ def _finding(data: ReportData) -> str:
         return ""
     key = ("model_id", "task_id", "strategy", "sample_id")
     n = sum(row["p_tau"] > 0 for row in rows if all(row[name] == worst[name] for name in key))
+    if n == 1:
+        return f"Every sample gets one label, or none, from {whose(worst)}"
     return f"Sample {cut(worst['sample_id'], NAME)} gets {n} different labels from {whose(worst)}"
 
 

@@ -77,6 +77,8 @@ def _finding(data: ReportData) -> str:
     worst = max(rows, key=lambda row: 1 - row["n_steady"] / row["n_samples"])
     n = worst["n_samples"] - worst["n_steady"]
     if not n:
+        if all(row["invalid_rate"] == 1 for row in known_rows(data, data.scorecard, "sensitivity")):
+            return "No answer gives a label, so that none changes"
         return f"No sample changes its label with the {word_for(data.variants)}"
     samples = f"{count(n)} of {count(worst['n_samples'])} samples"
     return f"{samples} change their label with the {word_for(data.variants)} for {whose(worst)}"

@@ -81,6 +81,8 @@ def _finding(data: ReportData) -> str:
     worst = largest(known_rows(data, data["sensitivity_by_class"], "sensitivity_mean"), "sensitivity_mean")
     if worst is None:
         return ""
+    if not worst["sensitivity_mean"]:
+        return f"No class depends on the {word_for(data.variants)}"
     figure = f"{number(worst['sensitivity_mean'])} for {whose(worst)}"
     return f"{class_of(worst)} depends most on the {word_for(data.variants)}: {figure}"
 
