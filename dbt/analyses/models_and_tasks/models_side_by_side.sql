@@ -16,11 +16,11 @@ select
     scorecards.model_id,
     rank() over (
         partition by scorecards.audit_run_id, scorecards.task_id, scorecards.strategy
-        order by scorecards.sensitivity_corrected nulls last
+        order by scorecards.sensitivity nulls last
     ) as place,
-    scorecards.sensitivity_corrected,
-    scorecards.sensitivity_corrected_low,
-    scorecards.sensitivity_corrected_high,
+    scorecards.sensitivity,
+    scorecards.sensitivity_low,
+    scorecards.sensitivity_high,
     scorecards.consistency,
     scorecards.micro_f1,
     scorecards.pss_intra,

@@ -16,7 +16,7 @@ measures as (
             model_id,
             task_id,
             strategy,
-            sensitivity_corrected,
+            sensitivity,
             wording_share,
             consistency,
             micro_f1,
@@ -26,7 +26,7 @@ measures as (
             cost_usd
         from {{ ref('rpt_audit') }}
     )
-    on sensitivity_corrected, wording_share, consistency, micro_f1, pss_intra, pss_inter, invalid_rate, cost_usd
+    on sensitivity, wording_share, consistency, micro_f1, pss_intra, pss_inter, invalid_rate, cost_usd
     into name measure value figure
 )
 
