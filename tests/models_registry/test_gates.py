@@ -47,7 +47,7 @@ def value_rule(text: str) -> ValueRule:
     ("text", "table", "figure", "implied"),
     [
         ("sensitivity_corrected_high <= 0.2", "rpt_audit", "sensitivity_corrected_high", ()),
-        ("sensitivity_high <= 0.2", "rpt_audit", "sensitivity_corrected_high", ()),
+        ("sensitivity_high <= 0.2", "rpt_audit", "sensitivity_high", ()),
         ("pss_inter_low >= 0.8", "rpt_audit", "pss_inter_low", ()),
         (
             "pss_inter_low >= 0.8 at paraphrase_temperature <= 1",
@@ -67,7 +67,7 @@ def value_rule(text: str) -> ValueRule:
         ("mean_spearman >= 0.9 at model_set = all", "fct_ranking_consistency", "mean_spearman", ()),
         ('fleiss_kappa >= 0.6 at kind = "judge and judge"', "fct_judge_agreement", "fleiss_kappa", ()),
         ("fleiss_kappa >= 0.6", "fct_scoring_sensitivity", "fleiss_kappa", ()),
-        ("sensitivity_high <= 0.2 at scoring_method = judge:j", "rpt_judge_wordings", "sensitivity_corrected_high", ()),
+        ("sensitivity_high <= 0.2 at scoring_method = judge:j", "rpt_judge_wordings", "sensitivity_high", ()),
         ("match_rate_std <= 0.05", "rpt_judge_wordings", "match_rate_std", ()),
         ("n_samples >= 100", "rpt_audit", "n_samples", ()),
         ("n_samples_planned >= 100", "rpt_audit", "n_samples_planned", ()),
@@ -176,7 +176,7 @@ def test_which_measures_a_verdict_is_about() -> None:
 def test_intervals_belong_to_the_figure_they_are_of() -> None:
     audit, stability = TABLES[0], TABLES[1]
     assert audit.interval_of("micro_f1_low") == ("micro_f1", "micro_f1_low", "micro_f1_high")
-    assert audit.interval_of("sensitivity") is None
+    assert audit.interval_of("sensitivity") == ("sensitivity", "sensitivity_low", "sensitivity_high")
     of_corrected = ("sensitivity_corrected", "sensitivity_corrected_low", "sensitivity_corrected_high")
     assert audit.interval_of("sensitivity_corrected") == audit.interval_of("sensitivity_corrected_high") == of_corrected
     assert audit.interval_of("cost_usd") is None

@@ -6,7 +6,6 @@ No function of the project is called here. Everything is at least quadratic; for
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -110,21 +109,6 @@ class Group:
             for several in alike.values()
         ]
 
-    def families_of(self, sample: str) -> list[dict[str | None, float]]:
-        """Shares of each family of wordings: here instructions with the same words, case and punctuation left aside."""
-        alike: dict[Hashable, dict[Hashable, list[dict[str | None, float]]]] = defaultdict(lambda: defaultdict(list))
-        is_swept = any(temperature is not None for temperature, _ in self.instruction)
-        for key in self.variants_of(sample):
-            text = self.instruction[key]
-            words = tuple(re.findall(r"\w+", text.casefold())) if text is not None else ()
-            wording = text if is_swept and text is not None else key
-            alike[words or wording][wording].append(self.cell(sample, key))
-
-        def mean(several: Sequence[dict[str | None, float]]) -> dict[str | None, float]:
-            return {c: sum(one.get(c, 0.0) for one in several) / len(several) for c in self.classes}
-
-        return [mean([mean(variants) for variants in wordings.values()]) for wordings in alike.values()]
-
     def p_tau(self, sample: str) -> dict[str | None, float]:
         """Mean over wordings, dense over labels and N/A."""
         if sample not in self._p_tau:
@@ -147,10 +131,10 @@ class Group:
             return None
         return entropy([p / sum(shares) for p in shares], len(self.labels))
 
-    def sensitivity_corrected(self, sample: str) -> float | None:
-        """[Q^2 S_Q - 2 (Q - 1)^2 S_{Q-1} + (Q - 2)^2 S_{Q-2}] / 2, by leaving out one and two families of wordings."""
-        families = self.families_of(sample)
-        q = len(families)
+    def pseudo_value(self, sample: str) -> float | None:
+        """Q S_Q - (Q - 1) S_{Q-1} by leaving out each wording."""
+        wordings = self.wordings_of(sample)
+        q = len(wordings)
         if q < 2:
             return None
 
@@ -159,8 +143,12 @@ class Group:
             assert figure is not None
             return figure
 
-        one, two = (fmean(map(plug_in, combinations(families, q - k))) if q > k else 0.0 for k in (1, 2))
-        return (q**2 * plug_in(families) - 2 * (q - 1) ** 2 * one + (q - 2) ** 2 * two) / 2
+        return q * plug_in(wordings) - (q - 1) * fmean(map(plug_in, combinations(wordings, q - 1)))
+
+    def sensitivity_corrected(self, sample: str) -> float | None:
+        """The same, at most 1; None below eight wordings."""
+        figure = self.pseudo_value(sample)
+        return None if figure is None or len(self.wordings_of(sample)) < 8 else min(1.0, figure)
 
     # ---- consistency
 

@@ -216,13 +216,3 @@ def joined_night(seed: int, *, world: OneNight, n: int, q: int) -> JoinedNight:
         sensitivity_interval(sample, wording, unit, label, share, counts.shape[2]) for unit in (None, family)
     )
     return JoinedNight(alone, joined, len(np.unique(found.family)), found.n_effective)
-
-
-def true_sensitivity(world: OneNight, n_samples: int = 200, n_wordings: int = 600, n_nights: int = 8) -> float:
-    """Returns the mean sensitivity of samples under very many wordings."""
-    found = []
-    for seed in range(n_nights):
-        rng = np.random.default_rng([seed, 77])
-        p_tau = world.probabilities(rng, golds("even", n_samples), world.wordings(rng, n_wordings)).mean(axis=1)
-        found.append(-(p_tau * np.log(np.maximum(p_tau, 1e-300))).sum(axis=1).mean() / np.log(p_tau.shape[1]))
-    return float(np.mean(found))

@@ -107,8 +107,7 @@ def pseudo_values(
 
 def _within(sensitivity: NDArray[np.float64]) -> NDArray[np.float64]:
     """Takes what is 0 or 1 but for rounding as such."""
-    snapped = np.where(sensitivity < ROUNDING, 0.0, sensitivity)
-    return np.where(snapped > 1 - ROUNDING, np.minimum(snapped, 1.0), snapped)
+    return np.where(sensitivity < ROUNDING, 0.0, np.where(sensitivity > 1 - ROUNDING, 1.0, sensitivity))
 
 
 @sql_function(at_once=True)
@@ -242,7 +241,7 @@ class _Table(NamedTuple):
 
 def _parts(tables: Sequence[_Table], split: float) -> list[list[TwoWayVariance]] | None:
     """Returns the variances over units of the data and of those with one more sample; None below MIN_UNITS units."""
-    if any(np.bincount(each.sample).max() < MIN_UNITS for each in tables):
+    if any(np.bincount(each.sample, minlength=1).max() < MIN_UNITS for each in tables):
         return None
     return [[each.variance() for each in tables], [each.and_one_more(split).variance() for each in tables]]
 
