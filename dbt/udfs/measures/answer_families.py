@@ -87,8 +87,8 @@ def answer_families(
     if is_working.sum() < _FEWEST:
         return told
     kept = is_working[variant]
-    of_kept = [dense_codes(codes[kept])[0] for codes in (sample, variant, label)]
-    found = _correlations(*of_kept, n_answers[kept], int(is_working.sum()))
+    samples, wordings, labels = (dense_codes(codes[kept])[0] for codes in (sample, variant, label))
+    found = _correlations(samples, wordings, labels, n_answers[kept], int(is_working.sum()))
     if found is None:
         return told
     correlation = np.zeros((q, q))
@@ -122,9 +122,8 @@ def _are_working(
     of_sample = cells // n_labels
     order = np.lexsort((-total, of_sample))
     commonest = order[np.searchsorted(of_sample, np.arange(int(sample.max()) + 1))]
-    agreement = np.bincount(variant, weights=share * (cell == commonest[sample]), minlength=q)
     n_asked = np.bincount(keys % q, minlength=q)
-    agreement /= n_asked
+    agreement = np.bincount(variant, weights=share * (cell == commonest[sample]), minlength=q) / n_asked
     means = (
         np.bincount(variant * n_labels + label, weights=share, minlength=q * n_labels).reshape(q, -1) / n_asked[:, None]
     )

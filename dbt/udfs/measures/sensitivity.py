@@ -275,4 +275,4 @@ def _summed(
     cell, cells = dense_codes((sample * n_families + family) * n_labels + label)
     units, labels = np.divmod(cells, n_labels)
     samples, families = np.divmod(units, n_families)
-    return samples, families, labels, np.bincount(cell, weights=p)
+    return samples, families, labels, np.bincount(cell, weights=p).astype(np.float64, copy=False)
