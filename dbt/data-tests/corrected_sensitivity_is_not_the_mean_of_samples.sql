@@ -1,5 +1,6 @@
 -- Would catch two paths to one figure that part: the scorecard's comes from the whole group with its interval, a
 -- sample's from the sample alone.
+{{ config(severity='warn', meta={'relation': 'marts.rpt_audit', 'figure': 'sensitivity_corrected'}) }}
 with averaged as (
     select
         audit_run_id,

@@ -58,8 +58,8 @@ class NightResult:
 
     @encoded_property
     def exit_code(self) -> int:
-        """Returns the gate's exit code: 0, 1 or 3."""
-        return self.check.exit_code
+        """Returns the gate's exit code, 0, 1 or 3; 3 where it passes and figures of the run are missing."""
+        return self.check.exit_code or self.run.exit_code
 
     @encoded_property
     def n_raised(self) -> int:

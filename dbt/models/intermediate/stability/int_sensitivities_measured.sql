@@ -17,7 +17,8 @@ sensitivities as (
         families.model_id,
         families.task_id,
         families.strategy,
-        sensitivity_interval(
+        try_sensitivity_interval(
+            {{ told_as('families') }},
             list(families.sample_index),
             list(families.family_index),
             list(families.label_index),
@@ -73,7 +74,8 @@ sensitivities_unbroken as (
         unbroken_families.model_id,
         unbroken_families.task_id,
         unbroken_families.strategy,
-        sensitivity_interval(
+        try_sensitivity_interval(
+            {{ told_as('unbroken_families') }},
             list(unbroken_families.sample_index),
             list(unbroken_families.family_index),
             list(unbroken_families.label_index),
@@ -94,7 +96,8 @@ consistency_rates as (
         labels_counted.model_id,
         labels_counted.task_id,
         labels_counted.strategy,
-        consistency_rate(
+        try_consistency_rate(
+            {{ told_as('labels_counted') }},
             list(labels_counted.sample_index),
             list(variants.variant),
             list(labels_counted.family_index),

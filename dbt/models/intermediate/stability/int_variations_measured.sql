@@ -87,7 +87,8 @@ intervals as (
         shares.task_id,
         shares.strategy,
         shares.variation,
-        sensitivity_interval(
+        try_sensitivity_interval(
+            {{ told_as('shares') }},
             list(shares.sample_index),
             list(shares.family_index),
             list(shares.label_index),
@@ -130,7 +131,10 @@ by_sample as (
         p_taus.sample_index,
         if(
             any_value(p_taus.n_wordings) > 1,
-            normalised_entropy(list(p_taus.p_tau), any_value(classes.n_classes)),
+            try_normalised_entropy(
+                {{ told_as('p_taus') }},
+                list(p_taus.p_tau), any_value(classes.n_classes)
+            ),
             null
         ) as sensitivity
     from p_taus
@@ -157,7 +161,8 @@ consistencies as (
         p_taus.task_id,
         p_taus.strategy,
         p_taus.variation,
-        consistency(
+        try_consistency(
+            {{ told_as('p_taus') }},
             list(p_taus.gold_index),
             list(p_taus.sample_index),
             list(p_taus.label_index),
@@ -180,7 +185,8 @@ stabilities as (
         members.variation,
         annotators.group_temperature,
         unnest(
-            prompt_stability_of_all(
+            try_prompt_stability_of_all(
+                {{ told_as('annotators') }},
                 list(predictions.sample_index),
                 list(annotators.annotator),
                 list(annotators.replicate),

@@ -36,7 +36,10 @@ by_answer as (
         task_id,
         scoring_method,
         item,
-        normalised_entropy(list(p_tau), 3) as sensitivity
+        try_normalised_entropy(
+            {{ told_as(keys=['audit_run_id', 'task_id']) }},
+            list(p_tau), 3
+        ) as sensitivity
     from p_taus
     group by all
 ),
@@ -56,7 +59,10 @@ intervals as (
         audit_run_id,
         task_id,
         scoring_method,
-        sensitivity_interval(list(item), list(wording_index), list(class_index), list(share), 3) as corrected
+        try_sensitivity_interval(
+            {{ told_as(keys=['audit_run_id', 'task_id']) }},
+            list(item), list(wording_index), list(class_index), list(share), 3
+        ) as corrected
     from shares
     where share > 0
     group by all
@@ -69,7 +75,10 @@ agreements as (
         scoring_method,
         count(distinct item)::integer as n_answers,
         count(distinct wording_index)::integer as n_wordings,
-        rater_agreement(list(item), list(wording_index), list(ruling_index)) as agreement
+        try_rater_agreement(
+            {{ told_as(keys=['audit_run_id', 'task_id']) }},
+            list(item), list(wording_index), list(ruling_index)
+        ) as agreement
     from verdicts
     group by all
 ),
