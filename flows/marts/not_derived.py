@@ -41,7 +41,7 @@ def land_not_derived(
     told_at = now()
     with warehouse.write() as con:
         own = {"part": part, "runs": list(audit_run_ids), "comparisons": list(comparison_ids)}
-        old = "part = $part and list_contains(if(part = 'comparisons', $comparisons, $runs), coalesce(comparison_id, audit_run_id))"
+        old = "part = $part and list_contains($runs || $comparisons, coalesce(comparison_id, audit_run_id))"
         stands = con.execute(f"select 1 from raw.not_derived where {old} limit 1", own).fetchall()  # noqa: S608 - our words
         if not found and not stands:
             return
@@ -50,16 +50,18 @@ def land_not_derived(
         for each in found:
             keys = json.loads(each["told_as"] or "{}")
             run = keys.get("audit_run_id") or candidates.get(keys.get("comparison_id"))
-            rows.append({
-                **{name: keys.get(name) for name in ("comparison_id", "model_id", "task_id", "strategy")},
-                "audit_run_id": run or audit_run_ids[0],
-                "not_derived_id": content_id(part, each["measure"], each["relation"], each["told_as"]),
-                "part": part,
-                "measure": each["measure"],
-                "relation": each["relation"],
-                "reason": one_line(each["reason"] or "", limit=MAX_REASON),
-                "told_at": told_at,
-            })
+            rows.append(
+                {
+                    **{name: keys.get(name) for name in ("comparison_id", "model_id", "task_id", "strategy")},
+                    "audit_run_id": run or audit_run_ids[0],
+                    "not_derived_id": content_id(part, each["measure"], each["relation"], each["told_as"]),
+                    "part": part,
+                    "measure": each["measure"],
+                    "relation": each["relation"],
+                    "reason": one_line(each["reason"] or "", limit=MAX_REASON),
+                    "told_at": told_at,
+                }
+            )
         landed = frame_of("not_derived", rows).to_arrow()  # noqa: F841 - read by name in SQL
         con.execute("begin")
         con.execute(f"delete from raw.not_derived where {old}", own)  # noqa: S608 - our words

@@ -29,7 +29,8 @@ Found = dict[str, str | None]
 def of_failures(failures: Iterable[Failure]) -> list[Found]:
     """Returns measures that raised on a group."""
     return [
-        {"measure": each.function, "relation": None, "told_as": each.told_as, "reason": each.reason} for each in failures
+        {"measure": each.function, "relation": None, "told_as": each.told_as, "reason": each.reason}
+        for each in failures
     ]
 
 
