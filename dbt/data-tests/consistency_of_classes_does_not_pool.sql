@@ -1,4 +1,5 @@
 -- Would catch a pooled consistency that averages classes instead of pairs, or samples that fall between classes.
+{{ config(severity='warn', meta={'relation': 'marts.rpt_audit', 'figure': 'consistency'}) }}
 with pooled as (
     select
         audit_run_id,

@@ -1,6 +1,7 @@
 -- Would catch what happened: with cells missing, variants' accuracies weighed answers and micro_f1 weighed samples, and
 -- the scorecard's figure could not be traced to its variants. Where samples are asked under some of the wordings, both are of
 -- the fit, and a fitted accuracy beyond 0 or 1 is kept within them, the mean of all is not.
+{{ config(severity='warn', meta={'relation': 'marts.rpt_audit', 'figure': 'micro_f1'}) }}
 with averaged as (
     select
         accuracies.audit_run_id,

@@ -5,5 +5,6 @@
     'rpt_distinct_answers',
     'rpt_latest',
     'rpt_measures_across_tasks',
+    'rpt_not_derived',
     'rpt_sensitivity_against_consistency',
 ]) }}

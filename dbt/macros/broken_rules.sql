@@ -1,4 +1,5 @@
 {# Counts, in one statement, the rows that break the generic tests of these models: `rule` and `n_rows`, no row where all hold.
+   Of a rule about a figure it says where the figure stands and which rows break it: a build has it NULL there, and goes on.
    dbt takes some 25 ms a test, and a build would run a hundred of them one by one. The rules stand where dbt wants them, in the
    models' YAML; `dbt test` runs them singly too. A `to` of a relationship is a model of the same list. #}
 {% macro broken_rules(models) -%}
@@ -21,16 +22,29 @@
         {%- set arguments = dict(node.test_metadata.kwargs) -%}
         {%- do arguments.update({'to': relations[arguments['to'].split("'")[1]]}) if 'to' in arguments -%}
         {%- do arguments.update({'model': relations[model]}) %}
+        {%- set rule = node.test_metadata.name %}
         select
-            '{{ node.test_metadata.name }} of {{ model }}{{ '.' ~ node.column_name if node.column_name }}' as rule,
-            count(*) as n_rows
-        from ({{ context['test_' ~ node.test_metadata.name](**arguments) }})
+            '{{ rule }} of {{ model }}{{ '.' ~ node.column_name if node.column_name }}' as rule,
+            count(*) as n_rows,
+            {%- if 'breaks_' ~ rule in context %}
+                '{{ relations[model].schema }}.{{ model }}' as relation,
+                '{{ node.column_name }}' as column_name,
+                '{{ context['breaks_' ~ rule](**arguments) | replace("'", "''") }}' as condition
+            {%- else %}
+                null as relation,
+                null as column_name,
+                null as condition
+            {%- endif %}
+        from ({{ context['test_' ~ rule](**arguments) }})
         having count(*) > 0
         {{ 'union all' if not loop.last }}
     {%- else %}
         select
             null::varchar as rule,
-            0 as n_rows
+            0 as n_rows,
+            null::varchar as relation,
+            null::varchar as column_name,
+            null::varchar as condition
         where false
     {%- endfor %}
 {%- endmacro %}

@@ -5,6 +5,7 @@ Each call gets a chunk of groups. The lists of one row are parallel and of equal
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from promptaudit.udfs.attempts import note
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.sql_function import SqlFunction
 from promptaudit.udfs.sql_types import (
@@ -50,17 +52,42 @@ _ARROW_TYPES = {
 }
 
 
-def of_columns(function: SqlFunction) -> Callable[..., Column]:
-    """Returns the function of the columns of a chunk of groups that a declared function is."""
+def of_columns(function: SqlFunction, *, is_tried: bool = False) -> Callable[..., Column]:
+    """Returns the function of the columns of a chunk of groups that a declared function is, or that its `try_` is."""
 
     def of_chunk(*columns: Column) -> Column:
-        return call(function, *columns)
+        return attempt(function, *columns) if is_tried else call(function, *columns)
 
     # DuckDB counts the parameters
     of_chunk.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in parameters(function)]
+        [
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY)
+            for name in ("told_as",) * is_tried + tuple(parameters(function))
+        ]
     )
     return of_chunk
+
+
+def attempt(function: SqlFunction, told_as: Column, *columns: Column) -> Column:
+    """Returns what `call` does; a group on which the function raises has NULL, or an empty list, and is noted as `told_as`.
+
+    Raises:
+        MemoryError: which is no fault of a group.
+    """
+    with contextlib.suppress(Exception):
+        return call(function, *columns)
+    kind = encoded([], returns(function)).type
+    nothing = pa.array([[] if pa.types.is_list(kind) else None], kind)
+    results = []
+    for group, name in enumerate(values_of(told_as)):
+        try:
+            results.append(call(function, *(column.slice(group, 1) for column in columns)))
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a measure raises, the other groups keep theirs
+            note(function.name, name, error)
+            results.append(nothing)
+    return pa.concat_arrays(results)
 
 
 def call(function: SqlFunction, *columns: Column) -> Column:

@@ -26,16 +26,21 @@ class Plugin(BasePlugin):
 
     def configure_cursor(self, cursor: DuckDBPyConnection) -> None:
         """Sets the session variables that the macros `in_this_build` and `compared_in_this_build` read."""
-        runs = _named(RUN_IDS)
-        if runs:
-            cursor.execute(f"set variable audit_run_ids = {_listed(runs)}")
-            cursor.execute(f"set variable first_audit_run_id = '{runs[0]}'")
-            cursor.execute(f"set variable last_audit_run_id = '{runs[-1]}'")
+        tell_runs(cursor)
         for name, ids in self._left_out.items():
             cursor.execute(f"set variable {name} = {_listed(ids)}")
-        comparisons = _named(COMPARISON_IDS)
-        if comparisons:
-            cursor.execute(f"set variable comparison_ids = {_listed(comparisons)}")
+
+
+def tell_runs(cursor: DuckDBPyConnection) -> None:
+    """Sets the session variables of the runs and comparisons that a build is about."""
+    runs = _named(RUN_IDS)
+    if runs:
+        cursor.execute(f"set variable audit_run_ids = {_listed(runs)}")
+        cursor.execute(f"set variable first_audit_run_id = '{runs[0]}'")
+        cursor.execute(f"set variable last_audit_run_id = '{runs[-1]}'")
+    comparisons = _named(COMPARISON_IDS)
+    if comparisons:
+        cursor.execute(f"set variable comparison_ids = {_listed(comparisons)}")
 
 
 def _named(variable: str) -> list[str]:

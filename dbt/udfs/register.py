@@ -39,22 +39,26 @@ def functions() -> Mapping[str, SqlFunction]:
 
 
 def register(con: duckdb.DuckDBPyConnection) -> None:
-    """Gives a connection the measures as functions of SQL.
+    """Gives a connection the measures as functions of SQL, and of each `f` a `try_f(told_as, …)`, as SQL has `try_cast`.
+
+    Where `f` raises on a group, `try_f` gives NULL, or an empty list, and `udfs.attempts` notes it under the text `told_as`.
 
     Raises:
         ValueError: it has functions or macros of these names; none of ours is added then.
     """
     found = con.execute(_NAMES).fetchall()
-    if taken := functions().keys() & {name for (name,) in found}:
+    names = {*functions(), *(f"try_{name}" for name in functions())}
+    if taken := names & {name for (name,) in found}:
         message = f"the connection has functions of these names already: {', '.join(sorted(taken))}"
         raise ValueError(message)
     for name, function in functions().items():
-        con.create_function(
-            name,
-            of_columns(function),
-            [*sql_parameters(function)],
-            sql_type(returns(function)),
-            type=PythonUDFType.ARROW,
-            null_handling=FunctionNullHandling.SPECIAL,
-            side_effects=False,
-        )
+        for is_tried in (False, True):
+            con.create_function(
+                f"{'try_' * is_tried}{name}",
+                of_columns(function, is_tried=is_tried),
+                [*["VARCHAR"] * is_tried, *sql_parameters(function)],
+                sql_type(returns(function)),
+                type=PythonUDFType.ARROW,
+                null_handling=FunctionNullHandling.SPECIAL,
+                side_effects=False,
+            )

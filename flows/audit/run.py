@@ -27,6 +27,7 @@ from promptaudit.flows.display.encode import NOT_ENCODED
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.engines.local_server.shared import SERVERS
 from promptaudit.flows.lineage.openlineage.tell import following
+from promptaudit.flows.marts.not_derived import EXIT_CODE, NotDerived, not_derived
 from promptaudit.flows.marts.publish import is_published
 from promptaudit.flows.plan.design import Design, design_audit
 from promptaudit.flows.plan.pilot import pilot_design
@@ -62,6 +63,7 @@ class RunResult:
     published: the DuckDB file that readers have; marts: the folder of the same tables as Parquet files.
     report: the run's page; None where whoever called writes it.
     outcome: what taking its steps did.
+    not_derived: the measures that it lacks of some group; it is published without them.
     """
 
     audit_run_id: str
@@ -75,6 +77,12 @@ class RunResult:
     outcome: Outcome = field(metadata=NOT_ENCODED)
     is_pilot: bool = False
     is_derived: bool = True
+    not_derived: tuple[NotDerived, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """Returns 3 where figures of the run are missing, else 0."""
+        return EXIT_CODE if self.not_derived else 0
 
 
 def run_audit(
@@ -203,6 +211,7 @@ def result_of(run: AuditRun, audit_id: str, headline: str, outcome: Outcome) -> 
         marts=run.warehouse.places.marts,
         report=outcome.report,
         outcome=outcome,
+        not_derived=outcome.not_derived,
     )
 
 
@@ -214,7 +223,8 @@ def nothing_done(
     if not page.is_file():
         report(warehouse, audit_run_id)
     run = AuditRun(warehouse=warehouse, audit_run_id=audit_run_id)
-    return result_of(run, audit_id, headline, Outcome(notes=tuple(notes), report=page))
+    missing = not_derived(warehouse, audit_run_id)
+    return result_of(run, audit_id, headline, Outcome(notes=tuple(notes), report=page, not_derived=missing))
 
 
 def make_ready(warehouse: Warehouse, progress: Progress, spool: str | None = None) -> None:

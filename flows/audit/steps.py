@@ -27,6 +27,7 @@ from promptaudit.flows.formats.validate import ValidationResult
 from promptaudit.flows.formats.validate import validate as check_formats
 from promptaudit.flows.lineage.openlineage.assets import assets_of
 from promptaudit.flows.lineage.openlineage.tell import landed
+from promptaudit.flows.marts.not_derived import NotDerived, not_derived
 from promptaudit.flows.marts.publish import publish as publish_marts
 from promptaudit.flows.marts.transform import Part
 from promptaudit.flows.marts.transform import transform as build
@@ -162,13 +163,14 @@ class Publication:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What taking the steps of a run did; `report` is None where no page was written."""
+    """What taking the steps of a run did; `report` is None where no page was written, and `not_derived` what its tables lack."""
 
     n_asked: int = 0
     n_judged: int = 0
     notes: tuple[str, ...] = ()
     validated: ValidationResult | None = None
     report: Path | None = None
+    not_derived: tuple[NotDerived, ...] = ()
 
 
 @step()
@@ -315,7 +317,12 @@ def derive(run: AuditRun, answers: Sequence[object] = (), asked: Outcome | None 
         published = publish(run, compared)
     page = report(run, compared, wait_for=[published]) if run.options.writes_page else None
     return replace(
-        done, n_judged=ruled.n_landed, notes=(*done.notes, *read.notes, *ruled.notes), validated=formats, report=page
+        done,
+        n_judged=ruled.n_landed,
+        notes=(*done.notes, *read.notes, *ruled.notes),
+        validated=formats,
+        report=page,
+        not_derived=not_derived(run.warehouse, run.audit_run_id),
     )
 
 

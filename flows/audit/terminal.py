@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from promptaudit.flows.display.figures import number
+from promptaudit.flows.marts.not_derived import lines_of as lines_of_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,7 @@ def lines_of(result: RunResult) -> list[str]:
     lines = [result.headline, *result.notes, f"published  {result.published}", f"marts      {result.marts}"]
     if result.report is not None:
         lines.append(f"report     {result.report}")
-    return lines
+    return lines + lines_of_missing(result.not_derived)
 
 
 def line_of_unstable(unstable: UnstablePrompts) -> str:

@@ -57,7 +57,7 @@ def run(
             help="Ask and land the answers; the next run without this option asks its judges and makes the figures.",
         ),
     ] = False,
-) -> None:
+) -> int:
     """Run an audit, publish its tables and write its report.
 
     An unfinished run is continued. Where the last run is complete, nothing is asked unless --new is given.
@@ -81,7 +81,7 @@ def run(
         answers_only=answers_only,
         is_pilot=pilot,
     )
-    _close(Warehouse(settings.warehouse), run_audit(settings, registry, audit, state.progress(), options))
+    return _close(Warehouse(settings.warehouse), run_audit(settings, registry, audit, state.progress(), options))
 
 
 @app.command("import")
@@ -154,7 +154,7 @@ def import_(
     seed: Annotated[
         int, typer.Option(envvar="PROMPTAUDIT_SEED", help="Seed the resamples with this number.")
     ] = 20250601,
-) -> None:
+) -> int:
     """Import answers that were recorded elsewhere, as a run.
 
     The run is then validated, transformed, published and reported as any other.
@@ -181,11 +181,11 @@ def import_(
         resamples=resamples,
         seed=seed,
     )
-    _close(Warehouse(settings.warehouse), run_import(settings, registry, files, options, state.progress()))
+    return _close(Warehouse(settings.warehouse), run_import(settings, registry, files, options, state.progress()))
 
 
-def _close(warehouse: Warehouse, result: RunResult) -> None:
-    """Writes the closing scorecard and the paths of what was written."""
+def _close(warehouse: Warehouse, result: RunResult) -> int:
+    """Writes the closing scorecard and the paths of what was written; returns the exit code."""
     from promptaudit.flows.audit.terminal import lines_of
     from promptaudit.flows.display.encode import encoded
     from promptaudit.flows.display.progress import visible
@@ -196,14 +196,14 @@ def _close(warehouse: Warehouse, result: RunResult) -> None:
 
     if result.is_pilot or not result.is_derived:
         show(result, "\n".join(lines_of(result)))
-        return
+        return result.exit_code
     run, text = result.audit_run_id, state.settings().text
     if state.as_json:
         figures = {"scorecard": scorecard_rows(warehouse, run), "rule_against_judge": comparison_rows(warehouse, run)}
         figures["judge_wordings"] = judge_wording_rows(warehouse, run)
         unread = [each.sentence for each in summary_of(warehouse, run, text).unread]
         show({**encoded(result), **figures, "unread": unread})
-        return
+        return result.exit_code
     screen = console(WIDTH)
     with warehouse.published.connect():
         summary = summary_of(warehouse, run, text)
@@ -213,6 +213,7 @@ def _close(warehouse: Warehouse, result: RunResult) -> None:
         for line in lines_of(result):
             sys.stdout.write(visible(line) + "\n")
         show({}, "\n".join(closing_lines(summary, screen.width, state.options)))
+    return result.exit_code
 
 
 @app.command()
@@ -368,10 +369,14 @@ def rebuild(
     restore: Annotated[
         bool, typer.Option("--restore", help="First land the raw rows of a retired run again from its archive.")
     ] = False,
-) -> None:
+) -> int:
     """Derive the marts again from the landed answers, and publish them."""
     from promptaudit.flows.audit.rebuild import rebuild_runs
+    from promptaudit.flows.display.encode import encoded
+    from promptaudit.flows.marts.not_derived import EXIT_CODE, lines_of, not_derived
 
     settings, _ = state.load()
     path = rebuild_runs(settings, audit_run_id, state.progress(), restore_first=restore)
-    show({"published": str(path)}, str(path))
+    missing = not_derived(Warehouse(settings.warehouse), audit_run_id or "")
+    show({"published": str(path), "not_derived": encoded(missing)}, "\n".join([str(path), *lines_of(missing)]))
+    return EXIT_CODE if missing else 0

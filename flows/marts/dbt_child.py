@@ -11,7 +11,7 @@ import json
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mashumaro.config import BaseConfig
 
 from promptaudit.flows.marts.manifest import project_sha256
+from promptaudit.flows.marts.settle import Found, of_failures, settle
 from promptaudit.flows.system import user_cache
 from promptaudit.flows.system.helper_processes import serve
 from promptaudit.flows.system.keys import sha256_of
+from promptaudit.flows.warehouse.duckdb_file import connect
 from promptaudit.models_registry.mart_columns import dbt_project
-from promptaudit.udfs import COMPARISON_IDS, RUN_IDS, TRUSTED_READERS
+from promptaudit.udfs import COMPARISON_IDS, RUN_IDS, TRUSTED_READERS, attempts
 
 if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
@@ -35,15 +37,22 @@ QUIET = ("--no-use-colors", "--log-level", "none", "--log-level-file", "none", "
 DBT = ("dbt-core", "dbt-adapters", "dbt-common", "dbt-duckdb")
 """The packages whose macros and classes the project holds as it was read."""
 RESULTS, MANIFEST = "run_results.json", "manifest.json"
-FAILED = ("error", "fail")
+FAILED, SETTLED = ("error", "fail"), "warn"
 
 
-def ready(name: str) -> Callable[[dict[str, Any]], str | None]:
+def ready(name: str) -> Callable[[dict[str, Any]], Built]:
     """Returns what builds warehouses of this file name, once dbt has read the project."""
     # a class of dbt's makes the code that reads and writes it when that is needed, not for each of hundreds at their import
     BaseConfig.lazy_compilation = True
     project = read_project(name)
     return lambda request: build(project, **request)
+
+
+class Built(NamedTuple):
+    """What failed, in one line, and else what was not derived of a build that goes on."""
+
+    failure: str | None = None
+    not_derived: Sequence[Found] = ()
 
 
 class Project(NamedTuple):
@@ -91,14 +100,16 @@ def build(
     runs: list[str],
     comparisons: list[str],
     readers: list[TrustedReader],
-) -> str | None:
-    """Runs one dbt command on a warehouse, about these runs and comparisons; returns what failed, in one line, or None.
+) -> Built:
+    """Runs one dbt command on a warehouse, about these runs and comparisons. A build takes back figures that break a rule.
 
     `duckdb` has the variables by which the profile limits DuckDB's memory. Of readers that are the user's own code it calls
     `readers` alone. `run_results.json` and `manifest.json` are left in `target`.
     """
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
     from dbt.cli.main import dbtRunner
+
+    from promptaudit.udfs.plugin import tell_runs
 
     folder = Path(target)
     os.environ |= {
@@ -108,6 +119,7 @@ def build(
         COMPARISON_IDS: ",".join(comparisons),
         TRUSTED_READERS: json.dumps(readers),
     }
+    attempts.take()
     try:
         done = dbtRunner(manifest=project.manifest).invoke([*QUIET, *arguments, *_places(folder)])
     finally:
@@ -116,12 +128,20 @@ def build(
     if hasattr(result, "write"):
         result.write(str(folder / RESULTS))
     (folder / MANIFEST).write_bytes(project.described)
-    if done.success:
-        return None
-    for node in getattr(result, "results", ()):
-        if str(node.status) in FAILED:
-            return f"transform: {node.node.name} failed: {_line(node.message)}"
-    return f"transform: dbt ended with an error: {_line(done.exception)}"
+    failures = of_failures(attempts.take())
+    results = getattr(result, "results", ())
+    is_build = arguments[0] == "build"
+    for node in results:
+        if str(node.status) in FAILED or (str(node.status) == SETTLED and not is_build):
+            return Built(f"transform: {node.node.name} failed: {_line(node.message)}")
+    if not done.success:
+        return Built(f"transform: dbt ended with an error: {_line(done.exception)}")
+    broken = [node.node for node in results if str(node.status) == SETTLED]
+    if not broken:
+        return Built(None, failures)
+    with connect(Path(warehouse)) as con:
+        tell_runs(con)
+        return Built(None, [*failures, *settle(con, broken)])
 
 
 def _places(target: Path) -> list[str]:

@@ -13,7 +13,7 @@ from promptaudit.models_registry.mart_columns import dbt_project
 if TYPE_CHECKING:
     import polars as pl
 
-MACROS = ("in_this_build", "has_labels", "measure_version")
+MACROS = ("in_this_build", "has_labels", "measure_version", "told_as")
 """Those of the project that a model may call here; others are of dbt's own kinds of building."""
 
 

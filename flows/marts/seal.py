@@ -37,12 +37,13 @@ from promptaudit.flows.warehouse.raw_tables import TABLES
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.selection import Selection, of_run
 
-OWN = ("seals", "row_digests")
+OWN = ("seals", "row_digests", "not_derived")
+"""Tables that no seal covers: its own, and what a build makes anew."""
 SEALED = tuple(table for table in TABLES if table not in OWN)
 MUTABLE = {"audit_runs": ("state", "finished_at")}
 """Columns of audit_runs that change during a run. They are part of the manifest and left out of the row's digest."""
 OF_RUNS, OF_CANDIDATES, OF_COMPARISONS = "audit_run_id", "candidate_run_id", "comparison_id"
-IN_FILES = ("dim_baselines", "dim_nights", "rpt_latest")
+IN_FILES = ("dim_baselines", "dim_nights", "rpt_latest", "rpt_not_derived")
 """Views whose rows a reader of Parquet needs to choose runs: nights, pinned runs, each audit's newest scorecard."""
 BY_COMPARING = "staging.stg_comparisons"
 """The view that a build of comparisons makes."""

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from promptaudit.flows.lineage.openlineage.tell import built
 from promptaudit.flows.marts import relations
+from promptaudit.flows.marts.not_derived import land_not_derived
 from promptaudit.flows.trust.readers import trusted_readers
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.dbt_project import dbt
@@ -63,7 +64,7 @@ def transform(
     if stands:
         left_out += ("config.materialized:view", *_without_rows(warehouse, audit_run_ids, part))
     try:
-        dbt(
+        missing = dbt(
             warehouse,
             command,
             *("--select", *selected),
@@ -75,6 +76,8 @@ def transform(
             readers=readers,
             n_values=warehouse.read(sql("marts", "n_values"), runs=list(audit_run_ids))[0]["n"],
         )
+        if part != "pilot":  # which derives no measures
+            land_not_derived(warehouse, part, audit_run_ids, comparison_ids, missing)
         if part == "after_formats" and not stands:
             relations.keep(warehouse)
     finally:

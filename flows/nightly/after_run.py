@@ -58,8 +58,8 @@ class NightResult:
 
     @encoded_property
     def exit_code(self) -> int:
-        """Returns the gate's exit code: 0, 1 or 3; 0 of a card without a gate, whose night is told all the same."""
-        return self.check.exit_code if self.check.rules or self.check.blocked else 0
+        """Returns the gate's exit code, 0, 1 or 3; 0 without a gate. It is 3 where the gate passes and figures are missing."""
+        return (self.check.exit_code if self.check.rules or self.check.blocked else 0) or self.run.exit_code
 
     @encoded_property
     def n_raised(self) -> int:

@@ -34,8 +34,10 @@ def dbt(
     comparison_ids: Sequence[str] = (),
     readers: Sequence[TrustedReader] = (),
     n_values: int = 0,
-) -> None:
+) -> list[dict[str, str | None]]:
     """Runs one dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse.
+
+    Returns what it did not derive (`promptaudit.flows.marts.settle.Found`).
 
     `readers` are those of the user's own code that it may call; `n_values` is how many answers it goes
     through, each field of extraction being one.
@@ -61,8 +63,9 @@ def dbt(
         "comparisons": list(comparison_ids),
         "readers": list(readers),
     }
+    not_derived: list[dict[str, str | None]] = []
     try:
-        failure = start(DBT, warehouse.path.name).ask(request)
+        failure, not_derived = start(DBT, warehouse.path.name).ask(request)
     except ChildEnded as error:
         failure = f"transform: the process that runs dbt ended: {error}"
     finally:
@@ -72,6 +75,7 @@ def dbt(
             what = ": ".join(failure.split(": ")[:2])
             failure = f"{what}: DuckDB's {memory} of memory are too little; {MEMORY} gives it more"
         raise WarehouseError(failure)
+    return not_derived
 
 
 def sweep_spills(warehouse: Warehouse) -> None:

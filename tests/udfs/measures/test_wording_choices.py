@@ -131,3 +131,20 @@ def test_all_accuracies_lie_in_their_intervals(accuracy: float) -> None:
         rows = choices(table)
         held += all(row.low <= truth[row.variant] <= row.high for row in rows)
     assert held >= 0.92 * n_worlds
+
+
+def test_equal_wordings_have_equal_chances_and_lose_nothing() -> None:
+    """Each of twelve wordings is wrong on another eight of 480 half answers: their variance is nothing but rounding."""
+    table = np.ones((40, 12))
+    for variant in range(12):
+        table[np.arange(0, 40, 5) if variant % 2 else np.arange(1, 40, 5), variant] = 0.5
+    assert {(each.chance_best, each.expected_loss) for each in choices(table)} == {(1 / 12, 0.0)}
+
+
+def test_a_wording_that_is_never_right_loses_one_at_most() -> None:
+    table = np.ones((40, 10))
+    table[:, 1] = 0
+    table[:3, 0] = table[3:7, 2] = 0.5
+    found = choices(table)
+    assert 0.99 < found[1].expected_loss <= 1
+    assert found[3].expected_loss < 0.01

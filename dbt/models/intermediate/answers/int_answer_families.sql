@@ -35,7 +35,8 @@ families as (
         task_id,
         strategy,
         unnest(
-            answer_families(
+            try_answer_families(
+                {{ told_as() }},
                 list(sample_index), list(wording_index), list(family_index), list(label_index), list(n_answers)
             )
         ) as wording

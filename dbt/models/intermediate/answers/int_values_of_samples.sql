@@ -39,7 +39,10 @@ alphas as (
         task_id,
         strategy,
         scope,
-        unnest(alpha_pseudo_values(samples, annotators, replicates, annotations, tasks.level)) as own
+        unnest(try_alpha_pseudo_values(
+            {{ told_as(is_row=true) }},
+            samples, annotators, replicates, annotations, tasks.level
+        )) as own
     from annotations
     inner join tasks using (audit_run_id, task_id)
 ),

@@ -39,7 +39,9 @@ families as (
         task_id,
         strategy,
         unnest(list(wording_index order by wording_index)) as wording_index,
-        unnest(wording_families(list(text order by wording_index)))::integer as family_index
+        unnest(try_wording_families(
+            {{ told_as(keys=['audit_run_id', 'task_id', 'strategy']) }}, list(text order by wording_index)
+        ))::integer as family_index
     from texts
     group by audit_run_id, task_id, strategy
 ),
@@ -57,7 +59,8 @@ final as (
         numbered.instruction,
         numbered.repetitions,
         numbered.wording_index,
-        families.family_index
+        -- where families cannot be told each wording is its own
+        coalesce(families.family_index, numbered.wording_index)::integer as family_index
     from numbered
     inner join families using (audit_run_id, task_id, strategy, wording_index)
 )

@@ -17,7 +17,8 @@ labelled as (
         answers.strategy,
         null::varchar as scoring_method,
         unnest(
-            compare_answers(
+            try_compare_answers(
+                {{ told_as('answers', ['comparison_id', 'model_id', 'task_id', 'strategy']) }},
                 list(answers.side),
                 list(answers.sample_index),
                 list(answers.variant),
@@ -46,7 +47,8 @@ scored as (
         scores.strategy,
         scores.scoring_method,
         unnest(
-            compare_accuracies(
+            try_compare_accuracies(
+                {{ told_as('scores', ['comparison_id', 'model_id', 'task_id', 'strategy']) }},
                 list(scores.side),
                 list(scores.sample_index),
                 list(scores.variant),

@@ -55,8 +55,8 @@ answers as (
 by_words as (
     select
         * exclude (completion, reference_answers),
-        token_f1(completion, reference_answers) as score,
-        null::varchar as reason
+        try_token_f1({{ told_as(keys=['audit_run_id', 'task_id'], is_row=true) }}, completion, reference_answers) as score,
+        if(score is null, 'not derived', null) as reason
     from answers
     where scoring_method = 'token_f1'
 ),
@@ -66,8 +66,8 @@ formulas as (
         *,
         if(
             scoring_method = 'math_boxed',
-            math_boxed(completion, reference_answers),
-            math_equal(completion, reference_answers)
+            try_math_boxed({{ told_as(keys=['audit_run_id', 'task_id'], is_row=true) }}, completion, reference_answers),
+            try_math_equal({{ told_as(keys=['audit_run_id', 'task_id'], is_row=true) }}, completion, reference_answers)
         ) as reading
     from answers
     where scoring_method in ('math_equal', 'math_boxed')
@@ -77,14 +77,16 @@ by_mathematics as (
     select
         * exclude (completion, reference_answers, reading),
         reading.is_equal::integer::double as score,
-        reading.reason as reason
+        if(reading is null, 'not derived', reading.reason) as reason
     from formulas
 ),
 
 ruled as (
     select
         *,
-        plain_rule(scoring_method, completion, reference_answers) as reading
+        try_plain_rule(
+            {{ told_as(keys=['audit_run_id', 'task_id'], is_row=true) }}, scoring_method, completion, reference_answers
+        ) as reading
     from answers
     where list_contains({{ plain_rules() }}, scoring_method)
 ),
@@ -93,7 +95,7 @@ by_rule as (
     select
         * exclude (completion, reference_answers, reading),
         reading.is_right::integer::double as score,
-        reading.reason as reason
+        if(reading is null, 'not derived', reading.reason) as reason
     from ruled
 ),
 
@@ -128,7 +130,10 @@ by_text as (
 weighed as (
     select
         *,
-        likeliest_option(scoring_method, option_loglikelihoods, token_logprobs, reader) as likeliest
+        try_likeliest_option(
+            {{ told_as(keys=['audit_run_id', 'task_id'], is_row=true) }},
+            scoring_method, option_loglikelihoods, token_logprobs, reader
+        ) as likeliest
     from predictions
     where starts_with(scoring_method, 'option_loglikelihood')
 ),
@@ -143,6 +148,7 @@ by_likelihood as (
         case
             when weighed.answer_status = 'error' then 'error'
             when weighed.gold_label is null then 'no gold label'
+            when weighed.likeliest is null then 'not derived'
             else weighed.likeliest.reason
         end as reason
     from weighed

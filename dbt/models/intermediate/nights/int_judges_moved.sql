@@ -27,7 +27,8 @@ moved as (
         nights.audit_run_id,
         nights.task_id,
         nights.model_id as scoring_method,
-        next_night_state(
+        try_next_night_state(
+            {{ told_as('nights', ['audit_run_id', 'model_id', 'task_id'], is_row=true) }},
             nights.memory, nights.night, coalesce(tested.streams, []), nights.min_effect, nights.pinned_night is not null
         ) as after
     from nights

@@ -147,7 +147,8 @@ tested_in_alarms as (
         in_alarms.task_id,
         in_alarms.strategy,
         in_alarms.measure,
-        window_test(
+        try_window_test(
+            {{ told_as('in_alarms', is_row=true) }},
             in_alarms.ages, in_alarms.samples, in_alarms.clusters, in_alarms.figures, in_alarms.alarm_ages,
             null::bigint[], groups.n_wordings::integer
         ).p_value_tonight as p_value_in_alarm
@@ -158,7 +159,8 @@ tested_in_alarms as (
 tested as (
     select
         by_measure.* exclude (samples, clusters),
-        window_test(
+        try_window_test(
+            {{ told_as('by_measure', is_row=true) }},
             by_measure.ages, by_measure.samples, by_measure.clusters, by_measure.figures, normal.normal_ages,
             normal.pinned_ages, groups.n_wordings::integer
         ) as test
@@ -170,7 +172,8 @@ tested as (
     select
         by_group.* exclude (ages, other_ages, samples, clusters, figures),
         'label_churn' as measure,
-        churn_test(
+        try_churn_test(
+            {{ told_as('by_group', is_row=true) }},
             by_group.ages, by_group.other_ages, by_group.samples, by_group.clusters, by_group.figures,
             normal.normal_ages, normal.pinned_ages, groups.n_wordings::integer
         ) as test

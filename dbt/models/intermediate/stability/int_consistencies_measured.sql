@@ -13,7 +13,8 @@ consistencies as (
         by_gold.model_id,
         by_gold.task_id,
         by_gold.strategy,
-        consistency(
+        try_consistency(
+            {{ told_as('by_gold') }},
             list(by_gold.gold_index),
             list(by_gold.sample_index),
             list(by_gold.label_index),
@@ -45,7 +46,8 @@ consistencies_over_wordings as (
         model_id,
         task_id,
         strategy,
-        consistency_wordings(
+        try_consistency_wordings(
+            {{ told_as() }},
             list(gold_index),
             list(sample_index),
             list(wording_index),

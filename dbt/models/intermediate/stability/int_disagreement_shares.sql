@@ -36,7 +36,8 @@ measured as (
         model_id,
         task_id,
         strategy,
-        disagreement_shares(
+        try_disagreement_shares(
+            {{ told_as() }},
             list(sample_index),
             list(variant),
             list(family_index),

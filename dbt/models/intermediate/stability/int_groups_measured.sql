@@ -36,10 +36,14 @@ accuracies as (
         model_id,
         task_id,
         strategy,
-        two_way_interval(
+        try_two_way_interval(
+            {{ told_as() }},
             list(sample_index), list(variant), list(accuracy), list(family_index), any_value(is_incomplete)
         ) as micro_f1,
-        wording_quantiles(list(sample_index), list(variant), list(accuracy)) as micro_f1_over_wordings
+        try_wording_quantiles(
+            {{ told_as() }},
+            list(sample_index), list(variant), list(accuracy)
+        ) as micro_f1_over_wordings
     from cells_with_gold
     group by all
 ),
@@ -50,7 +54,8 @@ accuracies_unbroken as (
         cells_with_gold.model_id,
         cells_with_gold.task_id,
         cells_with_gold.strategy,
-        two_way_interval(
+        try_two_way_interval(
+            {{ told_as('cells_with_gold') }},
             list(cells_with_gold.sample_index),
             list(cells_with_gold.variant),
             list(cells_with_gold.accuracy),
@@ -71,10 +76,12 @@ shares_right as (
         model_id,
         task_id,
         strategy,
-        two_way_interval(
+        try_two_way_interval(
+            {{ told_as() }},
             list(sample_index), list(0), list(is_right_under_all::integer::double), list(0), false
         ) as under_all,
-        two_way_interval(
+        try_two_way_interval(
+            {{ told_as() }},
             list(sample_index), list(0), list(is_right_under_any::integer::double), list(0), false
         ) as under_any,
         count(is_right_under_all) as n_under_all,
@@ -89,7 +96,8 @@ invalids as (
         model_id,
         task_id,
         strategy,
-        two_way_interval(
+        try_two_way_interval(
+            {{ told_as() }},
             list(sample_index), list(variant), list(invalid_share), list(family_index), any_value(is_incomplete)
         ) as invalid_rate
     from cells

@@ -66,7 +66,10 @@ fitted as (
         task_id,
         strategy,
         counted_as,
-        two_way_interval(list(sample_index), list(variant), list(accuracy), list(variant), true) as accuracies
+        try_two_way_interval(
+            {{ told_as() }},
+            list(sample_index), list(variant), list(accuracy), list(variant), true
+        ) as accuracies
     from numbered
     group by all
 ),
@@ -97,7 +100,10 @@ samples as (
         p_taus.counted_as,
         p_taus.sample_index,
         case
-            when p_taus.n_wordings >= 2 then normalised_entropy(list(p_taus.p_tau), any_value(classes.n_classes))
+            when p_taus.n_wordings >= 2 then try_normalised_entropy(
+                {{ told_as('p_taus') }},
+                list(p_taus.p_tau), any_value(classes.n_classes)
+            )
         end as sensitivity
     from p_taus
     inner join classes using (audit_run_id, task_id)
@@ -131,7 +137,8 @@ consistencies as (
         task_id,
         strategy,
         counted_as,
-        consistency(
+        try_consistency(
+            {{ told_as() }},
             list(gold_index),
             list(sample_index),
             list(nullif(label_index, -1)),

@@ -7,7 +7,10 @@ compared as (
         model_id,
         task_id,
         strategy,
-        unnest(mean_consistency(list(gold_index), list(sample_index), list(label_index), list(p_tau))) as pair
+        unnest(try_mean_consistency(
+            {{ told_as() }},
+            list(gold_index), list(sample_index), list(label_index), list(p_tau)
+        )) as pair
     from by_gold
     group by all
 ),

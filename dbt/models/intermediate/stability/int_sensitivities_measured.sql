@@ -17,7 +17,8 @@ sensitivities as (
         wordings.model_id,
         wordings.task_id,
         wordings.strategy,
-        sensitivity_interval(
+        try_sensitivity_interval(
+            {{ told_as('wordings') }},
             list(wordings.sample_index),
             list(wordings.wording_index),
             list(wordings.family_index),
@@ -75,7 +76,8 @@ sensitivities_unbroken as (
         unbroken_wordings.model_id,
         unbroken_wordings.task_id,
         unbroken_wordings.strategy,
-        sensitivity_interval(
+        try_sensitivity_interval(
+            {{ told_as('unbroken_wordings') }},
             list(unbroken_wordings.sample_index),
             list(unbroken_wordings.wording_index),
             list(unbroken_wordings.family_index),
@@ -97,7 +99,8 @@ consistency_rates as (
         labels_counted.model_id,
         labels_counted.task_id,
         labels_counted.strategy,
-        consistency_rate(
+        try_consistency_rate(
+            {{ told_as('labels_counted') }},
             list(labels_counted.sample_index),
             list(variants.variant),
             list(labels_counted.family_index),

@@ -67,7 +67,8 @@ measured as (
         answers.task_id,
         answers.strategy,
         unnest(
-            variation_effects(
+            try_variation_effects(
+                {{ told_as('answers', is_row=true) }},
                 answers.samples,
                 answers.variants,
                 answers.labels,

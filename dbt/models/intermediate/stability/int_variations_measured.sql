@@ -82,7 +82,8 @@ sensitivities as (
         shares.task_id,
         shares.strategy,
         shares.variation,
-        sensitivity_interval(
+        try_sensitivity_interval(
+            {{ told_as('shares') }},
             list(shares.sample_index),
             list(shares.wording_index),
             list(shares.family_index),
@@ -122,7 +123,8 @@ consistencies as (
         p_taus.task_id,
         p_taus.strategy,
         p_taus.variation,
-        consistency(
+        try_consistency(
+            {{ told_as('p_taus') }},
             list(p_taus.gold_index),
             list(p_taus.sample_index),
             list(p_taus.label_index),
@@ -145,7 +147,8 @@ stabilities as (
         members.variation,
         annotators.group_temperature,
         unnest(
-            prompt_stability_of_all(
+            try_prompt_stability_of_all(
+                {{ told_as('annotators') }},
                 list(predictions.sample_index),
                 list(annotators.annotator),
                 list(annotators.replicate),

@@ -98,7 +98,10 @@ broken as (
         model_id,
         task_id,
         strategy,
-        unnest(breaking_wordings(list(sample_index), list(variant), list(value))) as wording
+        unnest(try_breaking_wordings(
+            {{ told_as() }},
+            list(sample_index), list(variant), list(value)
+        )) as wording
     from worked
     group by all
 ),

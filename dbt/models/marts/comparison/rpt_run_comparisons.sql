@@ -166,7 +166,8 @@ final as (
         p_value_variants,
         q_value,
         min_effect,
-        detectable_difference(
+        try_detectable_difference(
+            {{ told_as(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
             standard_error,
             degrees_of_freedom,
             n_tests::integer,

@@ -130,7 +130,10 @@ measured as (
         raters,
         kind,
         count(distinct rater)::integer as n_raters,
-        rater_agreement(list(item), list(rater_code), list(is_match::integer)) as agreement
+        try_rater_agreement(
+            {{ told_as(keys=['audit_run_id', 'task_id']) }},
+            list(item), list(rater_code), list(is_match::integer)
+        ) as agreement
     from coded
     group by all
 ),

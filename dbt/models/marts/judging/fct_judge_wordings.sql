@@ -33,7 +33,10 @@ agreements as (
         task_id,
         scoring_method,
         wording_index,
-        rater_agreement(list(item), list(rater), list(ruling_index)) as agreement
+        try_rater_agreement(
+            {{ told_as(keys=['audit_run_id', 'task_id']) }},
+            list(item), list(rater), list(ruling_index)
+        ) as agreement
     from pairs
     group by all
 ),

@@ -29,8 +29,14 @@ measured as (
         task_id,
         scoring_method,
         model_set,
-        ranking_consistency(list(variant), list(model), list(accuracy)) as by_accuracy,
-        ranking_consistency(list(variant), list(model), list(accuracy_scored)) as by_scored
+        try_ranking_consistency(
+            {{ told_as(keys=['audit_run_id', 'task_id']) }},
+            list(variant), list(model), list(accuracy)
+        ) as by_accuracy,
+        try_ranking_consistency(
+            {{ told_as(keys=['audit_run_id', 'task_id']) }},
+            list(variant), list(model), list(accuracy_scored)
+        ) as by_scored
     from ranked
     group by all
 ),
@@ -65,7 +71,8 @@ without_luck as (
         by_question.task_id,
         by_question.scoring_method,
         by_question.model_set,
-        corrected_ranking(
+        try_corrected_ranking(
+            {{ told_as('by_question', ['audit_run_id', 'task_id']) }},
             list(by_question.sample_index),
             list(by_question.variant),
             list(by_question.model),

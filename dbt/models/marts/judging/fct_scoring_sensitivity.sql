@@ -27,7 +27,8 @@ rectified as (
         ruled.model_id,
         ruled.task_id,
         ruled.judge,
-        rectified_accuracy(
+        try_rectified_accuracy(
+            {{ told_as('ruled', ['audit_run_id', 'model_id', 'task_id']) }},
             list(ruled.sample_index),
             list(cells.variant),
             list(ruled.judged),
@@ -59,7 +60,8 @@ measured as (
         cells.task_id,
         cells.scoring_method,
         {%- for accuracy in ['accuracy', 'accuracy_scored'] %}
-            scoring_spread(
+            try_scoring_spread(
+                {{ told_as('cells', ['audit_run_id', 'model_id', 'task_id']) }},
                 list(cells.sample_index),
                 list(cells.variant),
                 list(cells.{{ accuracy }}),
@@ -68,7 +70,8 @@ measured as (
                 bool_or(cells.is_incomplete)
             ) as {{ accuracy }},
         {%- endfor %}
-        rater_agreement(
+        try_rater_agreement(
+            {{ told_as('cells', ['audit_run_id', 'model_id', 'task_id']) }},
             list(cells.sample_index), list(cells.variant), list(cells.first_is_correct)
         ) as agreement
     from cells

@@ -13,7 +13,8 @@ rectified as (
         model_id,
         prompt_variant_id,
         judge,
-        rectified_accuracy(
+        try_rectified_accuracy(
+            {{ told_as(keys=['audit_run_id', 'model_id']) }},
             list(sample_index),
             list(0),
             list(judged),
@@ -47,7 +48,10 @@ fitted as (
         task_id,
         strategy,
         scoring_method,
-        unnest(wording_accuracies(list(sample_index), list(variant), list(accuracy))) as own
+        unnest(try_wording_accuracies(
+            {{ told_as() }},
+            list(sample_index), list(variant), list(accuracy)
+        )) as own
     from cells
     group by all
 ),

@@ -23,7 +23,8 @@ sensitivities as (
         audit_run_id,
         task_id,
         scoring_method,
-        sensitivity_interval(
+        try_sensitivity_interval(
+            {{ told_as(keys=['audit_run_id', 'task_id']) }},
             list(item), list(wording_index), list(wording_index), list(class_index), list(share), 3
         ) as sensitivity
     from shares
@@ -38,7 +39,10 @@ agreements as (
         scoring_method,
         count(distinct item)::integer as n_answers,
         count(distinct wording_index)::integer as n_wordings,
-        rater_agreement(list(item), list(wording_index), list(ruling_index)) as agreement
+        try_rater_agreement(
+            {{ told_as(keys=['audit_run_id', 'task_id']) }},
+            list(item), list(wording_index), list(ruling_index)
+        ) as agreement
     from verdicts
     group by all
 ),

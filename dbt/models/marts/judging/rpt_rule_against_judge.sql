@@ -30,7 +30,8 @@ measured as (
         rules.scoring_method as rule,
         judges.scoring_method as judge,
         {%- for accuracy in ['accuracy', 'accuracy_scored'] %}
-            rule_against_judge(
+            try_rule_against_judge(
+                {{ told_as('rules', ['audit_run_id', 'model_id', 'task_id']) }},
                 list(rules.sample_index),
                 list(rules.variant),
                 list(rules.{{ accuracy }}),

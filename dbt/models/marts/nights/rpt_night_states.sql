@@ -73,8 +73,13 @@ moved as (
         *,
         case
             when not is_answered or (is_of_others and is_in_alarm) then memory
-            else next_night_state(
-                memory, night, if(is_of_others, [], streams), min_effect, pinned_night is not null
+            -- where the state cannot be told it stays
+            else coalesce(
+                try_next_night_state(
+                    {{ told_as(is_row=true) }},
+                    memory, night, if(is_of_others, [], streams), min_effect, pinned_night is not null
+                ),
+                memory
             )
         end as memory_after
     from judged
@@ -91,7 +96,7 @@ final as (
         plan,
         night,
         case
-            when is_answered and not is_of_others then memory_after.state
+            when is_answered and not is_of_others and memory_after is not null then memory_after.state
             when is_answered and is_of_next_panel and not is_in_alarm then 'first_night'
             else 'cannot_tell'
         end as state,

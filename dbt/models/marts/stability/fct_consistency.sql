@@ -13,7 +13,8 @@ classes as (
         by_gold.strategy,
         by_gold.gold_label,
         count(distinct by_gold.sample_index) as n_samples,
-        consistency(
+        try_consistency(
+            {{ told_as('by_gold') }},
             list(by_gold.gold_index),
             list(by_gold.sample_index),
             list(by_gold.label_index),
@@ -33,7 +34,8 @@ classes_over_wordings as (
         task_id,
         strategy,
         gold_label,
-        consistency_wordings(
+        try_consistency_wordings(
+            {{ told_as() }},
             -- one gold class a row
             list(0),
             list(sample_index),

@@ -103,7 +103,8 @@ accuracies as (
         cells.task_id,
         cells.strategy,
         cells.field,
-        two_way_interval(
+        try_two_way_interval(
+            {{ told_as('cells') }},
             list(cells.sample_index),
             list(cells.wording_index),
             list(cells.accuracy),
@@ -162,7 +163,10 @@ asks as (
         strategy,
         field,
         sample_index,
-        normalised_entropy(list(n_wordings / n_asked), any_value(n_asked)::integer) as sensitivity
+        try_normalised_entropy(
+            {{ told_as() }},
+            list(n_wordings / n_asked), any_value(n_asked)::integer
+        ) as sensitivity
     from shares
     group by audit_run_id, model_id, task_id, strategy, field, group_temperature, replicate, sample_index
 ),
@@ -184,7 +188,10 @@ sensitivities as (
         strategy,
         field,
         -- one column a sample: its value is of all wordings already
-        two_way_interval(list(sample_index), list(0), list(sensitivity), list(0), false) as sensitivity
+        try_two_way_interval(
+            {{ told_as() }},
+            list(sample_index), list(0), list(sensitivity), list(0), false
+        ) as sensitivity
     from sensitivities_of_samples
     group by all
 ),
@@ -199,7 +206,8 @@ alphas_of_groups as (
         scope,
         group_temperature,
         unnest(
-            prompt_stability_of_all(
+            try_prompt_stability_of_all(
+                {{ told_as() }},
                 list(sample_index), list(annotator), list(replicate), list(coalesce(value, chr(0))), 'nominal'
             )
         ) as point

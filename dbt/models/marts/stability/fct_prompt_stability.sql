@@ -25,7 +25,8 @@ measured as (
             lists.paraphrase_temperature,
             '{{ filter }}' as annotation_filter,
             unnest(
-                prompt_stability(
+                try_prompt_stability(
+                    {{ told_as('lists', is_row=true) }},
                     lists.samples,
                     lists.annotators,
                     lists.families,

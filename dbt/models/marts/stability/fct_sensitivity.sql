@@ -64,7 +64,10 @@ likelihoods as (
         task_id,
         strategy,
         sample_index,
-        posix(list(option_loglikelihoods order by prompt_variant_id)) as posix
+        try_posix(
+            {{ told_as() }},
+            list(option_loglikelihoods order by prompt_variant_id)
+        ) as posix
     from weighed
     group by all
 ),
@@ -79,17 +82,22 @@ final as (
         spread.gold_label,
         case
             when spread.n_variants >= 2 and not grids.is_incomplete
-                then normalised_entropy(spread.p_taus, spread.n_classes::integer)
+                then try_normalised_entropy(
+                    {{ told_as('spread', is_row=true) }},
+                    spread.p_taus, spread.n_classes::integer
+                )
         end as sensitivity,
         case
             when spread.n_variants >= 2 and spread.p_valid > 0 and not grids.is_incomplete
-                then normalised_entropy(
+                then try_normalised_entropy(
+                    {{ told_as('spread', is_row=true) }},
                     list_transform(spread.p_taus_valid, lambda p: p / spread.p_valid), (spread.n_classes - 1)::integer
                 )
         end as sensitivity_valid,
         case
             when not grids.is_incomplete
-                then corrected_sensitivity(
+                then try_corrected_sensitivity(
+                    {{ told_as('spread', is_row=true) }},
                     corrected.wordings, corrected.labels, corrected.shares, spread.n_classes::integer
                 )
         end as sensitivity_corrected,

@@ -116,7 +116,10 @@ by_sample as (
         weighed.strategy,
         variations.variation,
         weighed.sample_index,
-        posix(list(weighed.option_loglikelihoods order by variations.variant)) as posix
+        try_posix(
+            {{ told_as('weighed') }},
+            list(weighed.option_loglikelihoods order by variations.variant)
+        ) as posix
     from weighed
     inner join variations using (audit_run_id, task_id, strategy, prompt_variant_id)
     where variations.is_of_original

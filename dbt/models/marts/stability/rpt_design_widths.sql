@@ -69,7 +69,8 @@ of_accuracy as (
         groups.task_id,
         groups.strategy,
         'micro_f1' as measure,
-        width_curve(
+        try_width_curve(
+            {{ told_as('groups') }},
             list(variants.sample_index),
             list(variants.variant),
             list(variants.family_index),
@@ -90,7 +91,8 @@ of_sensitivity as (
         groups.task_id,
         groups.strategy,
         'sensitivity' as measure,
-        width_curve_of_sensitivity(
+        try_width_curve_of_sensitivity(
+            {{ told_as('groups') }},
             list(wordings.sample_index),
             list(wordings.wording_index),
             list(wordings.family_index),

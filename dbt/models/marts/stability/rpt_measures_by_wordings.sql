@@ -17,7 +17,8 @@ measured as (
         wordings.task_id,
         wordings.strategy,
         unnest(
-            measures_by_wordings(
+            try_measures_by_wordings(
+                {{ told_as('wordings') }},
                 list(gold_labels.label_index),
                 list(wordings.sample_index),
                 list(wordings.wording_index),

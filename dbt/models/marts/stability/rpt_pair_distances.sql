@@ -11,7 +11,8 @@ counted as (
         by_gold.task_id,
         by_gold.strategy,
         by_gold.gold_label,
-        pair_distances(
+        try_pair_distances(
+            {{ told_as('by_gold') }},
             list(by_gold.sample_index),
             list(by_gold.label_index),
             list(by_gold.p_tau),

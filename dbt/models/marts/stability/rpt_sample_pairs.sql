@@ -9,7 +9,10 @@ paired as (
         strategy,
         gold_label,
         extreme,
-        unnest(sample_pairs(list(sample_index), list(label_index), list(p_tau))) as pair
+        unnest(try_sample_pairs(
+            {{ told_as() }},
+            list(sample_index), list(label_index), list(p_tau)
+        )) as pair
     from chosen
     group by all
 ),

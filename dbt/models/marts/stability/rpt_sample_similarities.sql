@@ -11,8 +11,14 @@ measured as (
         gold_label,
         extreme,
         count(distinct sample_index) as n_samples,
-        consistency(list(0), list(sample_index), list(label_index), list(p_tau), any_value(seed), 0) as pairs,
-        unnest(mean_consistency(list(0), list(sample_index), list(label_index), list(p_tau))) as one_of_them
+        try_consistency(
+            {{ told_as() }},
+            list(0), list(sample_index), list(label_index), list(p_tau), any_value(seed), 0
+        ) as pairs,
+        unnest(try_mean_consistency(
+            {{ told_as() }},
+            list(0), list(sample_index), list(label_index), list(p_tau)
+        )) as one_of_them
     from chosen
     group by all
 ),

@@ -71,7 +71,8 @@ measured as (
         answers.scope,
         answers.paraphrase_temperature,
         unnest(
-            prompt_stability_by_share(
+            try_prompt_stability_by_share(
+                {{ told_as('answers') }},
                 list(answers.sample_index),
                 list(answers.annotator),
                 list(answers.replicate),

@@ -95,7 +95,8 @@ chosen as (
         scored.task_id,
         scored.strategy,
         scored.scoring_method,
-        unnest(wording_choices(
+        unnest(try_wording_choices(
+            {{ told_as('scored') }},
             list(scored.sample_index),
             list(scored.cluster_index),
             list(numbered.variant),
