@@ -22,19 +22,15 @@
         {%- set arguments = dict(node.test_metadata.kwargs) -%}
         {%- do arguments.update({'to': relations[arguments['to'].split("'")[1]]}) if 'to' in arguments -%}
         {%- do arguments.update({'model': relations[model]}) %}
-        {%- set rule = node.test_metadata.name %}
+        {%- set rule = node.test_metadata.name -%}
+        {%- set breaks = context.get('breaks_' ~ rule) -%}
+        {%- set of_figure = [relations[model].schema ~ '.' ~ model, node.column_name, breaks(**arguments)] if breaks else [] %}
         select
             '{{ rule }} of {{ model }}{{ '.' ~ node.column_name if node.column_name }}' as rule,
             count(*) as n_rows,
-            {%- if 'breaks_' ~ rule in context %}
-                '{{ relations[model].schema }}.{{ model }}' as relation,
-                '{{ node.column_name }}' as column_name,
-                '{{ context['breaks_' ~ rule](**arguments) | replace("'", "''") }}' as condition
-            {%- else %}
-                null as relation,
-                null as column_name,
-                null as condition
-            {%- endif %}
+            {{ "'" ~ of_figure[0] ~ "'" if breaks else 'null' }} as relation,
+            {{ "'" ~ of_figure[1] ~ "'" if breaks else 'null' }} as column_name,
+            {{ "'" ~ of_figure[2] | replace("'", "''") ~ "'" if breaks else 'null' }} as condition
         from ({{ context['test_' ~ rule](**arguments) }})
         having count(*) > 0
         {{ 'union all' if not loop.last }}
