@@ -200,7 +200,7 @@ def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]],
             create table marts.fct_predictions as
                 select *, case when completion is null then 'error' when not regexp_matches(completion, '\S') then 'empty'
                     else 'valid' end
-                    as answer_status, trim(completion) as label, completion = 'quarantined' as is_quarantined
+                    as answer_status, trim(completion) as label
                 from raw.predictions;
             create table marts.fct_scores (
                 audit_run_id varchar, prediction_id varchar, scoring_method varchar, is_correct boolean, score_state varchar,
@@ -235,7 +235,6 @@ SAID = [
     ("8", "two", "v1", " \n"),
     ("9", "two", "v1", None),
     ("1", "keyless", "v1", "A"),
-    ("5", "two", "v2", "quarantined"),
 ]
 ITEMS = {prediction(name) for name in "3267"}
 

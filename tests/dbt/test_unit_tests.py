@@ -20,7 +20,7 @@ from promptaudit.models_registry.mart_columns import dbt_project
 from promptaudit.udfs import COMPARISON_IDS, RUN_IDS
 
 # models that only rename, hand on or hold what another model decides
-UNDECIDING = {"dim_audit_runs", "dim_models", "dim_samples"}
+UNDECIDING = {"dim_audit_runs", "dim_models", "dim_samples", "rpt_not_derived"}
 
 
 # a unit test learns column types from its model's inputs, which are there, and empty

@@ -57,7 +57,7 @@ def as_many_as(short: int, long: int) -> pytest.MarkDecorator:
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A published run of two tasks, three models and two strategies, with its report."""
     folder = tmp_path_factory.mktemp("evidence")
-    limits = FormatLimits.model_validate({"policy": "quarantine", "max_invalid_rate": 0.3})
+    limits = FormatLimits.model_validate({"max_invalid_rate": 0.3})
     path, (run,) = published(folder, [Recorded("colours", ordinary_rows(12, 4), COLOURS, limits)])
     report(Warehouse(path), run)
     return path

@@ -72,7 +72,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
                 }
                 is_cut = (strategy, sample, index) == ("simple", "s3", 3)
                 said = {**key, "answer_status": "unparsed" if is_cut else "valid"}
-                place = {"variant_index": index, "is_original": index == 0, "is_quarantined": False}
+                place = {"variant_index": index, "is_original": index == 0}
                 gated.row("fct_predictions", run, **said, **place)
                 rights = {"total": strategy != "simple" or index < WORDINGS / 2, "day": sample != "s1" and not is_cut}
                 for field, is_right in rights.items():

@@ -293,7 +293,7 @@ def test_what_is_printed(folder: Path) -> None:
     assert "below that of endless wordings" in biased
 
 
-def test_what_the_format_gate_would_keep_out_of_a_pilot_is_kept_out(tmp_path: Path) -> None:
+def test_a_wording_that_breaks_is_named_and_planned_without(tmp_path: Path) -> None:
     own = PlannedAnswers(tmp_path, ("calm",))
     own.add("p1", {"calm": CALM}, n=60, q=9, state="running")
     unreadable = (
@@ -303,13 +303,9 @@ def test_what_the_format_gate_would_keep_out_of_a_pilot_is_kept_out(tmp_path: Pa
     own.sql(unreadable, of_pilots=True)
     found = planned(tmp_path, "--target-width", 0.2, "--measure", "micro_f1")
     assert found["is_pilot"]
-    (note,) = found["notes"]
-    assert note.startswith(
-        "`promptaudit run a` keeps the pilot's answers while the card asks what it asked for then; with other "
-    )
-    assert found["groups"][0]["n_wordings"] == 8
+    assert found["notes"][0].startswith("wording v3 of model 'calm', task 't', simple breaks (0.000 against 0.")
+    assert (found["groups"][0]["n_wordings"], found["groups"][0]["n_wordings_asked"]) == (8, 9)
     assert "planned from pilot p1" in plan(tmp_path, "--target-width", "0.2", "--measure", "micro_f1").out
-    # a complete run has been through the gate: what it let in stays in, and where it breaks it is planned without
     own.add("r1", {"calm": CALM}, n=60, q=9)
     own.sql(unreadable)
     for measure in ("micro_f1", "sensitivity"):

@@ -4,10 +4,7 @@ with variants as {{ of_this_build('stg_prompt_variants', where='not is_refused')
 
 models as {{ of_this_build('stg_models') }},
 
-checks as {{ of_this_build(
-    'stg_format_checks',
-    where="not is_success and expectation not in ('every planned cell landed', 'error rate')"
-) }},
+checks as {{ of_this_build('stg_format_checks', where='not is_success') }},
 
 asked as (
     select
@@ -30,6 +27,7 @@ broken as (
         prompt_variant_id,
         string_agg(reason, '; ' order by reason) as breaking_reason
     from checks
+    where expectation not in ('every planned cell landed', 'error rate')
     group by all
 ),
 
