@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-import promptaudit as door
+from promptaudit import measures
 from tests.support.files import write_files
 from tests.support.loopback import QuietHandler, completion_of, served_in_threads
 from tests.support.shell import promptaudit, sql
@@ -22,8 +22,19 @@ WORDINGS = [f"{name} whether the customer wants money back." for name in NAMES]
 # 6 of 10 wordings give a sample its label, 4 give N/A: -(.6 ln .6 + .4 ln .4) / ln 3
 SENSITIVITY = 0.612602
 FIGURES = "sensitivity, micro_f1, invalid_rate, n_variants, n_variants_breaking as n_breaking"
-RIGHT = {"sensitivity": pytest.approx(SENSITIVITY, abs=1e-6), "micro_f1": 0.6, "invalid_rate": 0.4, "n_variants": 10, "n_breaking": 4}
 SOUND = {"sensitivity": 0, "micro_f1": 1, "invalid_rate": 0, "n_variants": 10, "n_breaking": 0}
+RIGHT = SOUND | {
+    "sensitivity": pytest.approx(SENSITIVITY, abs=1e-6),
+    "micro_f1": pytest.approx(0.6),
+    "invalid_rate": 0.4,
+    "n_breaking": 4,
+}
+NIGHTS = f"select {FIGURES} from marts.rpt_audit inner join marts.dim_nights using (audit_run_id) order by started_at"
+REGRESSED = (
+    "select distinct measure from marts.rpt_night_verdicts where verdict = 'regressed' and audit_run_id = "
+    "(select audit_run_id from marts.rpt_latest)"
+)
+GROUP = ("--model", "m", "--task", "refunds", "--strategy", "simple")
 
 
 def gold(sample: int) -> str:
@@ -81,15 +92,17 @@ def test_the_night_on_which_wordings_break_counts_them_and_regresses(nights: tup
     folder, ended = nights
     assert [each.code for each in ended] == [0, 0, 0, 1], ended[0].err + ended[-1].out
     assert "policy quarantine means warn now" in ended[0].err
-    rows = sql(folder, f"select {FIGURES} from marts.rpt_audit inner join marts.dim_nights using (audit_run_id) order by started_at")
-    assert rows == [SOUND, SOUND, SOUND, RIGHT]
+    assert sql(folder, NIGHTS) == [SOUND, SOUND, SOUND, RIGHT]
     (row,) = sql(folder, "select * from marts.rpt_latest")
     assert row["sensitivity_low"] <= SENSITIVITY <= row["sensitivity_high"] <= 1
     assert SENSITIVITY <= row["sensitivity_corrected"] <= 1
     assert (row["sensitivity_unbroken"], row["micro_f1_unbroken"]) == (0, 1)
     last = " ".join(ended[-1].out.split())
-    assert "4 of 10 wordings break (3, 5, 7, 8): 100 % of their answers give no label; without them sensitivity 0.000" in last
-    verdicts = sql(folder, "select measure from marts.rpt_night_verdicts where verdict = 'regressed' and audit_run_id = (select audit_run_id from marts.rpt_latest)")
+    assert (
+        "4 of 10 wordings break (3, 5, 7, 8): 100 % of their answers give no label; without them sensitivity 0.000"
+        in last
+    )
+    verdicts = sql(folder, REGRESSED)
     assert {"micro_f1", "invalid_rate"} <= {each["measure"] for each in verdicts}
 
 
@@ -100,14 +113,14 @@ def test_gate_comparison_history_choice_and_diagnosis_say_the_same(nights: tuple
     assert checked.code == 1
     assert [rule["outcome"] for rule in checked.json()["rules"]] == ["failed"] * 4
     compared = promptaudit(folder, "compare", "latest~1", "latest", "--registry", "cards", "--json").json()
-    verdicts = {row["measure"]: row["verdict"] for row in compared["rows"]}
+    verdicts = {row["measure"]: row["verdict"] for row in compared["measures"]}
     assert (verdicts["micro_f1"], verdicts["invalid_rate"]) == ("regressed", "regressed")
     shown = promptaudit(folder, "history", "--audit", "mine", "--registry", "cards").out
     assert "0.613" in shown
     chosen = promptaudit(folder, "choose", "mine", "--registry", "cards", "--json")
-    wordings = {each["variant_index"]: each["accuracy"] for each in chosen.json()["wordings"]}
+    wordings = {each["variant_index"]: each["accuracy"] for each in chosen.json()["choices"][0]["wordings"]}
     assert {index for index, accuracy in wordings.items() if accuracy == 0} == set(BREAKING)
-    diagnosed = promptaudit(folder, "diagnose", "latest", "--model", "m", "--task", "refunds", "--strategy", "simple", "--registry", "cards")
+    diagnosed = promptaudit(folder, "diagnose", "latest", *GROUP, "--registry", "cards")
     assert PROSE in diagnosed.out or "no label" in diagnosed.out
 
 
@@ -122,7 +135,9 @@ def test_the_page_says_the_same(nights: tuple[Path, list[Any]]) -> None:
 
 
 @pytest.mark.slow
-def test_an_import_of_the_same_answers_gives_the_same_figures_and_a_run_that_fails_publishes_nothing(tmp_path: Path) -> None:
+def test_an_import_of_the_same_answers_gives_the_same_figures_and_a_run_that_fails_publishes_nothing(
+    tmp_path: Path,
+) -> None:
     path = recorded(tmp_path / "answers.parquet")
     ended = promptaudit(tmp_path, "import", path, "--labels", "yes,no", "--resamples", "0")
     assert ended.code == 0, ended.err
@@ -160,9 +175,10 @@ def recorded(path: Path) -> Path:
 
 
 def test_the_python_door_counts_them(tmp_path: Path) -> None:
-    frame = pl.read_parquet(recorded(tmp_path / "answers.parquet"))
+    said = pl.col("completion")
+    frame = pl.read_parquet(recorded(tmp_path / "answers.parquet")).with_columns(pl.when(said != PROSE).then(said))
     wide = frame.pivot("variant_index", index="sample_id", values="completion").drop("sample_id")
-    found = door.sensitivity(wide, labels=["yes", "no"])
+    found = measures.sensitivity(wide, labels=["yes", "no"])
     assert found.sensitivity == pytest.approx(SENSITIVITY, abs=1e-6)
     assert found.sensitivity_low <= found.sensitivity <= found.sensitivity_high <= 1
     assert found.sensitivity <= found.sensitivity_corrected <= 1
