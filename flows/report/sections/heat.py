@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from promptaudit.flows.display.figures import cut, number, percent
+from promptaudit.flows.display.figures import count, cut, number, percent
 from promptaudit.flows.display.variant_names import word_for
 from promptaudit.flows.history.nights import differs
 from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced, parts
@@ -17,6 +17,8 @@ from promptaudit.flows.warehouse import Row
 from promptaudit.models_registry.mart_columns import mart_columns
 
 MOST_CELLS = 800
+OF_PLANNED = (("n_samples", "n_samples_planned", "samples"), ("n_variants_answered", "n_variants", "wordings"))
+"""What a figure is of, and how many were planned: told in its cell where these differ."""
 MOST_MODELS = 40
 MOST_NAMED, NAME = 4, 60
 MOSTLY = 0.5  # of the answers
@@ -142,6 +144,11 @@ def _cell(row: Row | None, before: Row | None, mart: str, column: str, steps: Se
     below: list[Printed] = [_bounds(of, column)]
     if row.get("invalid_rate", 0) > MOSTLY:
         below.append((of.cell("invalid_rate", percent(row["invalid_rate"])), " invalid"))
+    below += [
+        (of.cell(n, count(row[n])), " of ", of.cell(planned, count(row[planned])), f" {what}")
+        for n, planned, what in OF_PLANNED
+        if row.get(n) is not None and row[n] < row[planned]
+    ]
     if before is not None:
         below.append(("was ", _printed(Traced(mart, before), column, defined.clipped(before[column]))))
     return HeatCell(
