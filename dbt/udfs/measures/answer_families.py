@@ -87,8 +87,8 @@ def answer_families(
     if is_working.sum() < _FEWEST:
         return told
     kept = is_working[variant]
-    samples, wordings, labels = (dense_codes(codes[kept])[0] for codes in (sample, variant, label))
-    found = _correlations(samples, wordings, labels, n_answers[kept], int(is_working.sum()))
+    of_sample, of_wording, of_label = (dense_codes(codes[kept])[0] for codes in (sample, variant, label))
+    found = _correlations(of_sample, of_wording, of_label, n_answers[kept], int(is_working.sum()))
     if found is None:
         return told
     correlation = np.zeros((q, q))

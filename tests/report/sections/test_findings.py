@@ -122,10 +122,10 @@ def test_variants_of_other_kinds_are_no_wordings() -> None:
 
 
 def test_models_by_chance_are_not_the_worst_of_others() -> None:
-    rows = [group("m", sensitivity_corrected=0.1), group("random", sensitivity_corrected=0.9)]
+    rows = [group("m", sensitivity=0.1), group("random", sensitivity=0.9)]
     found = data(scorecard=rows, references=[{"model_id": "random", "kind": "random"}])
-    assert _scorecard_finding(found) == "Corrected sensitivity 0.100 for m, t, s"
-    assert _scorecard_finding(data(scorecard=rows)) == "Corrected sensitivity 0.100 (m, t, s) to 0.900 (random, t, s)"
+    assert _scorecard_finding(found) == "Sensitivity 0.100 for m, t, s"
+    assert _scorecard_finding(data(scorecard=rows)) == "Sensitivity 0.100 (m, t, s) to 0.900 (random, t, s)"
 
 
 def test_a_section_without_figures_says_why_as_its_heading() -> None:
@@ -144,8 +144,7 @@ def test_a_section_reads_what_it_names(section: Section, ordinary: Reported) -> 
 
 
 def row(model: str, task: str, figure: float | None, **others: Any) -> dict[str, Any]:
-    bounds = {f"sensitivity_corrected_{end}": figure for end in ("low", "high")}
-    return group(model, task, sensitivity_corrected=figure, **bounds, **others)
+    return group(model, task, sensitivity=figure, sensitivity_low=figure, sensitivity_high=figure, **others)
 
 
 def test_the_picture_has_a_cell_a_group_and_the_last_comparable_night_beside_it() -> None:

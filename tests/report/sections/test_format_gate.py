@@ -20,8 +20,9 @@ def test_a_check_of_all_answers_together_is_of_all_and_one_of_a_variant_that_is_
     ]
     variant = {"prompt_variant_id": "v", "strategy": "simple", "variant_index": 2}
     variant |= dict.fromkeys(("paraphrase_temperature", "variation", "setting"))
-    data = report_data(n_checks=7, failed_checks=checks, variants=[variant])
+    data = report_data(n_checks=7, failed_checks=checks, variants=[variant], not_derived=[{"n": 0}])
     (block,) = format_gate.drawn(data).blocks
+    assert block.notes == ["3 of 7 checks failed."]
     assert [list(row[:4]) for row in block.tables[0].rows] == [
         ["all"] * 4,
         ["m", "t", "simple", "2"],

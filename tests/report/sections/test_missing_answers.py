@@ -38,6 +38,8 @@ def row(model: str, **columns: Any) -> dict[str, Any]:
         "n_samples": 39,
         "n_samples_planned": 40,
         "n_variants": 30,
+        "n_variants_answered": 30,
+        "n_variants_breaking": 0,
         "sensitivity": 0.3,
         "consistency": None,
         "micro_f1": 0.55,
@@ -73,3 +75,4 @@ def test_the_terminal_has_both_bounds(width: int) -> None:
 def test_samples_measured_stand_before_those_planned_where_they_differ() -> None:
     assert scorecard.size(row("m")) == "39 of 40 × 30"
     assert scorecard.size(row("m", n_samples=40)) == "40 × 30"
+    assert scorecard.size(row("m", n_variants_answered=29, n_variants_breaking=4)) == "39 of 40 × 29 of 30, 4 break"

@@ -22,6 +22,7 @@ IN_PAIRS = (np.arange(60)[:, None] % 3 == np.repeat(np.arange(3), 2)).astype(np.
 
 def test_wordings_that_answer_alike_are_one_family() -> None:
     found = families(IN_PAIRS)
+    assert found.variant.tolist() == list(range(6))
     assert found.family.tolist() == [0, 0, 2, 2, 4, 4]
     assert found.n_effective == pytest.approx(3)
 
