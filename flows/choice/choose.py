@@ -45,7 +45,7 @@ class Wording:
     is_chosen: bool
     gain: float | None  # of a grid with gaps there is none
     gain_low: float
-    gain_high: float
+    gain_high: float  # of an original that is chosen: of the other wordings
     q_value: float | None
     is_better: bool
     measure_version: int
@@ -95,7 +95,9 @@ class Choice:
         """Returns in a sentence what is found."""
         chosen = self.chosen
         if chosen.is_original:
-            return f"no wording is better than yours, which is right most often of {len(self.wordings)}"
+            most = signed(chosen.gain_high)
+            best = f"which is right most often of {len(self.wordings)}"
+            return f"no wording is shown to be better than yours, {best}; up to {most} of accuracy is possible with another"
         if chosen.is_better:
             return chosen.better_in_words
         name = name_of(asdict(chosen))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any
 
-from promptaudit.flows.display.figures import cut, in_unit, moved, number, ranged_in
+from promptaudit.flows.display.figures import cut, in_unit, moved, number, ranged, ranged_in
 from promptaudit.flows.report.ask_copy import Copy
 from promptaudit.flows.report.queries import query
 from promptaudit.flows.report.summary_example import Wording, wording_of
@@ -24,18 +26,10 @@ OF_FIELD = "accuracy:field:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstWording:
-    """The wording of the worst group that breaks, or is right least often, or else whose labels differ most from the others'."""
+    """The wording of the worst group that breaks, or is less accurate than the others beyond chance; None where none is."""
 
-    wording: Wording
-    label: str  # accuracy, difference from the others; working rate of one that breaks
-    figure: float
-    of_original: float | None
-    of_others: float | None = None  # the working rate of the others, where it breaks
-
-    @property
-    def breaks(self) -> str:
-        """Returns how it breaks in words, empty where it does not: `breaks: 0.120 against 0.810`."""
-        return "" if self.of_others is None else f"breaks: {number(self.figure)} against {number(self.of_others)}"
+    wording: Wording | None
+    said: str  # of it, or that there is none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +38,8 @@ class Worst:
 
     Where figures regressed since the last comparable night it is the one that moved most, `before` and `difference` say from
     where and by how much; else the one that depends most on the wording. `strategy` is None of a figure over all of them.
-    `figure_id` is the name that `trace` follows. Models that answer by chance or err on purpose are never the worst of others.
+    `low` and `high` hold for all groups of which it is the worst (`resampling.widened`). `figure_id` is the name that `trace`
+    follows. Models that answer by chance or err on purpose are never the worst of others.
     """
 
     model_id: str
@@ -57,6 +52,7 @@ class Worst:
     low: float | None
     high: float | None
     figure_id: str
+    of_many: str = ""  # the largest of 18
     is_of_labels: bool  # whether `diagnose` has something to say of the group
     before: float | None = None
     difference: float | None = None
@@ -72,10 +68,13 @@ class Worst:
 
     @property
     def printed(self) -> str:
-        """Returns the figure with its interval, and where it moved from where: `0.143, +0.062 [+0.041, +0.083] since 0.081`."""
+        """Returns the figure with its interval and of how many it is the worst: `0.226 [0.049, 0.622], the largest of 18`.
+
+        Where it moved, from where: `0.143, +0.062 [+0.041, +0.083] since 0.081`.
+        """
         figure = ranged_in(self.figure, self.low, self.high, self.unit)
         if self.before is None or self.difference is None:
-            return figure
+            return f"{figure}, {self.of_many}" if self.of_many else figure
         change = moved(self.difference, self.difference_low, self.difference_high, self.unit)
         return f"{figure}, {change} since {in_unit(self.before, self.unit)}"
 
@@ -85,7 +84,11 @@ def worst_of(copy: Copy, scorecard: Sequence[Row], last: Sequence[Row]) -> Worst
     known = {(row["model_id"], row["task_id"]) for row in scorecard}
     worse = [row for row in last if row["verdict"] == "regressed" and (row["model_id"], row["task_id"]) in known]
     worst = _moved(worse, scorecard) if worse else _highest(copy, scorecard, known)
-    return None if worst is None or worst.strategy is None else replace(worst, wording=_wording_of(copy, worst))
+    if worst is None:
+        return None
+    wanted = (worst.model_id, worst.task_id, worst.strategy)
+    group = next((row for row in scorecard if _group(row) == wanted), None)
+    return worst if group is None else replace(worst, wording=_wording_of(copy, worst, group))
 
 
 def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
@@ -146,11 +149,9 @@ def _highest(copy: Copy, scorecard: Sequence[Row], known: set[tuple[str, str]]) 
 def _by_column(scorecard: Sequence[Row], names: Sequence[str]) -> Worst | None:
     for name in names:
         column = mart_columns("rpt_audit")[name]
-        known = [row for row in scorecard if row.get(name) is not None]
-        if known:
-            sign = 1 if column.direction == "lower" else -1
-            row = max(known, key=lambda row: sign * row[name])
-            low, high = (column.clipped(row.get(name + end)) for end in ENDS)
+        row, found = _extreme(scorecard, name, is_largest=column.direction == "lower")
+        if row is not None:
+            figures = {each: column.clipped(found[each]) for each in ("figure", "low", "high")}
             return Worst(
                 model_id=row["model_id"],
                 task_id=row["task_id"],
@@ -158,21 +159,18 @@ def _by_column(scorecard: Sequence[Row], names: Sequence[str]) -> Worst | None:
                 measure=name,
                 label=column.label or name,
                 unit=column.unit,
-                figure=column.clipped(row[name]) or 0.0,
-                low=low,
-                high=high,
                 figure_id=figure_id("rpt_audit", row, name),
                 is_of_labels=row["sensitivity"] is not None,
+                **{**found, **figures},
             )
     return None
 
 
 def _by_fields(fields: Sequence[Row]) -> Worst | None:
     """Returns the accuracy of the field that is right least often; that of all fields together is never higher."""
-    known = [row for row in fields if row["field"] != ALL_FIELDS and row["accuracy"] is not None]
-    if not known:
+    row, found = _extreme([row for row in fields if row["field"] != ALL_FIELDS], "accuracy", is_largest=False)
+    if row is None:
         return None
-    row = min(known, key=lambda row: row["accuracy"])
     return Worst(
         model_id=row["model_id"],
         task_id=row["task_id"],
@@ -180,21 +178,18 @@ def _by_fields(fields: Sequence[Row]) -> Worst | None:
         measure=f"{OF_FIELD}{row['field']}",
         label=f"accuracy of field {cut(row['field'], LABEL)}",
         unit="share",
-        figure=row["accuracy"],
-        low=row["accuracy_low"],
-        high=row["accuracy_high"],
         figure_id=figure_id("fct_field_stability", row, "accuracy"),
         is_of_labels=False,
         field=row["field"],
+        **found,
     )
 
 
 def _by_scores(spreads: Sequence[Row]) -> Worst | None:
     """Returns the accuracy that differs most between templates, over all strategies, which are templates too."""
-    known = [row for row in spreads if row["accuracy_std_corrected"] is not None]
-    if not known:
+    row, found = _extreme(spreads, "accuracy_std_corrected", is_largest=True)
+    if row is None:
         return None
-    row = max(known, key=lambda row: row["accuracy_std_corrected"])
     return Worst(
         model_id=row["model_id"],
         task_id=row["task_id"],
@@ -202,36 +197,47 @@ def _by_scores(spreads: Sequence[Row]) -> Worst | None:
         measure="accuracy_std_corrected",
         label=f"spread of accuracy by {cut(row['scoring_method'], LABEL)}, corrected,",
         unit="share",
-        figure=row["accuracy_std_corrected"],
-        low=row["accuracy_std_corrected_low"],
-        high=row["accuracy_std_corrected_high"],
         figure_id=figure_id("fct_scoring_sensitivity", row, "accuracy_std_corrected"),
         is_of_labels=False,
+        **found,
     )
+
+
+def _extreme(rows: Sequence[Row], name: str, *, is_largest: bool) -> tuple[Row | None, dict[str, Any]]:
+    """The row with the largest or least figure, and that figure with an interval that holds for all of them."""
+    from promptaudit.udfs.resampling import widened
+
+    known = [row for row in rows if row.get(name) is not None]
+    if not known:
+        return None, {}
+    row = (max if is_largest else min)(known, key=itemgetter(name))
+    low, high = (row.get(name + end) for end in ENDS)
+    if low is not None and high is not None:
+        low, high = widened(row[name], low, high, len(known))
+    of_many = f"the {'largest' if is_largest else 'lowest'} of {len(known)}" if len(known) > 1 else ""
+    return row, {"figure": row[name], "low": low, "high": high, "of_many": of_many}
 
 
 def _group(row: Row) -> tuple[str, ...]:
     return row["model_id"], row["task_id"], row["strategy"]
 
 
-def _wording_of(copy: Copy, worst: Worst) -> WorstWording | None:
-    group = {"model": worst.model_id, "task": worst.task_id, "strategy": worst.strategy}
-    rows = copy(query("worst_wordings"), **group, field=worst.field)
-    if len(rows) < 2:  # noqa: PLR2004 - one wording is no worse than another
+def _wording_of(copy: Copy, worst: Worst, group: Row) -> WorstWording | None:
+    from promptaudit.udfs.measures.wording_accuracies import gap_to_others
+
+    rows = copy(
+        query("worst_wordings"), model=worst.model_id, task=worst.task_id, strategy=worst.strategy, field=worst.field
+    )
+    if rows and rows[0]["is_breaking"]:
+        rates = (number(rows[0][name]) for name in ("working_rate", "working_rate_of_others"))
+        return WorstWording(wording=wording_of(copy, rows[0]), said=f"breaks, {' against '.join(rates)} of the others")
+    known = [row for row in rows if row["accuracy_shrunk"] is not None]
+    if len(known) < 2:  # noqa: PLR2004 - one wording is no worse than another
         return None
-    if rows[0]["is_breaking"]:
-        return WorstWording(
-            wording=wording_of(copy, rows[0]),
-            label="working rate",
-            figure=rows[0]["working_rate"],
-            of_original=None,
-            of_others=rows[0]["working_rate_of_others"],
-        )
-    first, original = rows[0], next((row for row in rows if row["is_original"]), None)
-    for name, label in (("accuracy", "accuracy"), ("disagreement", "difference from the others")):
-        if first[name] is not None:
-            of_original = None if original is None or original is first else original[name]
-            return WorstWording(
-                wording=wording_of(copy, first), label=label, figure=first[name], of_original=of_original
-            )
-    return None
+    fitted, shrunk = ([row[f"accuracy_{of}"] for row in known] for of in ("fitted", "shrunk"))
+    asked = group["n_samples"] * min(1.0, (group["wordings_per_sample"] or len(known)) / len(known))
+    gap = gap_to_others(fitted, shrunk, asked)
+    if gap.low <= 0:
+        return WorstWording(wording=None, said="no wording is worse than the others beyond chance")
+    below = f"accuracy {number(shrunk[0])}, {ranged(*gap)} below the other {len(known) - 1}"
+    return WorstWording(wording=wording_of(copy, known[0]), said=below)

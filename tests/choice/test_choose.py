@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,16 @@ def test_a_better_wording_is_named_with_its_gain(choices: Choices) -> None:
     assert clear.says.endswith("whichever wording is chosen")
     assert not equal.chosen.is_better
     assert equal.says.startswith("no wording is better than yours beyond chance; the most accurate one is wording 1: ")
+
+
+def test_where_yours_is_the_best_it_says_how_much_better_another_may_be(choices: Choices) -> None:
+    _, equal = choices.choices
+    yours = dataclasses.replace(equal.original, is_chosen=True, gain=0.0, gain_high=0.034)
+    of_yours = dataclasses.replace(equal, wordings=(yours, *(each for each in equal.wordings if not each.is_original)))
+    assert of_yours.says == (
+        "no wording is shown to be better than yours, which is right most often of 3; up to +0.034 of accuracy is possible "
+        "with another"
+    )
 
 
 def test_the_terminal_has_the_best_and_the_original(choices: Choices) -> None:

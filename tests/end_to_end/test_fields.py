@@ -187,15 +187,12 @@ def test_the_worst_is_a_field_with_its_wording_and_an_example(folder: Path) -> N
     worst, example = summary.worst, summary.example
     fields = sql(folder, "select * from marts.fct_field_stability where field != 'all_fields' order by accuracy")
     assert worst is not None
-    assert (worst.figure, worst.low) == pytest.approx((fields[0]["accuracy"], fields[0]["accuracy_low"]))
+    assert worst.figure == pytest.approx(fields[0]["accuracy"])
+    assert worst.of_many == f"the lowest of {len(fields)}"
+    assert worst.low is not None
+    assert worst.low < fields[0]["accuracy_low"]
     assert worst.field is not None
     assert worst.wording is not None
-    accuracies = sql(
-        folder,
-        f"select accuracy from marts.fct_variant_accuracy where scoring_method = 'field:{worst.field}' "
-        f"and model_id = '{worst.model_id}' order by accuracy",
-    )
-    assert worst.wording.figure == pytest.approx(accuracies[0]["accuracy"])
     assert example is not None
     assert example.field == worst.field
     assert {answer.is_correct for answer in example.answers} == {True, False}

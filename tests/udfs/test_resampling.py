@@ -17,6 +17,7 @@ from promptaudit.udfs.resampling import (
     t_quantile,
     two_part_half_width,
     weights,
+    widened,
 )
 
 
@@ -103,3 +104,29 @@ def test_a_bound_moves_with_its_rate() -> None:
     assert moved_on_the_logit(0.3, 0.2, 0.2) == pytest.approx(0.3)
     for bound, rate, to in [(0.0, 0.1, 0.2), (0.1, 0.0, 0.2), (0.4, 0.1, 1.0)]:
         assert moved_on_the_logit(bound, rate, to) == bound
+
+
+def test_the_interval_of_the_largest_of_many_holds_its_truth() -> None:
+    rng = np.random.default_rng(5)
+    n, truth, plain, wider = 60, 0.3, [], []
+    for _ in range(400):
+        value = rng.beta(truth, 1 - truth, (18, n))
+        largest = value[value.mean(axis=1).argmax()]
+        own = logit_interval(float(largest.mean()), float(largest.var(ddof=1)) / n, n - 1)
+        plain.append(own.low <= truth <= own.high)
+        low, high = widened(float(largest.mean()), *own, 18)
+        wider.append(low <= truth <= high)
+    assert np.mean(plain) == pytest.approx(0.64, abs=0.05)
+    assert np.mean(wider) >= 0.95
+
+
+def test_widening_stays_where_a_figure_can_be() -> None:
+    assert widened(0.2, 0.1, 0.35, 1) == pytest.approx((0.1, 0.35))
+    # z(1 - .025/18) = 2.9913, 1.5262 times 1.96: on the logit scale .2 lies at -1.3863, .1 at -2.1972
+    assert widened(0.2, 0.1, 0.35, 18).low == pytest.approx(
+        1 / (1 + np.exp(1.3863 + 1.5262 * (2.1972 - 1.3863))), abs=1e-4
+    )
+    assert widened(0.2, 0.0, 1.0, 18) == (0, 1)
+    assert widened(1.0, 0.4, 1.0, 600) == (0, 1)
+    low, high = widened(-0.1, -0.2, 0.1, 18)
+    assert (low, high) == pytest.approx((-0.1 - 0.15262, -0.1 + 0.30524), abs=1e-4)

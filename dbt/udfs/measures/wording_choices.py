@@ -40,7 +40,8 @@ class WordingChoice(NamedTuple):
         expected_loss: by how much less accurate than the best it is expected to be, in [0, 1].
         is_chosen: whether it is the most accurate as far as these samples tell; of equal ones the original, else the first.
         gain: of the chosen one: by how much more accurate than the original it is on samples that took no part in the choice.
-        gain_low, gain_high: 95 % interval of how much more accurate than the original it is, of all wordings at once.
+        gain_low, gain_high: 95 % interval of how much more accurate than the original it is, of all wordings at once. Where the
+            original is chosen, `gain_high` is the highest such bound of any other wording: as much better may one still be.
         p_value: chance that one of so many wordings seems that much better although all are as accurate as the original,
             two-sided, in (0, 1].
     """
@@ -257,15 +258,19 @@ def _gain_test(found: Effects, unit: NDArray[np.int64], chosen: int, original: i
     """
     influence = _by_unit(found.influence, unit)
     against = np.delete(influence - influence[:, [original]], original, axis=1)
-    own, g = influence[:, chosen] - influence[:, original], len(influence)
-    gain = float(found.effects[chosen] - found.effects[original])
-    draws, widened = _largest(against), t_quantile(g - 1) / _NORMAL
-    bounds, deviation = [], 0.0
-    for sign in (-1, 1):
-        centre = (g * gain + 0.5 * sign) / (g + 0.5)
-        error = float(np.sqrt(g / (g - 1) * float(own @ own) + 0.5 * (sign - centre) ** 2 / g**2))
-        bounds.append(float(np.clip(centre + sign * float(np.quantile(draws, SURE)) * widened * error, -1, 1)))
-        deviation = centre / error if sign < 0 else deviation  # of the lower bound
+    g, draws = len(influence), _largest(against)
+    widened = t_quantile(g - 1) / _NORMAL
+
+    def centre_and_error(sign: int, wording: int) -> tuple[float, float]:
+        own, gain = influence[:, wording] - influence[:, original], found.effects[wording] - found.effects[original]
+        centre = float((g * gain + 0.5 * sign) / (g + 0.5))
+        return centre, float(np.sqrt(g / (g - 1) * float(own @ own) + 0.5 * (sign - centre) ** 2 / g**2))
+
+    reach = float(np.quantile(draws, SURE)) * widened
+    centre, error = centre_and_error(-1, chosen)
+    others = [v for v in range(len(found.effects)) if v != original] if chosen == original else [chosen]
+    most = max(middle + reach * own for middle, own in (centre_and_error(1, v) for v in others))
+    deviation = centre / error
     p = float((draws >= deviation / widened).mean())
     beyond = min(1 / N_DRAWS, 2 * against.shape[1] * float(stdtr(g - 1, -deviation)))
-    return bounds[0], bounds[1], p if p > 0 else beyond
+    return max(-1.0, centre - reach * error), min(1.0, most), p if p > 0 else beyond

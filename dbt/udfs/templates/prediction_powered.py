@@ -12,9 +12,9 @@ from promptaudit.udfs.resampling import (
     UNDEFINED,
     Interval,
     bearing_samples,
+    logit_interval,
     percentile_interval,
     resampled_units,
-    t_quantile,
 )
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Floats, Integers
@@ -24,7 +24,7 @@ LEAST_RULED = 10
 """Fewest samples with a ruling from which an accuracy is rectified."""
 
 FEW_ERRORS = 5
-"""Where fewer samples bear the errors of a judge, bounds hold the same data with one added error too."""
+"""Where fewer samples bear the errors of a judge in one direction, the bound on that side holds one added error too."""
 
 _NO_DEVIATION = 1e-24  # below it the square of a deviation is rounding
 _ROUNDING = 1e-9  # of a sum of weights
@@ -75,8 +75,8 @@ class Rulings(NamedTuple):
         return Rulings(*((table * share).sum(axis=1, keepdims=True) for table in self))
 
     def with_sample(self, *, is_passed: bool) -> Rulings:
-        """Returns the table with one more sample, which people ruled on and the judge ruled on otherwise; of one template."""
-        weight = float(self.weight.sum() / (self.weight > 0).sum())
+        """Returns the table with half a sample more, on which people and the judge ruled unlike each other; of one template."""
+        weight = 0.5 * float(self.weight.sum() / (self.weight > 0).sum())
         more = (0.0, 0.0, 0.0, weight, weight * is_passed, weight * (not is_passed))
         return Rulings(*(np.append(table, [[value]], axis=0) for table, value in zip(self, more, strict=True)))
 
@@ -145,26 +145,31 @@ def estimate(rulings: Rulings, power: NDArray[np.float64] | None = None) -> Esti
 def bounds(rulings: Rulings, found: Estimate) -> Interval:
     """Returns the 95 % interval of the accuracy of one template for other samples, in [0, 1].
 
-    The estimate plus and minus t times its jackknife's standard error over samples, which holds the error of the rulings and that
-    of the verdicts; t has as many degrees of freedom as samples of equal weight would have, less one. Where fewer than
-    FEW_ERRORS samples bear the errors of the judge, as where it never differs from people, the lower bound is the smaller of
-    that and the same with one more sample, which the judge passes and people do not; the upper bound likewise.
+    A t interval on the logit scale (`logit_interval`), from the jackknife's variance over samples, which holds the error of the
+    rulings and that of the verdicts; t has as many degrees of freedom as samples of equal weight would have, less one. Where
+    fewer than FEW_ERRORS samples bear answers that the judge passes and people do not, it also holds that of the same data with
+    one such sample more, which counts half; and likewise of answers that people pass and the judge does not. Few rulings stand
+    for most of the answers in a large stratum of a sheet, and it is there that the errors of a lenient judge are not seen.
+
+    Of 200 worlds each (sheets of 20, 40 and 60 rulings on 200 x 1, 60 x 6 and 200 x 12 answers in up to 8 strata; accuracies of
+    .6 to .9; judges who pass .02 to .7 of wrong answers and fail .01 to .25 of right ones) the lower bound lies above the truth
+    in 0 to .05 (.006 on average), the upper one below it in 0 to .055 (.006). A t interval of the accuracy itself, with one whole
+    added error and only where few of both kinds were seen, missed below in up to .145 (.019), at widths of .38, .23 and .18 for
+    the three sheets; they are .37, .23 and .18 now.
 
     Args:
         rulings: of one template.
         found: its estimate.
     """
-    weight, power = rulings.weight[:, 0], float(found.power[0])
-    quantile = t_quantile(max(1.0, float(weight.sum() ** 2 / (weight @ weight)) - 1))
-    tables, estimates = [rulings], [found]
-    errors = (rulings.ruled_right - power * rulings.ruled_judged)[:, 0]
-    if bearing_samples(errors - errors.sum() / weight.sum() * weight) < FEW_ERRORS:
-        tables += [rulings.with_sample(is_passed=is_passed) for is_passed in (True, False)]
-        estimates += [estimate(table, found.power) for table in tables[1:]]
-    accuracy = np.array([each.accuracy[0] for each in estimates])
-    width = quantile * np.sqrt([each.variance()[0] for each in estimates])
-    low, high = np.clip([float((accuracy - width).min()), float((accuracy + width).max())], 0, 1).tolist()
-    return Interval(low, high)
+    weight, rate = rulings.weight[:, 0], float(found.accuracy[0])
+    free = max(1.0, float(weight.sum() ** 2 / (weight @ weight)) - 1)
+    too_lenient = (rulings.ruled_judged - rulings.ruled_right)[:, 0]
+    estimates = [found]
+    for is_passed, errors in ((True, too_lenient), (False, -too_lenient)):
+        if bearing_samples(np.maximum(errors, 0)) < FEW_ERRORS or not 0 < rate < 1:
+            estimates.append(estimate(rulings.with_sample(is_passed=is_passed), found.power))
+    ends = np.array([logit_interval(float(each.accuracy[0]), float(each.variance()[0]), free) for each in estimates])
+    return Interval(*np.clip([ends[:, 0].min(), ends[:, 1].max()], 0, 1).tolist())
 
 
 def rectified_variances(

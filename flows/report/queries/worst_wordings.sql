@@ -1,9 +1,10 @@
--- The wordings of one model, task and strategy: how often each was right by one scoring method, of extraction in $field, how far
--- its labels differ from those of the other wordings, and whether it breaks; one that does first.
+-- The wordings of one model, task and strategy: how accurate each is by one scoring method, of extraction in $field, and whether
+-- it breaks; one that does first.
 with scores as (
     select
         prompt_variant_id,
-        accuracy,
+        accuracy_fitted,
+        accuracy_shrunk,
         row_number() over (
             partition by prompt_variant_id
             order by
@@ -24,8 +25,8 @@ select
     variants.is_original,
     variants.variation,
     left(variants.instruction, $long) as instruction,
-    scores.accuracy,
-    answers.disagreement,
+    scores.accuracy_fitted,
+    scores.accuracy_shrunk,
     coalesce(answers.is_breaking, false) as is_breaking,
     answers.working_rate,
     answers.working_rate_of_others
@@ -37,4 +38,4 @@ inner join marts.rpt_prompt_variants as answers
 left join scores on variants.prompt_variant_id = scores.prompt_variant_id and scores.place = 1
 where
     variants.audit_run_id = $run and variants.task_id = $task and variants.strategy = $strategy
-order by is_breaking desc, scores.accuracy asc nulls last, answers.disagreement desc nulls last, variants.prompt_variant_id asc
+order by is_breaking desc, scores.accuracy_fitted asc nulls last, variants.prompt_variant_id asc

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from promptaudit.flows.choice.choose import Wording
+from promptaudit.flows.display.figures import signed
 from promptaudit.flows.report.blocks.blocks import DrawnSection, by
 from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.sections.columns import (
@@ -59,9 +60,11 @@ def _worded(row: Row, variant: Row | None) -> str:
 
 
 def _finding(data: ReportData) -> str:
-    better = [row for row in data["wording_choices"] if row["is_better"]]
+    chosen = [row for row in data["wording_choices"] if row["is_chosen"]]
+    better = [row for row in chosen if row["is_better"]]
     if not better:
-        return "No wording is better than the original beyond chance" if data["wording_choices"] else ""
+        most = signed(max((row["gain_high"] for row in chosen), default=None))
+        return f"No wording is better than the original beyond chance; up to {most} is possible" if chosen else ""
     row = max(better, key=lambda each: each["gain_low"])
     variant = next(each for each in data.variants if each["prompt_variant_id"] == row["prompt_variant_id"])
     of_variant = ("variant_index", "paraphrase_temperature", "variation", "instruction")

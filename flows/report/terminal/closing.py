@@ -6,7 +6,7 @@ import shlex
 import textwrap
 from typing import TYPE_CHECKING
 
-from promptaudit.flows.display.figures import cut, number, shown
+from promptaudit.flows.display.figures import cut, shown
 from promptaudit.flows.gate.outcome import Flip
 
 if TYPE_CHECKING:
@@ -63,11 +63,8 @@ def _worst(worst: Worst) -> str:
     sentence = f"{worst.group}: {worst.label} {worst.printed}"
     if worst.wording is None:
         return sentence
-    wording = worst.wording
-    if wording.breaks:
-        return f"{sentence}; {wording.wording.name} {wording.breaks}"
-    beside = "" if wording.of_original is None else f", {number(wording.of_original)} with the original wording"
-    return f"{sentence}; its worst prompt is {wording.wording.name}: {wording.label} {number(wording.figure)}{beside}"
+    wording, said = worst.wording.wording, worst.wording.said
+    return f"{sentence}; {said}" if wording is None else f"{sentence}; its worst prompt is {wording.name}: {said}"
 
 
 def _example(example: Example) -> str:

@@ -8,6 +8,8 @@ import pytest
 
 from promptaudit.flows.cli import main
 from promptaudit.flows.report.summary import summary_of
+from promptaudit.flows.report.summary_example import Wording
+from promptaudit.flows.report.summary_worst import WorstWording
 from promptaudit.flows.report.terminal.closing import closing_lines
 from promptaudit.flows.warehouse import Warehouse
 from tests.report.conftest import Reported
@@ -30,14 +32,15 @@ def test_it_fits_and_its_command_reads_back(name: str, width: int, request: pyte
 def test_it_names_the_worst_group_with_its_interval_and_an_example(ordinary: Reported) -> None:
     lines = closing_lines(summary_of(Warehouse(ordinary.warehouse), ordinary.audit_run_id), 80)
     query = (
-        "select model_id, task_id, strategy, printf('%.3f [%.3f, %.3f]', sensitivity_corrected, sensitivity_corrected_low, "
-        f"sensitivity_corrected_high) from marts.rpt_audit where audit_run_id = '{ordinary.audit_run_id}' "
-        "and sensitivity_corrected is not null order by sensitivity_corrected desc limit 1"
+        "select model_id, task_id, strategy, printf('%.3f [', sensitivity_corrected), count(*) over () from marts.rpt_audit "
+        f"where audit_run_id = '{ordinary.audit_run_id}' and sensitivity_corrected is not null "
+        "order by sensitivity_corrected desc limit 1"
     )
-    ((*group, figure),) = table(ordinary.warehouse, query)[1]
+    ((*group, figure, n_groups),) = table(ordinary.warehouse, query)[1]
     text = " ".join(" ".join(lines).split())
     assert text.startswith(f"worst {', '.join(group)}: ")
     assert figure in text
+    assert f"], the largest of {n_groups}" in text
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == [
         "worst",
         "example",
@@ -56,14 +59,21 @@ def test_a_command_is_parted_between_its_words_alone(ordinary: Reported) -> None
     ]
 
 
-def test_a_wording_that_breaks_is_named_with_what_the_others_do(ordinary: Reported) -> None:
+def test_the_worst_wording_is_named_with_what_is_said_of_it(ordinary: Reported) -> None:
     summary = summary_of(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
     assert summary.worst is not None
-    assert summary.worst.wording is not None
-    named = summary.worst.wording.wording.name
-    broken = dataclasses.replace(summary.worst.wording, figure=0.12, of_original=None, of_others=0.81)
-    lines = closing_lines(dataclasses.replace(summary, worst=dataclasses.replace(summary.worst, wording=broken)), 80)
-    assert f"; {named} breaks: 0.120 against 0.810" in " ".join(" ".join(lines).split())
+    broken = WorstWording(
+        wording=Wording(prompt_variant_id="v", name="wording 6", is_original=False, instruction=None),
+        said="breaks, 0.120 against 0.810 of the others",
+    )
+    for wording, told in (
+        (broken, "; its worst prompt is wording 6: breaks, 0.120 against 0.810 of the others"),
+        (WorstWording(wording=None, said="no wording is worse"), "; no wording is worse"),
+    ):
+        lines = closing_lines(
+            dataclasses.replace(summary, worst=dataclasses.replace(summary.worst, wording=wording)), 80
+        )
+        assert told in " ".join(" ".join(lines).split())
 
 
 @pytest.mark.parametrize("is_typed", [True, False])

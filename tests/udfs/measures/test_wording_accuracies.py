@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.special import expit
 
-from promptaudit.udfs.measures.wording_accuracies import WordingQuantiles, wording_accuracies, wording_quantiles
+from promptaudit.udfs.measures.wording_accuracies import (
+    WordingQuantiles,
+    gap_to_others,
+    wording_accuracies,
+    wording_quantiles,
+)
 from tests.udfs.designs.worlds import World, dealt
 
 # questions x wordings; accuracies .75, .75 and .25
@@ -86,3 +93,41 @@ def test_an_accuracy_stays_within_0_and_1() -> None:
     cells = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 1, 2, 0, 2])
     found = wording_accuracies(*cells, np.array([1.0, 1, 0, 1, 0, 1]))
     assert found.accuracy == pytest.approx([1 / 3, 1 / 3, 1])
+
+
+def test_the_gap_of_the_least_accurate_wording_by_hand() -> None:
+    known = wording_accuracies(*CELLS, QUESTIONS.ravel())
+    found = gap_to_others(known.accuracy.tolist(), known.shrunk.tolist(), 4)
+    # .25 against .75 and a third of that; noise 1/18 of each, 1/12 of the gap; half a sample more moves .5 to 1/3 and 5/9
+    assert found.gap == pytest.approx(1 / 6)
+    assert found.low == pytest.approx(1 / 3 - 2.39398 * np.sqrt(1 / 12 + 0.5 * (4 / 3 / 4) ** 2), abs=1e-5)
+    assert found.high == 1
+    # without a gap the added half is all there is: -1/201 and the root of half of (200/201)^2 / 100^2
+    low = -1 / 201 - 2.39398 * np.sqrt(0.5) * 2 / 201
+    assert gap_to_others([1.0, 1.0, 1.0], [1.0, 1.0, 1.0], 100) == pytest.approx((0, low, -low))
+    # one failure of one wording in 60 samples is nothing to tell, twenty are
+    for n_wrong, is_told in ((1, False), (20, True)):
+        right = np.ones((60, 12))
+        right[:n_wrong, 5] = 0
+        known = wording_accuracies(*np.indices(right.shape).reshape(2, -1), right.ravel())
+        assert (gap_to_others(known.accuracy.tolist(), known.shrunk.tolist(), 60).low > 0) == is_told
+
+
+@pytest.mark.parametrize(("spread", "n_told"), [(0, range(4)), (0.6, range(25, 75))])
+def test_the_gap_holds_the_truth_and_none_is_told_where_wordings_are_equal(spread: float, n_told: range) -> None:
+    rng = np.random.default_rng(11)
+    effects = spread * np.linspace(-1.6, 1.6, 12)
+
+    def chances(n: int) -> NDArray[np.float64]:
+        return np.asarray(expit(1.5 + 2 * rng.standard_normal((n, 1)) + effects), np.float64)
+
+    truth = chances(100_000).mean(axis=0)
+    lows, is_held = [], []
+    for _ in range(100):
+        right = (rng.random((60, 12)) < chances(60)).astype(float)
+        known = wording_accuracies(*np.indices(right.shape).reshape(2, -1), right.ravel())
+        gap = gap_to_others(known.accuracy.tolist(), known.shrunk.tolist(), 60)
+        lows.append(gap.low)
+        is_held.append(gap.low <= 12 / 11 * (truth.mean() - truth[known.accuracy.argmin()]) <= gap.high)
+    assert np.sum(np.array(lows) > 0) in n_told
+    assert np.mean(is_held) >= 0.95
