@@ -26,18 +26,18 @@ def test_the_worst_group_is_the_one_that_depends_most_on_the_wording_with_its_wo
 ) -> None:
     summary = _of(ordinary)
     rows = Warehouse(ordinary.warehouse).published.read(
-        "select * from marts.rpt_audit where audit_run_id = $run and sensitivity_corrected is not null",
+        "select * from marts.rpt_audit where audit_run_id = $run and sensitivity is not null",
         run=ordinary.audit_run_id,
     )
-    highest = max(rows, key=lambda row: row["sensitivity_corrected"])
+    highest = max(rows, key=lambda row: row["sensitivity"])
     worst = summary.worst
     assert worst is not None
     assert (worst.model_id, worst.task_id, worst.strategy) == tuple(
         highest[name] for name in ("model_id", "task_id", "strategy")
     )
     assert (worst.figure, worst.high) == (
-        pytest.approx(highest["sensitivity_corrected"]),
-        pytest.approx(min(1, highest["sensitivity_corrected_high"])),
+        pytest.approx(highest["sensitivity"]),
+        pytest.approx(highest["sensitivity_high"]),
     )
     accuracies = Warehouse(ordinary.warehouse).published.read(
         "select prompt_variant_id, accuracy from marts.fct_variant_accuracy join marts.dim_prompt_variants "
@@ -229,6 +229,7 @@ def test_a_summary_is_plain_data(ordinary: Reported) -> None:
         "compared_with",
         "causes",
         "unread",
+        "breaking",
         "worst",
         "example",
         "better",

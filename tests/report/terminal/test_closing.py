@@ -30,15 +30,15 @@ def test_it_fits_and_its_command_reads_back(name: str, width: int, request: pyte
 def test_it_names_the_worst_group_with_its_interval_and_an_example(ordinary: Reported) -> None:
     lines = closing_lines(summary_of(Warehouse(ordinary.warehouse), ordinary.audit_run_id), 80)
     query = (
-        "select model_id, task_id, strategy, printf('%.3f [%.3f, %.3f]', sensitivity_corrected, sensitivity_corrected_low, "
-        f"sensitivity_corrected_high) from marts.rpt_audit where audit_run_id = '{ordinary.audit_run_id}' "
-        "and sensitivity_corrected is not null order by sensitivity_corrected desc limit 1"
+        "select model_id, task_id, strategy, printf('%.3f [%.3f, %.3f]', sensitivity, sensitivity_low, sensitivity_high) "
+        f"from marts.rpt_audit where audit_run_id = '{ordinary.audit_run_id}' order by sensitivity desc nulls last limit 1"
     )
     ((*group, figure),) = table(ordinary.warehouse, query)[1]
     text = " ".join(" ".join(lines).split())
-    assert text.startswith(f"worst {', '.join(group)}: ")
-    assert figure in text
+    assert f" worst {', '.join(group)}: Sensitivity {figure}" in text
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == [
+        "breaks",
+        "breaks",
         "worst",
         "example",
         "better",
