@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from promptaudit.flows.display.figures import cut, number, percent
+from promptaudit.flows.display.variant_names import numbered
 from promptaudit.flows.warehouse import Row
 
 MOST_TOLD = 3  # groups
@@ -35,8 +36,8 @@ def _group(row: Row) -> tuple[str, str, str]:
 def _sentence(group: Row, broken: Row) -> str:
     name = ", ".join(cut(each, NAME) for each in _group(group))
     verb = "breaks" if broken["n"] == 1 else "break"
-    named = ", ".join(str(index) for index in broken["variant_indices"][:MOST_NAMED])
-    more = ", …" if len(broken["variant_indices"]) > MOST_NAMED else ""
+    named = ", ".join(numbered(variant) for variant in broken["variants"][:MOST_NAMED])
+    more = ", …" if broken["n"] > MOST_NAMED else ""
     lost = _ranged(broken["invalid_rate_least"], broken["invalid_rate_most"])
     what = f"{lost} of {'its' if broken['n'] == 1 else 'their'} answers {_lost(group)}"
     if not broken["invalid_rate_most"] and broken["working_rate_most"] is not None:

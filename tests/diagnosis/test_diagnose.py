@@ -66,7 +66,7 @@ def unit_of(labels: np.ndarray, strategy: str = "simple", invalid_rate: float = 
         invalid_rate_low=invalid_rate / 2,
         n_samples_compared=len(sensitivity),
         n_samples_changed=int((sensitivity > 0).sum()),
-        figures={"sensitivity_corrected": float(sensitivity.mean())},
+        figures={"sensitivity": float(sensitivity.mean())},
     )
     return Unit(
         model_id="m",
@@ -146,7 +146,7 @@ def test_noise_is_not_the_prompt_and_the_samples_that_change_are_told_with_the_f
     said = "\n".join(lines_of(found, 5))
     n = sum(row.sensitivity is not None and row.sensitivity > 0 for row in found.samples)
     assert f"{n} of {N} samples change their label with the wording" in said
-    assert f"Corrected sensitivity {number(unit.figures['sensitivity_corrected'])}" in said
+    assert f"Sensitivity {number(unit.figures['sensitivity'])}" in said
     assert "alike" not in said.partition("most sensitive samples")[0]
 
 

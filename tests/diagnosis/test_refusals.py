@@ -18,13 +18,13 @@ from tests.diagnosis.test_diagnose import N, answers, unit_of, without_weakness
 
 COLUMNS = (
     "audit_run_id, model_id, task_id, strategy, prompt_variant_id, variant_index, is_original, sample_id, repetition, "
-    "completion, label, answer_status, is_quarantined"
+    "completion, label, answer_status"
 )
 SORRY = "I'm sorry, <b>I can't</b>"
 
 
 def row(sample: str, variant: int, label: str | None, status: str = "valid", **changes: Any) -> tuple[Any, ...]:
-    of = {"run": "r", "model": "m", "quarantined": False} | changes
+    of = {"run": "r", "model": "m"} | changes
     said = SORRY if status == "refused" else label
     return (
         of["run"],
@@ -39,7 +39,6 @@ def row(sample: str, variant: int, label: str | None, status: str = "valid", **c
         said,
         label,
         status,
-        of["quarantined"],
     )
 
 
@@ -53,7 +52,7 @@ def warehouse(tmp_path: Path) -> Warehouse:
         row("s3", 0, "place"),
         row("s3", 1, None, "error"),
     ]
-    rows += [row("s3", 1, None, "refused", **other) for other in ({"run": "q"}, {"model": "n"}, {"quarantined": True})]
+    rows += [row("s3", 1, None, "refused", **other) for other in ({"run": "q"}, {"model": "n"})]
     warehouse = Warehouse(tmp_path / "audit.duckdb")
     warehouse.published.path.parent.mkdir()
     with duckdb.connect(warehouse.published.path) as con:
@@ -66,7 +65,6 @@ def warehouse(tmp_path: Path) -> Warehouse:
             "varchar",
             "varchar",
             "varchar",
-            "boolean",
         )
         named = ", ".join(f"{name} {kind}" for name, kind in zip(COLUMNS.split(", "), types, strict=True))
         con.execute(f"create table marts.fct_predictions ({named})")

@@ -66,7 +66,7 @@ def test_every_figure_of_the_page_is_the_marts(name: str, request: pytest.Fixtur
             share(truth),
             usd(truth),
             f"{truth:g}",
-            f"{truth:.2f}",
+            number(truth, 2),
         }
         if isinstance(truth, int):
             forms.add(count(truth))

@@ -29,7 +29,7 @@ def test_a_run_of_600_groups_is_one_small_page_with_the_worst_task_told_and_all_
     assert len(re.findall(r'<td class="h\d">', page)) == 600
     text = Seen(page).text
     assert "writes pages of the other 29," in text
-    worst = max(found.scorecard, key=lambda row: row["sensitivity_corrected"])
+    worst = max(found.scorecard, key=lambda row: row["sensitivity"])
     assert f"<h3>{worst['task_id']}</h3>" in page
     assert "The 120 of 600 rows whose answers depend most on the wording" in text
 

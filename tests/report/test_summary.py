@@ -26,21 +26,21 @@ def test_the_worst_group_is_the_one_that_depends_most_on_the_wording_with_its_wo
 ) -> None:
     summary = _of(ordinary)
     rows = Warehouse(ordinary.warehouse).published.read(
-        "select * from marts.rpt_audit where audit_run_id = $run and sensitivity_corrected is not null",
+        "select * from marts.rpt_audit where audit_run_id = $run and sensitivity is not null",
         run=ordinary.audit_run_id,
     )
-    highest = max(rows, key=lambda row: row["sensitivity_corrected"])
+    highest = max(rows, key=lambda row: row["sensitivity"])
     worst = summary.worst
     assert worst is not None
     assert (worst.model_id, worst.task_id, worst.strategy) == tuple(
         highest[name] for name in ("model_id", "task_id", "strategy")
     )
-    assert worst.figure == pytest.approx(highest["sensitivity_corrected"])
+    assert worst.figure == pytest.approx(highest["sensitivity"])
     # its interval holds for the largest of all, so it is wider than the scorecard's, which is of this group alone
     assert worst.of_many == f"the largest of {len(rows)}"
     assert worst.low is not None
     assert worst.high is not None
-    assert worst.low < highest["sensitivity_corrected_low"] < highest["sensitivity_corrected_high"] < worst.high
+    assert worst.low < highest["sensitivity_low"] < highest["sensitivity_high"] < worst.high
     assert worst.wording is not None
     assert worst.wording.said
     example = summary.example

@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptaudit.flows.report.charts.parts import parted
 
 CARD = [
-    {"task_id": task, "model_id": model, "sensitivity": sensitivity, "sensitivity_corrected": None}
+    {"task_id": task, "model_id": model, "sensitivity": sensitivity}
     for task, known, chance in (("steady", 0.1, 0.9), ("wavering", 0.5, 0.7), ("unmeasured", None, None))
     for model, sensitivity in (*((f"m{n}", known) for n in range(20)), ("random", chance))
 ]

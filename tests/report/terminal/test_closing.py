@@ -32,9 +32,9 @@ def test_it_fits_and_its_command_reads_back(name: str, width: int, request: pyte
 def test_it_names_the_worst_group_with_its_interval_and_an_example(ordinary: Reported) -> None:
     lines = closing_lines(summary_of(Warehouse(ordinary.warehouse), ordinary.audit_run_id), 80)
     query = (
-        "select model_id, task_id, strategy, printf('%.3f [', sensitivity_corrected), count(*) over () from marts.rpt_audit "
-        f"where audit_run_id = '{ordinary.audit_run_id}' and sensitivity_corrected is not null "
-        "order by sensitivity_corrected desc limit 1"
+        "select model_id, task_id, strategy, printf('%.3f [', sensitivity), count(*) over () from marts.rpt_audit "
+        f"where audit_run_id = '{ordinary.audit_run_id}' and sensitivity is not null "
+        "order by sensitivity desc limit 1"
     )
     ((*group, figure, n_groups),) = table(ordinary.warehouse, query)[1]
     text = " ".join(" ".join(lines).split())
