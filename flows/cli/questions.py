@@ -150,8 +150,7 @@ def export(
         typer.Option(
             "--format",
             envvar="PROMPTAUDIT_EXPORT_FORMAT",
-            help="Choose parquet (one flat file, which import reads back), hf (a folder that datasets.load_dataset opens) or "
-            "dove (rows of the DOVE dataset).",
+            help="Choose parquet (one flat file, which import reads back) or hf (a folder that datasets.load_dataset opens).",
         ),
     ] = "parquet",
     to: Annotated[
@@ -178,8 +177,6 @@ def export(
 
     exported = export_run(state.settings(), audit_run_id, format_, to, text)
     lines = f"{exported.n_rows} answers of run {exported.audit_run_id} in {exported.path}"
-    if exported.n_without:
-        lines += f"\n{exported.n_without} answers have no text here, or nothing says what is right, and are no rows of {format_}"
     if exported.left_out:
         lines += f"\nwithout the texts of {', '.join(exported.left_out)}; --text full writes them"
     if exported.n_otherwise:

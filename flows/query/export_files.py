@@ -1,19 +1,18 @@
-"""Writes exported answers to a folder: one flat Parquet file, one that `datasets` loads, or rows of DOVE's schema."""
+"""Writes exported answers to a folder: one flat Parquet file, or files that `datasets` loads."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
 import pyarrow.parquet as pq
 
-from promptaudit.flows.query.dove_rows import dove_rows
 from promptaudit.flows.warehouse import Row
-from promptaudit.models_registry.errors import DataError, UsageError, WarehouseError
+from promptaudit.models_registry.errors import UsageError, WarehouseError
 
 _TEXT, _REAL, _WHOLE, _LIST = pl.String(), pl.Float64(), pl.Int64(), pl.List(pl.String)
 SCHEMA: dict[str, pl.DataType] = {
@@ -150,29 +149,4 @@ def _write_hf(folder: Path, rows: Rows, run: str) -> int:
     return n_rows
 
 
-def _write_dove(folder: Path, rows: Rows, run: str) -> int:
-    instructions: dict[tuple[str, str | None], int] = {}
-    is_withheld = False
-
-    def frames() -> Iterator[pl.DataFrame]:
-        nonlocal is_withheld
-        for some in rows:
-            is_withheld |= any(not row["has_texts"] for row in some)
-            frame = dove_rows(some, instructions)
-            if frame.height:
-                yield frame
-
-    n_rows = _write(folder / "predictions.parquet", frames())
-    if not n_rows:
-        msg = f"run {run}: none of its answers has a completion and a score, which rows of DOVE need" + (
-            "; texts of sensitive tasks are left out unless --text full asks for them" if is_withheld else ""
-        )
-        raise DataError(msg)
-    return n_rows
-
-
-FORMS: dict[str, Callable[[Path, Rows, str], int]] = {
-    "parquet": _write_parquet,
-    "hf": _write_hf,
-    "dove": _write_dove,
-}
+FORMS: dict[str, Callable[[Path, Rows, str], int]] = {"parquet": _write_parquet, "hf": _write_hf}

@@ -1,4 +1,4 @@
-"""Exports a published run's answers: one flat Parquet file, a folder that `datasets` loads, or rows of DOVE's schema."""
+"""Exports a published run's answers: one flat Parquet file, or a folder that `datasets` loads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ AT_ONCE = 5_000  # rows whose prompts are put together and written before those 
 class ExportResult:
     """What was written where, how many rows; `left_out` names the tasks whose texts are not in it.
 
-    `n_without` is the number of answers that the format has no row for.
     `n_otherwise` counts the rows without messages because they cannot be put together again as they were sent.
     """
 
@@ -44,7 +43,6 @@ class ExportResult:
     format: str
     path: Path
     n_rows: int
-    n_without: int
     left_out: tuple[str, ...]
     n_otherwise: int
 
@@ -74,12 +72,10 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
             raise DataError(msg)
         orders = _by_prediction(con, "option_orders", audit_run_id)
         weights = _by_prediction(con, "option_loglikelihoods", audit_run_id)
-        details = _by_prediction(con, "dove_details", audit_run_id) if form == "dove" else {}
         sensitive = sorted({row["task"] for row in rows if row["is_sensitive"]})
         for row in rows:
             row["option_order"] = orders.get(row["prediction_id"], {}).get("option_order")
             row["option_loglikelihoods"] = weights.get(row["prediction_id"], {}).get("option_loglikelihoods")
-            row.update(details.get(row["prediction_id"], {}))
             row["messages"] = None
             row["has_texts"] = text == "full" or (text is None and not row["is_sensitive"])
             if not row["has_texts"]:
@@ -92,7 +88,6 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
         format=form,
         path=folder,
         n_rows=n_rows,
-        n_without=len(rows) - n_rows,
         left_out=left_out,
         n_otherwise=sent.n_otherwise,
     )

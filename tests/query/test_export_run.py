@@ -19,7 +19,6 @@ from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_pre
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.cards import FormatLimits
 from promptaudit.models_registry.registry import load_registry
-from tests.support.dove import faults, without_nulls
 from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, published
 from tests.support.shell import Ended, promptaudit, sql
 
@@ -129,17 +128,13 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     path, (run, quiz) = published(folder / "warehouse", [recorded, asked])
     warehouse = Warehouse(path)
     ended = {
-        name: promptaudit(folder, "export", run[:8], "--format", form, "--to", f"out-{name}", *options)
-        for name, form, options in (
-            ("parquet", "parquet", ("--text", "full")),
-            ("hf", "hf", ()),
-            ("dove", "dove", ("--text", "full")),
-        )
+        name: promptaudit(folder, "export", run[:8], "--format", name, "--to", f"out-{name}", *options)
+        for name, options in (("parquet", ("--text", "full")), ("hf", ()))
     }
-    for form in ("parquet", "hf", "dove"):
+    for form in ("parquet", "hf"):
         ended[f"quiz-{form}"] = promptaudit(folder, "export", quiz[:8], "--format", form, "--to", f"out-quiz-{form}")
     again = {}
-    for name in ("parquet", "dove", "quiz-parquet", "quiz-dove"):
+    for name in ("parquet", "quiz-parquet"):
         file = folder / f"out-{name}/predictions.parquet"
         options = ImportOptions(audit=name, resamples=20)
         again[name] = import_predictions(warehouse, [file], load_registry(), options).audit_run_id
@@ -165,19 +160,7 @@ def test_the_flat_file_is_imported_to_the_same_figures(exported: Exported, task:
     assert after == [pytest.approx(row) for row in before]
 
 
-def test_rows_of_dove_are_imported_to_the_same_accuracies(exported: Exported) -> None:
-    def accuracies(run: str) -> list[Any]:
-        query = (
-            "select model_id, avg(is_correct::int) as accuracy, count(*) as n from marts.fct_predictions "
-            f"where audit_run_id = '{run}' and task_id = 'colours' group by all order by all"
-        )
-        return [(row["model_id"], pytest.approx(row["accuracy"]), row["n"]) for row in sql(exported.folder, query)]
-
-    assert accuracies(exported.again["dove"]) == accuracies(exported.run)
-
-
-@pytest.mark.parametrize("form", ["parquet", "dove"])
-def test_answers_to_reordered_options_mean_the_same_options_again(exported: Exported, form: str) -> None:
+def test_answers_to_reordered_options_mean_the_same_options_again(exported: Exported) -> None:
     def answers(run: str) -> list[dict[str, Any]]:
         query = (
             "select model_id, variant_index, sample_id, label, gold_label, is_correct from marts.fct_predictions "
@@ -185,13 +168,13 @@ def test_answers_to_reordered_options_mean_the_same_options_again(exported: Expo
         )
         return sql(exported.folder, query)
 
-    before, after = (answers(run) for run in (exported.quiz, exported.again[f"quiz-{form}"]))
+    before, after = (answers(run) for run in (exported.quiz, exported.again["quiz-parquet"]))
     assert len(before) == 2 * 4 * 8
     # the letters that stood for the right option in each order; a reader that ignores orders gives B to all of `second`
     assert all(row["is_correct"] for row in before if row["model_id"] == "knowing")
     assert {row["label"] for row in before if row["model_id"] == "second"} == {"A", "B", "C"}
     assert after == before
-    figures = [exported.figures(run, task="quiz") for run in (exported.quiz, exported.again[f"quiz-{form}"])]
+    figures = [exported.figures(run, task="quiz") for run in (exported.quiz, exported.again["quiz-parquet"])]
     assert figures[1] == [pytest.approx(row) for row in figures[0]]
 
 
@@ -200,21 +183,8 @@ def test_kinds_and_settings_of_variants_are_imported_again(exported: Exported) -
         query = "select variant_index, variation, setting from marts.dim_prompt_variants"
         return sql(exported.folder, f"{query} where audit_run_id = '{run}' order by variant_index")
 
-    for form in ("parquet", "dove"):
-        assert variants(exported.again[f"quiz-{form}"]) == variants(exported.quiz)
+    assert variants(exported.again["quiz-parquet"]) == variants(exported.quiz)
     assert [row["variation"] for row in variants(exported.quiz)] == ["original", *["option_order"] * 3]
-
-
-def test_rows_of_dove_show_options_in_the_order_of_the_prompt(exported: Exported) -> None:
-    frame = pl.read_parquet(exported.out("quiz-dove") / "predictions.parquet")
-    methods = {row["prompt_config"]["dimensions"]["mc_choices_order"]["method"] for row in frame.to_dicts()}
-    assert methods == {"none", "gold_first", "reversed", "seeded 1"}
-    for row in frame.to_dicts():
-        asked, order = row["instance"]["classification_fields"], row["prompt_config"]["dimensions"]["mc_choices_order"]
-        if order["method"] == "gold_first":
-            assert asked["ground_truth"] == asked["choices"][0]
-        if row["model"]["model_info"]["name"] == "knowing":
-            assert row["output"]["response"] == asked["ground_truth"]["id"]
 
 
 def test_loglikelihoods_of_options_come_back_and_posix_with_them(exported: Exported) -> None:
@@ -232,24 +202,6 @@ def test_loglikelihoods_of_options_come_back_and_posix_with_them(exported: Expor
     assert "- `option_loglikelihoods`: how likely each option is as the reply" in (
         exported.out("quiz-hf") / "README.md"
     ).read_text("utf-8")
-
-
-@pytest.mark.parametrize("name", ["dove", "quiz-dove"])
-def test_rows_of_dove_are_as_its_schema_wants_them(exported: Exported, name: str) -> None:
-    rows = pl.read_parquet(exported.out(name) / "predictions.parquet").to_dicts()
-    assert rows
-    assert [found for row in rows if (found := faults(without_nulls(row)))] == []
-
-
-def test_answers_of_which_nothing_says_what_is_right_are_no_rows_of_dove(exported: Exported) -> None:
-    (row,) = sql(
-        exported.folder,
-        f"select count(*) as n from marts.fct_predictions where task_id = 'moods' and audit_run_id = '{exported.run}'",
-    )
-    told = f"\n{row['n']} answers have no text here, or nothing says what is right, and are no rows of dove"
-    assert told in exported.ended["dove"].out
-    frame = pl.read_parquet(exported.out("dove") / "predictions.parquet")
-    assert {each["sample_identifier"]["dataset_name"] for each in frame["instance"]} == {"colours"}
 
 
 def test_texts_of_a_sensitive_task_are_left_out_unless_asked_for(exported: Exported) -> None:

@@ -130,7 +130,6 @@ def choice_row(
     said: int,
     phrasing: str = "Choose.",
     enumerator: str = "capitals",
-    separator: str = "\n",
     order: str = "none",
     demonstrations: Sequence[Mapping[str, Any]] = (),
     model: str = "mock/mock-7b",
@@ -139,9 +138,7 @@ def choice_row(
     signs, shown = SIGNS[enumerator], ORDERS[order]
     options = [{"id": sign, "text": CHOICES[place]} for sign, place in zip(signs, shown, strict=True)]
     gold, given = shown.index(sample % 4), shown.index(said)
-    text = f"{phrasing} What comes after {sample}?\n" + separator.join(
-        f"{each['id']}. {each['text']}" for each in options
-    )
+    text = f"{phrasing} What comes after {sample}?\n" + "\n".join(f"{each['id']}. {each['text']}" for each in options)
     return {
         "evaluation_id": f"{model} {sample} {phrasing} {enumerator} {order} {len(demonstrations)}",
         "model": {
@@ -156,7 +153,7 @@ def choice_row(
                 "shots": len(demonstrations),
                 "demonstrations": list(demonstrations),
                 "mc_enumerator": enumerator,
-                "mc_separator": separator,
+                "mc_separator": "\n",
                 "mc_choices_order": {"method": order, "description": "as they were shown"},
             },
         },
