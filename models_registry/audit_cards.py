@@ -143,11 +143,7 @@ class FormatLimits(Card):
             "cost anything"
         ),
     )
-    max_empty_rate: Rate = Field(1.0, description="share of landed answers that are blank")
     max_error_rate: Rate = Field(0.1, description="share of planned cells that ended in an error")
-    max_distinct_completions: int | None = Field(
-        None, ge=1, description="how many distinct completions a variant may have"
-    )
     expectations: Annotated[
         ExpectationSuite | str | None, BeforeValidator(_file_or_suite, json_schema_input_type=Name)
     ] = Field(

@@ -190,18 +190,11 @@ def _limits(limits: FormatLimits) -> Iterator[Limit]:
     yield Limit(
         name="labels inside the set", column="n_outside_labels", allowed=0, allowed_by="labels of the task card"
     )
-    of_card = {
-        "max_invalid_rate": ("invalid rate", "invalid_rate"),
-        "max_empty_rate": ("empty rate", "empty_rate"),
-        "max_error_rate": ("error rate", "error_rate"),
-        "max_distinct_completions": ("distinct completions", "n_distinct_completions"),
-    }
-    for field, (name, column) in of_card.items():
-        allowed = getattr(limits, field)
-        if allowed is not None:
-            yield Limit(
-                name=name, column=column, allowed=float(allowed), allowed_by=f"format.{field} of the audit card"
-            )
+    for name, column, allowed in (
+        ("invalid rate", "invalid_rate", limits.max_invalid_rate),
+        ("error rate", "error_rate", limits.max_error_rate),
+    ):
+        yield Limit(name=name, column=column, allowed=allowed, allowed_by=f"format.max_{column} of the audit card")
 
 
 def _action(policy: str, column: str) -> str:

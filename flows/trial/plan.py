@@ -153,7 +153,7 @@ def _design(
         "model_sets": {},
         "design": GridDesign(),  # few samples, under all wordings
         "stop": None,
-        "format": FormatLimits.model_validate_json(base.format_limits).model_copy(update=limits),
+        "format": FormatLimits.model_validate_json(base.format_limits, extra="ignore").model_copy(update=limits),
     }
     return Design(
         audit_id=base.audit_id,

@@ -64,12 +64,12 @@ def validations(warehouse: Warehouse) -> list[dict[str, Any]]:
 
 def test_a_validation_lands_with_its_suite_and_the_rows_above_a_limit(warehouse: Warehouse) -> None:
     outcome = validate(warehouse, RUN, FormatLimits(policy="warn", max_invalid_rate=0.2))
-    assert (outcome.action, outcome.n_checks, outcome.n_variants, outcome.n_breaking) == ("warned", 20, 4, 1)
+    assert (outcome.action, outcome.n_checks, outcome.n_variants, outcome.n_breaking) == ("warned", 16, 4, 1)
     assert outcome.failures == ("model 'plain', task 't', simple variant 1: invalid rate 0.3, allowed 0.2",)
     (row,) = validations(warehouse)
     result = json.loads(row["result"])
     assert (row["suite"], row["is_success"], row["n_failed"]) == ("answer formats of colours", False, 1)
-    assert row["n_expectations"] == len(result["results"]) == 15
+    assert row["n_expectations"] == len(result["results"]) == 14
     notes = {
         each["expectation_config"]["kwargs"]["column"]: each["expectation_config"]["notes"]
         for each in result["results"]
@@ -188,8 +188,8 @@ def test_what_breaks_an_expectation_of_the_cards_own_follows_policy_and_severity
     assert outcome.action == action
     assert outcome.failures == (() if line is None else (line,))
     assert outcome.n_breaking == (line is OF_ROWS)  # no one wording breaks what is said of all
-    # our five limits without max_distinct_completions are of four rows each; its own is of four rows, or of all of them
-    assert outcome.n_checks == 5 * 4 + (1 if expectation is WHOLE else 4)
+    # our four limits are of four rows each; its own is of four rows, or of all of them
+    assert outcome.n_checks == 4 * 4 + (1 if expectation is WHOLE else 4)
     (row,) = validations(warehouse)
     assert row["n_failed"] == (action != "none")
     landed = warehouse.read(
@@ -233,7 +233,7 @@ def test_every_expectation_that_a_suite_may_have_gets_a_result_and_stands_on_the
     outcome = validate(warehouse, RUN, own(*each.items(), policy="warn"))
     (row,) = validations(warehouse)
     result = json.loads(row["result"])
-    assert row["n_expectations"] == 15 + len(each) == len(result["results"])
+    assert row["n_expectations"] == 14 + len(each) == len(result["results"])
     assert not [one for one in result["results"] if one["exception_info"].get("raised_exception", True)]
     assert len(each) > 30
     assert outcome.action == "warned"
