@@ -147,7 +147,7 @@ def _cell(row: Row | None, before: Row | None, mart: str, column: str, steps: Se
     below += [
         (of.cell(n, count(row[n])), " of ", of.cell(planned, count(row[planned])), f" {what}")
         for n, planned, what in OF_PLANNED
-        if row.get(n) is not None and row[n] < (row.get(planned) or 0)
+        if None not in (row.get(n), row.get(planned)) and row[n] < row[planned]
     ]
     if before is not None:
         below.append(("was ", _printed(Traced(mart, before), column, defined.clipped(before[column]))))

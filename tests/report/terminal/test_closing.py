@@ -33,15 +33,15 @@ def test_it_names_the_worst_group_with_its_interval_and_an_example(ordinary: Rep
     lines = closing_lines(summary_of(Warehouse(ordinary.warehouse), ordinary.audit_run_id), 80)
     query = (
         "select model_id, task_id, strategy, printf('%.3f [', sensitivity), count(*) over () from marts.rpt_audit "
-        f"where audit_run_id = '{ordinary.audit_run_id}' and sensitivity is not null "
-        "order by sensitivity desc limit 1"
+        f"where audit_run_id = '{ordinary.audit_run_id}' and sensitivity is not null order by sensitivity desc limit 1"
     )
     ((*group, figure, n_groups),) = table(ordinary.warehouse, query)[1]
     text = " ".join(" ".join(lines).split())
-    assert text.startswith(f"worst {', '.join(group)}: ")
-    assert figure in text
+    assert f" worst {', '.join(group)}: Sensitivity {figure}" in text
     assert f"], the largest of {n_groups}" in text
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == [
+        "breaks",
+        "breaks",
         "worst",
         "example",
         "better",
