@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from promptaudit.flows.audit.steps import AuditRun
 from promptaudit.flows.cards.check_cards.expectations import known_expectations
 from promptaudit.flows.formats.validate import validate
 from promptaudit.flows.report.formats_page import page_of
@@ -25,7 +26,8 @@ SETUP = f"""
     create schema intermediate; create schema staging;
     insert into raw.audit_runs (audit_run_id, audit_id, origin, state, started_at, fingerprint, plan_fingerprint, card,
         format_limits, seed, n_resamples, code_version, library_versions)
-        values ('{RUN}', 'colours', 'run', 'running', timestamp '2026-01-01', '', '', '', '', 1, 1, '', '');
+        values ('{RUN}', 'colours', 'run', 'running', timestamp '2026-01-01', '', '', '',
+            '{{"max_invalid_rate": 0.2, "max_empty_rate": 1.0}}', 1, 1, '', '');
     insert into raw.samples (audit_run_id, task_id, sample_id, sample_index) values ('{RUN}', 't', 's', 0);
     create table intermediate.int_answer_formats as select '{RUN}' as audit_run_id, model_id, 't' as task_id,
         prompt_variant_id, 10 as n_planned, 0 as n_missing, 10 as n_landed, 10 as n_valid, 0 as n_empty, 0 as n_error
@@ -60,6 +62,10 @@ def warehouse(tmp_path: Path) -> Warehouse:
 
 def validations(warehouse: Warehouse) -> list[dict[str, Any]]:
     return warehouse.read("select * from raw.format_validations order by checked_at")
+
+
+def test_a_field_that_limits_no_longer_have_is_passed_over_in_those_that_a_run_kept(warehouse: Warehouse) -> None:
+    assert AuditRun(warehouse=warehouse, audit_run_id=RUN).limits == FormatLimits(max_invalid_rate=0.2)
 
 
 def test_a_validation_lands_with_its_suite_and_the_rows_above_a_limit(warehouse: Warehouse) -> None:
