@@ -87,8 +87,9 @@ def answer_families(
     if is_working.sum() < _FEWEST:
         return told
     kept = is_working[variant]
-    samples, wordings, labels = (dense_codes(codes[kept])[0] for codes in (sample, variant, label))
-    found = _correlations(samples, wordings, labels, n_answers[kept], int(is_working.sum()))
+    found = _correlations(
+        *(dense_codes(codes[kept])[0] for codes in (sample, variant, label)), n_answers[kept], int(is_working.sum())
+    )
     if found is None:
         return told
     correlation = np.zeros((q, q))
