@@ -264,6 +264,12 @@ def percentile_interval(replicates: NDArray[np.float64]) -> NDArray[np.float64]:
     return bounds if replicates.ndim > 1 else bounds[0]
 
 
+def percentile_interval_of(figure: float, replicates: NDArray[np.float64]) -> Interval:
+    """Returns the `percentile_interval` of replicates of shape (n_resamples,), widened to hold the figure; NaN without either."""
+    low, high = percentile_interval(replicates).tolist()
+    return Interval(float(np.minimum(low, figure)), float(np.maximum(high, figure)))
+
+
 def mean_defined(figures: NDArray[np.float64]) -> NDArray[np.float64]:
     """Returns the mean over the first axis of what is defined; NaN where nothing is."""
     is_defined = ~np.isnan(figures)

@@ -71,6 +71,8 @@ def compared(
     base, candidate, low, high = difference.first, difference.second, difference.low, difference.high
     if is_exchanged:
         base, candidate, low, high = candidate, base, -high, -low
+    most = 2 if difference.measure.startswith("pss") else 1  # alpha may lie below 0, the other figures are shares
+    low, high = np.clip([low, high], -most, most).tolist()
     p_values = (difference.p_value, difference.p_value_samples, difference.p_value_variants)
     if reason is not None:
         p_values = (np.nan,) * 3

@@ -81,7 +81,8 @@ def disagreement_shares(
             samples: at least 1, and the same for all samples of a variant. With None every cell stands for itself.
 
     Returns:
-        The three shares sum to 1; each may lie outside [0, 1] by chance, as may its bounds. All NaN where no sample has
+        The three shares, which sum to 1 where none is clipped: each may lie below 0 by chance, as may its bounds, and all are
+        clipped to [-1, 1]. Of two variants that never agree, the wording share would be 2. All NaN where no sample has
         two variants that were asked twice, where no two samples disagree and without answers; bounds NaN where fewer
         than two shares without a sample are defined, bounds for other wordings below MIN_UNITS units and where a share is
         undefined without one.
@@ -113,7 +114,7 @@ def disagreement_shares(
     low, high = np.fmin.reduce(bounds[:, :, ::2]), np.fmax.reduce(bounds[:, :, 1::2])
     ends = np.stack([low, high], axis=2).reshape(len(shares), -1)
     ends[np.isnan(bounds[0])] = np.nan
-    return DisagreementShares(*np.column_stack([shares, ends]).ravel().tolist())
+    return DisagreementShares(*np.clip(np.column_stack([shares, ends]), -1, 1).ravel().tolist())
 
 
 def _is_repeated(sample: NDArray[np.int64], variant: NDArray[np.int64], n_answers: NDArray[np.float64]) -> bool:

@@ -103,7 +103,7 @@ def variation_effects(
         where these vary more, with the degrees of freedom of Satterthwaite: for other samples and other variants of the
         kind. Above, what variants add is on a logarithmic scale. NaN below FEWEST units and two samples. Where fewer than
         FEWEST_BEARING samples bear V_samples, the bounds hold those of the same data with one added sample too, whose
-        variants agree, or are split between two labels.
+        variants agree, or are split between two labels. Effects and bounds are clipped to [-1, 1].
         `effect_share`: the effect over the sum of the effects that are told from zero; NaN for one that is not.
         `noise`, `effect` and what is made of it are NaN unless some sample has two variants that were asked twice.
         `verdict`: moves_most where the effect is told from zero and from that of every other kind, on the same samples, at
@@ -122,7 +122,7 @@ def variation_effects(
     total = sum(kind.effect for kind, is_told in zip(kinds, moves, strict=True) if is_told)
     rows = []
     for place, kind in enumerate(kinds):
-        low, high = kind.bounds(TAIL)
+        effect, low, high = np.clip([kind.effect, *kind.bounds(TAIL)], -1, 1).tolist()
         others = [other for at, other in enumerate(kinds) if at != place]
         is_largest = moves[place] and bool(others) and all(kind.exceeds(other, tail) for other in others)
         verdict = NOT_MEASURED if np.isnan(low) else NOT_TOLD
@@ -134,7 +134,7 @@ def variation_effects(
                 n_samples=int((~np.isnan(kind.disagreements)).sum()),
                 disagreement=mean(kind.disagreements),
                 noise=kind.noise,
-                effect=kind.effect,
+                effect=effect,
                 effect_low=low,
                 effect_high=high,
                 effect_share=kind.effect / total if moves[place] else np.nan,
@@ -159,7 +159,7 @@ def _least(kinds: Sequence[Kind]) -> Kind | None:
 def _between(kinds: Sequence[Kind], least: Kind, variations: Sequence[Variation]) -> list[VariationEffect]:
     """Returns the effects beyond the kind of least disagreement."""
     tail = TAIL / (len(kinds) * (len(kinds) - 1) / 2)
-    beyond = [(np.nan,) * 3 if kind is least else kind.beyond(least, TAIL) for kind in kinds]
+    beyond = np.clip([(np.nan,) * 3 if kind is least else kind.beyond(least, TAIL) for kind in kinds], -1, 1).tolist()
     moves = [kind is not least and kind.exceeds(least, tail) for kind in kinds]
     total = sum(effect for (effect, *_), is_told in zip(beyond, moves, strict=True) if is_told)
     rows = []

@@ -347,7 +347,8 @@ class UnitJackknife:
         plain = log_interval(self.alpha, self.variance + added, min(self.n_units, n_families) - 1)
         grown = log_interval(self.grown_alpha, self.grown_variance + added, min(self.n_units + 1, n_families) - 1)
         high = 1.0 if self.n_disagreeing < FEW_DISAGREEING else plain.high
-        return Interval(max(-1.0, float(np.fmin(plain.low, grown.low))), high)
+        low = np.minimum(np.fmin(plain.low, grown.low), self.alpha)  # the added unit may agree more than a single one
+        return Interval(max(-1.0, float(low)), high)
 
 
 def unit_jackknife(tables: Sequence[SeriesTable], is_disagreeing: NDArray[np.bool_]) -> UnitJackknife:

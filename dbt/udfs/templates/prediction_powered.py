@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.resampling import (
-    UNDEFINED,
     Interval,
     bearing_samples,
     logit_interval,
-    percentile_interval,
+    percentile_interval_of,
     resampled_units,
 )
 from promptaudit.udfs.sql_function import sql_function
@@ -249,18 +248,18 @@ def rectified_accuracy(
         return RectifiedAccuracy(*(np.nan,) * 7, n_samples_ruled=n_ruled)
     found = estimate(pooled)
     low, high = bounds(pooled, found)
-    std, std_bounds = np.nan, np.array(UNDEFINED)
+    std, std_bounds = np.nan, [np.nan, np.nan]
     if has_spread(rulings):
         corrected, resampled = rectified_variances(rulings, estimate(rulings), seed, n_resamples)
-        std, std_bounds = float(root(np.array(corrected))), root(percentile_interval(resampled))
+        std, *std_bounds = root(np.array([corrected, *percentile_interval_of(corrected, resampled)])).tolist()
     return RectifiedAccuracy(
         accuracy=float(np.clip(found.accuracy[0], 0, 1)),
         accuracy_low=low,
         accuracy_high=high,
         power=float(found.power[0]),
         std=std,
-        std_low=float(std_bounds[0]),
-        std_high=float(std_bounds[1]),
+        std_low=std_bounds[0],
+        std_high=std_bounds[1],
         n_samples_ruled=n_ruled,
     )
 

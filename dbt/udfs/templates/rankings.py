@@ -177,8 +177,8 @@ def _opposite_halves(first: NDArray[np.float64], second: NDArray[np.float64]) ->
     """
     scaled, is_ranked = [], []
     for half in (first, second):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            accuracy = np.round(half[:, 0] / half[:, 1], _DECIMALS)
+        total, count = half[:, 0], half[:, 1]  # the total of no values is 0 but for rounding
+        accuracy = np.round(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0), _DECIMALS)
         rank = _centred_ranks(np.nan_to_num(accuracy))
         length = np.sqrt(np.square(rank).sum(axis=2, keepdims=True))
         own = ~np.isnan(accuracy).any(axis=2) & (length[:, :, 0] > 0)

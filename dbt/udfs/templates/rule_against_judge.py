@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.udfs.codes import dense_codes
-from promptaudit.udfs.resampling import percentile_interval
+from promptaudit.udfs.resampling import percentile_interval, percentile_interval_of
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Floats, Integers
 from promptaudit.udfs.templates.prediction_powered import Rulings, estimate, has_spread, rectified_variances
@@ -64,9 +64,9 @@ def _compare(rule: NDArray[np.float64], judge: NDArray[np.float64], *, has_share
     share = np.full(len(rule), np.nan)
     np.divide(judge, rule, out=share, where=has_share & (rule > 0))
     share = 1 - share
-    low, high = percentile_interval(difference[1:]).tolist()
-    share_low, share_high = percentile_interval(share[1:]).tolist()
-    return _Comparison(float(difference[0]), low, high, float(share[0]), share_low, share_high)
+    return _Comparison(
+        *(end for own in (difference, share) for end in (float(own[0]), *percentile_interval_of(own[0], own[1:])))
+    )
 
 
 @sql_function()
@@ -104,7 +104,8 @@ def rule_against_judge(
         `spread_rule`, `spread_judge`: corrected standard deviations as of `spread.spread`, over the `n_samples` samples
         for which every one of the `n_variants` templates has both values; `difference`: rule - judge;
         `share_removed`: 1 - judge / rule, at most 1 and negative where the judge sees more spread. `_low`, `_high`:
-        percentiles over B resamples of samples, the same draws for both. A share is NaN unless the lower bound of the
+        percentiles over B resamples of samples, the same draws for both, and wider where they do not hold the figure. A share is
+        NaN unless the lower bound of the
         rule's corrected variance is above 0, so that there is a spread to remove; resamples without one (2.5 % at most)
         are left out of its bounds. `std_rule`, `std_judge`: raw, ddof 1, over all cells that both have.
         `spread_judge_rectified`: standard deviation over templates of their rectified accuracies, without what errors of rulings
@@ -145,7 +146,7 @@ def rule_against_judge(
             by_people = root(np.append(corrected, resampled))
     plain = _compare(by_rule, by_judge, has_share=has_share)
     beside = _compare(by_rule, by_people, has_share=has_share)
-    rectified_low, rectified_high = percentile_interval(by_people[1:]).tolist()
+    rectified_low, rectified_high = percentile_interval_of(by_people[0], by_people[1:])
     return RuleAgainstJudge(
         spread_rule=float(by_rule[0]),
         spread_judge=float(by_judge[0]),

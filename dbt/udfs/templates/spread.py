@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.udfs.resampling import percentile_interval, resampled_units
+from promptaudit.udfs.resampling import percentile_interval, percentile_interval_of, resampled_units
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Codes, Floats
 from promptaudit.udfs.templates.gaps import SampleParts
@@ -173,7 +173,8 @@ def spread(
         `std_corrected`: sqrt(Var_ddof1 - MS_res / n), 0 where that is negative, from the `n_samples_complete` samples
         that have a value under every template; MS_res is the residual mean square of samples x templates.
         `std_corrected_low`, `_high`: percentiles over B resamples of samples, each with 2 MS_res / n taken off, then
-        floored at 0. `variance_corrected_low`: the lower one before root and floor; 0 or less says that no effect of
+        floored at 0, and wider where they do not hold the figure.
+        `variance_corrected_low`: the lower one before root and floor; 0 or less says that no effect of
         templates is shown. Corrected figures are NaN below two templates or two complete samples. A table in which no
         sample differs between templates gives 0 with bounds [0, 0].
         On an incomplete grid MS_res Q / (N q) times the inflation of `TwoWayFit` stands for MS_res / n, each resample is
@@ -192,8 +193,7 @@ def spread(
         return Spread(*(np.nan,) * 8, n_variants=0, n_samples=0, n_samples_complete=0)
     of_table = _fitted if is_incomplete else _of_complete
     accuracy, corrected, resampled, n_complete = of_table(sample, variant, value, seed, n_resamples)
-    bounds = percentile_interval(resampled)
-    std_corrected, low, high = root(np.array([corrected, *bounds])).tolist()
+    std_corrected, low, high = root(np.array([corrected, *percentile_interval_of(corrected, resampled)])).tolist()
     return Spread(
         mean=float(np.clip(accuracy.mean(), 0, 1)),
         std=float(accuracy.std()),
@@ -202,7 +202,7 @@ def spread(
         std_corrected=std_corrected,
         std_corrected_low=low,
         std_corrected_high=high,
-        variance_corrected_low=float(bounds[0]),
+        variance_corrected_low=float(percentile_interval(resampled)[0]),
         n_variants=len(accuracy),
         n_samples=int(sample.max()) + 1,
         n_samples_complete=n_complete,

@@ -68,8 +68,9 @@ def test_shares_equal_loops_over_pairs(seed: int, n: int, q: int, repetitions: i
     if has_holes:
         counts[2, 1:] = 0
     own = shares_of(counts)
-    assert [getattr(own, share) for share in SHARES] == pytest.approx(by_loops(counts))
-    assert sum(getattr(own, share) for share in SHARES) == pytest.approx(1)
+    wanted = by_loops(counts)
+    assert [getattr(own, share) for share in SHARES] == pytest.approx(np.clip(wanted, -1, 1))
+    assert sum(wanted) == pytest.approx(1)
 
 
 class Expected(NamedTuple):
@@ -90,7 +91,7 @@ def bounds_by_loops(counts: Counts, unit: Sequence[int]) -> Expected:
     units_free = 1 / sum((unit.count(each) / len(unit)) ** 2 for each in range(n_units)) - 1
     free = total**2 / (samples**2 / (n - 1) + (total - samples) ** 2 / units_free)
     own, wide = t.ppf(0.975, n - 1) * np.sqrt(samples), t.ppf(0.975, free) * np.sqrt(total)
-    return Expected(shares - own, shares + own, shares - wide, shares + wide)
+    return Expected(*np.clip([shares - own, shares + own, shares - wide, shares + wide], -1, 1))
 
 
 @pytest.mark.parametrize("unit", [[0, 1, 2, 3], [1, 0, 2, 1]])
@@ -130,7 +131,7 @@ def test_samples_that_are_all_alike_are_not_certain(end: str) -> None:
         assert 0.05 < high - low < 0.2
     own = shares_of(WORDING_ALONE)
     assert own.noise_share == 0 < own.noise_share_high
-    assert own.wording_share_low < own.wording_share < own.wording_share_high
+    assert own.wording_share_low < own.wording_share == own.wording_share_high == 1  # 1.03 but for the clipping
     assert own.item_share_low < own.item_share < own.item_share_high
 
 
