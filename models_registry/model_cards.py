@@ -186,9 +186,6 @@ class Examinee(Card):
 class Batching(Card):
     """The way in which batches of requests are handed over and their answers fetched."""
 
-    runner: Literal["api", "vllm"] = Field(
-        "api", description="the provider's Batch API, or vLLM's run_batch on this machine"
-    )
     poll_s: float = Field(60, gt=0, le=3600, description="seconds between two looks at a batch")
     max_requests: int = Field(50_000, ge=1, le=50_000, description="requests a batch; the API takes 50,000 or 200 MB")
 
@@ -271,7 +268,7 @@ class ModelCard(Card):
         description="how the strategy `structured` is sent; default: the first way that the server neither refuses nor ignores",
     )
     batch: Batching | None = Field(None, description="batch: how requests are handed over")
-    vllm: VllmServer | None = Field(None, description="vllm_server, and batch by vllm: how the model is served")
+    vllm: VllmServer | None = Field(None, description="vllm_server: how the model is served")
     gguf: str | None = Field(
         None, min_length=1, description="llama_cpp: the model's file, from the registry folder or by its whole path"
     )
@@ -335,18 +332,13 @@ class ModelCard(Card):
 
     @property
     def is_by_vllm(self) -> bool:
-        """Returns whether vLLM answers, as a server or in a batch on this machine."""
-        return self.engine == "vllm_server" or (self.batch is not None and self.batch.runner == "vllm")
+        """Returns whether a server of vLLM answers."""
+        return self.engine == "vllm_server"
 
     @property
     def starts_server(self) -> bool:
         """Returns whether a server of this machine is started for it."""
         return self.engine in ("vllm_server", "llama_cpp") and not self.base_url
-
-    @property
-    def is_served_here(self) -> bool:
-        """Returns whether a server or a batch of this machine, started for the run, computes its answers."""
-        return self.starts_server or (self.is_by_vllm and not self.base_url)
 
     @property
     def is_in_process(self) -> bool:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from promptaudit.flows.ask.collect_batches import COLLECTED, SUBMITTED, Batch, BatchCollector, BatchContext
 from promptaudit.flows.engines import Answer, Request
@@ -16,9 +14,8 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import BudgetReached, EngineError
 
-__all__ = ["BatchContext", "ask_in_batches", "drop_batches", "open_batches"]
+__all__ = ["BatchContext", "ask_in_batches", "open_batches"]
 
-LOCAL = "vllm-"  # batches of this machine are named so
 OF_RUN = "promptaudit_run"  # says in a batch's metadata whose it is
 BREATH = 200  # requests until other tasks get their turn
 
@@ -26,31 +23,13 @@ BREATH = 200  # requests until other tasks get their turn
 def open_batches(card: ModelCard, warehouse: Warehouse) -> Batches:
     """Returns whoever takes the batches of a card; its files lie in a private folder beside the warehouse.
 
-    Raises EngineError for a missing key, a malformed address, or no vLLM.
+    Raises EngineError for a missing key or a malformed address.
     """
     folder = warehouse.places.batches
     private_folder(folder)
-    if card.batch is not None and card.batch.runner == "vllm":
-        from promptaudit.flows.engines.batches.vllm_batches import VllmBatch
-
-        return VllmBatch(card, folder)
     from promptaudit.flows.engines.batches.openai_batches import BatchApi
 
     return BatchApi(card, folder)
-
-
-def drop_batches(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:
-    """Removes what is left on this machine of batches of runs that ask nothing any more."""
-    from promptaudit.flows.engines.batches.vllm_batches import ABOUT
-
-    for batch in warehouse.places.batches.glob(f"{LOCAL}*"):
-        try:
-            about = json.loads((batch / ABOUT).read_text(encoding="utf-8"))
-            is_theirs = about["metadata"][OF_RUN] in audit_run_ids
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            continue
-        if is_theirs:
-            shutil.rmtree(batch)
 
 
 async def ask_in_batches(batches: Batches, context: BatchContext) -> None:
@@ -95,13 +74,6 @@ async def _reattached(batches: Batches, context: BatchContext, collector: BatchC
         for row in rows
         if COLLECTED not in row["states"]
     ]
-    for batch in running:
-        if batch.batch_id.startswith(LOCAL) != context.card.is_by_vllm:
-            msg = (
-                f"model '{context.card.model}': batch {batch.batch_id} was handed to another runner; set batch.runner back to "
-                "fetch it, or ask everything again with --new"
-            )
-            raise EngineError(msg)
     known = {row["batch_id"] for row in rows}
     for batch_id in await batches.find(_metadata(context)):
         if batch_id not in known:

@@ -28,7 +28,7 @@ def price_of(card: ModelCard) -> Price | None:
     """
     if card.price is not None:
         return card.price
-    if card.engine in ("embedded", "recorded") or card.is_served_here:
+    if card.engine in ("embedded", "recorded") or card.starts_server:
         return FREE
     listed = None if card.is_by_vllm or card.engine in ("python", "llama_cpp") else _from_library(card.model)
     if listed is None or card.engine != "batch":

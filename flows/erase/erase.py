@@ -16,7 +16,6 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from promptaudit.flows.ask.ask_in_batches import drop_batches
 from promptaudit.flows.ask.shards.land_segments import land_left
 from promptaudit.flows.engines import Say, silent
 from promptaudit.flows.erase.examples import SampleOfRun, blank_examples, shown_rows
@@ -82,7 +81,6 @@ def erase(
     for run in archived:
         restore(warehouse, run)
     _clean_backups(warehouse, samples, texts)
-    drop_batches(warehouse, runs_of_sample)
     for run in runs_of_sample:
         shutil.rmtree(warehouse.places.traces(run), ignore_errors=True)
         warehouse.places.formats_page(run).unlink(missing_ok=True)

@@ -76,7 +76,7 @@ def pairs_of(model_id: str, entry: Entry) -> dict[Pair, Use]:
 
 def _sends_what_it_names(card: ModelCard) -> bool:
     """Returns whether the card names a host or a variable that a request of its would use."""
-    if card.is_in_process or card.is_served_here:
+    if card.is_in_process or card.starts_server:
         return False
     return bool(card.base_url) or card.api_key_env is not None
 

@@ -16,7 +16,7 @@ LISTED = Price(input_usd_per_mtok=0.15, output_usd_per_mtok=0.6)
 
 def test_a_listed_price_is_halved_for_batches() -> None:
     assert price_of(ModelCard(engine="openai_api", model="gpt-4o-mini")) == LISTED
-    for batching in (None, {"runner": "api"}):
+    for batching in (None, {"poll_s": 5}):
         halved = price_of(ModelCard(engine="batch", model="gpt-4o-mini", batch=batching))
         assert halved is not None
         assert (halved.input_usd_per_mtok, halved.output_usd_per_mtok) == pytest.approx((0.075, 0.3))
@@ -35,7 +35,6 @@ def test_a_price_that_is_written_is_taken_as_written() -> None:
 
 def test_what_this_machine_answers_is_free() -> None:
     free = Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
-    assert price_of(ModelCard(engine="batch", model="gpt-4o-mini", batch={"runner": "vllm"})) == free
     assert price_of(ModelCard(engine="vllm_server", model="gpt-4o-mini")) == free
     elsewhere = ModelCard(engine="vllm_server", model="gpt-4o-mini", base_url="http://10.0.0.7:8000/v1")
     assert price_of(elsewhere) is None

@@ -271,14 +271,8 @@ def test_a_run_that_a_newer_one_has_replaced_is_erased_though_it_was_never_finis
     assert verify(Warehouse(gated.warehouse)).exit_code == 0
 
 
-def test_batches_that_nobody_waits_for_go_and_a_file_that_quotes_it_is_named(gated: Gated) -> None:
+def test_a_file_that_quotes_it_is_named(gated: Gated) -> None:
     home = gated.warehouse.parent
-    (oldest,) = query(gated.warehouse, "select min_by(audit_run_id, started_at) from raw.audit_runs")[0]
-    for name, run in (("vllm-1", oldest), ("vllm-2", "f" * 32), ("vllm-3.new", oldest)):
-        batch = home / "batches" / name
-        batch.mkdir(parents=True)
-        (batch / "about.json").write_text(json.dumps({"metadata": {"promptaudit_run": run}, "n_requests": 1}))
-        (batch / "requests.jsonl").write_text(json.dumps({"body": INPUT if run == oldest else "Nothing."}))
     by_hand = [home / "lineage/by_hand.jsonl", home / "published/by_hand.html", home / "python/0a/data/samples.jsonl"]
     for path in by_hand:
         path.parent.mkdir(exist_ok=True, parents=True)
@@ -286,7 +280,6 @@ def test_batches_that_nobody_waits_for_go_and_a_file_that_quotes_it_is_named(gat
     by_hand[0].write_text(json.dumps({"note": INPUT}))
     by_hand[1].write_text(f"<p>{escape(INPUT)}</p>")
     done = erase(Warehouse(gated.warehouse), "s1")
-    assert [path.name for path in (home / "batches").iterdir()] == ["vllm-2"]
     assert holding(home, INPUT) == {"by_hand.jsonl", "samples.jsonl"}
     assert done.still_quoting == tuple(map(str, by_hand))
     assert f"still quotes it, or cannot be read: {by_hand[1]}" in lines_of(done)

@@ -62,8 +62,6 @@ def named(folder: Path, fields: str) -> list[tuple[str, str]]:
         ("engine: embedded, model: lexical, base_url: 'https://a.example/v1', api_key_env: A_KEY", []),
         ("engine: recorded, model: x, path: a.csv, api_key_env: A_KEY", []),
         ("engine: batch, model: x, api_key_env: A_KEY", [(OPENAI, "A_KEY")]),
-        ("engine: batch, model: x, batch: {runner: api}, api_key_env: A_KEY", [(OPENAI, "A_KEY")]),
-        ("engine: batch, model: x, batch: {runner: vllm}, api_key_env: A_KEY", []),
         ("engine: vllm_server, model: x, api_key_env: A_KEY", []),  # it starts its own, here
         (
             "engine: vllm_server, model: x, base_url: 'http://gpu.example:8000/v1', api_key_env: A_KEY",

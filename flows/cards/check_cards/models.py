@@ -51,7 +51,7 @@ def lacking_engines(models: Mapping[str, Entry]) -> Errors:
                 from promptaudit.flows.engines.llama_cpp.command_line import launch_of
 
                 launch_of(card, entry.root)
-            elif card.is_by_vllm and (card.engine == "batch" or not card.base_url):
+            elif card.is_by_vllm and not card.base_url:
                 from promptaudit.flows.engines.vllm.command_line import interpreter
 
                 interpreter()
