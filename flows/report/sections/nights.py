@@ -32,7 +32,6 @@ _COLUMNS = (
     MODEL,
     words("Against normal nights", "against"),
     Column("Samples × variants × asks", _size, is_figure=True),
-    figure("Sensitivity", "sensitivity"),
 )
 
 
@@ -151,7 +150,7 @@ def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
         block.notes.append(
             f"The newest {MOST_FINDINGS} of {len(group.news)} findings are told; promptaudit history has the rest."
         )
-    # every figure that is drawn, and the published sensitivity beside the corrected one; the newest night first
+    # every figure that is drawn, the newest night first
     known = {name for rows in group.models.values() for row in rows for name in row}
     measures = [figure(own.label, own.name, Traced.ranged) for own in drawn_measures() if own.name in known]
     block.tables.append(table("Night by night", [*_COLUMNS, *measures], _lines(group), "rpt_audit", most=MOST_ROWS))

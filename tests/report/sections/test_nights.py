@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.flows.display.figures import number, ranged
+from promptaudit.flows.display.figures import ranged
 from promptaudit.flows.report.blocks.blocks import DrawnSection
 from promptaudit.flows.report.blocks.cells import plain
 from promptaudit.flows.report.blocks.filters import printed
@@ -86,7 +86,7 @@ def test_tables_hold_every_figure_of_every_night(tmp_path_factory: pytest.TempPa
     ):
         expected = table(
             warehouse,
-            f"select started_at, model_id, n_samples, n_variants, n_repetitions, sensitivity, {columns} "
+            f"select started_at, model_id, n_samples, n_variants, n_repetitions, {columns} "
             "from marts.rpt_audit inner join marts.dim_audit_runs using (audit_run_id) "
             f"where task_id = '{task}' and strategy = '{strategy}' order by started_at desc, model_id",
         )[1]
@@ -97,8 +97,7 @@ def test_tables_hold_every_figure_of_every_night(tmp_path_factory: pytest.TempPa
                 row[1],
                 "–",
                 f"{row[2]} × {row[3]} × {row[4]}",
-                number(row[5]),
-                *(ranged(*row[start : start + 3]) for start in range(6, len(row), 3)),
+                *(ranged(*row[start : start + 3]) for start in range(5, len(row), 3)),
             )
             for row in expected
         ]
@@ -106,7 +105,7 @@ def test_tables_hold_every_figure_of_every_night(tmp_path_factory: pytest.TempPa
     # one wording and no gold labels: only how answers were read can be followed
     assert [panel.name for panel in found.blocks[2].panels] == ["Invalid rate"]
     assert found.blocks[2].notes == [
-        "No figure in these nights: Corrected sensitivity, Consistency rate, Consistency, micro-F1, PSS inter."
+        "No figure in these nights: Sensitivity, Consistency rate, Consistency, micro-F1, PSS inter."
     ]
 
 
@@ -171,7 +170,7 @@ def test_what_the_comparison_said_is_marked_and_told(tmp_path_factory: pytest.Te
             panel.drawing.count("stroke-muted") == before.drawing.count("stroke-muted") + 1
         )  # the rule of a changed night
         diamonds = panel.drawing.count("stroke-ink") - before.drawing.count("stroke-ink")
-        assert diamonds == (panel.name == "Corrected sensitivity"), panel.name
+        assert diamonds == (panel.name == "Sensitivity"), panel.name
     assert section(warehouse, runs[1]).blocks[1].findings == []
 
 
