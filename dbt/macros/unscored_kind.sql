@@ -7,6 +7,7 @@
         when {{ reason }} = 'not judged' then 'not_judged'
         when {{ reason }} = 'error of the judge' then 'judge_failed'
         when {{ reason }} = 'no log-likelihoods' then 'not_weighed'
+        when {{ reason }} = 'not derived' then 'not_derived'
         when {{ reason }} in ('timeout', 'too long', 'too much memory') then 'over_limit'
         else 'not_read'
     end

@@ -118,7 +118,7 @@ def _lacking(row: Row, source: Source) -> str | None:
                 ("n_samples", "n_samples_planned", "samples"),
                 ("n_variants_answered", "n_variants", "wordings"),
             )
-            if (group.get(n) or 0) < (group.get(planned) or 0)
+            if group.get(n) is not None and group[n] < (group.get(planned) or 0)
         ]
         if parts:
             return f"it is of {' and '.join(parts)}: the others have no answer"

@@ -148,7 +148,11 @@ def size(night: Night) -> str:
     if night.n_samples is None:
         return ABSENT
     samples = counted_of(night.n_samples, night.n_samples_planned)
-    variants = None if night.n_variants is None else counted_of(night.n_variants_answered, night.n_variants)
+    variants = (
+        None
+        if night.n_variants is None
+        else counted_of(night.n_variants_answered or night.n_variants, night.n_variants)
+    )
     asks = None if night.n_repetitions is None else count(night.n_repetitions)
     return " × ".join(filter(None, (samples, variants, asks)))
 

@@ -38,17 +38,24 @@ def _sentence(group: Row, broken: Row) -> str:
     verb = "breaks" if broken["n"] == 1 else "break"
     named = ", ".join(numbered(variant) for variant in broken["variants"][:MOST_NAMED])
     more = ", …" if broken["n"] > MOST_NAMED else ""
-    lost = _ranged(broken["invalid_rate_least"], broken["invalid_rate_most"])
-    what = f"{lost} of {'its' if broken['n'] == 1 else 'their'} answers {_lost(group)}"
-    if not broken["invalid_rate_most"] and broken["working_rate_most"] is not None:
-        what = f"{_ranged(broken['working_rate_least'], broken['working_rate_most'])} of its cells work"
+    what = "; ".join(_how(group, broken))
     without = "; ".join(_without(group))
     figures = f"; without {'it' if broken['n'] == 1 else 'them'} {without}" if without else ""
     return f"{name}: {broken['n']} of {group['n_variants']} wordings {verb} ({named}{more}): {what}{figures}"
 
 
-def _lost(group: Row) -> str:
-    return "cannot be read" if group["sensitivity"] is None else "give no label"
+def _how(group: Row, broken: Row) -> Iterator[str]:
+    """Yields how those that break their format do, and how the others that break."""
+    n, n_of_format = broken["n"], broken["n_of_format"]
+    whose = "its" if n == 1 else "their" if n_of_format in (0, n) else f"the answers of {n_of_format}"
+    if n_of_format:
+        lost = _ranged(broken["invalid_rate_least"], broken["invalid_rate_most"])
+        of = whose if n_of_format < n else f"{whose} answers"
+        yield f"{lost} of {of} {'cannot be read' if group['sensitivity'] is None else 'give no label'}"
+    if n_of_format < n:
+        does = "agrees with the others" if group["micro_f1"] is None else "is right"
+        rest = "what it says" if n == 1 else "what they say" if not n_of_format else "what the others say"
+        yield f"{rest} {does} in {_ranged(broken['working_rate_least'], broken['working_rate_most'])}"
 
 
 def _ranged(least: float | None, most: float | None) -> str:

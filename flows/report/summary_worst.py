@@ -228,9 +228,11 @@ def _wording_of(copy: Copy, worst: Worst, group: Row) -> WorstWording | None:
     rows = copy(
         query("worst_wordings"), model=worst.model_id, task=worst.task_id, strategy=worst.strategy, field=worst.field
     )
-    if rows and rows[0]["is_breaking"]:
-        rates = (number(rows[0][name]) for name in ("working_rate", "working_rate_of_others"))
-        return WorstWording(wording=wording_of(copy, rows[0]), said=f"breaks, {' against '.join(rates)} of the others")
+    rates = [rows[0][name] for name in ("working_rate", "working_rate_of_others")] if rows else [None, None]
+    # one that breaks its format may work as well as the others, which its own sentence says
+    if rows and rows[0]["is_breaking"] and None not in rates and rates[0] < rates[1]:
+        against = " against ".join(map(number, rates))
+        return WorstWording(wording=wording_of(copy, rows[0]), said=f"breaks, {against} of the others")
     known = [row for row in rows if row["accuracy_shrunk"] is not None]
     if len(known) < 2:  # noqa: PLR2004 - one wording is no worse than another
         return None

@@ -185,7 +185,7 @@ def test_scorecard(measured: Measured, name: str) -> None:
         differing = group.variant_disagreement()
         assert close(scorecard["consistency_rate"], None if differing is None else 1 - differing)
         for share, figure in group.shares().items():
-            assert close(scorecard[share], figure), share
+            assert close(scorecard[share], None if figure is None else max(-1, min(1, figure))), share
         assert close(scorecard["invalid_rate"], group.invalid_rate())
 
 

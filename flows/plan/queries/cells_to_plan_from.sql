@@ -9,7 +9,7 @@ with scores as (
         and samples.has_key
         and scores.scoring_method != 'people'
         and coalesce(
-            scores.unscored_kind not in ('no_answer', 'no_key', 'not_judged', 'not_weighed', 'judge_failed'), true
+            scores.unscored_kind not in ('no_answer', 'no_key', 'not_judged', 'not_weighed', 'judge_failed', 'not_derived'), true
         )
 ),
 

@@ -107,7 +107,7 @@ def bars(rows: Rows, label: str) -> Markup:
 
 
 def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, has_table: bool = True) -> Markup:
-    """Draws PSS against the number of annotators with its band; rows have series (valid, verbatim), k, pss, low, high.
+    """Draws PSS against the number of annotators with its band; rows have series (labels_and_na, verbatim), k, pss, low, high.
 
     has_table: see `drawing.drawn`.
     """

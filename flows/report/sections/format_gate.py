@@ -26,7 +26,8 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
         block.notes.append(f"{count(n_failed)} of {count(data.n_checks)} checks failed.")
     n_missing = data["not_derived"][0]["n"]
     if n_missing:
-        block.notes.append(f"{count(n_missing)} figures could not be derived; rpt_not_derived says which, and why.")
+        figures = "1 figure" if n_missing == 1 else f"{count(n_missing)} figures"
+        block.notes.append(f"{figures} could not be derived; rpt_not_derived says which, and why.")
     if data.has_formats_page:
         link = f"reports/{quote(data.run['audit_run_id'], safe='')}.formats.html"
         block.links.append((link, "What was expected of the formats, by Great Expectations"))

@@ -169,7 +169,7 @@ stability_across_tasks = Section(
     name="stability_across_tasks",
     title="Stability across tasks",
     intro=(
-        "The prompt stability of all tasks side by side, the most stable first (labels of valid answers). Lines at "
+        "The prompt stability of all tasks side by side, the most stable first (labels, N/A among them). Lines at "
         "a dot are 95 % intervals; of a wide one only the part near the figure is drawn. A PSS of .8 or more, the "
         "dashed line, is often read as stable, which is only a convention."
     ),
