@@ -85,7 +85,7 @@ def test_the_marts_say_what_the_verdicts_under_each_wording_say(judged: Judged) 
     ]
     assert mart["sensitivity"] == pytest.approx(sum(entropies) / N_ANSWERS)
     assert mart["sensitivity"] > 0.3
-    assert mart["sensitivity_corrected_low"] < mart["sensitivity_corrected"] < mart["sensitivity_corrected_high"]
+    assert mart["sensitivity_low"] < mart["sensitivity"] < mart["sensitivity_high"]
     rates = {
         place: sum(ruled[place] is True for ruled in whole) / N_ANSWERS for place in (0, 1, 2, 4)
     }  # all of these were read
@@ -125,7 +125,7 @@ def test_scores_are_of_the_rubric_as_it_is_written(judged: Judged) -> None:
 def test_terminal_page_and_gate_say_it(judged: Judged) -> None:
     said = re.sub(r"\s+", " ", judged.ended.out)
     assert re.search(
-        r"judge:rater changes its verdict with the wording of its rubric: sensitivity 0?\.\d+ \(\S+\) "
+        r"judge:rater changes its verdict with the wording of its rubric: sensitivity 0?\.\d+ "
         r"\[[^]]+\], κ -?0?\.\d+ over 5 wordings, calls 0?\.\d+ to 0?\.\d+ of the same 20 answers right",
         said,
     ), said
