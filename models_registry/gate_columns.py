@@ -43,19 +43,6 @@ class Columns:
         """Returns every column that a condition may name."""
         return (*self.keys, *self.temperatures, *self.flags, *self.figures)
 
-    @property
-    def words(self) -> Mapping[str, str]:
-        """Returns what rules may also say for the ends of an interval, each with its column.
-
-        They go by the figure that the interval stands for: `sensitivity_high` is `sensitivity_corrected_high`.
-        """
-        standing = {name: of.interval for name, of in self.columns.items() if of.interval and not name.endswith(ENDS)}
-        return {name + end: f"{interval}{end}" for name, interval in standing.items() for end in ENDS}
-
-    def figure_of(self, word: str) -> str | None:
-        """Returns the column that a rule's word names; None of a word that names none."""
-        return word if word in self.figures else self.words.get(word)
-
     def interval_of(self, figure: str) -> tuple[str, str, str] | None:
         """Returns the column of the estimate that an interval belongs to, and of both ends; None for what has no interval."""
         measure = next((figure.removesuffix(end) for end in ENDS if figure.endswith(end)), figure)

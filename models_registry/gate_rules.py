@@ -44,12 +44,6 @@ class ValueRule:
         """Returns the mart that the rule reads."""
         return self.columns.table
 
-    @property
-    def meaning(self) -> str:
-        """Returns which column is meant where the rule's word is none of the scorecard's, as a sentence; else an empty text."""
-        is_word = self.table == "rpt_audit" and self.column != self.figure
-        return f"{self.column} means {self.figure}" if is_word else ""
-
     def __str__(self) -> str:
         """Returns the rule as the grammar writes it: equal for rules that mean the same, whatever their spaces."""
         return f"{self.column} {self.op} {_written(self.limit)}{_at(self.conditions)}"

@@ -212,9 +212,8 @@ def _resolved(column: Token, raw: Sequence[tuple[Token, Token, Token]]) -> tuple
 
 def _figure_in(table: Columns, column: str) -> tuple[str, tuple[Condition, ...]] | None:
     usual = tuple(Condition(name, "=", value) for name, value in USUAL.items() if name in table.keys)
-    figure = table.figure_of(column)
-    if figure is not None:
-        return figure, usual
+    if column in table.figures:
+        return column, usual
     if "scope" in table.keys:
         for scope in SCOPES:
             rest = column.removeprefix(f"pss_{scope}")
@@ -230,7 +229,7 @@ def _no_figure(column: Token) -> RuleError:
             return _error(column.start_pos, f"{measure} has no interval, and so no '{column}'")
     if any(column in table.names for table in TABLES):
         return _error(column.start_pos, f"'{column}' tells rows apart: it is for a condition, after 'at'")
-    names = {name for table in TABLES for name in (*table.figures, *table.words)}
+    names = {name for table in TABLES for name in table.figures}
     return _error(column.start_pos, f"no column '{column}'{nearest(column, names)}")
 
 

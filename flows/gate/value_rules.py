@@ -60,7 +60,7 @@ def check_values(rule: ValueRule, source: Source) -> RuleResult:
     return RuleResult(
         rule=str(rule),
         outcome=outcome,
-        reason=f"{reason} ({rule.meaning})" if rule.meaning else reason,
+        reason=reason,
         n_rows=len(rows),
         rows=not_passed,
         look_closer=() if outcome == "passed" else commands,

@@ -26,12 +26,12 @@ ROOT = Path(__file__).parents[2]
 #
 # Raised since it was first set: SQL dbt/models and macros, dbt/udfs, flows/marts, audit and YAML dbt for `try_` functions and
 # rpt_not_derived, by which no group takes others with it; flows/report for what breaks, the largest of many and what a cell is
-# of; flows/gate for figures of a part. In all rooms together it is 135 lines less.
+# of; flows/gate for figures of a part. In all rooms together it is 130 lines less.
 MOST = {
     "SQL dbt/analyses": (808, 21),
     "SQL dbt/data-tests": (269, 18),
     "SQL dbt/macros": (467, 36),
-    "SQL dbt/models": (9923, 154),
+    "SQL dbt/models": (9912, 154),
     "SQL flows": (3648, 182),
     "YAML dbt": (10594, 157),
     "YAML models_registry": (1648, 82),
@@ -80,7 +80,7 @@ MOST = {
     "flows/warehouse": (1752, 18),
     "flows/wordings": (917, 10),
     "infra": (472, 6),
-    "models_registry": (4016, 33),
+    "models_registry": (4005, 33),
     "page flows": (1223, 14),
 }
 MOST_COUNTED = {

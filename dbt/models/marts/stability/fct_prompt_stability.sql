@@ -24,6 +24,7 @@ measured as (
             lists.strategy,
             lists.paraphrase_temperature,
             '{{ filter }}' as annotation_filter,
+            {{ has_na }} as has_na,
             unnest(
                 try_prompt_stability(
                     {{ told_as('lists', is_row=true) }},
@@ -47,25 +48,12 @@ measured as (
 ),
 
 -- where no answer is N/A, or N/A has no place on the scale, these are the valid ones
-without_na as (
-    select measured.* replace ('labels_and_na' as annotation_filter)
-    from measured
-    inner join {{ of_this_build('int_annotations_listed') }} as lists
-        on
-            measured.audit_run_id = lists.audit_run_id
-            and measured.scope = lists.scope
-            and measured.model_id is not distinct from lists.model_id
-            and measured.task_id = lists.task_id
-            and measured.strategy = lists.strategy
-            and measured.paraphrase_temperature is not distinct from lists.paraphrase_temperature
-    inner join tasks on lists.audit_run_id = tasks.audit_run_id and lists.task_id = tasks.task_id
-    where measured.annotation_filter = 'valid' and not ({{ has_na }})
-),
-
 every_filter as (
     select * from measured
     union all by name
-    select * from without_na
+    select * replace ('labels_and_na' as annotation_filter)
+    from measured
+    where annotation_filter = 'valid' and not has_na
 ),
 
 wordings as (
