@@ -17,7 +17,7 @@
     'int_grids',
     'int_samples_landed',
     'int_values_of_samples',
-    'int_variants_measured',
+    'int_variants_asked',
     'int_wordings_numbered',
     'stg_engines',
 ]) }}

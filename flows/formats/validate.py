@@ -176,7 +176,7 @@ def _lines(checks: Sequence[Mapping[str, Any]], summary: Sequence[Row]) -> Itera
 
 
 def breaks_format(check: Mapping[str, Any]) -> bool:
-    """Tells whether a check says that a model breaks its format under a variant; `int_variants_measured` says the same in SQL."""
+    """Tells whether a check says that a model breaks its format under a variant; `int_variants_asked` says the same in SQL."""
     return not check["is_success"] and check["model_id"] is not None and check["expectation"] not in WITHOUT_ANSWER
 
 

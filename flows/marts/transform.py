@@ -35,7 +35,7 @@ PARTS: Mapping[Part, Selection] = {
     # one night held against the nights before it; it reads marts alone, and a build of one run does so itself
     "nights": Selection(("tag:nights", "stg_acceptances"), ("dim_groups", "rules_of_nights")),
     # runs that have their marts, held against each other; it reads marts alone, so the archive stays where it is
-    "comparisons": Selection(("tag:comparisons", "int_variants_measured", "int_scores_averaged")),
+    "comparisons": Selection(("tag:comparisons", "int_scores_averaged")),
     # answers that are read and scored, which an audit is planned from, and no measure of a run
     "pilot": Selection(("+fct_predictions", "+fct_scores", "+dim_prompt_variants", "+dim_samples", "+dim_tasks")),
 }

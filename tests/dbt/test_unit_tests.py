@@ -54,7 +54,7 @@ def test_every_model_that_decides_has_one() -> None:
 
 # which mark what breaks or say the figures without it; fields, templates, judges, nights and comparisons are none of them
 MARKING = {
-    "int_variants_measured",
+    "int_variants_asked",
     "int_wordings_working",
     "int_groups_measured",
     "int_sensitivities_measured",

@@ -4,7 +4,7 @@ with predictions as {{ of_this_build('int_predictions_labelled', where="answer_s
 
 wordings as {{ of_this_build('int_wordings_numbered') }},
 
-variants as {{ of_this_build('int_variants_measured') }},
+variants as {{ of_this_build('int_variants_asked') }},
 
 -- an open task has no labels, so no answers that go together
 tasks as {{ of_this_build('stg_tasks', where=has_labels('kind')) }},

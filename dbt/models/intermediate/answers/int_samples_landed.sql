@@ -7,7 +7,7 @@ with variants as (
     where not is_refused and {{ in_this_build() }}
 ),
 
-measured as {{ of_this_build('int_variants_measured') }},
+variants_asked as {{ of_this_build('int_variants_asked') }},
 
 samples as {{ of_this_build('stg_samples') }},
 
@@ -17,14 +17,14 @@ labelled as {{ of_this_build('int_predictions_labelled', where="answer_status !=
 
 asks as (
     select
-        measured.audit_run_id,
-        measured.model_id,
-        measured.task_id,
-        measured.strategy,
-        measured.prompt_variant_id,
+        variants_asked.audit_run_id,
+        variants_asked.model_id,
+        variants_asked.task_id,
+        variants_asked.strategy,
+        variants_asked.prompt_variant_id,
         variants.repetition,
         grid.sample_ids
-    from measured
+    from variants_asked
     inner join variants using (audit_run_id, prompt_variant_id)
     left join grid using (audit_run_id, prompt_variant_id, repetition)
 ),

@@ -2,7 +2,7 @@
 {{ config(materialized='view') }}
 with numbered as {{ of_this_build('int_wordings_numbered') }},
 
-variants as {{ of_this_build('int_variants_measured') }},
+variants as {{ of_this_build('int_variants_asked') }},
 
 -- a repetition for a part of the samples is no replicate of the others
 partly_asked as {{ of_this_build('int_cells_planned', where='is_partial') }},

@@ -3,7 +3,7 @@
 {{ config(materialized='view') }}
 with wordings as {{ of_this_build('int_wordings_numbered', where='is_original') }},
 
-variants as {{ of_this_build('int_variants_measured') }},
+variants as {{ of_this_build('int_variants_asked') }},
 
 asks as (
     select

@@ -4,7 +4,7 @@
 {{ config(materialized='view') }}
 with formats as {{ of_this_build('int_answer_formats') }},
 
-measured_variants as {{ of_this_build('int_variants_measured') }},
+variants_asked as {{ of_this_build('int_variants_asked') }},
 
 wordings as {{ of_this_build('int_wordings_numbered') }},
 
@@ -38,13 +38,13 @@ variants as (
         lacking.model_id,
         lacking.task_id,
         lacking.strategy,
-        measured_variants.prompt_variant_id,
+        variants_asked.prompt_variant_id,
         wordings.wording_index,
         wordings.repetitions,
         count(*) over one_wording as n_variants_of_wording,
         count(distinct wordings.wording_index) over one_group as n_wordings
     from lacking
-    inner join measured_variants using (audit_run_id, model_id, task_id, strategy)
+    inner join variants_asked using (audit_run_id, model_id, task_id, strategy)
     inner join wordings using (audit_run_id, task_id, strategy, prompt_variant_id)
     window
         one_group as (partition by lacking.audit_run_id, lacking.model_id, lacking.task_id, lacking.strategy),

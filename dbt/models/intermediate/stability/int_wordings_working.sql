@@ -7,7 +7,7 @@ samples as {{ of_this_build('int_disagreements') }},
 
 cells as {{ of_this_build('int_cells_averaged') }},
 
-formats as {{ of_this_build('int_variants_measured') }},
+formats as {{ of_this_build('int_variants_asked') }},
 
 labels as (
     select

@@ -1,7 +1,7 @@
 -- One row per run and prompt variant, proposals that were refused among them.
 with variants as {{ of_this_build('stg_prompt_variants') }},
 
-measured as {{ of_this_build('int_variants_measured', where='is_breaking') }},
+broken as {{ of_this_build('int_variants_asked', where='is_breaking') }},
 
 wordings as {{ of_this_build('int_wordings_numbered') }},
 
@@ -10,7 +10,7 @@ breaking as (
         audit_run_id,
         prompt_variant_id,
         list(model_id order by model_id) as breaking_for
-    from measured
+    from broken
     group by all
 ),
 

@@ -1,7 +1,7 @@
 -- One row per run, model, task, prompt variant and repetition: what became of its answers.
 with formats as {{ of_this_build('int_answer_formats') }},
 
-variants as {{ of_this_build('int_variants_measured') }},
+variants as {{ of_this_build('int_variants_asked') }},
 
 final as (
     select

@@ -3,7 +3,7 @@ with runs as {{ of_this_build('stg_audit_runs') }},
 
 formats as {{ of_this_build('int_answer_formats') }},
 
-measured_variants as {{ of_this_build('int_variants_measured') }},
+variants_asked as {{ of_this_build('int_variants_asked') }},
 
 variants as {{ of_this_build('stg_prompt_variants') }},
 
@@ -61,7 +61,7 @@ counted as (
         count(distinct wordings.family_index) as n_wording_families,
         any_value(families.n_wordings_effective) as n_wordings_effective,
         count(distinct formats.prompt_variant_id) filter (
-            coalesce(working.is_breaking, measured_variants.is_breaking)
+            coalesce(working.is_breaking, variants_asked.is_breaking)
         ) as n_variants_breaking,
         max(variants.n_repetitions)::integer as n_repetitions,
         sum(formats.n_planned) as n_planned,
@@ -71,7 +71,7 @@ counted as (
         sum(formats.n_landed - formats.n_error - formats.n_valid)
         / nullif(sum(formats.n_landed - formats.n_error), 0) as invalid_rate
     from formats
-    inner join measured_variants using (audit_run_id, model_id, prompt_variant_id)
+    inner join variants_asked using (audit_run_id, model_id, prompt_variant_id)
     inner join variants using (audit_run_id, prompt_variant_id)
     inner join wordings using (audit_run_id, prompt_variant_id)
     left join families using (audit_run_id, model_id, prompt_variant_id)
