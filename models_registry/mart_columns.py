@@ -17,21 +17,9 @@ Range = tuple[float | None, float | None]
 """The least and the most that a figure, or a limit on it, may be; None is no end."""
 
 SHARE: Range = (0, 1)
-AROUND: Range = (-1, 1)  # corrected figures are not clipped at 0; agreements and correlations go below it
+AROUND: Range = (-1, 1)
 ABOVE: Range = (0, None)
 ANY: Range = (None, None)
-RANGES: Mapping[str, Range] = {
-    "share": SHARE,
-    "rate": SHARE,
-    "agreement": AROUND,
-    "count": ABOVE,
-    "usd": ABOVE,
-    "effect": ABOVE,
-    "figure": ANY,
-}
-"""What figures of each unit can be, unless a column's `range` says otherwise. A rate is a share that is printed in percent, and
-columns called n_<things> are counts."""
-
 ENDS = ("_low", "_high")
 _UNITS_BESIDE = {
     "cost_usd": "usd",
@@ -42,7 +30,7 @@ _UNITS_BESIDE = {
     "refusal_rate": "rate",
 }
 """Units of what is compared and has no column in the scorecard."""
-_OF_ENDS = ("unit", "range", "printed", "needs_full_grid")
+_OF_ENDS = ("unit", "range", "needs_full_grid")
 Form = Literal["figure", "interval"]
 About = Literal["samples", "samples and wordings"]
 ABOUT: Mapping[About, str] = {
@@ -61,7 +49,6 @@ class MartColumn:
     unit: str | None = None
     label: str = ""
     limits: Range = ANY
-    printed: Range = ANY  # what is printed of it; the figure itself is not clipped
     direction: Literal["lower", "higher"] | None = None  # which is better
     interval: str | None = (
         None  # the column whose interval is printed with this one; of an end, the one it is an end of
@@ -80,13 +67,6 @@ class MartColumn:
     def estimate(self) -> str:
         """Returns the name of the column whose interval is printed for this one."""
         return self.interval or self.name
-
-    def clipped(self, figure: float | None) -> float | None:
-        """Returns a figure as it is printed for people: the nearest that it can be in truth; None stays None."""
-        low, high = self.printed
-        if figure is None or low is None or high is None:
-            return figure
-        return min(max(figure, low), high)
 
 
 @functools.cache
@@ -160,13 +140,22 @@ def compact_measures() -> tuple[MartColumn, ...]:
     return tuple(column for column in scorecard_columns() if column.compact is not None)
 
 
+@functools.cache
+def _ranges() -> Mapping[str, Range]:
+    import yaml
+
+    project = yaml.load((dbt_project() / "dbt_project.yml").read_text(encoding="utf-8"), Loader=yaml_loader())  # noqa: S506
+    return {unit: (low, high) for unit, (low, high) in project["vars"]["ranges"].items()}
+
+
 def _column(name: str, declared: Mapping[str, Mapping[str, Any]]) -> MartColumn:
     meta = _meta(declared[name])
     stem = next((name.removesuffix(end) for end in ENDS if name.endswith(end)), name)
     if "unit" not in meta and stem in declared:  # an end of an interval is measured as its estimate is
         meta = {key: value for key, value in _meta(declared[stem]).items() if key in _OF_ENDS}
+    # columns called n_<things> are counts
     unit, page = meta.get("unit", "count" if name.startswith("n_") else None), meta.get("page", {})
-    limits = tuple(meta["range"]) if "range" in meta else ANY if unit is None else RANGES[unit]
+    limits = tuple(meta["range"]) if "range" in meta else ANY if unit is None else _ranges()[unit]
     low, high = (name + end for end in ENDS)
     return MartColumn(
         name=name,
@@ -174,7 +163,6 @@ def _column(name: str, declared: Mapping[str, Mapping[str, Any]]) -> MartColumn:
         unit=unit,
         label=meta.get("label", ""),
         limits=limits,
-        printed=tuple(meta.get("printed", ANY)),
         direction=meta.get("direction"),
         interval=meta.get("interval"),
         compared=meta.get("compared"),

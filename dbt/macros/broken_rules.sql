@@ -1,20 +1,25 @@
-{# Counts, in one statement, the rows that break the generic tests of these models: `rule` and `n_rows`, no row where all hold.
-   Of a rule about a figure it says where the figure stands and which rows break it: a build has it NULL there, and goes on.
-   dbt takes some 25 ms a test, and a build would run a hundred of them one by one. The rules stand where dbt wants them, in the
-   models' YAML; `dbt test` runs them singly too. A `to` of a relationship is a model of the same list. #}
+{# Counts, in one statement, the rows that break the rules of these models: `rule` and `n_rows`, no row where all hold. Of a rule
+   about a figure it says where the figure stands and which rows break it: a build has it NULL there, and goes on.
+   The rules are the generic tests of the models' YAML, which `dbt test` runs singly too, and those of `rules_of_figures`, which
+   are counted in one pass over a model: dbt takes some 25 ms a test, and a build would run hundreds of them one by one. A `to`
+   of a relationship is a model of the same list. #}
 {% macro broken_rules(models) -%}
     {%- set relations = {} -%}
     {%- for name in models -%}
         {%- do relations.update({name: ref(name)}) -%}
     {%- endfor -%}
+    {%- set columns = {} -%}
     {%- set rules = [] -%}
     {%- if execute -%}
-        {%- for node in graph.nodes.values()
-            if node.resource_type == 'test' and node.test_metadata and node.attached_node.split('.')[-1] in relations -%}
-            {%- if node.config.where or node.config.severity | lower != 'error' -%}
-                {{ exceptions.raise_compiler_error(node.name ~ ': grouped tests know no where and no severity') }}
+        {%- for node in graph.nodes.values() -%}
+            {%- if node.resource_type == 'model' and node.name in relations -%}
+                {%- do columns.update({node.name: node.columns}) -%}
+            {%- elif node.resource_type == 'test' and node.test_metadata and node.attached_node.split('.')[-1] in relations -%}
+                {%- if node.config.where or node.config.severity | lower != 'error' -%}
+                    {{ exceptions.raise_compiler_error(node.name ~ ': grouped tests know no where and no severity') }}
+                {%- endif -%}
+                {%- do rules.append(node) -%}
             {%- endif -%}
-            {%- do rules.append(node) -%}
         {%- endfor -%}
     {%- endif -%}
     {%- for node in rules %}
@@ -33,8 +38,29 @@
             {{ "'" ~ of_figure[2] | replace("'", "''") ~ "'" if breaks else 'null' }} as condition
         from ({{ context['test_' ~ rule](**arguments) }})
         having count(*) > 0
-        {{ 'union all' if not loop.last }}
-    {%- else %}
+        union all
+    {%- endfor %}
+    {%- for model in columns if rules_of_figures(columns[model]) %}
+        {%- set build = compared_in_this_build() if 'comparison_id' in columns[model] else in_this_build() -%}
+        {%- set counts = [] -%}
+        {%- for rule, column, condition in rules_of_figures(columns[model]) -%}
+            {%- do counts.append("{'rule': '" ~ rule ~ "', 'column_name': '" ~ column ~ "', 'condition': '" ~ condition
+                ~ "', 'n_rows': count_if(" ~ condition ~ ")}") -%}
+        {%- endfor %}
+        select
+            rule || ' of {{ model }}.' || column_name as rule,
+            n_rows,
+            '{{ relations[model].schema }}.{{ model }}' as relation,
+            column_name,
+            '{{ build | replace("'", "''") }} and ' || condition as condition
+        from (
+            select unnest([{{ counts | join(', ') }}], recursive := true)
+            from {{ relations[model] }}
+            where {{ build }}
+        )
+        where n_rows > 0
+        union all
+    {%- endfor %}
         select
             null::varchar as rule,
             0 as n_rows,
@@ -42,5 +68,4 @@
             null::varchar as column_name,
             null::varchar as condition
         where false
-    {%- endfor %}
 {%- endmacro %}

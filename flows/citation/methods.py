@@ -131,7 +131,7 @@ def _range(scorecard: Sequence[Row], column: MartColumn) -> str:
 
 def _figure(row: Row, column: MartColumn) -> str:
     low, high = (None, None) if column.ends is None else (row[end] for end in column.ends)
-    return ranged_in(column.clipped(row[column.name]), column.clipped(low), column.clipped(high), column.unit)
+    return ranged_in(row[column.name], low, high, column.unit)
 
 
 def _cost(scorecard: Sequence[Row]) -> str:

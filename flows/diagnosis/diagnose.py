@@ -226,7 +226,7 @@ def put_together(
 def _figures(scorecard: Row) -> dict[str, float | None]:
     """Returns the figures of the scorecard that a page may call worst, as it prints them."""
     return {
-        name + end: column.clipped(scorecard.get(name + end))
+        name + end: scorecard.get(name + end)
         for name, column in mart_columns("rpt_audit").items()
         if column.compared is not None
         for end in ("", *(ENDS if column.ends else ()))

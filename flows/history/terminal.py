@@ -77,7 +77,7 @@ def line(history: History, series: Series) -> str:
         return f"{who}  {drawn}  no figure"
     low, high = scale
     ends = f"scale {printed(history.measure, low)} to {printed(history.measure, high)}" if low < high else "all equal"
-    newest = f"{printed(history.measure, last.figure)} {bounds(history.measure, last)}".rstrip()
+    newest = f"{printed(history.measure, last.figure)} {bounds(last)}".rstrip()
     return f"{who}  {drawn}  {ends}, last {newest}"
 
 
@@ -135,7 +135,7 @@ def nights_table(history: History, series: Series) -> Table:
         cells = [time, night.audit_run_id[:RUN]]
         cells.append(printed(history.measure, night.figure))
         if has_interval:
-            cells.append(bounds(history.measure, night))
+            cells.append(bounds(night))
         cells += [size(night), compares(night)]
         if has_verdict:
             cells.append(cut(night.verdict or ABSENT, NAME).replace("_", " "))
@@ -166,14 +166,9 @@ def printed(measure: str, figure: float | None) -> str:
     """Returns a figure as its measure is printed: amounts in USD, counts whole, the rest to three digits."""
     if measure.endswith("_usd"):
         return usd(figure)
-    return count(figure) if isinstance(figure, int) else number(_clipped(measure, figure))
+    return count(figure) if isinstance(figure, int) else number(figure)
 
 
-def bounds(measure: str, night: Night) -> str:
+def bounds(night: Night) -> str:
     """Returns the interval of a night's figure; nothing where it has none."""
-    return interval(_clipped(measure, night.low), _clipped(measure, night.high))
-
-
-def _clipped(measure: str, figure: float | None) -> float | None:
-    declared = mart_columns("rpt_audit").get(measure)
-    return figure if declared is None else declared.clipped(figure)
+    return interval(night.low, night.high)

@@ -151,7 +151,6 @@ def _by_column(scorecard: Sequence[Row], names: Sequence[str]) -> Worst | None:
         column = mart_columns("rpt_audit")[name]
         row, found = _extreme(scorecard, name, is_largest=column.direction == "lower")
         if row is not None:
-            figures = {each: column.clipped(found[each]) for each in ("figure", "low", "high")}
             return Worst(
                 model_id=row["model_id"],
                 task_id=row["task_id"],
@@ -161,7 +160,7 @@ def _by_column(scorecard: Sequence[Row], names: Sequence[str]) -> Worst | None:
                 unit=column.unit,
                 figure_id=figure_id("rpt_audit", row, name),
                 is_of_labels=row["sensitivity"] is not None,
-                **{**found, **figures},
+                **found,
             )
     return None
 

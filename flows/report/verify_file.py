@@ -24,7 +24,6 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.duckdb_file import Connection
 from promptaudit.flows.warehouse.figure_names import parse_figure, row_id
 from promptaudit.models_registry.errors import DataError, UsageError
-from promptaudit.models_registry.mart_columns import mart_columns
 
 MOST_DIGITS = 7  # that a report prints
 FEW_LINES = 20
@@ -182,17 +181,10 @@ def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple
         if each.value != exact(value):
             detail = f"{at}: its value is {each.value or 'NULL'}, the mart's {exact(value) or 'NULL'}"
             differences.append(differs(kind="changed", detail=detail, audit_run_id=run))
-        elif each.text.strip() not in ("", *spellings(value), *spellings(_as_printed(mart, column, value))):
+        elif each.text.strip() not in ("", *spellings(value)):
             detail = f"{at}: it prints {each.text.strip()[:40]} for {exact(value) or 'NULL'}"
             differences.append(differs(kind="changed", detail=detail, audit_run_id=run))
     return differences, runs.most_common(1)[0][0] if runs else None
-
-
-def _as_printed(mart: str, column: str, value: Any) -> Any:
-    """A figure of the scorecard, of a kind of variation or of a reworded judge may be clipped to what it can be in truth."""
-    is_clipped = mart in ("rpt_audit", "fct_variations", "rpt_judge_wordings")
-    declared = mart_columns(mart).get(column) if is_clipped else None
-    return value if declared is None or not isinstance(value, float) else declared.clipped(value)
 
 
 def _rows(con: Connection, mart: str) -> Iterator[dict[str, Any]]:

@@ -146,7 +146,7 @@ def test_gate_and_unmeasured_are_open_as_long_as_found() -> None:
     assert changes([opened(gate())], [gate()], {}).standing == (StandingAlarm(alarm=opened(gate())),)
     (over,) = changes([opened(gate())], [], {}).recovered
     assert (over.reason, over.is_news) == ("the rule holds again", True)
-    blind = Problem(kind="unmeasured", summary="every prompt variant is quarantined")
+    blind = Problem(kind="unmeasured", summary="no answer could be read")
     (over,) = changes([opened(blind)], [], {}).recovered
     assert (over.reason, over.is_news) == ("measured again", True)
 

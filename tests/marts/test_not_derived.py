@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -26,6 +28,7 @@ from promptaudit.models_registry.registry import load_registry
 from promptaudit.udfs import arrow
 from promptaudit.udfs.measures import wording_choices
 from promptaudit.udfs.sql_function import SqlFunction
+from tests.support.intervals import figures_of_marts, outside_in_marts
 from tests.support.shell import promptaudit_process
 
 COLUMNS = """
@@ -166,26 +169,72 @@ def test_a_figure_that_breaks_a_rule_is_taken_back_and_the_run_is_published(
     assert not_derived(warehouse, result.audit_run_id) == ()
 
 
+class Cell(NamedTuple):
+    """A sample, a wording, a repetition, and a number in [0, 1) that chance gives."""
+
+    s: int
+    w: int
+    r: int
+    chance: float
+
+
+DEGENERATE: dict[str, Callable[[Cell], str | None]] = {
+    # what ended whole imports: wordings that differ by rounding alone, and one that is never right beside the others
+    "equal": lambda c: "no" if c.w != 3 and c.r == 1 and (c.s + c.w) % 20 == 0 else "yes",
+    "steady": lambda c: "no" if c.w == 1 or (c.w in (0, 2) and c.s < 3 and c.r == 1) else "yes",
+    "all_right": lambda _: "yes",
+    "all_wrong": lambda _: "no",
+    "all_unreadable": lambda _: "It depends.",
+    "all_blank": lambda _: "",
+    "at_random": lambda c: ["yes", "no", "Well."][int(3 * c.chance)],
+    "opposed": lambda c: "yes" if c.w % 2 else "no",
+    "moved_by_repeating": lambda c: "yes" if c.r == 1 else "no",
+    "one_sample": lambda c: None if c.s else "yes" if c.w % 3 else "no",
+    "one_wording": lambda c: None if c.w else "yes" if c.chance < 0.5 else "no",
+    "half_breaks": lambda c: "Well." if c.w % 2 else "yes",
+    "original_breaks": lambda c: "Well." if c.w == 0 else "yes",
+    "gaps": lambda c: None if c.chance < 0.7 else "yes" if c.chance < 0.85 else "no",
+    "asked_once": lambda c: None if c.r == 2 else "yes" if c.chance < 0.98 else "no",
+    "one_cell_wrong": lambda c: "no" if (c.s, c.w, c.r) == (5, 5, 1) else "yes",
+    "two_samples_differ": lambda c: "no" if c.s < 2 and c.w > 4 else "yes",
+    "three_wordings": lambda c: None if c.w > 2 else "no" if c.chance < 0.1 else "yes",
+}
+"""Tasks by name, with the answer of each cell; None where it was not asked. The right one is yes."""
+
+
 @pytest.mark.slow
-def test_equal_and_nearly_equal_wordings_are_chosen_among(tmp_path: Path) -> None:
-    """What ended whole imports: wordings that differ by rounding alone, and one that is never right beside the others."""
+def test_whatever_the_answers_every_figure_of_every_mart_keeps_its_range_and_its_order(tmp_path: Path) -> None:
+    chance = random.Random(52)
     lines = ["task,model,sample_id,variant_index,repetition,completion,gold_label"]
-    for sample in range(40):
-        for variant in range(10):
-            for repetition in (1, 2):
-                is_wrong = variant != 3 and repetition == 1 and (sample + variant) % 20 == 0
-                lines.append(f"equal,m,e{sample},{variant},{repetition},{'no' if is_wrong else 'yes'},yes")
-                is_wrong = variant == 1 or (variant in (0, 2) and sample < 3 and repetition == 1)
-                lines.append(f"steady,m,s{sample},{variant},{repetition},{'no' if is_wrong else 'yes'},yes")
-    path = tmp_path / "steady.csv"
+    for (task, answered), *of in itertools.product(DEGENERATE.items(), range(40), range(10), (1, 2)):
+        cell = Cell(*of, chance.random())
+        answer = answered(cell)
+        if answer is not None:
+            lines.append(f"{task},m,s{cell.s},{cell.w},{cell.r},{answer},yes")
+    path = tmp_path / "degenerate.csv"
     path.write_text("\n".join(lines))
     done = promptaudit_process(tmp_path, "import", path, "--labels", "yes,no")
     assert done.code == 0, done.err
-    with Warehouse(tmp_path / "warehouse" / "audit.duckdb").published.connect() as con:
+    warehouse = tmp_path / "warehouse" / "audit.duckdb"
+    assert outside_in_marts(warehouse) == []
+    with Warehouse(warehouse).published.connect() as con:
+        assert con.sql("select * from marts.rpt_not_derived").fetchall() == []
+        for mart, column in figures_of_marts():
+            within = " and ".join(
+                f"{column.name} {than} {end}"
+                for than, end in zip((">= -1e-9 +", "<= 1e-9 +"), column.limits, strict=True)
+                if end is not None
+            )
+            is_one = f"isfinite({column.name}) and {within or 'true'}"
+            assert con.sql(f"select {column.name} from marts.{mart} where not ({is_one})").fetchall() == [], mart
         rows = con.sql(
-            "select task_id, count(*), max(expected_loss) from marts.rpt_wording_choices group by all order by all"
+            "select task_id, count(*), round(max(expected_loss), 2) from marts.rpt_wording_choices "
+            "where task_id in ('equal', 'steady') group by all order by all"
         )
-        assert [(task, n, round(loss, 2)) for task, n, loss in rows.fetchall()] == [
-            ("equal", 10, 0.0),
-            ("steady", 10, 1.0),
-        ]
+        assert rows.fetchall() == [("equal", 10, 0.0), ("steady", 10, 1.0)]
+        read = con.sql(
+            "select task_id, sensitivity, consistency, micro_f1, pss_intra, invalid_rate from marts.rpt_audit"
+        )
+        figures = {task: tuple(rest) for task, *rest in read.fetchall()}
+    assert set(figures) == set(DEGENERATE)
+    assert figures["all_right"] == (0, 1, 1, 1, 0)

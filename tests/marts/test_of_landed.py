@@ -30,7 +30,7 @@ def test_each_model_comes_after_those_that_it_reads() -> None:
 
 @pytest.mark.slow
 def test_it_is_what_a_build_makes(tmp_path: Path) -> None:
-    """Of runs with quarantined wordings, paraphrase temperatures and several models, and of open tasks."""
+    """Of runs with wordings that break, paraphrase temperatures and several models, and of open tasks."""
     runs = dict(zip(NAMES, shape("reported", built, tmp_path), strict=True))
     warehouse = Warehouse(tmp_path / "audit.duckdb")
     query = "select * from marts.fct_prompt_stability where audit_run_id = $run"

@@ -19,6 +19,7 @@ from promptaudit.models_registry.mart_columns import (
     mart_columns,
     scorecard_columns,
 )
+from tests.support.intervals import figures_of_marts
 
 AUDIT = mart_columns("rpt_audit")
 MEASURES = [column for column in scorecard_columns() if column.scorecard is not None]
@@ -43,6 +44,18 @@ def test_an_end_of_an_interval_is_measured_as_its_estimate_is() -> None:
     assert AUDIT["consistency_low"].limits == SHARE
     assert AUDIT["wording_share_high"].limits == AUDIT["wording_share"].limits == (-1, 1)
     assert AUDIT["audit_id"].unit is None
+
+
+WITHOUT_RANGE = re.compile(
+    r".*_(usd|ms|usd_per_mtok|tokens|mean|logprob|effective|uncertainty|temperature|threshold|width)|posix|twice|min_sensitivity"
+    r"|(base|candidate|difference|figure|share_removed|detectable_difference|min_effect|standard_error|spread_factor)(_.*)?"
+)
+"""Figures of any size: prices, times, lengths, means of counts, likelihoods, and columns that hold figures of many measures."""
+
+
+def test_every_figure_has_a_range_that_a_build_holds_it_in() -> None:
+    open_ended = {each.name for _, each in figures_of_marts() if None in each.limits}
+    assert [name for name in open_ended if not WITHOUT_RANGE.fullmatch(name)] == []
 
 
 ENDS_OF_INTERVALS = [

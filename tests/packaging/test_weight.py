@@ -26,14 +26,15 @@ ROOT = Path(__file__).parents[2]
 #
 # Raised since it was first set: SQL dbt/models and macros, dbt/udfs, flows/marts, audit and YAML dbt for `try_` functions and
 # rpt_not_derived, by which no group takes others with it; flows/report for what breaks, the largest of many and what a cell is
-# of; flows/gate for figures of a part. In all rooms together it is 130 lines less.
+# of; flows/gate for figures of a part; SQL dbt/macros for rules_of_figures, which follow from `meta` and stood one by one in YAML.
+# In all rooms together it is 357 lines less.
 MOST = {
     "SQL dbt/analyses": (808, 21),
-    "SQL dbt/data-tests": (269, 18),
-    "SQL dbt/macros": (467, 36),
-    "SQL dbt/models": (9912, 154),
+    "SQL dbt/data-tests": (261, 16),
+    "SQL dbt/macros": (504, 36),
+    "SQL dbt/models": (9914, 154),
     "SQL flows": (3648, 182),
-    "YAML dbt": (10594, 157),
+    "YAML dbt": (10362, 157),
     "YAML models_registry": (1648, 82),
     "dbt/udfs": (1170, 17),
     "dbt/udfs/comparison": (1241, 20),
@@ -63,7 +64,7 @@ MOST = {
     "flows/evidence": (1652, 18),
     "flows/formats": (363, 3),
     "flows/gate": (1228, 13),
-    "flows/history": (421, 5),
+    "flows/history": (418, 5),
     "flows/lineage": (938, 14),
     "flows/marts": (1018, 13),
     "flows/nightly": (1005, 11),
@@ -73,14 +74,14 @@ MOST = {
     "flows/query": (407, 7),
     "flows/recorded_runs": (3217, 25),
     "flows/rephrasers": (983, 13),
-    "flows/report": (9795, 114),
+    "flows/report": (9783, 114),
     "flows/system": (1284, 18),
     "flows/trial": (983, 11),
     "flows/trust": (484, 6),
     "flows/warehouse": (1752, 18),
     "flows/wordings": (917, 10),
     "infra": (472, 6),
-    "models_registry": (4005, 33),
+    "models_registry": (3994, 33),
     "page flows": (1223, 14),
 }
 MOST_COUNTED = {

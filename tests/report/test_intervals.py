@@ -58,7 +58,7 @@ def test_in_what_a_terminal_prints(ordinary: Reported) -> None:
     lines += lines_of(diagnose(warehouse, ordinary.audit_run_id), 10)
     for measure in ("sensitivity", "sensitivity_corrected", "micro_f1"):
         for series in history(warehouse, measure).series:
-            lines += [f"{printed(measure, night.figure)} {bounds(measure, night)}" for night in series.nights]
+            lines += [f"{printed(measure, night.figure)} {bounds(night)}" for night in series.nights]
     assert n_in_texts(lines) > 10
     assert outside_in_texts(lines) == []
 

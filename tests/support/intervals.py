@@ -13,6 +13,7 @@ from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.page import sections
 from promptaudit.flows.warehouse import Row, Warehouse
 from promptaudit.flows.warehouse.figure_names import parse_figure
+from promptaudit.models_registry.mart_columns import MartColumn, dbt_project, mart_columns
 
 LOW, HIGH = "_low", "_high"
 ROUNDING = 1e-9
@@ -53,6 +54,12 @@ def outside_in_marts(warehouse: Path) -> list[str]:
         for table in sorted(row["name"] for row in tables)
         for each in outside_in_rows(table, published.read(f"select * from marts.{table}"))
     ]
+
+
+def figures_of_marts() -> list[tuple[str, MartColumn]]:
+    """Returns every mart's columns that hold decimals, each with the mart's name."""
+    marts = sorted(path.stem for path in (dbt_project() / "models" / "marts").glob("*/*.yml"))
+    return [(mart, each) for mart in marts for each in mart_columns(mart).values() if each.data_type == "double"]
 
 
 def outside_in_analyses(warehouse: Path) -> list[str]:

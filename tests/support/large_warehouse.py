@@ -45,7 +45,7 @@ STEPS = (
         null as paraphrase_temperature, v as variant_index, v = 0 as is_original, 's' || i as sample_id, 1 as repetition,
         coalesce(answers.label, 'It depends.') as completion, answers.label as label, answers.gold_label as gold_label,
         if(answers.label is null, 'unparsed', 'valid') as answer_status,
-        coalesce(answers.label = answers.gold_label, false) as is_correct, false as is_quarantined, null as quarantine_reason,
+        coalesce(answers.label = answers.gold_label, false) as is_correct,
         (20 + (hash(i, v) % 300)::bigint)::double as latency_ms, 40 as prompt_tokens, 3 as completion_tokens)
     from (select * from marts.fct_predictions where {_GROUP} and answer_status = 'valid' limit 1) as template, answers""",
     f"""create temp table new_fct_p_tau as
@@ -79,8 +79,8 @@ STEPS = (
     select template.* replace (
         '{RUN}' as audit_run_id, md5('v' || found.v) as prompt_variant_id, 1 as repetition, n as n_planned, n as n_landed,
         0 as n_missing, found.n_valid as n_valid, 0 as n_empty, 0 as n_truncated, 0 as n_refused, n - found.n_valid as n_unparsed,
-        0 as n_error, (n - found.n_valid) / n as invalid_rate, 5 as n_distinct_completions, false as is_quarantined,
-        null as quarantine_reason)
+        0 as n_error, (n - found.n_valid) / n as invalid_rate, 5 as n_distinct_completions, false as is_breaking,
+        null as breaking_reason)
     from (select * from marts.fct_answer_formats where {_GROUP} limit 1) as template,
         (select v, count(*) as n, count(label) as n_valid from answers group by all) as found""",
     f"""create temp table new_fct_consistency as
@@ -147,7 +147,7 @@ STEPS = (
     f"""create temp table new_rpt_audit as
     select found.* replace (
         '{RUN}' as audit_run_id, {N_SAMPLES} as n_samples, {N_SAMPLES} as n_samples_planned, {N_VARIANTS} as n_variants,
-        0 as n_variants_quarantined,
+        {N_VARIANTS} as n_variants_answered, 0 as n_variants_breaking,
         1 as n_repetitions, {N_SAMPLES * N_VARIANTS} as n_planned, {N_SAMPLES * N_VARIANTS} as n_landed,
         (select avg(sensitivity) from spread) as sensitivity)
     from marts.rpt_audit as found where {_GROUP}""",

@@ -30,7 +30,7 @@ create table marts.fct_scores (audit_run_id varchar, prediction_id varchar, task
 create table marts.rpt_run_comparisons (comparison_id varchar, candidate_run_id varchar, measure varchar, p_value double);
 create table marts.fct_predictions (audit_run_id varchar, prediction_id varchar, model_id varchar, task_id varchar,
     strategy varchar, prompt_variant_id varchar, sample_id varchar, repetition integer, label varchar, is_correct boolean,
-    answer_status varchar, is_quarantined boolean, prompt_tokens integer, completion_tokens integer, landed_at timestamp);
+    answer_status varchar, prompt_tokens integer, completion_tokens integer, landed_at timestamp);
 """
 N_ROWS = 400
 
@@ -101,7 +101,6 @@ class PlannedAnswers:
                 "label": "a" if right[i, v, r] else "b",
                 "is_correct": bool(right[i, v, r]),
                 "answer_status": "valid",
-                "is_quarantined": False,
                 "prompt_tokens": 50,
                 "completion_tokens": 5,
                 "number": k,

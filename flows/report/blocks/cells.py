@@ -92,14 +92,14 @@ class Traced:
 
     def measure(self, column: MartColumn) -> Cell:
         """Returns the column as its unit is printed."""
-        return self.cell(column.name, in_unit(column.clipped(self.row[column.name]), column.unit))
+        return self.cell(column.name, in_unit(self.row[column.name], column.unit))
 
     def bounds_of(self, column: MartColumn) -> Printed:
         """Returns the interval of a measure of the scorecard; nothing where both ends are NULL."""
         low, high = (column.name + end for end in ENDS)
         if self.row[low] is None and self.row[high] is None:
             return ""
-        ends = (self.cell(end, number(column.clipped(self.row[end]))) for end in (low, high))
+        ends = (self.cell(end, number(self.row[end])) for end in (low, high))
         return ("[", next(ends), ", ", next(ends), "]")
 
     def share(self, column: str) -> Cell:

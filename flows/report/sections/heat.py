@@ -140,7 +140,7 @@ def _key(row: Row, beside: str) -> tuple[str, ...]:
 def _cell(row: Row | None, before: Row | None, mart: str, column: str, steps: Sequence[float]) -> HeatCell | None:
     if row is None:
         return None
-    of, defined = Traced(mart, row), mart_columns(mart)[column]
+    of = Traced(mart, row)
     below: list[Printed] = [_bounds(of, column)]
     if row.get("invalid_rate", 0) > MOSTLY:
         below.append((of.cell("invalid_rate", percent(row["invalid_rate"])), " invalid"))
@@ -150,23 +150,22 @@ def _cell(row: Row | None, before: Row | None, mart: str, column: str, steps: Se
         if None not in (row.get(n), row.get(planned)) and row[n] < row[planned]
     ]
     if before is not None:
-        below.append(("was ", _printed(Traced(mart, before), column, defined.clipped(before[column]))))
+        below.append(("was ", _printed(Traced(mart, before), column)))
     return HeatCell(
         shade=f"h{sum(row[column] >= step for step in steps)}",
-        figure=_printed(of, column, defined.clipped(row[column])),
+        figure=_printed(of, column),
         below=tuple(filter(None, below)),
     )
 
 
-def _printed(of: Traced, column: str, value: float | None) -> Cell:
-    return of.cell(column, number(value))
+def _printed(of: Traced, column: str) -> Cell:
+    return of.cell(column, number(of.row[column]))
 
 
 def _bounds(of: Traced, column: str) -> Printed:
-    """Returns the interval, cut where the figure is: nothing where it has none."""
-    defined = mart_columns(of.mart)[column]
+    """Returns the interval; nothing where it has none."""
     low, high = f"{column}_low", f"{column}_high"
     if of.row.get(low) is None and of.row.get(high) is None:
         return ""
-    ends = [_printed(of, end, defined.clipped(of.row[end])) for end in (low, high)]
+    ends = [_printed(of, end) for end in (low, high)]
     return ("[", ends[0], ", ", *parts(ends[1]), "]")

@@ -39,12 +39,6 @@ def kind(row: Row) -> str:
     return str(row["variation"]).replace("_", " ")
 
 
-def _within(row: Row) -> Row:
-    """Returns a row with its figures and their intervals cut to what they can be."""
-    columns = mart_columns(MART)
-    return {name: columns[name].clipped(value) if name in columns else value for name, value in row.items()}
-
-
 def _measure(of: Traced, name: str) -> Printed:
     return of.measure(mart_columns(MART)[name])
 
@@ -79,7 +73,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
     for task_id, own in by(rows, "task_id").items():
         block = section.add(task_id)
         block.findings = [(_said(pair), f"{model}, {strategy}") for (model, strategy), pair in by_pair(own).items()]
-        measured = [_within(row) for row in own if row["effect"] is not None]
+        measured = [row for row in own if row["effect"] is not None]
         if measured:
             draw = partial(_ranges, series=colour(block, measured), domain=_domain(measured))
             room.draw(block, charts_of_models(measured, task_id, "effect", draw))
@@ -119,8 +113,7 @@ def _moving(kinds: Sequence[str]) -> str:
 
 
 def _effect(row: Row) -> str:
-    shown = _within(row)
-    return ranged(shown["effect"], shown["effect_low"], shown["effect_high"])
+    return ranged(row["effect"], row["effect_low"], row["effect_high"])
 
 
 def _said(rows: Sequence[Row]) -> str:

@@ -16,7 +16,7 @@ from promptaudit.flows.report.terminal.missing_answers import missing_of_rows
 from promptaudit.flows.report.terminal.rule_against_judge import comparisons_of_tasks
 from promptaudit.flows.report.terminal.tables import Footnotes, Line, tables
 from promptaudit.flows.warehouse import Ask, Row, Warehouse
-from promptaudit.models_registry.mart_columns import ENDS, MartColumn, compact_measures, mart_columns
+from promptaudit.models_registry.mart_columns import ENDS, MartColumn, compact_measures
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -128,11 +128,10 @@ def size(row: Row) -> str:
 
 
 def _cell(row: Row, measure: MartColumn, notes: Footnotes, kind: str) -> str:
-    figure = in_unit(measure.clipped(row[measure.name]), measure.unit)
+    figure = in_unit(row[measure.name], measure.unit)
     if figure == ABSENT:
         return f"{figure}{notes.mark(why_no_figure(row, measure.name, kind))}"
     if measure.compact == "figure":
         return figure
-    column = mart_columns("rpt_audit")[measure.estimate]
-    low, high = (column.clipped(row[column.name + end]) for end in ENDS)
+    low, high = (row[measure.estimate + end] for end in ENDS)
     return f"{figure} {interval(low, high)}".rstrip()

@@ -43,7 +43,7 @@ def section(warehouse: Path, run: str) -> DrawnSection:
 def night(run: str, value: float | None, **changed: object) -> dict[str, Any]:
     """A row of the scorecard with all drawn measures at one figure."""
     row: dict[str, Any] = {"audit_run_id": run, "task_id": "t", "strategy": "simple", "model_id": "m"}
-    row |= {"n_samples": 24, "n_variants": 4, "n_variants_quarantined": 0, "n_repetitions": 2, "measure_version": 1}
+    row |= {"n_samples": 24, "n_variants": 4, "n_variants_breaking": 0, "n_repetitions": 2, "measure_version": 1}
     for drawn in drawn_measures():
         row |= {drawn.name: value, f"{drawn.name}_low": value, f"{drawn.name}_high": value}
     return row | changed

@@ -328,8 +328,8 @@ def test_the_worst_wording_comes_first_with_its_scores(ordinary: Reported, found
     known = [float(line[3]) for line in everything if line[3] != "–"]
     assert known == sorted(known)
     assert everything[:WORST] == printed(first)
-    quarantined = [line for line in everything if line[3] == "–"]
-    assert everything[len(everything) - len(quarantined) :] == quarantined  # without a figure: last
+    unranked = [line for line in everything if line[3] == "–"]
+    assert everything[len(everything) - len(unranked) :] == unranked  # without a figure: last
 
 
 def test_texts_that_are_left_out_are_in_no_section(ordinary: Reported) -> None:

@@ -228,7 +228,7 @@ def test_more_labels_than_colours_share_one() -> None:
         "strategy": "s",
         "n_landed": 9,
         "n_variants": 9,
-        "n_variants_quarantined": 0,
+        "n_variants_breaking": 0,
     }
     found = report_data(scorecard=[card], label_distributions=told)
     block = block_of(label_distributions.drawn(found, Room(found)), "t")

@@ -170,7 +170,7 @@ def test_a_cell_that_one_run_lacks_leaves_both() -> None:
     assert_same(compared(columns_of(base, candidate, [*RIGHT, A, B]), n_labels=2), rows)
 
 
-def test_variants_that_one_run_quarantined_leave_both() -> None:
+def test_variants_that_one_run_has_no_answers_of_leave_both() -> None:
     columns = random_answers(1, n=10, q=30, awkward=False)
     without = kept(columns, (columns[SIDE] == 0) | (columns[VARIANT] < 125))
     rows = compared(without)

@@ -93,12 +93,15 @@ final as (
         by_judge.accuracy_mean as accuracy_judge,
         measured.by_accuracy.std_rule,
         measured.by_accuracy.std_judge,
-        measured.by_accuracy.spread_rule,
-        by_rule.accuracy_std_corrected_low as spread_rule_low,
-        by_rule.accuracy_std_corrected_high as spread_rule_high,
-        measured.by_accuracy.spread_judge,
-        by_judge.accuracy_std_corrected_low as spread_judge_low,
-        by_judge.accuracy_std_corrected_high as spread_judge_high,
+        -- the bounds are over all that one of them scored, the figure over what both did
+        {%- for rater in ['rule', 'judge'] %}
+            {%- set spread = 'measured.by_accuracy.spread_' ~ rater %}
+            {{ spread }},
+            {%- for end, beyond in [('low', '>'), ('high', '<')] %}
+                {%- set bound = 'by_' ~ rater ~ '.accuracy_std_corrected_' ~ end %}
+                if({{ bound }} {{ beyond }} {{ spread }}, {{ spread }}, {{ bound }}) as spread_{{ rater }}_{{ end }},
+            {%- endfor %}
+        {%- endfor %}
         -- a share of words and a verdict are not on one scale
         {%- for figure in ['difference', 'share_removed'] %}
             {%- for ending in ['', '_low', '_high'] %}
