@@ -101,7 +101,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         data = {"pick.csv": f"id,text,a,b,gold\n{pick}", "bill.csv": f"id,text,total,day\n{bill}"}
         write_files(folder / "registry", cards | data)
         ended = promptaudit(folder, "run", "mine", NO_KEY="none", PROMPTAUDIT_TRUST="1")
-        assert ended.code == 0, ended.err
+        assert ended.code == 0, ended.err + ended.out
         assert "breaks     good, pick, simple: 1 of 5 wordings breaks (2)" in ended.out
     return folder
 
