@@ -144,6 +144,8 @@ def test_an_import_of_the_same_answers_gives_the_same_figures_and_a_run_that_fai
     assert ended.code == 0, ended.err
     assert "4 of 10 model × variant pairs break their format, and count in every figure" in ended.out
     assert sql(tmp_path, f"select {FIGURES} from marts.rpt_audit") == [RIGHT]
+    (kind,) = sql(tmp_path, "select n_variants, sensitivity from marts.fct_variations where variation = 'wording'")
+    assert list(kind.values()) == [10, RIGHT["sensitivity"]]
     kept = sql(
         tmp_path,
         "select variant_index, breaking_reason as reason from marts.fct_answer_formats "

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.udfs.sql_function import sql_function
-from promptaudit.udfs.sql_types import Codes
+from promptaudit.udfs.sql_types import Codes, IntegersOrMinusOne
 
 _UNRATED = -1
 
@@ -86,15 +86,15 @@ def _pair_agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 @sql_function("rater_agreement")
-def agreement(item: Codes, rater: Codes, rating: Codes) -> Agreement:
+def agreement(item: Codes, rater: Codes, rating: IntegersOrMinusOne) -> Agreement:
     """Returns the agreement of one set of raters over the items that all of them rated.
 
     Raters may be people, judges, or, for correctness over templates, the templates themselves.
 
     Args:
         item: shape (n,), dense codes.
-        rater: shape (n,), dense codes; a rater who rated nothing does not count.
-        rating: shape (n,), dense codes of the categories, at most one per (item, rater). Missing ones are left out.
+        rater: shape (n,), dense codes; one who rated nothing counts too, and then no item is rated by all.
+        rating: shape (n,), categories from 0, at most one per (item, rater); -1 for none.
 
     Returns:
         `cohen_kappa`: NaN unless there are exactly two raters; `fleiss_kappa`; `agreement_rate`: mean over items of

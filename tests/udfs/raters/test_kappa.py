@@ -33,8 +33,8 @@ FOURTEEN_RATERS = np.array(
 
 def agreement_of(ratings: Ratings) -> Agreement:
     """Of items x raters, -1 where a rater gave none."""
-    item, rater = np.nonzero(ratings >= 0)
-    return agreement(item, rater, ratings[item, rater])
+    item, rater = np.indices(ratings.shape).reshape(2, -1)
+    return agreement(item, rater, ratings.ravel())
 
 
 def table_of(ratings: Ratings, n_categories: int) -> Ratings:
@@ -97,7 +97,8 @@ def test_edges() -> None:
     assert np.isnan(fleiss_kappa(np.array([[1, 0], [0, 1]])))
     with pytest.raises(ValueError, match="equally many raters, got 2 to 3"):
         fleiss_kappa(np.array([[2, 0], [2, 1]]))
-    for ratings, n_rated in ((np.zeros((3, 1), np.int64), 3), (np.array([[0, -1], [-1, 1]]), 0)):
+    none = np.array([[0, 0, -1], [1, 1, -1]])  # of the third rater
+    for ratings, n_rated in ((np.zeros((3, 1), np.int64), 3), (np.array([[0, -1], [-1, 1]]), 0), (none, 0)):
         got = agreement_of(ratings)
         assert np.isnan(got[:4]).all()
         assert got.n_rated == n_rated
