@@ -9,3 +9,11 @@
         else -1
     end
 {%- endmacro %}
+
+{# Whether a measure is a mean of what answers are, so that noise moves it both ways; sensitivity, consistency, PSS, spreads and
+   lengths are none: noise itself moves them one way. #}
+{% macro is_rate(measure) -%}
+    split_part({{ measure }}, ':', 1) in (
+        'micro_f1', 'accuracy', 'invalid_rate', 'refusal_rate', 'token_limit_rate', 'judge_agreement', 'judge_match_rate'
+    )
+{%- endmacro %}

@@ -61,6 +61,8 @@ SPOKEN = World(has_lengths=True)
 QUIET = {
     "repeated": World(),
     "cached": World(is_cached=True),
+    "answers kept, a twentieth anew each night": World(kept=0.95),
+    "answers kept, a fifth anew each night": World(kept=0.8),
     "jittering": World(jitter=0.5),
     "classes shifting": World(shift=0.15),
     "missing cells": World(missing=0.03),
@@ -91,6 +93,12 @@ FALLS = [
     (Fall(0.10, "one"), 0.9, 0),
     (Fall(0.05, "six"), 0.8, 3),
 ]
+LOST = {
+    "4 of 60 lost, a steady model": World(jitter=0.15, lost=Steps(0, 4)),
+    "9 of 60 lost, a steady model": World(jitter=0.15, lost=Steps(0, 9)),
+    "4 of 60 lost": World(lost=Steps(0, 4)),
+    "one wording of 12 answers one label": World(broken=Steps(0, 1)),
+}
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +123,9 @@ def _found(seed: int, world: World) -> tuple[int | None, float]:
     """The nights until model 0 has an alarm in its first task, and the share of bad nights that are red."""
     month = live(world, seed)
     first = month.first_alarm(0, ("regressed", "changed"))
-    bad = [night for night in range(world.n_nights) if world.fall(night) > 0]
+    bad = [
+        night for night in range(world.n_nights) if max(world.fall(night), world.lost(night), world.broken(night)) > 0
+    ]
     red = sum(month.states[0][night].kind == "regressed" for night in bad) / len(bad)
     return None if first is None or first < CHANGES_ON else first - CHANGES_ON, red
 
@@ -130,6 +140,16 @@ def test_falls(pool: ProcessPoolExecutor, fall: Callable[[int], float], share: f
     )
     assert len(delays) >= share * N_MONTHS
     assert median(delays) <= nights
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_what_falls_on_few_samples_or_one_wording(pool: ProcessPoolExecutor, name: str) -> None:
+    found = list(pool.map(partial(_found, world=LOST[name]), range(N_MONTHS)))
+    delays = [delay for delay, _ in found if delay is not None]
+    red = sum(share for _, share in found) / N_MONTHS
+    print(f"\n{name}: found in {len(delays)} of {N_MONTHS}, red on {red:.2f} of bad nights")
+    assert len(delays) >= 0.95 * N_MONTHS
+    assert red >= 0.9
 
 
 def test_labels_are_told_as_soon_beside_lengths(pool: ProcessPoolExecutor) -> None:

@@ -69,7 +69,8 @@ ENDS_OF_INTERVALS = [
 
 @pytest.mark.parametrize(("mart", "name", "description"), ENDS_OF_INTERVALS)
 def test_an_end_of_an_interval_says_what_it_is_about(mart: str, name: str, description: str) -> None:
-    assert "for other samples" in description
+    is_of_nights = mart in ("rpt_night_figures", "rpt_night_verdicts")
+    assert ("for other nights on these samples" if is_of_nights else "for other samples") in description
     is_for_other_wordings = name.removesuffix("_low").removesuffix("_high") in (
         "sensitivity_corrected",
         "sensitivity_unbroken",

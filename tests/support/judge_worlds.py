@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.udfs.nights.states import GroupState, StreamNight, next_state
-from promptaudit.udfs.nights.window_test import Nights, window_test
+from promptaudit.udfs.nights.window_test import Nights, spread_of, window_test
 from tests.support.night_worlds import CHANGES_ON, adjusted
 
 Floats = NDArray[np.float64]
@@ -81,7 +81,11 @@ def _streams(
     table = np.stack([rulings[each] for each in numbers])
     anchors, answers = table[:, : world.n_anchors], table[:, world.n_anchors :]
     values = {"judge_agreement": (anchors == is_right[: world.n_anchors]).astype(float), "judge_match_rate": answers}
-    tests = {name: window_test(values[name], nights, 1) for name in measures}
+    tests = {
+        name: window_test(own, nights, 1, spread=spread_of(own, nights), shared=spread_of(own, nights))
+        for name, own in values.items()
+        if name in measures
+    }
     (q_values, _) = adjusted([[test.p_value for test in tests.values()], list(rng.random(world.n_others))])
     return {
         name: StreamNight(test=test, q_value=q, worse=-1 if name == "judge_agreement" and test.difference <= 0 else 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,15 +11,19 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from promptaudit.models_registry.gate_columns import OF_ANSWERS
+from promptaudit.udfs.differences.alike_nights import NightSpread
 from promptaudit.udfs.nights.churn_test import churn_test
+from promptaudit.udfs.nights.lost_samples import lost_samples
 from promptaudit.udfs.nights.states import LEAST_LOG_EFFECT, GroupState, StreamNight, next_state
-from promptaudit.udfs.nights.window_test import Nights, WindowTest, window_test
+from promptaudit.udfs.nights.window_test import Nights, WindowTest, spread_of, window_test
 
 Floats = NDArray[np.float64]
 
 N_LABELS = 4
 CHANGES_ON = 12
-WORSE = {"micro_f1": -1, "sensitivity": 1, "label_churn": 0} | dict.fromkeys(OF_ANSWERS, 0)
+MIN_EFFECT = 0.02
+WORSE = {"micro_f1": -1, "lost_samples": -1, "sensitivity": 1, "label_churn": 0} | dict.fromkeys(OF_ANSWERS, 0)
+RATES = {"micro_f1", "refusal_rate", "token_limit_rate"}
 LEAST = {"answer_length": LEAST_LOG_EFFECT, "completion_tokens": LEAST_LOG_EFFECT}
 
 
@@ -39,7 +43,10 @@ class World:
 
     Attributes:
         fall: by how much the accuracy of model 0 lies lower on a night, given the night; 0 where nothing changed.
+        lost: how many samples that model 0 was right about are wrong under every wording on a night.
+        broken: under how many wordings no answer of model 0 can be read on a night.
         is_cached: repetitions of one night are one answer.
+        kept: share of cells whose answers are those of the night before; the others are drawn anew.
         jitter: with it answers are the likeliest, up to noise of this size in logits that a whole night shares.
         shift: deviation in logits by which each class of samples moves on a night, all models alike.
         n_models, n_tasks, n_samples, n_wordings, n_repetitions, n_nights: sizes.
@@ -56,7 +63,10 @@ class World:
     """
 
     fall: Callable[[int], float] = never
+    lost: Callable[[int], float] = never
+    broken: Callable[[int], float] = never
     is_cached: bool = False
+    kept: float = 0.0
     jitter: float = 0.0
     shift: float = 0.0
     n_models: int = 3
@@ -129,7 +139,7 @@ class Answers:
     changes: bool
     lengths: Lengths | None = None
     shares: list[Floats] = field(default_factory=list)
-    within: list[Floats] = field(default_factory=list)
+    drawn: NDArray[np.int64] | None = None  # the answers of the night before, (n_repetitions, n_samples, n_wordings)
     values: dict[str, list[Floats]] = field(default_factory=lambda: defaultdict(list))
 
     def ask(self, night: int, rng: np.random.Generator, shift: Floats) -> None:
@@ -148,19 +158,21 @@ class Answers:
             noise = np.broadcast_to(rng.gumbel(size=shape[1:]), shape)
         else:
             noise = rng.gumbel(size=shape)
-        counts = (np.argmax(logits + noise, axis=-1)[..., None] == np.arange(N_LABELS)).sum(axis=0)
+        if self.changes:
+            logits[np.argsort(-self.logits[..., 0].mean(axis=1))[: int(world.lost(night))], :, 0] -= 50
+        drawn = np.argmax(logits + noise, axis=-1)
+        if world.kept and self.drawn is not None:
+            drawn = np.where(rng.random(drawn.shape[1:]) < world.kept, self.drawn, drawn)
+        self.drawn = drawn
+        if self.changes and world.broken(night):
+            drawn = np.where(np.arange(world.n_wordings) < world.broken(night), N_LABELS - 1, drawn)
+        counts = (drawn[..., None] == np.arange(N_LABELS)).sum(axis=0)
         if world.missing:
             counts = np.where(rng.random(counts.shape[:2])[..., None] < world.missing, 0, counts)
         n = counts.sum(axis=-1, keepdims=True)
         shares = np.where(n > 0, counts / np.maximum(n, 1), np.nan)
         asked = np.arange(world.n_samples) % world.share_each_night == night % world.share_each_night
         shares[~asked] = np.nan
-        repeated = n[..., 0]
-        self.within.append(
-            _over_cells(
-                1 - (counts * (counts - 1)).sum(-1) / np.where(repeated > 1, repeated * (repeated - 1), np.nan), shares
-            )
-        )
         self.shares.append(shares)
         p = _over_cells(shares, shares)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -175,36 +187,66 @@ class Answers:
         """Returns whether any sample ever had another value on one night than on another."""
         if name == "label_churn":
             return True
-        values = np.stack(self.values[name])
+        values = np.stack(self.values["micro_f1" if name == "lost_samples" else name])
         known = ~np.isnan(values)
         return bool((np.where(known, values, -np.inf).max(axis=0) > np.where(known, values, np.inf).min(axis=0)).any())
 
-    def tests(self, state: GroupState, night: int, pinned: Sequence[int] = ()) -> dict[str, WindowTest]:
-        """Returns tonight's tests, given the state of the night before and the nights that are pinned."""
+    def nights(self, state: GroupState, night: int, pinned: Sequence[int]) -> tuple[list[int], Nights]:
+        """Returns the numbers of the nights that tonight is held against, and tonight's, and the nights themselves."""
         numbers = [*sorted({*state.normal, *state.good, *pinned}), night]
-        nights = Nights(night - np.array(numbers), np.isin(numbers, state.normal), np.isin(numbers, pinned))
-        if len(numbers) == 1:
-            return {}
-        tests = {
-            name: window_test(
-                np.stack([values[each] for each in numbers]), nights, self.world.n_wordings, self.world.documents
-            )
-            for name, values in self.values.items()
-        }
+        return numbers, Nights(night - np.array(numbers), np.isin(numbers, state.normal), np.isin(numbers, pinned))
+
+    def stacked(self, numbers: Sequence[int]) -> dict[str, Floats]:
+        """Returns the values of these nights by measure, (n_nights, n_samples) each."""
+        return {name: np.stack([values[each] for each in numbers]) for name, values in self.values.items()}
+
+    def apart(self, numbers: Sequence[int]) -> Floats:
+        """Returns how differently the same cells were answered on each two of these nights, by sample."""
         shares = np.stack([self.shares[each] for each in numbers])
         known = ~np.isnan(shares[..., 0])
         flat = np.nan_to_num(shares).transpose(1, 0, 2, 3).reshape(self.world.n_samples, len(numbers), -1)
         together = np.matmul(flat, flat.transpose(0, 2, 1))
         cells = np.einsum("tiq,siq->its", known.astype(float), known.astype(float))
         with np.errstate(divide="ignore", invalid="ignore"):
-            apart = np.where(cells > 0, 1 - together / cells, np.nan).transpose(1, 2, 0)
-        within = np.stack([self.within[each] for each in numbers])
-        return tests | {"label_churn": churn_test(apart, within, nights, self.world.n_wordings, self.world.documents)}
+            return np.where(cells > 0, 1 - together / cells, np.nan).transpose(1, 2, 0)
+
+    def spreads(self, state: GroupState, night: int, pinned: Sequence[int] = ()) -> dict[str, NightSpread]:
+        """Returns how far neighbouring normal nights lie apart, by measure."""
+        numbers, nights = self.nights(state, night, pinned)
+        return {name: spread_of(values, nights, self.world.documents) for name, values in self.stacked(numbers).items()}
+
+    def tests(
+        self,
+        state: GroupState,
+        night: int,
+        pinned: Sequence[int],
+        spreads: Mapping[str, NightSpread],
+        shared: Mapping[str, NightSpread],
+    ) -> dict[str, WindowTest]:
+        """Returns tonight's tests, given the state before, the pinned nights, its spreads and those of all groups."""
+        numbers, nights = self.nights(state, night, pinned)
+        if len(numbers) == 1:
+            return {}
+        values, n_wordings, documents = self.stacked(numbers), self.world.n_wordings, self.world.documents
+        tests = {
+            name: window_test(
+                own,
+                nights,
+                n_wordings,
+                documents,
+                is_rate=name in RATES,
+                spread=spreads[name],
+                shared=shared[name],
+            )
+            for name, own in values.items()
+        }
+        churn = churn_test(self.apart(numbers), _unpinned(nights), n_wordings, MIN_EFFECT, documents)
+        return tests | {"lost_samples": lost_samples(values["micro_f1"], nights), "label_churn": churn}
 
     def p_in_alarm(self, name: str, state: GroupState, night: int) -> float:
         """Returns the p-value of tonight's values against the bad nights of the alarm; NaN without any, and of label_churn."""
         numbers = [each for each in state.alarm_nights if each not in state.good]
-        if not numbers or name == "label_churn":
+        if not numbers or name not in self.values:
             return np.nan
         numbers.append(night)
         is_normal = np.array(numbers) < night
@@ -232,7 +274,7 @@ class Month:
 def live(
     world: World,
     seed: int,
-    min_effect: float = 0.01,
+    min_effect: float = MIN_EFFECT,
     accept: Callable[[int], bool] = lambda _: False,
     pinned: Sequence[int] = (),
 ) -> Month:
@@ -253,10 +295,18 @@ def live(
         shift = world.shift * rng.standard_normal(N_LABELS)
         if accept(night):
             states = [state.accepted() for state in states]
-        tests = []
-        for group, state in zip(answers, states, strict=True):
+        held = [each for each in pinned if each < night]
+        for group in answers:
             group.ask(night, rng, shift)
-            tests.append(group.tests(state, night, [each for each in pinned if each < night]))
+        spreads = [group.spreads(state, night, held) for group, state in zip(answers, states, strict=True)]
+        shared = {
+            name: NightSpread(sum(own[name].q for own in spreads), sum(own[name].n_pairs for own in spreads))
+            for name in spreads[0]
+        }
+        tests = [
+            group.tests(state, night, held, own, shared)
+            for group, state, own in zip(answers, states, spreads, strict=True)
+        ]
         q_values = adjusted(
             [
                 [test.p_value if group.varies(name) else np.nan for name, test in own.items()]
@@ -277,6 +327,10 @@ def live(
             states[place] = next_state(states[place], night, streams, min_effect)
             month.states[place].append(states[place])
     return month
+
+
+def _unpinned(nights: Nights) -> Nights:
+    return nights._replace(is_pinned=np.zeros_like(nights.is_pinned))
 
 
 def _lengths(world: World, seed: int, model: int, task: int) -> Lengths | None:

@@ -192,10 +192,13 @@ CALLS = """
     rule_against_judge([sample, variant, value, judged, rulable, weight, ruled_judged, ruled_right], 1, 20) from scored
     width_curve([sample, variant, family, value, n_asks], any_value(run)) from scored, runs
     width_curve_of_sensitivity([sample, variant, family, code, p], max(n_classes), any_value(run)) from cells, runs
-    window_test([age, sample, cluster, value], [6, 5, 4, 3, 2, 1], null, {n_wordings}) from of_nights
-    window_test([age, sample, sample, value], [2, 1], [6], {n_wordings}) from of_nights
-    churn_test([age, other_age, sample, cluster, value], [6, 5, 4, 3, 2, 1], null, {n_wordings}) from apart
-    churn_test([age, other_age, sample, sample, value], [1], null, {n_wordings}) from apart where age < 2 and other_age < 2
+    window_test([age, sample, cluster, value], [6, 5, 4, 3, 2, 1], null, {n_wordings}, true, 3, 5, 30, 9) from of_nights
+    window_test([age, sample, sample, value], [2, 1], [6], {n_wordings}, false, 0, 0, 0, 0) from of_nights
+    window_test([age, sample, cluster, value], [6, 5, 4], [6], {n_wordings}, false, 0, 0, 0, 0) from of_nights
+    night_spread([age, sample, cluster, value], [6, 5, 4, 3, 2, 1]) from of_nights
+    lost_samples_test([age, sample, value], [6, 5, 4, 3, 2, 1], null) from of_nights
+    churn_test([age, other_age, sample, cluster, value], [6, 5, 4, 3, 2, 1], {n_wordings}, 0) from apart
+    churn_test([age, other_age, sample, sample, value], [1], {n_wordings}, 0.02) from apart where age < 2 and other_age < 2
     compare_answers([run, sample, variant, -1, is_own, repetition, answer, golden], max(labels), max(level), 1, 20) from sides
     compare_accuracies([run, sample, variant, is_right], 1, 20) from sides where repetition = 0
         posix([weighed]) from cells group by sample
@@ -205,6 +208,7 @@ CALLS = """
 RANGES: dict[str, Range] = {
     "alpha_pseudo_values.value": ANY,
     "answer_families.n_effective": ABOVE,
+    "carried_by": ABOVE,
     "churn_test.high": ANY,
     "churn_test.low": ANY,
     "cohen_kappa": AROUND,
@@ -232,6 +236,7 @@ RANGES: dict[str, Range] = {
     "pss": AROUND,
     "pss_z_high": ANY,  # as published: pss -+ 1.96 s / sqrt(k)
     "pss_z_low": ANY,
+    "q": ABOVE,
     "share_removed": (None, 1),
     "share_removed_rectified": (None, 1),
     "spread_factor": (1, None),

@@ -1,4 +1,4 @@
-"""Tests whether tonight's cells are answered otherwise than on normal nights: an energy distance between nights."""
+"""Tests whether tonight's cells are answered otherwise than on normal nights, held against nights as far apart."""
 
 from __future__ import annotations
 
@@ -8,19 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.differences.alike_nights import NO_SPREAD
 from promptaudit.udfs.nights.window_test import (
+    FULL_RULE,
     UNTESTED,
     Floats,
     Nights,
     WindowTest,
     cluster_of_each,
-    factor_of,
-    mean_difference,
+    difference,
+    spread_of,
     strongest,
 )
 from promptaudit.udfs.resampling import mean_defined
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import FloatsOrNaN, Integers
+
+WINDOWS = (2, 4)
+"""Nights of each window: a changed answer stays changed, a loaded night does not."""
+_FARTHEST = 12  # nights apart, beyond which two nights are not held against each other
+_FEWEST_PAIRS = 2  # of normal nights as far apart; one where there are three normal nights
 
 
 @sql_function("churn_test")
@@ -31,77 +38,79 @@ def churn_test_of(
     cluster: Integers,
     apart: FloatsOrNaN,
     normal_ages: Sequence[int],
-    pinned_ages: Sequence[int],
     n_wordings: int,
+    min_effect: float,
 ) -> WindowTest:
-    """Returns `churn_test` of entries of two nights and a sample each; of a night with itself it is that within the night."""
+    """Returns `churn_test` of entries of two nights and a sample each."""
     if not len(sample):
         return UNTESTED
-    nights = Nights.of(age, normal_ages, pinned_ages)
+    nights = Nights.of(np.concatenate([age, other_age]), normal_ages, ())
     first, second = nights.places(age), nights.places(other_age)
     code, distinct = dense_codes(sample)
     n = len(nights.age)
     table = np.full((n, n, len(distinct)), np.nan)
     table[first, second, code] = apart
     table[second, first, code] = apart
-    within = table[np.arange(n), np.arange(n)].copy()
-    return churn_test(table, within, nights, n_wordings, cluster_of_each(cluster, code))
+    return churn_test(table, nights, n_wordings, min_effect, cluster_of_each(cluster, code))
 
 
 def churn_test(
-    apart: Floats, within: Floats, nights: Nights, n_wordings: int, cluster: NDArray[np.int64] | None = None
+    apart: Floats,
+    nights: Nights,
+    n_wordings: int,
+    min_effect: float,
+    cluster: NDArray[np.int64] | None = None,
 ) -> WindowTest:
-    """Returns the one-sided test of tonight by the disagreement of the same cells across nights.
+    """Returns the one-sided test of the last nights by the disagreement of the same cells across nights.
 
-    Of a sample asked on two nights of the window or more, d = A(window, before) - A(before, before) / 2 -
-    A(window, window) / 2, A being the mean disagreement over pairs of two different nights; of one asked on a single night
-    d = A(that, before) - A(before, before) - (within that night - mean of within before) / 2. Both are 0 on average where
-    nights are exchangeable, whatever repeats within a night, and at least 0.
+    A night's value of a sample is the mean over normal nights, k nights apart, of (its disagreement with that night - the mean
+    disagreement of normal nights k apart). It is 0 on average where nights are exchangeable, whatever repeats within a night, and
+    where answers are kept and wander off night by night.
 
     Args:
         apart: shape (n_nights, n_nights, n_samples), symmetric: 1 - sum over labels of p_tc p_sc, averaged over the cells that
             both nights have; NaN where they share none. Tonight is last.
-        within: shape (n_nights, n_samples), the disagreement of a night's cells with themselves, 1 - sum n (n - 1) / (R (R - 1));
-            NaN where no cell was asked twice.
-        nights: see `window_test`.
+        nights: see `window_test`; none is pinned, since answers may wander as far as they like from one night.
         n_wordings: see `window_test`.
+        min_effect: half of it is to be reached on both of the last two nights, else p is 1.
         cluster: see `window_test`.
 
     Returns:
-        See `WindowTest`; the difference is of the disagreement. Without repetitions windows of one night are not tested.
+        See `WindowTest`; the difference is of the disagreement. Windows are of two and four nights, and p is 3 times the least.
     """
-    found = {}
-    for window in nights.windows():
-        inside = nights.age < window
-        known = (nights.is_normal | nights.is_pinned) & ~inside
-        differences = _differences(apart, within, inside, nights.before(window), known)
-        found[window] = mean_difference(differences, n_wordings, cluster)
-    return strongest(found, nights, factor_of(_between(apart, within, nights), nights), is_one_sided=True)
+    windows = [window for window in nights.windows() if window in (1, *WINDOWS) and nights.is_full(window)]
+    if 2 not in windows:
+        return UNTESTED
+    values = {window: lagged_values(apart, nights, nights.like(window)) for window in windows}
+    spread = spread_of(values[1], nights, cluster)
+    found = {
+        window: difference(own, nights, window, n_wordings, cluster, is_rate=False, spread=spread, shared=NO_SPREAD)
+        for window, own in values.items()
+    }
+    test = strongest(found, nights, WINDOWS, is_one_sided=True)
+    is_lasting = (mean_defined(values[2][-2:].T) >= min_effect / 2).all()
+    return test if is_lasting or np.isnan(test.p_value) else test._replace(p_value=1.0)
 
 
-def _differences(
-    apart: Floats,
-    within: Floats,
-    inside: NDArray[np.bool_],
-    before: NDArray[np.bool_],
-    known: NDArray[np.bool_],
-) -> Floats:
-    """Returns d of each sample; one pinned night alone says nothing of how nights differ, so the normal ones say it."""
-    across = mean_defined(apart[np.ix_(inside, before)].reshape(-1, apart.shape[2]))
-    of_before, of_window = _mean_apart(apart[np.ix_(known, known)]), _mean_apart(apart[np.ix_(inside, inside)])
-    single = across - of_before - (mean_defined(within[inside]) - mean_defined(within[before])) / 2
-    return np.where(np.isnan(of_window), single, across - of_before / 2 - of_window / 2)
+def lagged_values(apart: Floats, nights: Nights, like: NDArray[np.bool_]) -> Floats:
+    """Returns how far each night is from normal ones beyond what these are from each other, as many nights apart.
 
+    Those of normal nights are (R - 1) / (R - 2) times as large, since they are part of what they are held against.
 
-def _mean_apart(apart: Floats) -> Floats:
-    """Returns the mean over pairs of two different nights, by sample; NaN where there is none."""
-    return mean_defined(apart[np.triu_indices(len(apart), k=1)])
-
-
-def _between(apart: Floats, within: Floats, nights: Nights) -> Floats:
-    """Returns how far each night is from the normal ones that are not it, beyond half of what it is from itself."""
-    others = apart.copy()
-    own = np.arange(len(apart))
-    others[own, own] = np.nan
-    itself = np.where(np.isnan(within), 0.0, within)
-    return np.stack([mean_defined(row[nights.is_normal]) for row in others]) - itself / 2
+    Returns:
+        Shape (n_nights, n_samples); NaN where no normal night is near enough.
+    """
+    lag = np.abs(nights.age[:, None] - nights.age[None, :])
+    n_like, others = int(like.sum()), ~np.eye(len(lag), dtype=bool)
+    pairs = np.outer(like, like) & np.triu(others)
+    expected = np.full((_FARTHEST + 1, apart.shape[2]), np.nan)
+    fewest = 1 if n_like == FULL_RULE else _FEWEST_PAIRS
+    for k in range(1, _FARTHEST + 1):
+        as_far = pairs & (lag == k)
+        if as_far.sum() >= fewest:
+            expected[k] = mean_defined(apart[as_far])
+    beyond = apart - expected[np.minimum(lag, _FARTHEST)]
+    beyond[(lag > _FARTHEST) | ~others] = np.nan
+    values: Floats = np.stack([mean_defined(own[like]) for own in beyond])
+    values[like] *= (n_like - 1) / max(n_like - 2, 1)
+    return values

@@ -1,7 +1,8 @@
-"""Tests tonight against normal nights: five windows at once, each a paired t test over samples, widened by a spread factor."""
+"""Tests tonight against normal nights: five windows at once, on the same samples under the same wordings."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
@@ -10,6 +11,17 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.differences.alike_nights import (
+    FEWEST_UNITS,
+    NO_SPREAD,
+    PRIOR_PAIRS,
+    NightSpread,
+    carriers,
+    night_spread,
+    opposite_variance,
+    own_variance,
+    unit_values,
+)
 from promptaudit.udfs.resampling import mean_defined, t_quantile
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import FloatsOrNaN, Integers
@@ -18,14 +30,14 @@ Floats = NDArray[np.float64]
 
 WINDOWS = (1, 2, 4, 8, 16)
 """How many nights up to tonight each window spans."""
-FEWEST_SAMPLES = 10
+FEWEST_SAMPLES = FEWEST_UNITS
 """Samples asked both in a window and in the nights before it, below which nothing is tested."""
 FULL_RULE = 3
 """Normal nights before tonight below which nothing is known of how they wander, and no alarm is latched."""
-FEWEST_BEFORE = 2
-"""Normal nights before a window of several nights."""
-_PRIOR_NIGHTS = 6.0
-_MOST_A_PAIR = 9.0  # so that one odd night, or an undetected step, does not widen every later test
+
+
+FEWEST_LIKE = 2
+"""Normal nights that ask the samples of a night, below which nothing says by how much these differ: panels go round."""
 
 
 class WindowTest(NamedTuple):
@@ -34,10 +46,11 @@ class WindowTest(NamedTuple):
     Attributes:
         difference: mean over samples of the window's mean less that of the normal nights before it.
         low, high: its two-sided 95 % interval.
-        standard_error: over samples, not widened.
+        standard_error: by what the same samples differed by on normal nights as far apart, not widened by the spread factor.
         spread_factor: factor by which normal nights vary more than their samples explain, at least 1.
         p_value: two-sided, of the window with the least p-value, times the number of windows, at most 1.
         span: nights of that window; of windows with equal p-values, the shortest.
+        carried_by: samples that carry the difference: k where k of many move equally with it.
         p_value_tonight: of tonight alone, not multiplied by the number of windows.
         difference_tonight: of tonight alone.
         difference_two: of the last two nights, whether or not the one before was normal.
@@ -53,6 +66,7 @@ class WindowTest(NamedTuple):
     spread_factor: float
     p_value: float
     span: int
+    carried_by: float
     p_value_tonight: float
     difference_tonight: float
     difference_two: float
@@ -61,7 +75,7 @@ class WindowTest(NamedTuple):
     n_nights: int
 
 
-UNTESTED = WindowTest(*(np.nan,) * 6, 0, *(np.nan,) * 4, 0, 0)
+UNTESTED = WindowTest(*(np.nan,) * 6, 0, *(np.nan,) * 5, 0, 0)
 
 
 class Nights(NamedTuple):
@@ -87,32 +101,64 @@ class Nights(NamedTuple):
         """Returns the place of the night of each age."""
         return np.searchsorted(-self.age, -ages)
 
+    def inside(self, window: int) -> NDArray[np.bool_]:
+        """Returns the nights of a window."""
+        return self.age < window
+
     def before(self, window: int) -> NDArray[np.bool_]:
         """Returns the nights that a window is held against."""
         reference = self.is_pinned if self.is_pinned.any() else self.is_normal
-        return reference & (self.age >= window)
+        return reference & ~self.inside(window)
+
+    def like(self, window: int) -> NDArray[np.bool_]:
+        """Returns the normal nights before a window, which say how far nights differ."""
+        return self.is_normal & ~self.inside(window)
+
+    def is_full(self, window: int) -> bool:
+        """Returns whether there are normal nights enough before a window: 3, and half as many as it spans."""
+        return bool(self.like(window).sum() >= max(FULL_RULE, window / 2))
 
     def windows(self) -> list[int]:
-        """Returns the windows that can be tested; the last two nights among them where both are known."""
-        windows = []
-        for window in WINDOWS:
-            fewest = 1 if window == 1 or self.is_pinned.any() else FEWEST_BEFORE
-            if (self.age < window).sum() == window and self.before(window).sum() >= fewest:
-                windows.append(window)
-        return windows
+        """Returns the windows that can be tested; tonight alone also where too few normal nights are known."""
+        known = [window for window in WINDOWS if self.inside(window).sum() == window and self.before(window).any()]
+        return [window for window in known if window == 1 or self.is_full(window)]
 
     def is_tested(self, window: int) -> bool:
         """Returns whether all nights of a window but tonight are normal, so that it may raise an alarm."""
-        return bool(self.is_normal[(self.age < window) & (self.age > 0)].all())
+        return bool(self.is_normal[self.inside(window) & (self.age > 0)].all())
 
 
 class Difference(NamedTuple):
-    """The mean of samples' differences, with the error of that mean and its degrees of freedom."""
+    """The mean of samples' differences between a window and the nights before it.
+
+    Attributes:
+        mean: the difference.
+        variance: of that mean, not widened.
+        factor: the square of what widens it, at least 1.
+        degrees_of_freedom: of both together.
+        least_p: what chance alone makes of the samples that carry it: each of them had its odd nights just now.
+        carried_by: how many these are.
+        n_samples: samples that count on both sides.
+    """
 
     mean: float
-    error: float
-    degrees_of_freedom: int
+    variance: float
+    factor: float
+    degrees_of_freedom: float
+    least_p: float
+    carried_by: float
     n_samples: int
+
+    @property
+    def error(self) -> float:
+        """Returns the widened standard error."""
+        return math.sqrt(self.factor * self.variance)
+
+    def p_value(self, *, is_one_sided: bool = False) -> float:
+        """Returns the chance of as large a difference where nothing changed."""
+        t = self.mean / self.error
+        by_size = stdtr(self.degrees_of_freedom, -t if is_one_sided else -abs(t)) * (1 if is_one_sided else 2)
+        return max(float(by_size), self.least_p)
 
 
 @sql_function("window_test")
@@ -124,15 +170,47 @@ def window_test_of(
     normal_ages: Sequence[int],
     pinned_ages: Sequence[int],
     n_wordings: int,
+    is_rate: bool,  # noqa: FBT001 - as SQL calls it
+    spread_q: float,
+    spread_pairs: int,
+    shared_q: float,
+    shared_pairs: int,
 ) -> WindowTest:
     """Returns `window_test` of entries of a night and a sample each; age 0 is tonight, and a NaN is no value."""
     if not len(sample):
         return UNTESTED
+    nights, values, code = table_of(age, sample, value, normal_ages, pinned_ages)
+    return window_test(
+        values,
+        nights,
+        n_wordings,
+        cluster_of_each(cluster, code),
+        is_rate=is_rate,
+        spread=NightSpread(spread_q, spread_pairs),
+        shared=NightSpread(shared_q, shared_pairs),
+    )
+
+
+@sql_function("night_spread")
+def night_spread_of(
+    age: Integers, sample: Integers, cluster: Integers, value: FloatsOrNaN, normal_ages: Sequence[int]
+) -> NightSpread:
+    """Returns `night_spread` of entries of a night and a sample each, over the normal nights."""
+    if not len(sample):
+        return NO_SPREAD
+    nights, values, code = table_of(age, sample, value, normal_ages, ())
+    return spread_of(values, nights, cluster_of_each(cluster, code))
+
+
+def table_of(
+    age: Integers, sample: Integers, value: FloatsOrNaN, normal_ages: Sequence[int], pinned_ages: Sequence[int]
+) -> tuple[Nights, Floats, NDArray[np.int64]]:
+    """Returns the nights, the values by night and sample, and each entry's dense code of its sample."""
     nights = Nights.of(age, normal_ages, pinned_ages)
     code, distinct = dense_codes(sample)
     values = np.full((len(nights.age), len(distinct)), np.nan)
     values[nights.places(age), code] = value
-    return window_test(values, nights, n_wordings, cluster_of_each(cluster, code))
+    return nights, values, code
 
 
 def cluster_of_each(cluster: NDArray[np.int64], code: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -142,118 +220,135 @@ def cluster_of_each(cluster: NDArray[np.int64], code: NDArray[np.int64]) -> NDAr
     return own
 
 
+def spread_of(values: Floats, nights: Nights, cluster: NDArray[np.int64] | None = None) -> NightSpread:
+    """Returns how far neighbouring normal nights lie apart; nothing below FULL_RULE of them."""
+    normal = nights.is_normal
+    if normal.sum() < FULL_RULE:
+        return NO_SPREAD
+    return night_spread(unit_values(values, cluster)[normal], nights.age[normal])
+
+
 def window_test(
-    values: Floats, nights: Nights, n_wordings: int, cluster: NDArray[np.int64] | None = None
+    values: Floats,
+    nights: Nights,
+    n_wordings: int,
+    cluster: NDArray[np.int64] | None = None,
+    *,
+    is_rate: bool = True,
+    spread: NightSpread = NO_SPREAD,
+    shared: NightSpread = NO_SPREAD,
 ) -> WindowTest:
     """Returns the test of tonight's values against those of normal nights.
 
     Args:
         values: shape (n_nights, n_samples), of the nights in their order; NaN where a sample was not asked or does not count.
         nights: the normal nights, a good night within an alarm, and tonight.
-        n_wordings: Q; an answer that flips under one wording moves a sample by 1 / Q, and unanimous samples have an error of
-            that size, too.
+        n_wordings: Q; an answer that flips under one wording moves a sample by 1 / Q, and samples that never varied have an
+            error of that size, too.
         cluster: shape (n_samples,), codes of what samples have in common (a document, a user); by default each is its own.
+        is_rate: whether it is a mean of what answers are. A measure that noise itself moves must be beyond its spread over
+            samples as well.
+        spread: how far neighbouring normal nights lie apart, `spread_of` these.
+        shared: the sum of these over all groups of the audit, in this measure.
 
     Returns:
-        See `WindowTest`. A window of several nights needs FEWEST_BEFORE normal nights before it; below FULL_RULE normal nights
-        the spread factor is 1.
+        See `WindowTest`. A window needs three normal nights before it, and half as many as it spans; with fewer, tonight alone
+        is tested, by its spread over samples.
     """
-    found = {}
-    for window in nights.windows():
-        inside = nights.age < window
-        differences = mean_defined(values[inside]) - mean_defined(values[nights.before(window)])
-        found[window] = mean_difference(differences, n_wordings, cluster)
-    return strongest(found, nights, factor_of(values, nights))
+    found = {
+        window: difference(values, nights, window, n_wordings, cluster, is_rate=is_rate, spread=spread, shared=shared)
+        for window in nights.windows()
+    }
+    return strongest(found, nights)
 
 
-def mean_difference(
-    differences: Floats, n_wordings: int, cluster: NDArray[np.int64] | None = None
+def difference(
+    values: Floats,
+    nights: Nights,
+    window: int,
+    n_wordings: int,
+    cluster: NDArray[np.int64] | None = None,
+    *,
+    is_rate: bool,
+    spread: NightSpread,
+    shared: NightSpread,
 ) -> Difference | None:
-    """Returns the mean of samples' differences, NaN left out, with its error; None below FEWEST_SAMPLES samples or clusters.
+    """Returns how far a window lies from the nights before it; None below FEWEST_SAMPLES samples or clusters.
 
-    The squared error is G / (G - 1) (sum over clusters of the squared sums of deviations + 1 / Q^2) / n^2, G the clusters: the
-    usual one where each sample is its own.
+    Its variance is the largest of what normal nights as far apart differ by, the movement the other way, and, of what is no
+    rate and where too few normal nights asked these samples, the spread over samples: G / (G - 1) (sum over clusters of the
+    squared sums of deviations + 1 / Q^2) / n^2, G the clusters.
     """
-    known = ~np.isnan(differences)
-    kept = differences[known]
-    n = len(kept)
-    if n < FEWEST_SAMPLES:
+    inside, before, like = nights.inside(window), nights.before(window), nights.like(window)
+    differences = mean_defined(values[inside]) - mean_defined(values[before])
+    counts = ~np.isnan(differences)
+    kept, n = differences[counts], int(counts.sum())
+    own = None if cluster is None else cluster[counts]
+    units = kept if own is None else _sums_of(kept, own)
+    n_units = len(units)
+    if n_units < FEWEST_SAMPLES:
         return None
     mean = float(kept.mean())
-    deviations = kept - mean
-    if cluster is not None:
-        _, code = np.unique(cluster[known], return_inverse=True)
-        deviations = np.asarray(np.bincount(code, weights=deviations), np.float64)
-    groups = len(deviations)
-    if groups < FEWEST_SAMPLES:
-        return None
-    squares = float(deviations @ deviations) + 1 / n_wordings**2
-    return Difference(mean, float(np.sqrt(groups / (groups - 1) * squares)) / n, groups - 1, n)
+    sizes = 1.0 if own is None else np.unique(own, return_counts=True)[1]
+    floor = n_units / (n_units - 1) / n_wordings**2
+    by_samples = n_units / (n_units - 1) * float(np.square(units - mean * sizes).sum()) + floor
+    n_like = nights_a_sample(values[like][:, counts])
+    if not nights.is_full(window) or n_like < FEWEST_LIKE:
+        return Difference(mean, by_samples / n**2, 1.0, n_units - 1, 0.0, carriers(units), n)
+    of_nights, freedom = own_variance(unit_values(values[:, counts], own), nights.age, inside, before, like)
+    of_nights += floor
+    variance = max(of_nights, opposite_variance(units), 0.0 if is_rate else by_samples)
+    factor = spread.factor(shared)
+    of_factor = (factor - 1) ** 2 / (PRIOR_PAIRS + 2 * spread.n_pairs / 3)
+    freedom = factor**2 / (1 / freedom + of_factor)
+    if by_samples >= of_nights:
+        freedom = min(freedom, n_units - 1)
+    carried, n_inside = carriers(units), nights_a_sample(values[inside][:, counts])
+    ways = math.comb(n_like + n_inside, n_inside)
+    return Difference(mean, variance / n**2, factor, freedom, float(ways) ** -carried, carried, n)
+
+
+def nights_a_sample(values: Floats) -> int:
+    """Returns how many of these nights ask a sample, on average, rounded down: all of them unless panels go round."""
+    return int((~np.isnan(values)).sum(axis=0).mean()) if values.size else 0
+
+
+def _sums_of(values: Floats, cluster: NDArray[np.int64]) -> Floats:
+    _, code = np.unique(cluster, return_inverse=True)
+    return np.asarray(np.bincount(code, weights=values), np.float64)
 
 
 def strongest(
-    found: dict[int, Difference | None], nights: Nights, factor: float, *, is_one_sided: bool = False
+    found: dict[int, Difference | None],
+    nights: Nights,
+    windows: Sequence[int] = WINDOWS,
+    *,
+    is_one_sided: bool = False,
 ) -> WindowTest:
     """Returns the test of the window with the least p-value, of those that may raise an alarm."""
-    tested: dict[int, tuple[float, Difference]] = {}
-    for window, difference in found.items():
-        if difference is not None and nights.is_tested(window):
-            t = difference.mean / (factor * difference.error)
-            freedom = difference.degrees_of_freedom
-            tested[window] = float(stdtr(freedom, -t) if is_one_sided else 2 * stdtr(freedom, -abs(t))), difference
+    known = {window: each for window, each in found.items() if each is not None}
+    p_values = {
+        window: each.p_value(is_one_sided=is_one_sided) for window, each in known.items() if nights.is_tested(window)
+    }
+    tested = [window for window in windows if window in p_values]
     if not tested:
         return UNTESTED
-    window = min(tested, key=lambda each: tested[each][0])
-    p, chosen = tested[window]
-    half = t_quantile(chosen.degrees_of_freedom) * factor * chosen.error
-    p_tonight, tonight = tested.get(1, (np.nan, None))
-    two = found.get(2)
+    window = min(tested, key=lambda each: p_values[each])
+    chosen, tonight, two = known[window], known.get(1), known.get(2)
+    half = t_quantile(chosen.degrees_of_freedom) * chosen.error
     return WindowTest(
         difference=chosen.mean,
         low=chosen.mean - half,
         high=chosen.mean + half,
-        standard_error=chosen.error,
-        spread_factor=factor,
-        p_value=min(1.0, len(WINDOWS) * p),
+        standard_error=math.sqrt(chosen.variance),
+        spread_factor=math.sqrt(chosen.factor),
+        p_value=min(1.0, len({1, *windows}) * p_values[window]),
         span=window,
-        p_value_tonight=p_tonight,
+        carried_by=chosen.carried_by,
+        p_value_tonight=p_values.get(1, np.nan),
         difference_tonight=np.nan if tonight is None else tonight.mean,
         difference_two=np.nan if two is None else two.mean,
-        error_two=np.nan if two is None else factor * two.error,
+        error_two=np.nan if two is None else two.error,
         n_samples=chosen.n_samples,
         n_nights=int(nights.before(window).sum()),
     )
-
-
-def factor_of(values: Floats, nights: Nights) -> float:
-    """Returns the spread factor of the normal nights; 1 below FULL_RULE of them."""
-    normal = values[nights.is_normal]
-    return spread_factor(normal) if len(normal) >= FULL_RULE else 1.0
-
-
-def spread_factor(values: Floats) -> float:
-    """Returns by how much normal nights differ from their neighbours more than their samples explain, at least 1.
-
-    sqrt(max(1, (6 + 2 q / 3) / (6 + 2 P / 3))): P pairs of neighbouring nights, q the sum over them of (m_r - m_s)^2 /
-    (v_r + v_s), at most 9 a pair; m_r is the mean over samples of a night's deviations from each sample's own mean, v_r the
-    variance of that mean. Neighbours, since in the plain variance of nights a step that nobody found widens every test.
-
-    Args:
-        values: shape (n_nights, n_samples), NaN where not asked; a sample asked on one night alone tells nothing.
-    """
-    asked = (~np.isnan(values)).sum(axis=0)
-    deviations = values[:, asked >= 2] - mean_defined(values[:, asked >= 2])
-    counts = (~np.isnan(deviations)).sum(axis=1)
-    deviations, counts = deviations[counts >= 2], counts[counts >= 2]
-    if len(deviations) < 2:
-        return 1.0
-    means = mean_defined(deviations.T)
-    variances = np.nansum((deviations - means[:, None]) ** 2, axis=1) / (counts - 1) / counts
-    squares, expected = np.diff(means) ** 2, variances[1:] + variances[:-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(squares < _TINY, 0.0, squares / expected)
-    q = float(np.minimum(ratios, _MOST_A_PAIR).sum())
-    return float(np.sqrt(max(1.0, (_PRIOR_NIGHTS + 2 * q / 3) / (_PRIOR_NIGHTS + 2 * len(ratios) / 3))))
-
-
-_TINY = 1e-24

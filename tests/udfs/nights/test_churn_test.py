@@ -1,4 +1,4 @@
-"""The same cells on other nights: by hand, and where nothing but chance or a cache is at work."""
+"""The same cells on other nights: by hand, and where nothing but chance or kept answers are at work."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import numpy as np
 import pytest
 
 from promptaudit.udfs.nights.churn_test import churn_test
-from promptaudit.udfs.nights.window_test import Nights
+from promptaudit.udfs.nights.window_test import UNTESTED, Nights
 
 LABELS = 3
 
 
-def apart_and_within(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The disagreement across and within nights of labels of shape (n_nights, n_samples, n_cells, n_repetitions)."""
-    counts = (labels[..., None] == np.arange(LABELS)).sum(axis=3)
-    n = labels.shape[3]
-    shares = counts / n
-    apart = 1 - np.einsum("tiqc,siqc->tsi", shares, shares) / labels.shape[2]
-    within = (
-        (1 - (counts * (counts - 1)).sum(axis=-1) / (n * (n - 1))).mean(axis=-1)
-        if n > 1
-        else np.full(apart.shape[1:], np.nan)
-    )
-    return apart, within
+def apart_of(labels: np.ndarray) -> np.ndarray:
+    """The disagreement across nights of labels of shape (n_nights, n_samples, n_cells, n_repetitions)."""
+    shares = (labels[..., None] == np.arange(LABELS)).mean(axis=3)
+    return 1 - np.einsum("tiqc,siqc->tsi", shares, shares) / labels.shape[2]
+
+
+def kept(rng: np.random.Generator, n_nights: int, share: float, n_samples: int = 40) -> np.ndarray:
+    """Labels of which each night keeps a share of the night before."""
+    labels = [rng.integers(0, LABELS, (n_samples, 3, 1))]
+    for _ in range(n_nights - 1):
+        is_kept = rng.random(labels[-1].shape) < share
+        labels.append(np.where(is_kept, labels[-1], rng.integers(0, LABELS, labels[-1].shape)))
+    return np.stack(labels)
 
 
 def nights(n: int) -> Nights:
@@ -31,54 +32,51 @@ def nights(n: int) -> Nights:
 
 
 def test_a_swap_by_hand() -> None:
-    # every cell says 0 twice a night, tonight 1 twice: across 1, before and within 0
-    labels = np.zeros((4, 12, 2, 2), int)
-    labels[3] = 1
-    found = churn_test(*apart_and_within(labels), nights(4), 2)
-    assert (found.difference, found.span) == (1, 1)
+    # every cell says 0 on four nights and 1 on the last two: each is 1 away from every normal night, and these 0 from each other
+    labels = np.zeros((6, 12, 2, 2), int)
+    labels[4:] = 1
+    found = churn_test(apart_of(labels), nights(6), 2, 0.02)
+    assert (found.difference, found.span, found.difference_two) == (1, 2, 1)
+    # twelve samples carry it, each in one of the 15 ways to choose two nights of six
     assert found.p_value < 1e-9
 
 
-def test_against_one_pinned_night_the_normal_ones_say_how_nights_differ() -> None:
-    labels = np.random.default_rng(6).integers(0, LABELS, (6, 40, 3, 2))
-    every = nights(6)
-    found = churn_test(*apart_and_within(labels), every._replace(is_pinned=every.age == 4), 3)
-    assert found.n_nights == 1
-    assert abs(found.difference) < 0.1
-    labels[5] = (labels[1] + 1) % LABELS
-    assert churn_test(*apart_and_within(labels), every._replace(is_pinned=every.age == 4), 3).p_value < 1e-9
+def test_one_night_alone_is_no_change_of_answers() -> None:
+    labels = np.zeros((6, 12, 2, 2), int)
+    labels[5] = 1
+    found = churn_test(apart_of(labels), nights(6), 2, 0.02)
+    assert found.difference_tonight == pytest.approx(1)
+    assert found.p_value == 1
 
 
 def test_nothing_moved_is_no_churn() -> None:
-    found = churn_test(*apart_and_within(np.zeros((4, 12, 2, 2), int)), nights(4), 2)
+    found = churn_test(apart_of(np.zeros((6, 12, 2, 2), int)), nights(6), 2, 0.02)
     assert (found.difference, found.p_value) == (0, 1)
+    few = churn_test(apart_of(np.zeros((4, 12, 2, 2), int)), nights(4), 2, 0.02)
+    assert few == pytest.approx(UNTESTED, nan_ok=True)
 
 
-@pytest.mark.parametrize("is_cached", [False, True])
-def test_nights_that_are_alike_have_none_on_average(is_cached: bool) -> None:
+@pytest.mark.parametrize("share", [0.0, 0.8, 0.95])
+def test_nights_that_are_alike_have_none_on_average_though_answers_are_kept(share: float) -> None:
     rng = np.random.default_rng(3)
-    figures = []
-    for _ in range(60):
-        labels = rng.integers(0, LABELS, (6, 20, 3, 1 if is_cached else 2))
-        figures.append(
-            churn_test(*apart_and_within(np.repeat(labels, 2, axis=3) if is_cached else labels), nights(6), 3)
-        )
+    figures = [churn_test(apart_of(kept(rng, 12, share)), nights(12), 3, 0.0) for _ in range(60)]
     assert abs(np.mean([found.difference_tonight for found in figures])) < 0.02
     assert abs(np.mean([found.difference_two for found in figures])) < 0.02
     assert np.mean([found.p_value <= 0.05 for found in figures]) <= 0.1
 
 
-def test_without_repetitions_one_night_is_not_tested_and_two_are() -> None:
-    labels = np.random.default_rng(4).integers(0, LABELS, (6, 20, 3, 1))
-    found = churn_test(*apart_and_within(labels), nights(6), 3)
-    assert np.isnan(found.difference_tonight)
-    assert found.span in (2, 4)
+def test_answers_that_are_all_drawn_anew_are_told_on_the_second_night() -> None:
+    rng = np.random.default_rng(4)
+    labels = kept(rng, 14, 0.95)
+    labels[12:] = kept(rng, 2, 0.95)
+    first = churn_test(apart_of(labels[:13]), nights(13), 3, 0.02)
+    assert first.difference_tonight > 0.2
+    assert first.p_value > 0.05
+    assert churn_test(apart_of(labels), nights(14), 3, 0.02).p_value < 1e-3
 
 
 def test_less_disagreement_than_before_is_no_churn() -> None:
-    rng = np.random.default_rng(5)
-    labels = rng.integers(0, LABELS, (5, 30, 2, 2))
-    apart, within = apart_and_within(labels)
-    found = churn_test(apart, within + 0.5 * (np.arange(5) == 4)[:, None], nights(5), 2)
-    assert found.difference_tonight < 0
-    assert found.p_value_tonight > 0.5
+    labels = np.random.default_rng(5).integers(0, LABELS, (7, 30, 2, 2))
+    apart = apart_of(labels)
+    apart[5:], apart[:, 5:] = apart[5:] - 0.5, apart[:, 5:] - 0.5
+    assert churn_test(apart, nights(7), 2, 0.02).p_value == 1

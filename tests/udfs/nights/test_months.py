@@ -16,8 +16,8 @@ FALLEN, QUIET = 0, 1  # the groups of a small world
 
 @pytest.mark.parametrize(
     "world",
-    [SMALL, replace(SMALL, is_cached=True), replace(SMALL, jitter=0.5), replace(SMALL, missing=0.03)],
-    ids=["repeated", "cached", "jittering", "missing cells"],
+    [SMALL, replace(SMALL, is_cached=True), replace(SMALL, kept=0.8), replace(SMALL, missing=0.03)],
+    ids=["repeated", "cached", "a fifth of the answers anew each night", "missing cells"],
 )
 def test_quiet_months_are_quiet(world: World) -> None:
     month = live(world, 1)
@@ -26,6 +26,15 @@ def test_quiet_months_are_quiet(world: World) -> None:
 
 def from_then_on(value: float, before: float = 0.0) -> Callable[[int], float]:
     return lambda night: value if night >= CHANGES_ON else before
+
+
+@pytest.mark.parametrize("n_lost", [4, 9])
+def test_a_model_that_loses_samples_for_good_is_red_from_that_night_on(n_lost: int) -> None:
+    """With an error over samples nine of sixty were found after ten nights, and four in no month."""
+    month = live(replace(SMALL, n_nights=20, jitter=0.15, lost=from_then_on(n_lost)), 1)
+    assert [state.kind for state in month.states[FALLEN]] == [None] * CHANGES_ON + ["regressed"] * 8
+    assert "lost_samples" in month.states[FALLEN][-1].alarm
+    assert not month.has_alarm(QUIET)
 
 
 @pytest.mark.parametrize(

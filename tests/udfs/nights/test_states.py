@@ -24,6 +24,7 @@ def stream(
         spread_factor=1.0,
         p_value=0.5,
         span=span,
+        carried_by=20.0,
         p_value_tonight=0.5,
         difference_tonight=difference,
         difference_two=difference if two is None else two,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from promptaudit.udfs.nights.window_test import UNTESTED, Nights, mean_difference, spread_factor, window_test
+from promptaudit.udfs.differences.alike_nights import NO_SPREAD, NightSpread
+from promptaudit.udfs.nights.window_test import UNTESTED, Nights, spread_of, window_test
 
 MANY = 10**9  # wordings, so that one flip weighs nothing
 
@@ -102,28 +103,77 @@ def test_few_shared_samples_are_not_tested() -> None:
 
 
 def test_samples_of_one_document_are_one() -> None:
-    differences = drawn(1, 30)[0]
-    alone = mean_difference(differences, MANY)
-    twice = mean_difference(np.repeat(differences, 2), MANY, np.repeat(np.arange(30), 2))
-    assert alone is not None
-    assert twice is not None
-    assert (twice.mean, twice.error, twice.degrees_of_freedom) == pytest.approx((alone.mean, alone.error, 29))
-    assert mean_difference(differences, MANY, np.arange(30) % 9) is None
+    values, every = drawn(6, 30), nights(*range(5, -1, -1))
+    alone = window_test(values, every, MANY, is_rate=False)
+    documents = np.repeat(np.arange(30), 2)
+    assert window_test(np.repeat(values, 2, axis=1), every, MANY, documents, is_rate=False) == pytest.approx(
+        alone._replace(n_samples=60)
+    )
+    assert window_test(values, every, MANY, np.arange(30) % 9) == pytest.approx(UNTESTED, nan_ok=True)
+
+
+def test_a_steady_model_that_loses_nine_of_sixty_is_told_on_the_fourth_night() -> None:
+    # nine carry it, each with one odd night of four: 4^-9, times five windows; their spread over samples would say p = .002
+    values = np.ones((4, 60))
+    values[3, :9] = 0
+    found = window_test(values, nights(3, 2, 1, 0), 12)
+    assert (found.difference, found.carried_by, found.span) == (pytest.approx(-0.15), pytest.approx(9), 1)
+    assert found.p_value == pytest.approx(5 / 4**9)
+    by_spread = window_test(values, nights(3, 2, 1, 0), 12, is_rate=False)
+    assert by_spread.p_value_tonight == pytest.approx(stats.ttest_1samp(values[3] - 1, 0).pvalue, rel=0.01)
+
+
+def test_samples_of_a_panel_that_went_round_once_are_held_to_their_own_spread() -> None:
+    # four normal nights, of which one asked tonight's samples: no two nights say by how much these differ
+    values = drawn(5, 40)
+    values[1:4] = np.nan
+    found = window_test(values, nights(*range(4, -1, -1)), MANY)
+    assert found.standard_error == pytest.approx(np.std(values[4] - values[0], ddof=1) / np.sqrt(40))
+    assert found.p_value_tonight == pytest.approx(stats.ttest_1samp(values[4] - values[0], 0).pvalue)
+
+
+def test_one_sample_alone_is_not_told_on_its_first_night() -> None:
+    values = np.ones((9, 40))
+    values[8, 0] = 0
+    # one of nine nights was odd, and it was this one
+    assert window_test(values, nights(*range(8, -1, -1)), 12).p_value_tonight == pytest.approx(1 / 9)
+
+
+def test_a_night_that_is_noisier_than_normal_ones_widens_its_own_error() -> None:
+    values = np.full((4, 60), 0.5)
+    values[3, :8], values[3, 8:14] = 0, 1
+    # eight fell by .5 and six rose by as much: 2 * 6 * .25 against them
+    found = window_test(values, nights(3, 2, 1, 0), MANY)
+    assert found.standard_error == pytest.approx(np.sqrt(2 * 6 * 0.25) / 60)
+    assert found.p_value == 1
+
+
+def factor(values: np.ndarray, shared: NightSpread = NO_SPREAD) -> float:
+    every = nights(*range(len(values) - 1, -1, -1), normal=len(values))
+    return float(np.sqrt(spread_of(values, every).factor(shared)))
 
 
 def test_nights_that_wander_together_widen_the_test() -> None:
-    quiet = [spread_factor(drawn(20, 60, seed)) for seed in range(40)]
+    quiet = [factor(drawn(20, 60, seed)) for seed in range(40)]
     assert np.mean(quiet) < 1.1
     shifted = drawn(20, 60) + np.random.default_rng(2).normal(0, 0.1, (20, 1))
-    assert 2 < spread_factor(shifted) < 3.1
+    assert 2 < factor(shifted) < 3.1
+
+
+def test_what_other_groups_wander_by_is_where_a_group_starts() -> None:
+    # of 21 pairs q is 42: (6 + 28) / (6 + 14) = 1.7, and a group without nights of its own has that
+    assert NO_SPREAD.factor(NightSpread(42, 21)) == pytest.approx(1.7)
+    # of its own 7 pairs q is 7: (6 * 1.7 + 14 / 3) / (6 + 14 / 3)
+    assert NightSpread(7, 7).factor(NightSpread(42, 21)) == pytest.approx((10.2 + 14 / 3) / (6 + 14 / 3))
+    assert NightSpread(0, 7).factor(NO_SPREAD) == 1
 
 
 def test_a_step_that_nobody_found_is_one_pair() -> None:
     stepped = drawn(20, 60)
     stepped[10:] += 1
-    assert spread_factor(stepped) < 1.25
+    assert factor(stepped) < 1.25
 
 
 def test_nights_that_repeat_themselves_do_not_wander() -> None:
-    assert spread_factor(np.repeat(drawn(1, 60), 10, axis=0)) == 1
-    assert spread_factor(drawn(1, 60)) == 1
+    assert factor(np.repeat(drawn(1, 60), 10, axis=0)) == 1
+    assert factor(drawn(1, 60)) == 1

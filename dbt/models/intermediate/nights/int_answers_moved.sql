@@ -4,7 +4,7 @@
 {{ config(materialized='view') }}
 with nights as {{ all_of('int_newest_normal_nights') }},
 
-figures as {{ all_of('int_values_in_use', where="measure != 'label_churn' and measure not in " ~ answer_measures()) }},
+figures as {{ all_of('int_values_in_use', where="measure not in " ~ answer_measures()) }},
 
 pairs as (
     select

@@ -53,7 +53,32 @@ by_measure as (
         avg(figure) filter (is_reference) as usual,
         count(distinct hash(sample_index, round(figure, 9))) > count(distinct sample_index) as varies
     from used
-    where measure != 'label_churn'
+    group by all
+),
+
+-- how far normal nights lie apart, of all groups together
+spreads as (
+    select
+        by_measure.audit_run_id,
+        by_measure.model_id,
+        by_measure.task_id,
+        by_measure.strategy,
+        by_measure.measure,
+        try_night_spread(
+            {{ told_as('by_measure', is_row=true) }},
+            by_measure.ages, by_measure.samples, by_measure.clusters, by_measure.figures, normal.normal_ages
+        ) as spread
+    from by_measure
+    inner join normal using (audit_run_id, model_id, task_id, strategy)
+),
+
+spreads_shared as (
+    select
+        audit_run_id,
+        measure,
+        coalesce(sum(spread.q order by model_id, task_id, strategy), 0) as shared_q,
+        coalesce(sum(spread.n_pairs), 0)::integer as shared_pairs
+    from spreads
     group by all
 ),
 
@@ -88,19 +113,6 @@ between_nights as (
             and second.other_run_id = samples.other_run_id
             and first.task_id = samples.task_id
             and apart.sample_id = samples.sample_id
-    union all
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        age,
-        age as other_age,
-        sample_index,
-        cluster_index,
-        figure as apart
-    from used
-    where measure = 'label_churn'
 ),
 
 by_group as (
@@ -115,7 +127,7 @@ by_group as (
         list(cluster_index order by age, other_age, sample_index) as clusters,
         list(apart order by age, other_age, sample_index) as figures,
         avg(apart) filter (age = 0 and other_age > 0) as tonight,
-        avg(apart) filter (age > 0 and other_age > 0 and age != other_age) as usual,
+        avg(apart) filter (age > 0 and other_age > 0) as usual,
         max(apart) > 1e-9 as varies
     from between_nights
     group by all
@@ -135,7 +147,7 @@ in_alarms as (
         list(figure order by age, sample_index) as figures,
         list_sort(list(distinct age) filter (age > 0)) as alarm_ages
     from in_use
-    where (age = 0 or not is_tested) and measure != 'label_churn'
+    where age = 0 or not is_tested
     group by all
     having bool_or(not is_tested)
 ),
@@ -150,10 +162,21 @@ tested_in_alarms as (
         try_window_test(
             {{ told_as('in_alarms', is_row=true) }},
             in_alarms.ages, in_alarms.samples, in_alarms.clusters, in_alarms.figures, in_alarms.alarm_ages,
-            null::bigint[], groups.n_wordings::integer
+            null::bigint[], groups.n_wordings::integer, {{ is_rate('in_alarms.measure') }},
+            0::double, 0::integer, 0::double, 0::integer
         ).p_value_tonight as p_value_in_alarm
     from in_alarms
     inner join groups using (audit_run_id, model_id, task_id, strategy)
+),
+
+-- what lost samples are looked for in: one measure of right answers a group, and no judge's
+right_answers as (
+    select * from by_measure
+    where measure = 'micro_f1' or (starts_with(measure, 'accuracy:') and not contains(measure, ':judge:'))
+    qualify
+        row_number() over (
+            partition by audit_run_id, model_id, task_id, strategy order by measure != 'micro_f1', measure
+        ) = 1
 ),
 
 tested as (
@@ -162,12 +185,25 @@ tested as (
         try_window_test(
             {{ told_as('by_measure', is_row=true) }},
             by_measure.ages, by_measure.samples, by_measure.clusters, by_measure.figures, normal.normal_ages,
-            normal.pinned_ages, groups.n_wordings::integer
+            normal.pinned_ages, groups.n_wordings::integer, {{ is_rate('by_measure.measure') }},
+            coalesce(spreads.spread.q, 0), coalesce(spreads.spread.n_pairs, 0), shared.shared_q, shared.shared_pairs
         ) as test
     from by_measure
     semi join asked_tonight using (audit_run_id, model_id, task_id, strategy, measure)
     inner join normal using (audit_run_id, model_id, task_id, strategy)
     inner join groups using (audit_run_id, model_id, task_id, strategy)
+    inner join spreads using (audit_run_id, model_id, task_id, strategy, measure)
+    inner join spreads_shared as shared using (audit_run_id, measure)
+    union all by name
+    select
+        right_answers.* exclude (samples, clusters) replace ('lost_samples' as measure),
+        try_lost_samples_test(
+            {{ told_as('right_answers', is_row=true) }},
+            right_answers.ages, right_answers.samples, right_answers.figures, normal.normal_ages, normal.pinned_ages
+        ) as test
+    from right_answers
+    semi join asked_tonight using (audit_run_id, model_id, task_id, strategy, measure)
+    inner join normal using (audit_run_id, model_id, task_id, strategy)
     union all by name
     select
         by_group.* exclude (ages, other_ages, samples, clusters, figures),
@@ -175,7 +211,7 @@ tested as (
         try_churn_test(
             {{ told_as('by_group', is_row=true) }},
             by_group.ages, by_group.other_ages, by_group.samples, by_group.clusters, by_group.figures,
-            normal.normal_ages, normal.pinned_ages, groups.n_wordings::integer
+            normal.normal_ages, groups.n_wordings::integer, groups.min_effect
         ) as test
     from by_group
     inner join normal using (audit_run_id, model_id, task_id, strategy)
@@ -204,6 +240,8 @@ final as (
     from tested
     inner join groups using (audit_run_id, model_id, task_id, strategy)
     left join tested_in_alarms using (audit_run_id, model_id, task_id, strategy, measure)
+    -- answers are held against three normal nights before the last two
+    where tested.measure != 'label_churn' or tested.test.p_value is not null
 )
 
 select * from final

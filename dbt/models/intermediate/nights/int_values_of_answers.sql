@@ -1,6 +1,5 @@
--- One row per run, model, task, strategy, measure and sample: what answers alone say of the sample. Of label_churn it is how much
--- its cells disagree with themselves, 1 - sum n (n - 1) / (R (R - 1)), averaged over those that were asked twice or more. Of
--- answer_length and completion_tokens it is ln(1 + count), so that a difference is a ratio.
+-- One row per run, model, task, strategy, measure and sample: what answers alone say of the sample.
+-- Of answer_length and completion_tokens it is ln(1 + count), so that a difference is a ratio.
 {{ config(materialized='view') }}
 with measured as {{ of_this_build('int_predictions_measured') }},
 
@@ -12,39 +11,9 @@ by_wording as (
         strategy,
         sample_index,
         prompt_variant_id,
-        count(*) as n_asked,
         avg(is_correct::integer) as share_right,
         avg((label is null)::integer) as share_invalid
     from measured
-    group by all
-),
-
-said as (
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        sample_index,
-        prompt_variant_id,
-        label_index,
-        count(*) as n_said
-    from measured
-    group by all
-),
-
-within_nights as (
-    select
-        said.audit_run_id,
-        said.model_id,
-        said.task_id,
-        said.strategy,
-        said.sample_index,
-        said.prompt_variant_id,
-        1 - sum(said.n_said * (said.n_said - 1)) / any_value(by_wording.n_asked * (by_wording.n_asked - 1)) as apart
-    from said
-    inner join by_wording using (audit_run_id, model_id, task_id, strategy, sample_index, prompt_variant_id)
-    where by_wording.n_asked > 1
     group by all
 ),
 
@@ -121,17 +90,6 @@ final as (
         sample_index,
         avg(share_invalid) as figure
     from by_wording
-    group by all
-    union all by name
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        'label_churn' as measure,
-        sample_index,
-        avg(apart) as figure
-    from within_nights
     group by all
 )
 

@@ -113,6 +113,7 @@ judged as (
         measured.*,
         named.* exclude (audit_run_id, model_id, task_id, strategy, memory),
         len(named.memory.good) as n_good,
+        coalesce(len(nights.memory.normal), 0) as n_nights_before,
         streams.* exclude (audit_run_id, audit_id, model_id, task_id, strategy, measure, worse, varies, p_value_in_alarm),
         nights.audit_id,
         {{ least }} as min_effect,
@@ -168,6 +169,7 @@ final as (
             when verdict = 'not_comparable' and state = 'cannot_tell' then 'too few samples were answered, or asked before'
             when normal_run_id is null then 'no night of this plan before'
             when verdict = 'not_comparable' and judge is not null then judge || ' rules otherwise than on normal nights'
+            when verdict = 'not_comparable' and measure = 'lost_samples' and n_nights_before < 3 then 'needs three normal nights'
             when verdict = 'not_comparable' then 'fewer than ten samples to hold against normal nights'
             when test.n_nights is null then 'not measured tonight'
             when kind is not null and state = 'recovering' then 'as before tonight, ' || n_good || ' of 2 good nights'
@@ -175,6 +177,10 @@ final as (
             when test.span >= 4 and test.p_value_tonight > 0.05 then 'little by little over ' || test.span || ' nights'
             when test.span > 1 then 'over ' || test.span || ' nights'
             else 'tonight'
+        end || case
+            when measure = 'lost_samples' and test.carried_by > 0
+                then ', ' || test.carried_by::integer || ' of ' || test.n_samples || ' samples that were right are wrong'
+            else ''
         end || case
             when test.n_nights > 0 and is_pinned then ', against the pinned night'
             when test.n_nights > 0

@@ -168,7 +168,9 @@ told as (
             and figures.model_id = comparisons.model_id
             and figures.task_id = comparisons.task_id
             and figures.strategy = comparisons.strategy
-            and if(figures.measure in {{ answer_measures() }}, 'of answers', figures.measure) = comparisons.measure
+            and if(
+                figures.measure in {{ answer_measures() }} or figures.measure = 'lost_samples', 'of answers', figures.measure
+            ) = comparisons.measure
     left join serving
         on
             figures.normal_run_id = serving.base_run_id

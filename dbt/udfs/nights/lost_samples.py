@@ -1,0 +1,99 @@
+"""Tests whether samples that were right on normal nights are wrong on every one of the last nights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import bdtrc
+
+from promptaudit.udfs.nights.window_test import (
+    FEWEST_LIKE,
+    FEWEST_SAMPLES,
+    UNTESTED,
+    Floats,
+    Nights,
+    WindowTest,
+    nights_a_sample,
+    table_of,
+)
+from promptaudit.udfs.resampling import mean_defined
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import FloatsOrNaN, Integers
+
+WINDOWS = (1, 2, 4)
+"""How many nights each window spans."""
+LOST = 0.5
+"""By how much less than on normal nights a lost sample is right, on each night of the window."""
+
+
+@sql_function("lost_samples_test")
+def lost_samples_of(
+    age: Integers, sample: Integers, value: FloatsOrNaN, normal_ages: Sequence[int], pinned_ages: Sequence[int]
+) -> WindowTest:
+    """Returns `lost_samples` of entries of a night and a sample each; age 0 is tonight."""
+    if not len(sample):
+        return UNTESTED
+    nights, values, _ = table_of(age, sample, value, normal_ages, pinned_ages)
+    return lost_samples(values, nights)
+
+
+def lost_samples(values: Floats, nights: Nights) -> WindowTest:
+    """Returns the test of how many samples are lost at once, exact given how many ever had an odd night.
+
+    p = P(Bin(k + J, 1 / C(R + w, w)) >= k) of a window of w nights against R normal ones: k samples are lost, J had a normal
+    night that lies LOST from the mean of their others; if nothing changed, each of them had its odd nights just now with that
+    chance. Where g samples are gained as well, it is not below P(Bin(k + g, 1/2) >= k).
+
+    Args:
+        values: shape (n_nights, n_samples), shares of right answers; NaN where a sample was not asked or does not count.
+        nights: see `window_test`; three normal nights are needed.
+
+    Returns:
+        See `WindowTest`: the difference is the sum over lost samples of theirs, divided by all; it has no interval and no error.
+    """
+    found: dict[int, tuple[float, float, int]] = {}
+    n_samples = 0
+    for window in WINDOWS:
+        if window not in nights.windows() or not nights.is_full(window) or not nights.is_tested(window):
+            continue
+        inside, before = values[nights.inside(window)], values[nights.before(window)]
+        usual = mean_defined(before)
+        known = ~np.isnan(inside).any(axis=0) & ~np.isnan(usual)
+        n_samples = int(known.sum())
+        like = values[nights.like(window)][:, known]
+        n_like = nights_a_sample(like)
+        if n_samples < FEWEST_SAMPLES or n_like < FEWEST_LIKE:
+            continue
+        differences = (inside - usual)[:, known]
+        is_lost, is_gained = (differences <= -LOST).all(axis=0), (differences >= LOST).all(axis=0)
+        n_lost, n_gained = int(is_lost.sum()), int(is_gained.sum())
+        others = (np.nansum(like, axis=0) - like) / np.maximum((~np.isnan(like)).sum(axis=0) - 1, 1)
+        n_odd = int((np.abs(like - others) >= LOST).any(axis=0).sum())
+        chance = 1 / math.comb(n_like + window, window)
+        p = _at_least(n_lost, n_lost + n_odd, chance)
+        if n_gained:
+            p = max(p, _at_least(n_lost, n_lost + n_gained, 0.5))
+        found[window] = p, float(differences.mean(axis=0)[is_lost].sum()) / n_samples, n_lost
+    if not found:
+        return UNTESTED
+    window = min(found, key=lambda each: found[each][0])
+    p, lost, n_lost = found[window]
+    tonight = found.get(1, (np.nan, np.nan, 0))
+    return UNTESTED._replace(
+        difference=lost,
+        p_value=min(1.0, len(WINDOWS) * p),
+        span=window,
+        carried_by=float(n_lost),
+        p_value_tonight=tonight[0],
+        difference_tonight=tonight[1],
+        difference_two=found[2][1] if 2 in found else tonight[1],
+        error_two=0.0,
+        n_samples=n_samples,
+        n_nights=int(nights.before(window).sum()),
+    )
+
+
+def _at_least(k: int, n: int, chance: float) -> float:
+    return 1.0 if k == 0 else float(bdtrc(k - 1, n, chance))

@@ -1,0 +1,55 @@
+"""Samples that are lost: exact p-values by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from promptaudit.udfs.nights.lost_samples import lost_samples
+from promptaudit.udfs.nights.window_test import UNTESTED, Nights
+
+
+def nights(n: int) -> Nights:
+    """Nights in a row, tonight last."""
+    return Nights(np.arange(n - 1, -1, -1), np.arange(n) < n - 1, np.zeros(n, bool))
+
+
+def usual(n_nights: int = 9) -> np.ndarray:
+    """Shares of right answers of 60 samples."""
+    return np.tile(np.linspace(0.7, 1, 60), (n_nights, 1))
+
+
+def test_four_of_sixty_on_one_night() -> None:
+    values = usual()
+    values[8, :4] = 0
+    found = lost_samples(values, nights(9))
+    # each of the four had its one odd night of nine just now
+    assert found.p_value == pytest.approx(3 / 9**4)
+    assert (found.span, found.carried_by, found.n_samples, found.n_nights) == (1, 4, 60, 8)
+    assert found.difference == pytest.approx(-usual()[0, :4].sum() / 60)
+
+
+def test_samples_that_were_odd_before_and_samples_that_are_gained_count_against_it() -> None:
+    values = usual()
+    values[8, :4] = 0
+    values[2, 10] = values[5, 11] = 0
+    assert lost_samples(values, nights(9)).p_value == pytest.approx(3 * binom.sf(3, 6, 1 / 9))
+    values = usual()
+    values[8, :4] = 0
+    values[:8, 20:24], values[8, 20:24] = 0.1, 0.9
+    assert lost_samples(values, nights(9)).p_value == 1  # four lost and four gained: 3 * .64
+
+
+def test_two_nights_in_a_row_say_more_than_one() -> None:
+    values = usual()
+    values[7:, :2] = 0
+    found = lost_samples(values, nights(9))
+    # of 7 + 2 nights just these two: 36 ways; tonight alone they had an odd night before
+    assert (found.span, found.p_value) == (2, pytest.approx(3 / 36**2))
+
+
+def test_nothing_lost_and_too_little_known() -> None:
+    assert lost_samples(usual(), nights(9)).p_value == 1
+    assert lost_samples(usual(3), nights(3)) == pytest.approx(UNTESTED, nan_ok=True)
+    assert lost_samples(usual()[:, :9], nights(9)) == pytest.approx(UNTESTED, nan_ok=True)
