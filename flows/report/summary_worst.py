@@ -92,8 +92,8 @@ def worst_of(copy: Copy, scorecard: Sequence[Row], last: Sequence[Row]) -> Worst
 
 
 def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
-    """Returns the regressed figure that moved most; of costs and times only where nothing else moved."""
-    row = max(worse, key=lambda row: (row["measure"] not in UNSCALED, abs(row["difference"] or 0.0)))
+    """Returns the regressed figure that moved most; costs, times and lost samples only where nothing else moved."""
+    row = max(worse, key=lambda row: (row["measure"] not in (*UNSCALED, "lost_samples"), abs(row["difference"] or 0.0)))
     group = next((each for each in scorecard if _group(each) == _group(row)), None)
     return Worst(
         model_id=row["model_id"],

@@ -79,7 +79,7 @@ def churn_test(
         See `WindowTest`; the difference is of the disagreement. Windows are of two and four nights, and p is 3 times the least.
     """
     windows = [window for window in nights.windows() if window in (1, *WINDOWS) and nights.is_full(window)]
-    if 2 not in windows:
+    if not windows:
         return UNTESTED
     values = {window: lagged_values(apart, nights, nights.like(window)) for window in windows}
     spread = spread_of(values[1], nights, cluster)
@@ -88,29 +88,34 @@ def churn_test(
         for window, own in values.items()
     }
     test = strongest(found, nights, WINDOWS, is_one_sided=True)
-    is_lasting = (mean_defined(values[2][-2:].T) >= min_effect / 2).all()
-    return test if is_lasting or np.isnan(test.p_value) else test._replace(p_value=1.0)
+    if np.isnan(test.p_value) or (mean_defined(values[2][-2:].T) >= min_effect / 2).all():
+        return test
+    return test._replace(p_value=1.0)
 
 
 def lagged_values(apart: Floats, nights: Nights, like: NDArray[np.bool_]) -> Floats:
     """Returns how far each night is from normal ones beyond what these are from each other, as many nights apart.
 
-    Those of normal nights are (R - 1) / (R - 2) times as large, since they are part of what they are held against.
+    A night that is farther from all of them than any two of them are from each other, as after an alarm, is held to those that
+    are farthest apart. Values of normal nights are (R - 1) / (R - 2) times as large: they are part of what they are held to.
 
     Returns:
-        Shape (n_nights, n_samples); NaN where no normal night is near enough.
+        Shape (n_nights, n_samples); NaN where no normal night asked the sample.
     """
     lag = np.abs(nights.age[:, None] - nights.age[None, :])
     n_like, others = int(like.sum()), ~np.eye(len(lag), dtype=bool)
     pairs = np.outer(like, like) & np.triu(others)
     expected = np.full((_FARTHEST + 1, apart.shape[2]), np.nan)
+    farthest = expected.copy()
     fewest = 1 if n_like == FULL_RULE else _FEWEST_PAIRS
     for k in range(1, _FARTHEST + 1):
         as_far = pairs & (lag == k)
         if as_far.sum() >= fewest:
             expected[k] = mean_defined(apart[as_far])
-    beyond = apart - expected[np.minimum(lag, _FARTHEST)]
-    beyond[(lag > _FARTHEST) | ~others] = np.nan
-    values: Floats = np.stack([mean_defined(own[like]) for own in beyond])
+        farthest[k] = np.where(np.isnan(expected[k]), farthest[k - 1], expected[k])
+    near = np.where((others & (lag <= _FARTHEST))[..., None], apart, np.nan) - expected[np.minimum(lag, _FARTHEST)]
+    far = np.where(others[..., None], apart, np.nan) - farthest[np.minimum(lag, _FARTHEST)]
+    values, instead = (np.stack([mean_defined(own[like]) for own in each]) for each in (near, far))
+    values = np.where(np.isnan(values), instead, values)
     values[like] *= (n_like - 1) / max(n_like - 2, 1)
     return values

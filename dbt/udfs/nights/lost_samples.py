@@ -15,7 +15,6 @@ from promptaudit.udfs.nights.window_test import (
     Floats,
     Nights,
     WindowTest,
-    nights_a_sample,
     table_of,
 )
 from promptaudit.udfs.resampling import mean_defined
@@ -53,45 +52,43 @@ def lost_samples(values: Floats, nights: Nights) -> WindowTest:
     Returns:
         See `WindowTest`: the difference is the sum over lost samples of theirs, divided by all; it has no interval and no error.
     """
-    found: dict[int, tuple[float, float, int]] = {}
-    n_samples = 0
+    found: dict[int, WindowTest] = {}
     for window in WINDOWS:
         if window not in nights.windows() or not nights.is_full(window) or not nights.is_tested(window):
             continue
-        inside, before = values[nights.inside(window)], values[nights.before(window)]
-        usual = mean_defined(before)
-        known = ~np.isnan(inside).any(axis=0) & ~np.isnan(usual)
+        inside, usual = values[nights.inside(window)], mean_defined(values[nights.before(window)])
+        like = values[nights.like(window)]
+        n_like = (~np.isnan(like)).sum(axis=0)
+        known = ~np.isnan(inside).any(axis=0) & ~np.isnan(usual) & (n_like >= FEWEST_LIKE)
         n_samples = int(known.sum())
-        like = values[nights.like(window)][:, known]
-        n_like = nights_a_sample(like)
-        if n_samples < FEWEST_SAMPLES or n_like < FEWEST_LIKE:
+        if n_samples < FEWEST_SAMPLES:
             continue
-        differences = (inside - usual)[:, known]
+        differences, like, n_like = (inside - usual)[:, known], like[:, known], n_like[known]
         is_lost, is_gained = (differences <= -LOST).all(axis=0), (differences >= LOST).all(axis=0)
+        others = (np.nansum(like, axis=0) - like) / (n_like - 1)
+        is_odd = (np.abs(like - others) >= LOST).any(axis=0)
         n_lost, n_gained = int(is_lost.sum()), int(is_gained.sum())
-        others = (np.nansum(like, axis=0) - like) / np.maximum((~np.isnan(like)).sum(axis=0) - 1, 1)
-        n_odd = int((np.abs(like - others) >= LOST).any(axis=0).sum())
-        chance = 1 / math.comb(n_like + window, window)
-        p = _at_least(n_lost, n_lost + n_odd, chance)
+        fewest = int(n_like[is_lost | is_odd].min(initial=n_like.max()))
+        p = _at_least(n_lost, n_lost + int(is_odd.sum()), 1 / math.comb(fewest + window, window))
         if n_gained:
             p = max(p, _at_least(n_lost, n_lost + n_gained, 0.5))
-        found[window] = p, float(differences.mean(axis=0)[is_lost].sum()) / n_samples, n_lost
+        found[window] = UNTESTED._replace(
+            difference=float(differences.mean(axis=0)[is_lost].sum()) / n_samples,
+            p_value=p,
+            span=window,
+            carried_by=float(n_lost),
+            n_samples=n_samples,
+            n_nights=int(nights.before(window).sum()),
+        )
     if not found:
         return UNTESTED
-    window = min(found, key=lambda each: found[each][0])
-    p, lost, n_lost = found[window]
-    tonight = found.get(1, (np.nan, np.nan, 0))
-    return UNTESTED._replace(
-        difference=lost,
-        p_value=min(1.0, len(WINDOWS) * p),
-        span=window,
-        carried_by=float(n_lost),
-        p_value_tonight=tonight[0],
-        difference_tonight=tonight[1],
-        difference_two=found[2][1] if 2 in found else tonight[1],
+    chosen, tonight = min(found.values(), key=lambda each: each.p_value), found.get(1, UNTESTED)
+    return chosen._replace(
+        p_value=min(1.0, len(WINDOWS) * chosen.p_value),
+        p_value_tonight=tonight.p_value,
+        difference_tonight=tonight.difference,
+        difference_two=found.get(2, tonight).difference,
         error_two=0.0,
-        n_samples=n_samples,
-        n_nights=int(nights.before(window).sum()),
     )
 
 

@@ -303,14 +303,27 @@ def difference(
     freedom = factor**2 / (1 / freedom + of_factor)
     if by_samples >= of_nights:
         freedom = min(freedom, n_units - 1)
-    carried, n_inside = carriers(units), nights_a_sample(values[inside][:, counts])
-    ways = math.comb(n_like + n_inside, n_inside)
-    return Difference(mean, variance / n**2, factor, freedom, float(ways) ** -carried, carried, n)
+    carried, ways = carriers(units), _ways(values[inside] - mean_defined(values[before]), counts, n_like)
+    return Difference(mean, variance / n**2, factor, freedom, ways**-carried, carried, n)
+
+
+def _ways(differences: Floats, counts: NDArray[np.bool_], n_like: int) -> float:
+    """In how many ways the odd nights of a sample may lie among all nights, for each that they may lie in the window.
+
+    C(R + w, w) where the whole window moved; m of its nights are odd where the difference sits in m of them, and then it is
+    C(R + w, m) / C(w, m).
+    """
+    by_night = mean_defined(differences[:, counts].T)
+    moving = by_night[by_night * np.nansum(by_night) > 0]
+    n_inside = max(1, nights_a_sample(differences[:, counts]))
+    n_odd = round(float(np.abs(moving).sum() ** 2 / (moving @ moving))) if len(moving) else 1
+    n_odd = min(max(n_odd, 1), n_inside)
+    return math.comb(n_like + n_inside, n_odd) / math.comb(n_inside, n_odd)
 
 
 def nights_a_sample(values: Floats) -> int:
-    """Returns how many of these nights ask a sample, on average, rounded down: all of them unless panels go round."""
-    return int((~np.isnan(values)).sum(axis=0).mean()) if values.size else 0
+    """Returns how many of these nights ask a sample on average, rounded: all of them unless panels go round."""
+    return round(float((~np.isnan(values)).sum(axis=0).mean())) if values.size else 0
 
 
 def _sums_of(values: Floats, cluster: NDArray[np.int64]) -> Floats:
@@ -331,12 +344,18 @@ def strongest(
         window: each.p_value(is_one_sided=is_one_sided) for window, each in known.items() if nights.is_tested(window)
     }
     tested = [window for window in windows if window in p_values]
+    tonight, two = known.get(1), known.get(2)
+    of_alarm = UNTESTED._replace(  # whether it is over is seen in these
+        difference_tonight=np.nan if tonight is None else tonight.mean,
+        difference_two=np.nan if two is None else two.mean,
+        error_two=np.nan if two is None else two.error,
+    )
     if not tested:
-        return UNTESTED
+        return of_alarm
     window = min(tested, key=lambda each: p_values[each])
-    chosen, tonight, two = known[window], known.get(1), known.get(2)
+    chosen = known[window]
     half = t_quantile(chosen.degrees_of_freedom) * chosen.error
-    return WindowTest(
+    return of_alarm._replace(
         difference=chosen.mean,
         low=chosen.mean - half,
         high=chosen.mean + half,
@@ -346,9 +365,6 @@ def strongest(
         span=window,
         carried_by=chosen.carried_by,
         p_value_tonight=p_values.get(1, np.nan),
-        difference_tonight=np.nan if tonight is None else tonight.mean,
-        difference_two=np.nan if two is None else two.mean,
-        error_two=np.nan if two is None else two.error,
         n_samples=chosen.n_samples,
         n_nights=int(nights.before(window).sum()),
     )

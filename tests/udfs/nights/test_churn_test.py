@@ -49,11 +49,22 @@ def test_one_night_alone_is_no_change_of_answers() -> None:
     assert found.p_value == 1
 
 
+def test_good_nights_after_a_change_say_that_it_is_over() -> None:
+    # five normal nights, two of another model that are left out, a good night and tonight, which are as the normal ones
+    age = np.array([8, 7, 6, 5, 4, 1, 0])
+    known = Nights(age, age > 3, np.zeros(7, bool))
+    found = churn_test(apart_of(np.zeros((7, 12, 2, 2), int)), known, 2, 0.02)
+    assert np.isnan(found.p_value)
+    assert (found.difference_tonight, found.difference_two) == (0, 0)
+    assert found.error_two > 0
+
+
 def test_nothing_moved_is_no_churn() -> None:
     found = churn_test(apart_of(np.zeros((6, 12, 2, 2), int)), nights(6), 2, 0.02)
     assert (found.difference, found.p_value) == (0, 1)
-    few = churn_test(apart_of(np.zeros((4, 12, 2, 2), int)), nights(4), 2, 0.02)
+    few = churn_test(apart_of(np.zeros((3, 12, 2, 2), int)), nights(3), 2, 0.02)
     assert few == pytest.approx(UNTESTED, nan_ok=True)
+    assert np.isnan(churn_test(apart_of(np.zeros((4, 12, 2, 2), int)), nights(4), 2, 0.02).p_value)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.8, 0.95])

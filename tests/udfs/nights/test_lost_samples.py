@@ -41,6 +41,15 @@ def test_samples_that_were_odd_before_and_samples_that_are_gained_count_against_
     assert lost_samples(values, nights(9)).p_value == 1  # four lost and four gained: 3 * .64
 
 
+def test_new_samples_are_not_odd_and_do_not_count_before_their_third_ask() -> None:
+    values = usual()
+    values[8, :4] = 0
+    values = np.hstack([values, np.ones((9, 20))])
+    values[:7, 60:] = np.nan
+    found = lost_samples(values, nights(9))
+    assert (found.p_value, found.n_samples) == (pytest.approx(3 / 9**4), 60)
+
+
 def test_two_nights_in_a_row_say_more_than_one() -> None:
     values = usual()
     values[7:, :2] = 0

@@ -139,6 +139,18 @@ def test_one_sample_alone_is_not_told_on_its_first_night() -> None:
     assert window_test(values, nights(*range(8, -1, -1)), 12).p_value_tonight == pytest.approx(1 / 9)
 
 
+def test_one_odd_night_is_told_as_one() -> None:
+    values = np.ones((11, 60))
+    values[10, :4] = 0
+    found = window_test(values, nights(*range(10, -1, -1)), 12)
+    # of the last two nights one is odd, in (10 + 2) / 2 ways: no more than the 11 of tonight alone
+    assert (found.span, found.difference) == (1, pytest.approx(-4 / 60))
+    assert found.p_value == pytest.approx(5 / 11**4)
+    values[9, :4] = 0
+    found = window_test(values, nights(*range(10, -1, -1)), 12)
+    assert (found.span, found.p_value) == (2, pytest.approx(5 / 55**4))
+
+
 def test_a_night_that_is_noisier_than_normal_ones_widens_its_own_error() -> None:
     values = np.full((4, 60), 0.5)
     values[3, :8], values[3, 8:14] = 0, 1

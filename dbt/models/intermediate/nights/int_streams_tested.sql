@@ -223,13 +223,18 @@ final as (
         tested.* exclude (ages, figures),
         tested_in_alarms.p_value_in_alarm,
         groups.audit_id,
-        -- the mean of the nights that are told, which is tonight's where it alone is
-        coalesce(
-            list_avg(list_transform(
-                list_filter(list_zip(tested.ages, tested.figures), lambda entry: entry[1] < tested.test.span),
-                lambda entry: entry[2]
-            )),
-            tested.tonight
+        -- the mean of the nights that are told, which is tonight's where it alone is; of samples that are lost, and of answers
+        -- that are otherwise, what is usual and the difference
+        if(
+            tested.measure in ('lost_samples', 'label_churn') and tested.test.p_value is not null,
+            tested.usual + tested.test.difference,
+            coalesce(
+                list_avg(list_transform(
+                    list_filter(list_zip(tested.ages, tested.figures), lambda entry: entry[1] < tested.test.span),
+                    lambda entry: entry[2]
+                )),
+                tested.tonight
+            )
         ) as told,
         -- a judge that rules as is known more often than before has changed all the same
         if(
@@ -240,8 +245,8 @@ final as (
     from tested
     inner join groups using (audit_run_id, model_id, task_id, strategy)
     left join tested_in_alarms using (audit_run_id, model_id, task_id, strategy, measure)
-    -- answers are held against three normal nights before the last two
-    where tested.measure != 'label_churn' or tested.test.p_value is not null
+    -- answers are held against three normal nights before the last two; within an alarm tonight is known without a test
+    where tested.measure != 'label_churn' or tested.test.p_value is not null or tested.test.difference_tonight is not null
 )
 
 select * from final

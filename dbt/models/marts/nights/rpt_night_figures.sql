@@ -98,6 +98,7 @@ measured as (
         strategy,
         measure
     from streams
+    where measure != 'label_churn' or test.p_value is not null
     union
     select
         audit_run_id,
@@ -174,7 +175,8 @@ final as (
             when test.n_nights is null then 'not measured tonight'
             when kind is not null and state = 'recovering' then 'as before tonight, ' || n_good || ' of 2 good nights'
             when verdict = 'unconfirmed' then 'one odd night of two: not known yet which'
-            when test.span >= 4 and test.p_value_tonight > 0.05 then 'little by little over ' || test.span || ' nights'
+            when test.span >= 4 and test.p_value_tonight > 0.05 and measure != 'lost_samples'
+                then 'little by little over ' || test.span || ' nights'
             when test.span > 1 then 'over ' || test.span || ' nights'
             else 'tonight'
         end || case
@@ -182,7 +184,7 @@ final as (
                 then ', ' || test.carried_by::integer || ' of ' || test.n_samples || ' samples that were right are wrong'
             else ''
         end || case
-            when test.n_nights > 0 and is_pinned then ', against the pinned night'
+            when test.n_nights > 0 and is_pinned and measure != 'label_churn' then ', against the pinned night'
             when test.n_nights > 0
                 then ', against ' || test.n_nights || if(test.n_nights = 1, ' normal night', ' normal nights')
             else ''
