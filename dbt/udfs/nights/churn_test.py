@@ -12,6 +12,7 @@ from promptaudit.udfs.differences.alike_nights import NO_SPREAD
 from promptaudit.udfs.nights.window_test import (
     FULL_RULE,
     UNTESTED,
+    Difference,
     Floats,
     Nights,
     WindowTest,
@@ -81,41 +82,44 @@ def churn_test(
     windows = [window for window in nights.windows() if window in (1, *WINDOWS) and nights.is_full(window)]
     if not windows:
         return UNTESTED
-    values = {window: lagged_values(apart, nights, nights.like(window)) for window in windows}
-    spread = spread_of(values[1], nights, cluster)
-    found = {
-        window: difference(own, nights, window, n_wordings, cluster, is_rate=False, spread=spread, shared=NO_SPREAD)
-        for window, own in values.items()
-    }
-    test = strongest(found, nights, WINDOWS, is_one_sided=True)
-    if np.isnan(test.p_value) or (mean_defined(values[2][-2:].T) >= min_effect / 2).all():
-        return test
-    return test._replace(p_value=1.0)
+
+    def compared(*, is_far: bool) -> dict[int, Difference | None]:
+        values = {each: lagged_values(apart, nights, nights.like(each), is_far=is_far) for each in windows}
+        spread = spread_of(values[1], nights, cluster)
+        return {
+            each: difference(own, nights, each, n_wordings, cluster, is_rate=False, spread=spread, shared=NO_SPREAD)
+            for each, own in values.items()
+        }
+
+    test = strongest(compared(is_far=False), nights, WINDOWS, is_one_sided=True)
+    if np.isnan(test.p_value):  # within an alarm all the same, whose nights lie between tonight and the normal ones
+        return strongest(compared(is_far=True), nights, ())
+    last = mean_defined(lagged_values(apart, nights, nights.like(2), is_far=False)[-2:].T)
+    return test if (last >= min_effect / 2).all() else test._replace(p_value=1.0)
 
 
-def lagged_values(apart: Floats, nights: Nights, like: NDArray[np.bool_]) -> Floats:
+def lagged_values(apart: Floats, nights: Nights, like: NDArray[np.bool_], *, is_far: bool) -> Floats:
     """Returns how far each night is from normal ones beyond what these are from each other, as many nights apart.
 
-    A night that is farther from all of them than any two of them are from each other, as after an alarm, is held to those that
-    are farthest apart. Values of normal nights are (R - 1) / (R - 2) times as large: they are part of what they are held to.
+    With `is_far` nights that are farther apart than any two normal ones are held to those that are farthest apart. Values of
+    normal nights are (R - 1) / (R - 2) times as large: they are part of what they are held to.
 
     Returns:
-        Shape (n_nights, n_samples); NaN where no normal night asked the sample.
+        Shape (n_nights, n_samples); NaN where no normal night is near enough.
     """
     lag = np.abs(nights.age[:, None] - nights.age[None, :])
     n_like, others = int(like.sum()), ~np.eye(len(lag), dtype=bool)
     pairs = np.outer(like, like) & np.triu(others)
     expected = np.full((_FARTHEST + 1, apart.shape[2]), np.nan)
-    farthest = expected.copy()
     fewest = 1 if n_like == FULL_RULE else _FEWEST_PAIRS
     for k in range(1, _FARTHEST + 1):
         as_far = pairs & (lag == k)
         if as_far.sum() >= fewest:
             expected[k] = mean_defined(apart[as_far])
-        farthest[k] = np.where(np.isnan(expected[k]), farthest[k - 1], expected[k])
-    near = np.where((others & (lag <= _FARTHEST))[..., None], apart, np.nan) - expected[np.minimum(lag, _FARTHEST)]
-    far = np.where(others[..., None], apart, np.nan) - farthest[np.minimum(lag, _FARTHEST)]
-    values, instead = (np.stack([mean_defined(own[like]) for own in each]) for each in (near, far))
-    values = np.where(np.isnan(values), instead, values)
+        elif is_far:
+            expected[k] = expected[k - 1]
+    beyond = apart - expected[np.minimum(lag, _FARTHEST)]
+    beyond[~others | ((lag > _FARTHEST) & (not is_far))] = np.nan
+    values: Floats = np.stack([mean_defined(own[like]) for own in beyond])
     values[like] *= (n_like - 1) / max(n_like - 2, 1)
     return values
