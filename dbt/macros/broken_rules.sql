@@ -8,12 +8,13 @@
     {%- for name in models -%}
         {%- do relations.update({name: ref(name)}) -%}
     {%- endfor -%}
-    {%- set columns = {} -%}
+    {%- set columns, figure_rules = {}, {} -%}
     {%- set rules = [] -%}
     {%- if execute -%}
         {%- for node in graph.nodes.values() -%}
             {%- if node.resource_type == 'model' and node.name in relations -%}
                 {%- do columns.update({node.name: node.columns}) -%}
+                {%- do figure_rules.update({node.name: rules_of_figures(node.columns)}) -%}
             {%- elif node.resource_type == 'test' and node.test_metadata and node.attached_node.split('.')[-1] in relations -%}
                 {%- if node.config.where or node.config.severity | lower != 'error' -%}
                     {{ exceptions.raise_compiler_error(node.name ~ ': grouped tests know no where and no severity') }}
@@ -40,10 +41,10 @@
         having count(*) > 0
         union all
     {%- endfor %}
-    {%- for model in columns if rules_of_figures(columns[model]) %}
+    {%- for model in figure_rules if figure_rules[model] %}
         {%- set build = compared_in_this_build() if 'comparison_id' in columns[model] else in_this_build() -%}
         {%- set counts = [] -%}
-        {%- for rule, column, condition in rules_of_figures(columns[model]) -%}
+        {%- for rule, column, condition in figure_rules[model] -%}
             {%- do counts.append("{'rule': '" ~ rule ~ "', 'column_name': '" ~ column ~ "', 'condition': '" ~ condition
                 ~ "', 'n_rows': count_if(" ~ condition ~ ")}") -%}
         {%- endfor %}

@@ -28,11 +28,11 @@ ROOT = Path(__file__).parents[2]
 # rpt_not_derived, by which no group takes others with it; flows/report for what breaks, the largest of many and what a cell is
 # of; flows/gate for figures of a part; SQL dbt/macros for `rules_of_figures`, which follow from `meta` and stood one by one in
 # YAML; dbt/udfs/differences, nights and SQL dbt/macros for the error of alike nights and for samples that are lost. In all rooms
-# together it is 99 lines less.
+# together it is 97 lines less.
 MOST = {
     "SQL dbt/analyses": (808, 21),
     "SQL dbt/data-tests": (261, 16),
-    "SQL dbt/macros": (509, 36),
+    "SQL dbt/macros": (510, 36),
     "SQL dbt/models": (9921, 154),
     "SQL flows": (3648, 182),
     "YAML dbt": (10363, 157),
@@ -42,7 +42,7 @@ MOST = {
     "dbt/udfs/designs": (583, 9),
     "dbt/udfs/differences": (84, 2),
     "dbt/udfs/measures": (2185, 25),
-    "dbt/udfs/nights": (549, 5),
+    "dbt/udfs/nights": (550, 5),
     "dbt/udfs/raters": (116, 3),
     "dbt/udfs/readers": (1690, 10),
     "dbt/udfs/scoring": (1689, 18),

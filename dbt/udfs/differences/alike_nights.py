@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 Ages = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-FEWEST_UNITS = 10
+FEWEST_SAMPLES = 10
 """Samples, or clusters of them, that two nights have in common, below which they say nothing of how nights differ."""
 PRIOR_PAIRS = 6.0
 """Pairs of nights that the spread factor of a group starts with."""
@@ -108,11 +108,11 @@ def night_spread(units: Floats, age: Ages) -> NightSpread:
         units: shape (n_nights, n_units), of the normal nights, the oldest first.
         age: shape (n_nights,), falling.
     """
-    gamma = variances_by_lag(units, age, [np.ones(len(units), bool)], FEWEST_UNITS)
+    gamma = variances_by_lag(units, age, [np.ones(len(units), bool)], FEWEST_SAMPLES)
     q, n_pairs = 0.0, 0
     for one in range(len(units) - 1):
         common = ~np.isnan(units[one] + units[one + 1 :])
-        enough = np.flatnonzero(common.sum(axis=1) >= FEWEST_UNITS)
+        enough = np.flatnonzero(common.sum(axis=1) >= FEWEST_SAMPLES)
         if not len(enough):
             continue
         other = one + 1 + int(enough[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,19 +83,22 @@ def churn_test(
     if not windows:
         return UNTESTED
 
-    def compared(*, is_far: bool) -> dict[int, Difference | None]:
-        values = {each: lagged_values(apart, nights, nights.like(each), is_far=is_far) for each in windows}
+    def compared(values: Mapping[int, Floats]) -> dict[int, Difference | None]:
         spread = spread_of(values[1], nights, cluster)
         return {
             each: difference(own, nights, each, n_wordings, cluster, is_rate=False, spread=spread, shared=NO_SPREAD)
             for each, own in values.items()
         }
 
-    test = strongest(compared(is_far=False), nights, WINDOWS, is_one_sided=True)
+    def values_of(*, is_far: bool) -> dict[int, Floats]:
+        return {each: lagged_values(apart, nights, nights.like(each), is_far=is_far) for each in windows}
+
+    near = values_of(is_far=False)
+    test = strongest(compared(near), nights, WINDOWS, is_one_sided=True)
     if np.isnan(test.p_value):  # within an alarm all the same, whose nights lie between tonight and the normal ones
-        return strongest(compared(is_far=True), nights, ())
-    last = mean_defined(lagged_values(apart, nights, nights.like(2), is_far=False)[-2:].T)
-    return test if (last >= min_effect / 2).all() else test._replace(p_value=1.0)
+        return strongest(compared(values_of(is_far=True)), nights, ())
+    is_lasting = (mean_defined(near[2][-2:].T) >= min_effect / 2).all()
+    return test if is_lasting else test._replace(p_value=1.0)
 
 
 def lagged_values(apart: Floats, nights: Nights, like: NDArray[np.bool_], *, is_far: bool) -> Floats:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import bdtrc
 
+from promptaudit.udfs.differences.alike_nights import FEWEST_SAMPLES
 from promptaudit.udfs.nights.window_test import (
     FEWEST_LIKE,
-    FEWEST_SAMPLES,
     UNTESTED,
     Floats,
     Nights,

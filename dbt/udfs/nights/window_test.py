@@ -12,7 +12,7 @@ from scipy.special import stdtr
 
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.differences.alike_nights import (
-    FEWEST_UNITS,
+    FEWEST_SAMPLES,
     NO_SPREAD,
     PRIOR_PAIRS,
     NightSpread,
@@ -30,12 +30,8 @@ Floats = NDArray[np.float64]
 
 WINDOWS = (1, 2, 4, 8, 16)
 """How many nights up to tonight each window spans."""
-FEWEST_SAMPLES = FEWEST_UNITS
-"""Samples asked both in a window and in the nights before it, below which nothing is tested."""
 FULL_RULE = 3
 """Normal nights before tonight below which nothing is known of how they wander, and no alarm is latched."""
-
-
 FEWEST_LIKE = 2
 """Normal nights that ask the samples of a night, below which nothing says by how much these differ: panels go round."""
 

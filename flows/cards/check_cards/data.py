@@ -101,7 +101,7 @@ def check_panels(cards: AuditCards) -> Errors:
     """Yields an error unless every panel of samples is one that nights can be told apart by."""
     if cards.audit.samples.each_night is None:
         return
-    from promptaudit.udfs.nights.window_test import FEWEST_SAMPLES
+    from promptaudit.udfs.differences.alike_nights import FEWEST_SAMPLES
 
     for name, chosen in cards.samples.items():
         n_panels = cards.audit.samples.of(name).n_panels(len(chosen.samples))
