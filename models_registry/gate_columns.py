@@ -65,7 +65,7 @@ TABLES: tuple[Columns, ...] = (  # a rule reads the first that has all it names
     Columns(table="rpt_judge_wordings", keys=("task_id", "scoring_method")),
     Columns(table="fct_field_stability", keys=("model_id", "task_id", "strategy", "field")),
 )
-COMPARISONS = Columns(table="rpt_run_comparisons", keys=("model_id", "task_id", "strategy", "cause", "noise_source"))
+COMPARISONS = Columns(table="rpt_run_comparisons", keys=("model_id", "task_id", "strategy", "cause", "claim"))
 
 # rpt_audit's names over fct_prompt_stability, once a condition names what only that table has
 SCOPES = ("inter_model", "inter", "intra")  # the longer name first: one begins with the other

@@ -73,21 +73,38 @@ class VerdictRule:
 
     def is_about(self, measure: str) -> bool:
         """Returns whether the rule selects a measure of rpt_run_comparisons or of rpt_night_verdicts."""
-        if measure in OF_JUDGES:
-            return False
-        if self.measure is None:
-            return (measure in CHANGED) == (self.verdict == "changed")
-        if self.measure == "accuracy" and measure == MICRO_F1:
-            return True
-        return measure == compared_as(self.measure) or (
-            self.measure in BY_METHOD and measure.startswith(self.measure + ":")
-        )
+        return _is_about(self.measure, measure, are_changed=self.verdict == "changed")
 
     def __str__(self) -> str:
         """Returns the rule as the grammar writes it."""
         on = "" if self.measure is None else f" on {_written(self.measure)}"
         against = "" if self.reference == LAST_NIGHT else f" against {_written(self.reference)}"
         return f"no {self.verdict}{on}{against}{_at(self.conditions)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SameRule:
+    """A bound that the interval of every difference from a run must keep to: on either side, or on the bad one alone.
+
+    `limit` is None for the smallest effect that counts by the audit's card.
+    """
+
+    measure: str | None
+    reference: str
+    limit: float | None
+    is_one_sided: bool
+    conditions: tuple[Condition, ...]
+
+    def is_about(self, measure: str) -> bool:
+        """Returns whether the rule selects a measure of rpt_run_comparisons."""
+        return _is_about(self.measure, measure, are_changed=False)
+
+    def __str__(self) -> str:
+        """Returns the rule as the grammar writes it."""
+        on = "" if self.measure is None else f" on {_written(self.measure)}"
+        by = "" if self.limit is None else f" by {_written(self.limit)}"
+        beginning = f"no worse{on} than" if self.is_one_sided else f"same{on} as"
+        return f"{beginning} {_written(self.reference)}{by}{_at(self.conditions)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +147,18 @@ class LostRule:
         return f"no sample lost{_at(self.conditions)}"
 
 
-Rule = ValueRule | VerdictRule | DriftRule | LostRule
+Rule = ValueRule | VerdictRule | SameRule | DriftRule | LostRule
+
+
+def _is_about(named: str | None, measure: str, *, are_changed: bool) -> bool:
+    """Whether a rule on a measure, or on all that have a better side or none, selects one of the marts."""
+    if measure in OF_JUDGES:
+        return False
+    if named is None:
+        return (measure in CHANGED) == are_changed
+    if named == "accuracy" and measure == MICRO_F1:
+        return True
+    return measure == compared_as(named) or (named in BY_METHOD and measure.startswith(named + ":"))
 
 
 def _written(value: str | float | bool) -> str:  # noqa: FBT001 - a value of any kind

@@ -4,6 +4,8 @@
     pss_inter_low >= 0.8 at paraphrase_temperature <= 1
     accuracy_mean >= 0.7 at scoring_method = option_letter and model_id = "my model"
     no regressed on micro_f1 against baseline at task_id = question_type
+    same as baseline
+    no worse on micro_f1 than baseline by 0.02
     judge_agreement >= 0.9 at scoring_method = judge:match
     no drift of judge:match
     no sample lost at task_id = refunds
@@ -20,6 +22,9 @@ against normal nights answer_length, completion_tokens, token_limit_rate and ref
 any scoring method; by `label_match` and `option_letter` it is `micro_f1`. None of them is about a judge: `no drift of judge:x`
 fails while an alarm of that judge stands, whether it turned harsh or mild. `no sample lost` fails for each sample, of those
 that the card calls critical where it does, that was right in all its asks on normal nights and is wrong in all since.
+
+`same as` and `no worse than` a run hold the 95 % interval of each difference from it: it must lie within the smallest effect that
+counts, or within what `by` says, on both sides or on the bad one alone.
 """
 
 from __future__ import annotations
@@ -50,6 +55,7 @@ from promptaudit.models_registry.gate_rules import (
     DriftRule,
     LostRule,
     Rule,
+    SameRule,
     ValueRule,
     VerdictRule,
 )
@@ -59,9 +65,11 @@ if TYPE_CHECKING:
     from lark import Lark, Token
 
 GRAMMAR = r"""
-rule: value_rule | verdict_rule | drift_rule | lost_rule
+rule: value_rule | verdict_rule | same_rule | worse_rule | drift_rule | lost_rule
 value_rule: WORD LIMIT NUMBER [at]
 verdict_rule: _NO WORD [_ON measure] [_AGAINST reference] [at]
+same_rule: _SAME [_ON measure] _AS reference [_BY NUMBER] [at]
+worse_rule: _NO _WORSE [_ON measure] _THAN reference [_BY NUMBER] [at]
 drift_rule: _NO _DRIFT _OF judge [at]
 lost_rule: _NO _SAMPLE _LOST [at]
 at: _AT condition (_AND condition)*
@@ -73,6 +81,11 @@ value: WORD | QUOTED
 _NO.2: /no(?!\S)/
 _DRIFT.2: /drift(?!\S)/
 _OF.2: /of(?!\S)/
+_SAME.2: /same(?!\S)/
+_WORSE.2: /worse(?!\S)/
+_AS: /as(?!\S)/
+_THAN: /than(?!\S)/
+_BY: /by(?!\S)/
 _SAMPLE.2: /sample(?!\S)/
 _LOST.2: /lost(?!\S)/
 _ON: /on(?!\S)/
@@ -93,6 +106,11 @@ _KEYWORDS = {
     "_NO": "no",
     "_DRIFT": "drift",
     "_OF": "of",
+    "_SAME": "same",
+    "_WORSE": "worse",
+    "_AS": "as",
+    "_THAN": "than",
+    "_BY": "by",
     "_SAMPLE": "sample",
     "_LOST": "lost",
     "_ON": "on",
@@ -243,11 +261,25 @@ def _verdict_rule(tree: Any) -> VerdictRule:  # noqa: ANN401
         raise _error(
             _only(reference_tree).start_pos, f"{measure} is held against normal nights, and against no run by name"
         )
+    return VerdictRule(str(verdict), measure, reference, _of_comparisons(at))
+
+
+def _same_rule(tree: Any) -> SameRule:  # noqa: ANN401
+    measure_tree, reference_tree, number, at = tree.children
+    measure = None if measure_tree is None else _measure(_only(measure_tree), "regressed")
+    limit = None if number is None else float(number)
+    if limit is not None and limit <= 0:
+        raise _error(number.start_pos, f"a difference of {number} is none: the bound is above 0")
+    is_one_sided = tree.data == "worse_rule"
+    return SameRule(measure, _unquoted(_only(reference_tree)), limit, is_one_sided, _of_comparisons(at))
+
+
+def _of_comparisons(at: Any) -> tuple[Condition, ...]:  # noqa: ANN401 - a tree or nothing
     raw = _conditions(at)
     for name, _, _ in raw:
         if name not in COMPARISONS.names:
             raise _error(name.start_pos, f"'{name}' is no condition on a comparison{nearest(name, COMPARISONS.names)}")
-    return VerdictRule(str(verdict), measure, reference, tuple(_typed(COMPARISONS, *item) for item in raw))
+    return tuple(_typed(COMPARISONS, *item) for item in raw)
 
 
 def _drift_rule(tree: Any) -> DriftRule:  # noqa: ANN401
@@ -328,6 +360,8 @@ def _error(place: int | None, reason: str) -> RuleError:
 _READ: dict[str, Callable[[Any], Rule]] = {
     "value_rule": _value_rule,
     "verdict_rule": _verdict_rule,
+    "same_rule": _same_rule,
+    "worse_rule": _same_rule,
     "drift_rule": _drift_rule,
     "lost_rule": _lost_rule,
 }

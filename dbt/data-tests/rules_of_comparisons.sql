@@ -2,10 +2,10 @@
 {{ broken_rules([
     'fct_flips',
     'int_answers_paired',
-    'int_differences_judged',
+    'int_differences',
     'int_groups_apart',
     'int_groups_paired',
-    'int_measures_compared',
+    'int_values_paired',
     'int_runs_described',
     'int_samples_paired',
     'int_sides_paired',

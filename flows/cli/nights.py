@@ -109,12 +109,6 @@ def compare(
             help="Count no difference smaller than this; the default is the card's.",
         ),
     ] = None,
-    resamples: Annotated[
-        int | None,
-        typer.Option(
-            min=100, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Make this many exchanges for each test."
-        ),
-    ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Show every measure, also where nothing differs.")] = False,
 ) -> None:
     """Compare two runs or two models, and say what differs and why.
@@ -126,9 +120,7 @@ def compare(
     from promptaudit.flows.report.comparison_page.page import write_if_possible
 
     settings, registry = state.load()
-    comparison = compare_runs(
-        settings, registry, base, candidate, state.progress(), min_effect=min_effect, resamples=resamples
-    )
+    comparison = compare_runs(settings, registry, base, candidate, state.progress(), min_effect=min_effect)
     if state.as_json:
         page = write_if_possible(Warehouse(settings.warehouse), comparison, settings.text, state.progress())
         show({**encoded(comparison), "report": None if page is None else str(page)})

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, astuple, dataclass
 
 from promptaudit.flows.marts.publish import newest_published, publish
 from promptaudit.flows.marts.transform import Command, transform
@@ -15,10 +14,6 @@ from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.models_registry.cards import AuditCard
 from promptaudit.models_registry.errors import UsageError
 
-FEWEST_SWAPS = 2000
-SWAPS_A_TEST = 20  # so that the smallest p of so many tests can still be told from chance
-TESTS_A_GROUP = 7
-TESTS_A_METHOD = 2
 AT_ONCE = 4  # comparisons a build: their answers lie side by side in memory
 
 
@@ -33,8 +28,6 @@ class Pair:
     min_effect: float = 0.02
     max_cost_increase: float | None = None
     max_latency_increase: float | None = None
-    n_resamples: int | None = None  # default: enough for the tests there are
-    seed: int = 20250601
     is_trial: bool = False  # thresholds of its own, which nobody but who asks reads
 
     @property
@@ -54,7 +47,6 @@ def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> 
         min_effect=card.min_effect,
         max_cost_increase=card.max_cost_increase,
         max_latency_increase=card.max_latency_increase,
-        seed=card.seed,
     )
 
 
@@ -69,7 +61,8 @@ def compare(
         UsageError: a run has no published marts, or a lake has no such comparison.
     """
     with warehouse.published.connect():  # kept open, since each opening reads the catalog
-        wanted = {pair.comparison_id: pair for pair in (_with_swaps(warehouse, pair) for pair in pairs)}
+        wanted = {pair.comparison_id: pair for pair in pairs}
+        _refuse_unpublished(warehouse, wanted.values())
         known = {run: _published(warehouse, run) for run in {pair.candidate_run_id for pair in wanted.values()}}
     new = [each for each, pair in wanted.items() if each not in known[pair.candidate_run_id]]
     lake = warehouse.published.lake
@@ -115,30 +108,11 @@ def derive(warehouse: Warehouse, comparison_ids: Sequence[str], command: Command
         transform(warehouse, [row["run"] for row in rows], "comparisons", some, command=command)
 
 
-def n_tests(warehouse: Warehouse, pair: Pair) -> int:
-    """Returns how many tests a comparison makes at most: seven a group, and two more for each of its scoring methods."""
-    runs = (pair.base_run_id, pair.candidate_run_id)
-    counts = []
-    for run in runs:
-        groups = warehouse.published.read(
-            "select model_id, task_id from marts.rpt_audit where audit_run_id = $run", run=run
-        )
-        methods = warehouse.published.read(
-            "select model_id, task_id from marts.fct_scoring_sensitivity where audit_run_id = $run", run=run
-        )
-        if not groups:
+def _refuse_unpublished(warehouse: Warehouse, pairs: Iterable[Pair]) -> None:
+    for run in {run for pair in pairs for run in (pair.base_run_id, pair.candidate_run_id)}:
+        if not warehouse.published.read("select 1 from marts.rpt_audit where audit_run_id = $run limit 1", run=run):
             msg = f"run {run} has no published marts to compare; `promptaudit rebuild {run}` derives them"
             raise UsageError(msg)
-        n_methods = Counter((row["model_id"], row["task_id"]) for row in methods)
-        counts.append(
-            sum(TESTS_A_GROUP + TESTS_A_METHOD * n_methods[row["model_id"], row["task_id"]] for row in groups)
-        )
-    return max(counts)
-
-
-def _with_swaps(warehouse: Warehouse, pair: Pair) -> Pair:
-    """Returns the pair with enough swaps for the tests there are, unless it says how many."""
-    return replace(pair, n_resamples=pair.n_resamples or max(FEWEST_SWAPS, SWAPS_A_TEST * n_tests(warehouse, pair)))
 
 
 def _row(comparison_id: str, pair: Pair) -> dict[str, object]:

@@ -26,10 +26,9 @@ def compare_runs(
     progress: Progress,
     *,
     min_effect: float | None = None,
-    resamples: int | None = None,
 ) -> RunComparison:
     """Compares and publishes two runs, or two models, that names say; returns what is published of it."""
-    from promptaudit.flows.comparison.compare import SWAPS_A_TEST, compare, n_tests, pair_of
+    from promptaudit.flows.comparison.compare import compare, pair_of
     from promptaudit.flows.comparison.result import run_comparison
     from promptaudit.flows.system.child_processes import guarded
 
@@ -37,13 +36,9 @@ def compare_runs(
     with warehouse.published.connect():
         first, second = resolve_pair(warehouse, base, candidate)
         pair = pair_of(first.audit_run_id, second.audit_run_id, card_of(registry, second.audit_id))
-        pair = replace(pair, base_model_id=first.model_id, candidate_model_id=second.model_id, n_resamples=resamples)
-        if min_effect is not None or resamples is not None:
-            pair = replace(pair, min_effect=pair.min_effect if min_effect is None else min_effect, is_trial=True)
-        if resamples is not None and resamples < SWAPS_A_TEST * (n := n_tests(warehouse, pair)):
-            progress.warn(
-                f"{resamples} swaps are few for up to {n} tests: {SWAPS_A_TEST * n} can tell each from chance"
-            )
+        pair = replace(pair, base_model_id=first.model_id, candidate_model_id=second.model_id)
+        if min_effect is not None:
+            pair = replace(pair, min_effect=min_effect, is_trial=True)
 
     @contextmanager
     def held() -> Iterator[None]:

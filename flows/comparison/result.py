@@ -19,7 +19,8 @@ VERDICTS = (
     "suspect",
     "not_comparable",
     "not_judged",
-    "within_noise",
+    "none_shown",
+    "same",
 )
 """Of nights and of comparisons, the gravest first."""
 NEWS = ("regressed", "changed", "improved")

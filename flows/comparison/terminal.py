@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from promptaudit.flows.comparison.decision import decision_of
 from promptaudit.flows.comparison.result import NEWS, VERDICTS
 from promptaudit.flows.display.figures import chance, cut, in_unit, moved, when
 from promptaudit.flows.display.movement import IN_BASE, confused_in_words, place_of
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
 
 MOST_FLIPS = 8  # named, of a kind
 MOST_MOVED = 3  # groups whose largest confusion is said
+FEWEST_NIGHTS = 3  # as `promptaudit.udfs.differences.difference` has it
 NAME = 60
 
 
 def opening_lines(comparison: RunComparison) -> list[str]:
-    """Returns a line for each run, and how many measures came out how."""
+    """Returns the decision, a line for each run, what the verdicts rest on, and how many measures came out how."""
     sides = zip(("base", "candidate"), comparison.runs, comparison.models, strict=bool(comparison.runs))
     lines = [
         f"{name:<10} {run.audit_run_id}  {cut(run.audit_id, NAME)}, {when(run.started_at)}"
@@ -30,8 +32,24 @@ def opening_lines(comparison: RunComparison) -> list[str]:
     ]
     counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in comparison.verdicts.items())
     n_tests = sum(figure.p_value is not None for figure in comparison.figures)
-    tests = f"{n_tests} tests; q says how often chance alone would show as much in any of them"
+    tests = f"{n_tests} tests at level .05; q says how often chance alone would show as much in any of them"
+    decision = decision_of(comparison)
+    lines = [f"{decision[:1].upper()}{decision[1:]}.", *lines, *_rests_on(comparison)]
     return [*lines, f"{counts or 'nothing to compare'} ({tests})"]
+
+
+def _rests_on(comparison: RunComparison) -> list[str]:
+    """Which nights say how far two nights differ where nothing changed."""
+    judged = [each for each in comparison.figures if each.p_value is not None]
+    if not judged:
+        return []
+    if len({run.audit_run_id for run in comparison.runs}) == 1:
+        return ["nights     asked in one run: no nights between them; holds for other samples and wordings"]
+    n_nights = [each.n_alike_nights for each in judged]
+    if min(n_nights) < FEWEST_NIGHTS:
+        known = f"{max(n_nights)} normal nights known, {FEWEST_NIGHTS} are needed"
+        return [f"nights     asked at different times: how far they wander is not known yet ({known})"]
+    return [f"nights     held against {max(n_nights)} normal nights"]
 
 
 def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
@@ -39,7 +57,7 @@ def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
     from rich.table import Table
     from rich.text import Text
 
-    figures = [figure for figure in comparison.figures if all_rows or figure.verdict in NEWS]
+    figures = [figure for figure in comparison.figures if all_rows or figure.verdict in (*NEWS, "unconfirmed")]
     if not figures:
         return None
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -56,7 +56,11 @@ class RunsCompared(Compared):
 
     base_run_id: str
     base_model_id: str | None
+    min_effect: float
     detectable_difference: float | None
+    claim: str | None
+    n_samples: int | None
+    n_alike_nights: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ MOST_SURE = 1e-6
 """Below this q nothing is said but that it is less than one in a million."""
 
 
-def in_words(figure: Compared) -> str | None:
+def in_words(figure: Compared, then: str = "before") -> str | None:
     """Returns what moved with a figure in words of its task; None where it says nothing of it.
 
     `samples called billing that are cancellation: 14 of 20, 1 of 20 before`, `8 of 100 answers of intents were refused, 0 of
@@ -27,14 +27,14 @@ def in_words(figure: Compared) -> str | None:
     if figure.measure in OF_ANSWERS:
         return _of_answers(figure)
     n, before = figure.n_moved, figure.n_moved_before
-    if not n or (before is not None and n <= before) or figure.verdict in ("improved", "within_noise"):
+    if not n or (before is not None and n <= before) or figure.verdict in ("improved", "none_shown", "same"):
         return None
     of = f"of {count(figure.n_moved_samples)}"
     if before is None:
         return f"samples with another commonest answer than before: {count(n)} {of}"
     if figure.moved_gold_label is None:
-        return f"samples with more wrong answers than right ones: {count(n)} {of}, {count(before)} {of} before"
-    return confused_in_words(figure, "before")
+        return f"samples with more wrong answers than right ones: {count(n)} {of}, {count(before)} {of} {then}"
+    return confused_in_words(figure, then)
 
 
 def place_of(of: Confusion) -> str:
@@ -55,7 +55,7 @@ def confused_in_words(confusion: Confusion, then: str) -> str:
 def _of_answers(figure: Compared) -> str | None:
     """Returns how the answers themselves are otherwise, of the nights told against normal nights."""
     base, candidate = figure.base, figure.candidate
-    if base is None or candidate is None or figure.verdict in ("not_comparable", "within_noise"):
+    if base is None or candidate is None or figure.verdict in ("not_comparable", "none_shown", "same"):
         return None
     answers = f"answers of {cut(figure.task_id, LABEL)}"
     if figure.measure in _RATES:

@@ -13,7 +13,7 @@ from promptaudit.flows.gate.value_rules import NAMES, NO_ROW, finite, selects
 from promptaudit.models_registry.gate_rules import JUDGE, DriftRule, VerdictRule
 
 FULL_RULE = 3
-"""Normal nights from which an alarm is raised, as `promptaudit.udfs.nights.window_test` has it."""
+"""Normal nights from which an alarm is raised, as `promptaudit.udfs.differences.difference` has it."""
 UNKNOWN = ("unconfirmed", "not_comparable")
 
 

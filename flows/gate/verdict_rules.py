@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+from dataclasses import replace
 
+from promptaudit.flows.comparison.result import NEWS
 from promptaudit.flows.display.compared import RunsCompared
-from promptaudit.flows.gate.night_rules import check_night, failed_row
+from promptaudit.flows.display.figures import count
+from promptaudit.flows.gate.night_rules import FULL_RULE, check_night, failed_row
 from promptaudit.flows.gate.outcome import RuleResult, RuleRow
 from promptaudit.flows.gate.source import Group, Source
 from promptaudit.flows.gate.value_rules import NAMES, NO_ROW, selects
-from promptaudit.models_registry.gate_rules import LAST_NIGHT, VerdictRule
+from promptaudit.models_registry.gate_rules import LAST_NIGHT, SameRule, VerdictRule
+from promptaudit.models_registry.mart_columns import compared_column
 
+SPREAD = "accuracy_std"
 NOT_JUDGED = ("not_comparable", "not_judged")
 
 
-def check_verdicts(rule: VerdictRule, source: Source) -> RuleResult:
-    """Holds a night, or the comparison with a run that a rule names, against it: no row that it selects may have its verdict.
+def check_verdicts(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
+    """Holds a night, or the comparison with a run that a rule names, against it: no row that it selects may break it.
 
-    On the first night there is no row to have it.
+    A rule on verdicts about the pinned night that tonight is held against is about the night itself. On the first night there
+    is no row to break any.
     """
-    if rule.reference == LAST_NIGHT and source.night_states:
-        return check_night(rule, source)
     base = source.base_of(rule.reference)
+    is_of_night = rule.reference == LAST_NIGHT or any(
+        each.is_pinned and each.normal_run_id == base for each in source.night
+    )
+    if isinstance(rule, VerdictRule) and is_of_night and source.night_states:
+        return check_night(rule, source)
     audit, run = source.run.audit_id, source.audit_run_id
     if base is None and source.is_first:
         reason = f"no run of '{audit}' before this one is complete: there is nothing to compare it with"
@@ -47,7 +56,32 @@ def check_verdicts(rule: VerdictRule, source: Source) -> RuleResult:
     return _result(rule, source, base, comparison, command)
 
 
-def _result(rule: VerdictRule, source: Source, base: str, comparison: list[RunsCompared], command: str) -> RuleResult:
+def _breaks(rule: VerdictRule | SameRule, figure: RunsCompared) -> bool:
+    """Whether a figure fails a rule."""
+    if isinstance(rule, VerdictRule):
+        return figure.verdict == rule.verdict
+    return figure.verdict == "regressed" or (not rule.is_one_sided and figure.verdict in NEWS)
+
+
+def _is_open(rule: VerdictRule | SameRule, figure: RunsCompared) -> bool:
+    """Whether it cannot be told yet: nights lie between of which nothing is known, or the interval is too wide."""
+    if figure.verdict in NOT_JUDGED:
+        return False
+    if isinstance(rule, VerdictRule):
+        return figure.verdict == "unconfirmed"
+    low, high = figure.difference_low, figure.difference_high
+    if figure.n_alike_nights < FULL_RULE or low is None or high is None:
+        return figure.p_value is not None
+    limit = figure.min_effect if rule.limit is None else rule.limit
+    column = compared_column(figure.measure)
+    more_is_worse = figure.measure.startswith(SPREAD) or (column is not None and column.direction == "lower")
+    above, below = high < limit, low > -limit
+    return not ((above if more_is_worse else below) if rule.is_one_sided else above and below)
+
+
+def _result(
+    rule: VerdictRule | SameRule, source: Source, base: str, comparison: list[RunsCompared], command: str
+) -> RuleResult:
     """Conditions on names say what is looked at; those on figures and causes say which of its verdicts count."""
     named = [condition for condition in rule.conditions if condition.column in NAMES]
     figures = [
@@ -58,12 +92,13 @@ def _result(rule: VerdictRule, source: Source, base: str, comparison: list[RunsC
     failed = tuple(
         failed_row(figure)
         for figure in figures
-        if figure.verdict == rule.verdict and all(selects(each, figure.row) for each in rule.conditions)
+        if _breaks(rule, figure) and all(selects(each, figure.row) for each in rule.conditions)
     )
     against = f"against {'last night' if rule.reference == LAST_NIGHT else repr(rule.reference)} ({base})"
     if failed:
         verb = "is" if len(failed) == 1 else "are"
-        reason = f"{len(failed)} of {len(figures)} comparisons {verb} {rule.verdict}, {against}"
+        broken = rule.verdict if isinstance(rule, VerdictRule) else "worse" if rule.is_one_sided else "not the same"
+        reason = f"{len(failed)} of {len(figures)} comparisons {verb} {broken}, {against}"
         return RuleResult(
             rule=str(rule),
             outcome="failed",
@@ -79,18 +114,25 @@ def _result(rule: VerdictRule, source: Source, base: str, comparison: list[RunsC
     before = set(source.groups(base))
     silent = _silent(rule, groups & before, figures, comparison)
     n_judged = sum(figure.verdict not in NOT_JUDGED for figure in figures)
-    if silent or not n_judged:
+    open_rows = tuple(_open_row(rule, each) for each in figures if _is_open(rule, each))
+    if silent or open_rows or not n_judged:
         reason = f"{len(silent)} of {len(groups)} groups cannot be compared" if silent else NO_ROW
+        if open_rows:
+            reason = f"of {len(open_rows)} of {n_judged} comparisons it cannot be told yet"
         return RuleResult(
             rule=str(rule),
             outcome="unmeasured",
             reason=f"{reason}, {against}",
             n_rows=len(figures),
-            rows=silent,
+            rows=(*open_rows, *silent),
             base_run_id=base,
             look_closer=(command,),
         )
-    notes = [f"none of {n_judged} comparisons is {rule.verdict}, {against}"]
+    notes = [
+        f"none of {n_judged} comparisons is {rule.verdict}, {against}"
+        if isinstance(rule, VerdictRule)
+        else f"all {n_judged} comparisons keep to the bound, {against}"
+    ]
     if len(figures) > n_judged:
         notes.append(f"{len(figures) - n_judged} more could not be compared or judged")
     if groups - before:
@@ -98,8 +140,21 @@ def _result(rule: VerdictRule, source: Source, base: str, comparison: list[RunsC
     return RuleResult(rule=str(rule), outcome="passed", reason="; ".join(notes), n_rows=len(figures), base_run_id=base)
 
 
+def _open_row(rule: VerdictRule | SameRule, figure: RunsCompared) -> RuleRow:
+    row = failed_row(figure, "unmeasured")
+    n = figure.row["n_samples_for_same"]
+    if (
+        isinstance(rule, VerdictRule)
+        or figure.n_alike_nights < FULL_RULE
+        or not n
+        or rule.limit not in (None, figure.min_effect)
+    ):
+        return row
+    return replace(row, reason=f"the interval is too wide: about {count(n)} samples would do, did nothing change")
+
+
 def _silent(
-    rule: VerdictRule, groups: Iterable[Group], figures: list[RunsCompared], comparison: list[RunsCompared]
+    rule: VerdictRule | SameRule, groups: Iterable[Group], figures: list[RunsCompared], comparison: list[RunsCompared]
 ) -> tuple[RuleRow, ...]:
     """Returns the models, tasks and strategies that both runs asked and of which the rule has nothing to say.
 

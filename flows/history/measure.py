@@ -23,7 +23,7 @@ from promptaudit.models_registry.mart_columns import mart_columns
 
 Key = tuple[str, str, str | None]  # task, model, strategy
 
-GRAVITY = ("regressed", "changed", "unconfirmed", "not_comparable", "improved", "suspect", "within_noise")
+GRAVITY = ("regressed", "changed", "unconfirmed", "not_comparable", "improved", "suspect", "none_shown")
 
 
 class Figure(NamedTuple):

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.flows.display.encode import encoded_property
 from promptaudit.flows.prompts.messages import FILLED, TRIED
-from promptaudit.flows.trial.figures import Level, corrected_difference, finite, levels
+from promptaudit.flows.trial.figures import Level, finite, levels
 from promptaudit.flows.trial.measures import ACCURACY, OF_LABELS, column_of
 from promptaudit.flows.trial.plan import Trial
 from promptaudit.flows.warehouse import Row, Warehouse, rows_as
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import ALL_FIELDS
 from promptaudit.models_registry.cards import Level as ScaleLevel
-from promptaudit.udfs.comparison import compare_answers
+from promptaudit.udfs.differences.answers import paired_values
+from promptaudit.udfs.differences.pairs import AlikeNights, Compared, compare_values
+from promptaudit.udfs.differences.values import Values
+from promptaudit.udfs.differences.verdict import adjusted, difference_verdict
 
-Verdict = Literal["better", "worse", "none shown", "no interval"]
+TOO_FEW = "too few samples"
 RIGHT_AND_WRONG = ("right", "wrong")
 """What stands for labels where answers are right or wrong by a scoring method; the share of `right` is its accuracy."""
-N_RESAMPLES = 2000
+RATES = ("micro_f1", "invalid_rate")
 
 
 class Answer(NamedTuple):
@@ -57,7 +59,11 @@ class _Rated:
 class Effect:
     """One measure before, with the filler, and after; differences with intervals for other samples of the kind.
 
-    difference: after less before. beyond_filler: after less with the filler; None without a control.
+    difference: after less before.
+    beyond_filler: after less with the filler; None without a control.
+    p_value: of the difference that counts: beyond the filler, where there is one. None with too few samples.
+    q_value: the same, adjusted for all models and measures of the trial.
+    verdict: of `difference_verdict`, or that there are too few samples.
     """
 
     measure: str
@@ -66,21 +72,24 @@ class Effect:
     after: Level
     difference: Level
     beyond_filler: Level | None
+    p_value: float | None
+    q_value: float | None = None
+    verdict: str = TOO_FEW
 
     @property
     def counts(self) -> Level:
         """Returns the difference that counts: beyond the filler, where there is one."""
         return self.difference if self.beyond_filler is None else self.beyond_filler
 
-    @encoded_property
-    def verdict(self) -> Verdict:
-        """Returns whether the interval of the difference that counts leaves 0 out, and on which side."""
-        low, high = self.counts.low, self.counts.high
-        if low is None or high is None:  # too few samples of a class for consistency's
-            return "no interval"
-        if low <= 0 <= high:
-            return "none shown"
-        return "better" if (high < 0) == (column_of(self.measure).direction == "lower") else "worse"
+    def judged(self, q_value: float, min_effect: float, *, is_unconfirmed: bool) -> Effect:
+        """Returns it with its verdict."""
+        told, worse = self.counts, 1 if column_of(self.measure).direction == "lower" else -1
+        if told.figure is None or told.low is None or told.high is None:
+            return self
+        verdict = difference_verdict(
+            told.figure, told.low, told.high, q_value, min_effect, worse, is_unconfirmed, is_one_sided=False
+        )
+        return replace(self, q_value=q_value, verdict=verdict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +120,24 @@ def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[Mo
             ]
             if rated:
                 effects.append(_effects(trial, model, strategy, rated, chosen["sensitivity"]))
-    return effects
+    return _judged(trial, effects)
+
+
+def _judged(trial: Trial, effects: Sequence[ModelEffects]) -> list[ModelEffects]:
+    """Returns the effects with their verdicts: those against answers of an earlier run are unconfirmed at most."""
+    p_values = [np.nan if each.p_value is None else each.p_value for of in effects for each in of.measures]
+    q_values = iter(adjusted(np.array(p_values)).tolist())
+    is_unconfirmed = trial.filler is None and not trial.asks_unchanged
+    min_effect = trial.design.audit.min_effect
+    return [
+        replace(
+            of,
+            measures=tuple(
+                each.judged(next(q_values), min_effect, is_unconfirmed=is_unconfirmed) for each in of.measures
+            ),
+        )
+        for of in effects
+    ]
 
 
 def _rated(warehouse: Warehouse, trial: Trial, model: str, runs: Mapping[str, str]) -> list[_Rated]:
@@ -176,28 +202,26 @@ def _measured(trial: Trial, rated: _Rated, table: NDArray[np.int64]) -> Iterator
     place[sample] = np.where(gold >= 0, gold + 1, -1)
     figures = [levels(of_arm, place, audit.seed, audit.resamples) for of_arm in counts]
     # against the unchanged prompts, and against the filler where there is one
-    differences = [_differences(trial, rated, table, counts, first) for first in range(last)]
+    differences = [_differences(rated, table, first, last) for first in range(last)]
     for name, shown in rated.measures.items():
-        if all(name in each for each in (*figures, *differences)):
+        if all(name in each for each in figures) and all(name in each for each in differences):
             yield Effect(
                 measure=shown,
                 before=figures[0][name],
                 filler=figures[1][name] if trial.filler is not None else None,
                 after=figures[last][name],
-                difference=differences[0][name],
-                beyond_filler=differences[1][name] if trial.filler is not None else None,
+                difference=_level(differences[0][name]),
+                beyond_filler=_level(differences[1][name]) if trial.filler is not None else None,
+                p_value=finite(differences[-1][name].p_value),
             )
 
 
-def _differences(
-    trial: Trial, rated: _Rated, table: NDArray[np.int64], counts: NDArray[np.float64], first: int
-) -> dict[str, Level]:
-    """Returns every measure of the last arm less that of the arm `first`; all draws are the same."""
-    seed, last = trial.design.audit.seed, len(counts) - 1
+def _differences(rated: _Rated, table: NDArray[np.int64], first: int, last: int) -> dict[str, Compared]:
+    """Returns every measure of the last arm less that of the arm `first`, for other samples under these wordings."""
     labels, level = rated.labels, rated.level
     numbers = [float(name) for name in labels] if level == "interval" else list(range(len(labels)))
     arm, sample, wording, temperature, is_original, repetition, label, gold = table[:, np.isin(table[0], (first, last))]
-    compared = compare_answers(
+    found = paired_values(
         (arm == last).astype(np.int64),
         sample,
         wording,
@@ -206,15 +230,31 @@ def _differences(
         repetition,
         label,
         gold,
-        n_classes=len(labels) + 1,
-        level=level,
         numbers=np.array(numbers, np.float64),
-        seed=seed,
-        n_resamples=N_RESAMPLES,
+        level=level,
     )
-    differences = {row.measure: Level(finite(row.difference), finite(row.low), finite(row.high)) for row in compared}
-    differences["sensitivity_corrected"] = corrected_difference(counts[first], counts[last], seed, N_RESAMPLES)
-    return differences
+    return {values.measure: _compared(values) for values in found if values.sample}
+
+
+def _compared(values: Values) -> Compared:
+    if values.reason is not None:
+        return Compared(values.candidate - values.base, reason=values.reason)
+    return compare_values(
+        np.array(values.sample),
+        None,
+        np.array([values.in_base, values.in_candidate]),
+        values.n_wordings,
+        AlikeNights(),
+        wordings=values.wordings,
+        is_rate=values.measure in RATES,
+        are_kept=True,
+        are_apart=False,
+        ages=(0, 0),
+    )
+
+
+def _level(found: Compared) -> Level:
+    return Level(finite(found.difference), finite(found.low), finite(found.high))
 
 
 def _table(trial: Trial, model: str, strategy: str, rated: _Rated) -> NDArray[np.int64]:

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.udfs.comparison.draws import resampled_samples
 from promptaudit.udfs.measures.consistency import consistency
-from promptaudit.udfs.measures.sensitivity import corrected_sensitivity, sensitivity_interval
-from promptaudit.udfs.resampling import t_quantile
+from promptaudit.udfs.measures.sensitivity import sensitivity_interval
 from promptaudit.udfs.two_way import two_way_interval
 
 
@@ -43,8 +41,7 @@ def levels(counts: NDArray[np.float64], gold: NDArray[np.int64], seed: int, n_re
     if n_wordings.min() >= 2:  # noqa: PLR2004 - one wording has no spread
         of_sample, of_wording, label, share = _entries(p)
         found = sensitivity_interval(of_sample, of_wording, None, label, share, p.shape[2])
-        mean, low, high, *corrected = (finite(value) for value in found)
-        figures["sensitivity"], figures["sensitivity_corrected"] = Level(mean, low, high), Level(*corrected)
+        figures["sensitivity"] = Level(*map(finite, found[:3]))
     if (gold >= 0).all():
         figures["micro_f1"] = _mean(sample, wording, p[sample, wording, gold[sample]])
         of_sample, label = np.nonzero(p_tau)
@@ -52,26 +49,6 @@ def levels(counts: NDArray[np.float64], gold: NDArray[np.int64], seed: int, n_re
         pooled = consistency(classes[of_sample], of_sample, label, p_tau[of_sample, label], seed, n_resamples)
         figures["consistency"] = Level(finite(pooled.consistency), finite(pooled.low), finite(pooled.high))
     return figures
-
-
-def corrected_difference(before: NDArray[np.float64], after: NDArray[np.float64], seed: int, n_resamples: int) -> Level:
-    """Returns the mean over samples of how far each one's corrected sensitivity moved, with an interval.
-
-    The interval is of resamples of samples, both arms together.
-    before, after: shape (N, Q, C), as of `levels`; after less before.
-    """
-    moved = _corrected(after) - _corrected(before)
-    moved = moved[~np.isnan(moved)]
-    if len(moved) < 2:  # noqa: PLR2004 - one sample has no spread
-        return Level(finite(moved.mean()) if len(moved) else None)
-    means = np.concatenate([weight @ moved / len(moved) for weight in resampled_samples(seed, len(moved), n_resamples)])
-    mean, half = float(moved.mean()), t_quantile(len(moved) - 1) * float(means.std(ddof=1))
-    return Level(mean, mean - half, mean + half)
-
-
-def _corrected(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    p = counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)
-    return corrected_sensitivity(*_entries(p), np.full(len(p), p.shape[2]))
 
 
 def _entries(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptaudit.models_registry.mart_columns import MartColumn, mart_columns
 
-OF_LABELS = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "invalid_rate")
+OF_LABELS = ("sensitivity", "consistency", "micro_f1", "invalid_rate")
 ACCURACY = "accuracy:"
 """Begins the name of the accuracy by a scoring method, as in rpt_run_comparisons."""
 

@@ -48,7 +48,7 @@ def _table(each: ModelEffects, headings: tuple[str, ...]) -> Iterable[str]:
     for effect in each.measures:
         levels = (effect.before, effect.filler, effect.after, effect.counts)
         cells = (_cell(level) for level in levels if level is not None)
-        yield _row(_label(effect.measure), *cells, effect.verdict)
+        yield _row(_label(effect.measure), *cells, effect.verdict.replace("_", " "))
     if each.when_chosen is not None and WITH_FILLER in headings:
         yield (
             f"  when they were chosen their sensitivity was {number(each.when_chosen)}: the part that is gone with the "

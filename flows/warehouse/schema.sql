@@ -336,8 +336,6 @@ create table if not exists raw.comparisons (
     min_effect double not null,
     max_cost_increase double, -- share; null: any
     max_latency_increase double, -- share; null: any
-    n_resamples integer not null,
-    seed bigint not null,
     is_trial boolean not null, -- thresholds given by hand: nobody but who asked reads it
     requested_at timestamp not null
 );

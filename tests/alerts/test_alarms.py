@@ -82,12 +82,12 @@ def test_a_drop_since_last_night_is_raised_once_and_then_stands() -> None:
     first = changes([], [drop()], verdicts(drop(), "regressed"))
     assert first.raised == first.news == (drop(),)
     # a night later nothing changed since last night, and everything since night 3
-    same = {drop(base=4).key.place: "within_noise", drop(base=3).key.place: "regressed"}
+    same = {drop(base=4).key.place: "none_shown", drop(base=3).key.place: "regressed"}
     second = changes([opened(drop())], [], same)
     assert second == Changes(standing=(StandingAlarm(alarm=opened(drop())),))
 
 
-@pytest.mark.parametrize(("verdict", "reason"), [("within_noise", "within noise"), ("improved", "improved")])
+@pytest.mark.parametrize(("verdict", "reason"), [("none_shown", "within noise"), ("improved", "improved")])
 def test_an_alarm_is_over_when_its_own_base_is_reached_again(verdict: str, reason: str) -> None:
     found = changes([opened(drop())], [], verdicts(drop(), verdict))
     assert found == Changes(recovered=(Recovery(alarm=opened(drop()), reason=reason, is_news=True),))
@@ -107,7 +107,7 @@ def test_what_cannot_be_compared_stands_and_is_marked() -> None:
 def test_changed_is_over_only_when_the_churn_is_gone() -> None:
     swap = drop("label_churn", kind="changed")
     assert changes([opened(swap)], [], verdicts(swap, "changed")).standing
-    assert changes([opened(swap)], [], verdicts(swap, "within_noise")).recovered
+    assert changes([opened(swap)], [], verdicts(swap, "none_shown")).recovered
 
 
 def test_a_new_drop_is_news_beside_an_older_one() -> None:
@@ -124,9 +124,9 @@ def test_a_drop_against_last_night_and_the_baseline_is_one_alarm_with_both_keys(
     assert found.news == (since,)
     # the next night one of the two is back: nothing is told until both are
     both = [opened(since), opened(below)]
-    half = changes(both, [], verdicts(since, "within_noise") | verdicts(below, "regressed"))
+    half = changes(both, [], verdicts(since, "none_shown") | verdicts(below, "regressed"))
     assert [(item.alarm.key, item.is_news) for item in half.recovered] == [(since.key, False)]
-    whole = changes(both[1:], [], verdicts(below, "within_noise"))
+    whole = changes(both[1:], [], verdicts(below, "none_shown"))
     assert [item.is_news for item in whole.recovered] == [True]
 
 
@@ -192,7 +192,7 @@ def test_a_waiver_silences_what_it_was_given_for_and_nothing_later() -> None:
     assert (found.waived, found.standing) == ((opened(drop(), 4),), ())
     assert changes([opened(drop(), 8)], [], still, [waiver]).standing  # raised after the waiver
     assert changes([opened(drop("sensitivity"), 4)], [], verdicts(drop("sensitivity"), "regressed"), [waiver]).standing
-    (over,) = changes([opened(drop(), 4)], [], verdicts(drop(), "within_noise"), [waiver]).recovered
+    (over,) = changes([opened(drop(), 4)], [], verdicts(drop(), "none_shown"), [waiver]).recovered
     assert over.is_news
     # check reports no waived rule: its alarm is not over for that
     of_gate = Waiver(
@@ -214,7 +214,7 @@ places = st.tuples(
 
 @given(
     nights=st.lists(
-        st.tuples(st.lists(places, max_size=4), st.lists(st.sampled_from(["regressed", "within_noise"]), min_size=12)),
+        st.tuples(st.lists(places, max_size=4), st.lists(st.sampled_from(["regressed", "none_shown"]), min_size=12)),
         max_size=6,
     )
 )
@@ -293,13 +293,13 @@ def test_what_is_worse_than_on_normal_nights_is_known_by_the_first_night_of_its_
     rows = [
         told(),
         told(None, measure="sensitivity", verdict="suspect"),
-        told(measure="pss_inter", verdict="within_noise"),
+        told(measure="pss_inter", verdict="none_shown"),
     ]
     findings, recheck = problems_of_night(rows, [])
     assert findings == [drop(base=3)]
     assert recheck == {
         ("gpt", "question_type", "simple", "micro_f1", run(3)): "regressed",
-        ("gpt", "question_type", "simple", "pss_inter", run(3)): "within_noise",
+        ("gpt", "question_type", "simple", "pss_inter", run(3)): "none_shown",
     }
 
 
@@ -312,13 +312,13 @@ def test_an_alarm_that_became_much_worse_is_told_anew_and_is_over_once() -> None
     worse = opened(drop(base=7), 7)
     later, recheck = problems_of_night([told(worse_since_run_id=run(7))], [worse])
     assert not changes([worse], later, recheck).raised
-    over, recheck = problems_of_night([told(worse_since_run_id=run(7), verdict="within_noise")], [worse])
+    over, recheck = problems_of_night([told(worse_since_run_id=run(7), verdict="none_shown")], [worse])
     assert [item.is_news for item in changes([worse], over, recheck).recovered] == [True]
 
 
 def test_an_alarm_whose_measure_is_in_none_any_more_was_accepted() -> None:
     old, other = opened(drop(base=3)), opened(drop(base=3, model_id="llama"))
-    _, recheck = problems_of_night([told(None, verdict="within_noise")], [old, other])
+    _, recheck = problems_of_night([told(None, verdict="none_shown")], [old, other])
     assert recheck == {old.key.place: "accepted"}  # of the other model nothing is known tonight
 
 
@@ -335,7 +335,7 @@ def test_a_night_that_is_mended_is_no_regression() -> None:
         row(verdict="improved"),
         row(measure="sensitivity", verdict="improved"),
         row(measure="consistency"),
-        row(measure="label_churn", verdict="within_noise"),
+        row(measure="label_churn", verdict="none_shown"),
     ]
     findings, _ = problems_of(rows)
     assert not findings
@@ -460,7 +460,7 @@ def test_seven_nights_land_each_event_once_however_often_a_night_resumes(warehou
     nights = {
         4: ([since], verdicts(since, "regressed")),
         5: ([], verdicts(since, "regressed")),
-        6: ([], verdicts(since, "within_noise")),
+        6: ([], verdicts(since, "none_shown")),
         7: ([], {}),
     }
     for night, (findings, recheck) in nights.items():
@@ -644,13 +644,13 @@ def test_what_we_changed_is_one_alarm_of_all_models() -> None:
     ],
 )
 def test_the_other_kinds(before: list[Alarm], findings: list[Problem], kind: str | None, title: str | None) -> None:
-    message = compose(night(5), changes(before, findings, verdicts(drop(), "within_noise")))
+    message = compose(night(5), changes(before, findings, verdicts(drop(), "none_shown")))
     assert (message and message.kind, message and message.title) == (kind, title)
 
 
 def test_the_message_of_a_recovery_folds_what_was_one_alarm() -> None:
     before = [opened(drop(measure, base)) for measure in ("micro_f1", "sensitivity") for base in (3, 1)]
-    back = {alarm.key.place: "within_noise" for alarm in before}
+    back = {alarm.key.place: "none_shown" for alarm in before}
     message = compose(night(7, 0), changes(before, [], back))
     assert message is not None
     assert message.body == "\n".join(

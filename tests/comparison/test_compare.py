@@ -81,7 +81,7 @@ def of(found: Any, model: str, measure: str) -> Any:
     return row
 
 
-def test_what_fell_regressed_and_what_stayed_is_within_noise(compared: Any) -> None:
+def test_what_fell_regressed_and_what_stayed_is_none_shown(compared: Any) -> None:
     assert of(compared, "bad", "micro_f1")["verdict"] == "regressed"
     # .9 + .1 / 3 against .6 + .4 / 3
     assert of(compared, "bad", "micro_f1")["difference"] == pytest.approx(-0.2, abs=0.05)
@@ -90,7 +90,7 @@ def test_what_fell_regressed_and_what_stayed_is_within_noise(compared: Any) -> N
     assert of(compared, "bad", "label_churn")["candidate"] == pytest.approx(0.307, abs=0.03)
     assert of(compared, "bad", "label_churn")["verdict"] == "changed"
     verdicts = {r["verdict"] for r in compared["measures"] if r["model_id"] == "good" and r["p_value"] is not None}
-    assert verdicts == {"within_noise"}
+    assert verdicts == {"none_shown"}
 
 
 def test_the_confusion_that_grew_most_is_told_in_the_words_of_the_task(folder: Path, compared: Any) -> None:

@@ -68,7 +68,7 @@ def test_samples_are_called_by_their_labels(change: dict[str, Any], said: str | 
 def test_how_answers_are_otherwise(measure: str, base: float | None, candidate: float | None, said: str | None) -> None:
     row = {"measure": measure, "task_id": "intents", "base": base, "candidate": candidate, "verdict": "changed"}
     assert in_words(figure(Compared, **row)) == said
-    assert in_words(figure(Compared, **row | {"verdict": "within_noise"})) is None
+    assert in_words(figure(Compared, **row | {"verdict": "none_shown"})) is None
 
 
 def test_a_comparison_has_no_words_of_its_labels() -> None:

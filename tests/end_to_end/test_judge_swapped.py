@@ -106,16 +106,16 @@ def test_what_the_judge_scored_is_not_held_against_other_nights(week: Week) -> N
     # on the last night the judge is another, accepted one: its own night is the one to compare with
     assert [row["verdict"] for row in rows] == [
         "not_comparable",
-        "within_noise",
-        "within_noise",
+        "none_shown",
+        "none_shown",
         "not_comparable",
-        "within_noise",
+        "none_shown",
     ]
     assert rows[3]["difference"] < -0.2
     assert rows[3]["cause"] == "provider_changed_the_judge"
     assert "judge:rater rules otherwise than on normal nights" in rows[3]["reason"]
     assert rows[4]["difference"] == 0
-    assert [row["verdict"] for row in week.verdicts("accuracy:token_f1")[2:]] == ["within_noise"] * 3
+    assert [row["verdict"] for row in week.verdicts("accuracy:token_f1")[2:]] == ["none_shown"] * 3
     assert (
         len(week.verdicts("latency_ms")) == len(NIGHTS) - 1
     )  # one row a group, whichever night a judge is held against
@@ -138,10 +138,10 @@ def test_anchors_are_ruled_on_every_night(week: Week) -> None:
     agreed = week.verdicts("judge_agreement")
     assert [row["verdict"] for row in agreed] == [
         "not_comparable",
-        "within_noise",
-        "within_noise",
+        "none_shown",
+        "none_shown",
         "regressed",
-        "within_noise",
+        "none_shown",
     ]
     assert (agreed[3]["base"], agreed[3]["candidate"]) == (1.0, 0.5)
     assert (agreed[3]["cause"], agreed[3]["since_run_id"]) == ("provider_changed_the_judge", week.runs[3])
@@ -192,7 +192,7 @@ def test_two_nights_compared_say_who_ruled_otherwise(week: Week) -> None:
         r"the judge rules otherwise on \d+ of \d+ answers that both runs gave: the judge's provider", found["reason"]
     )
     assert f"{OLD} -> {NEW}" in found["reason"]
-    assert rows["accuracy:token_f1"]["verdict"] == "within_noise"
+    assert rows["accuracy:token_f1"]["verdict"] == "none_shown"
     page = (week.folder / f"warehouse/published/reports/{week.runs[3]}.html").read_text()
     assert "Judges on anchors" in page
     assert "judge:rater" in page

@@ -159,7 +159,7 @@ def test_how_is_answered_is_judged_beside_the_label(week: Week) -> None:
     assert len(rows) == 4 * len(NIGHTS)
     # wrong labels are some letters longer or shorter, which no night is told for; two tokens and no refusal are no test
     third = {row["measure"]: row for row in rows[8:12]}
-    assert {row["verdict"] for row in third.values()} == {"within_noise"}
+    assert {row["verdict"] for row in third.values()} == {"none_shown"}
     assert third["answer_length"]["n_tests"] is not None
     for name in ("completion_tokens", "refusal_rate", "token_limit_rate"):
         assert (third[name]["q_value"], third[name]["n_tests"]) == (1.0, None)
@@ -235,7 +235,7 @@ def test_history_follows_what_is_beside_the_label(week: Week) -> None:
         "inner join marts.dim_audit_runs using (audit_run_id) group by audit_run_id, started_at order by started_at",
     )
     assert [night["figure"] for night in lengths] == pytest.approx([row["figure"] for row in expected])
-    assert {night["verdict"] for night in lengths[1:7]} == {"within_noise"}
+    assert {night["verdict"] for night in lengths[1:7]} == {"none_shown"}
     assert {night["n_samples"] for night in lengths} == {SAMPLES}
     refusals = promptaudit(week.folder, "history", "refusal_rate", *one).json()["nights"]
     assert {night["figure"] for night in refusals} == {0}

@@ -283,7 +283,7 @@ def two_nights(folder: Path, *rows: dict[str, Any]) -> tuple[Gated, str, str]:
 
 
 def test_no_regressed(tmp_path: Path) -> None:
-    rows = (row("micro_f1", "regressed"), row("sensitivity", "within_noise"), row("label_churn", "changed"))
+    rows = (row("micro_f1", "regressed"), row("sensitivity", "none_shown"), row("label_churn", "changed"))
     gated, base, run = two_nights(tmp_path, *rows)
     result = one(gated, run, "no regressed on micro_f1")
     assert (result.outcome, result.n_rows, result.base_run_id) == ("failed", 1, base)
@@ -322,7 +322,7 @@ def test_a_comparison_that_was_not_made_is_unmeasured(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("verdict", ["not_comparable", "not_judged"])
 def test_what_cannot_be_compared_passes_only_beside_what_can(tmp_path: Path, verdict: str) -> None:
-    gated, _, run = two_nights(tmp_path, row("pss_inter", verdict), row("micro_f1", "within_noise"))
+    gated, _, run = two_nights(tmp_path, row("pss_inter", verdict), row("micro_f1", "none_shown"))
     result = one(gated, run, "no regressed on pss_inter")
     assert (result.outcome, result.rows[0].reason) == ("unmeasured", "the prompt changed")
     passed = one(gated, run, "no regressed")
@@ -333,7 +333,7 @@ def test_what_cannot_be_compared_passes_only_beside_what_can(tmp_path: Path, ver
 
 
 def test_a_model_that_cannot_be_compared_is_unmeasured_and_a_new_one_is_new(tmp_path: Path) -> None:
-    gated, base, run = two_nights(tmp_path, row("micro_f1", "within_noise"))
+    gated, base, run = two_nights(tmp_path, row("micro_f1", "none_shown"))
     gated.row("rpt_audit", run, model_id="n")
     result = one(gated, run, "no regressed")
     assert result.outcome == "passed"
@@ -347,7 +347,7 @@ def test_a_model_that_cannot_be_compared_is_unmeasured_and_a_new_one_is_new(tmp_
 def test_the_newest_comparison_of_all_models_counts(tmp_path: Path) -> None:
     gated, base, run = two_nights(tmp_path)
     gated.compared(base, run, row("micro_f1", "regressed"), by="old", at=now() - timedelta(hours=2))
-    gated.compared(base, run, row("micro_f1", "within_noise"), by="new", at=now() - timedelta(hours=1))
+    gated.compared(base, run, row("micro_f1", "none_shown"), by="new", at=now() - timedelta(hours=1))
     gated.compared(base, run, by="underivable", at=now())
     gated.compared(base, run, row("micro_f1", "regressed"), by="of one model", model="m", at=now())
     assert one(gated, run, "no regressed").outcome == "passed"
@@ -355,7 +355,7 @@ def test_the_newest_comparison_of_all_models_counts(tmp_path: Path) -> None:
 
 
 def test_baselines(tmp_path: Path) -> None:
-    gated, base, run = two_nights(tmp_path, row("micro_f1", "within_noise"))
+    gated, base, run = two_nights(tmp_path, row("micro_f1", "none_shown"))
     older = gated.run("c", hours=49)
     gated.row("rpt_audit", older)
     gated.compared(older, run, row("micro_f1", "regressed"), by="d")
@@ -407,7 +407,7 @@ def test_names_that_mean_something_else_are_refused(tmp_path: Path, name: str, s
 
 # ---------------------------------------------------------------- waivers
 def test_what_is_accepted_passes_until_its_day_is_over(tmp_path: Path) -> None:
-    gated, _, run = two_nights(tmp_path, row("micro_f1", "regressed"), row("sensitivity", "within_noise"))
+    gated, _, run = two_nights(tmp_path, row("micro_f1", "regressed"), row("sensitivity", "none_shown"))
     stability(gated, run, 0.5, 0.1)
     stability(gated, run, 1.0, 0.2)
     rules = ["no regressed", "pss_inter_low >= 0.8 at paraphrase_temperature <= 1"]

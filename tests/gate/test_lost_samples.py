@@ -23,7 +23,7 @@ def checked(
     made.row("rpt_audit", run)
     state = {"state": "normal", "n_samples": 3, "n_samples_counted": 3, "n_nights_normal": 9} | of_state
     made.row("rpt_night_states", run, audit_id="nightly", **state)
-    made.row("rpt_night_verdicts", run, measure="micro_f1", verdict="within_noise", normal_run_id=before)
+    made.row("rpt_night_verdicts", run, measure="micro_f1", verdict="none_shown", normal_run_id=before)
     for place, sample in enumerate(("s1", "s2", "s3")):
         made.row("dim_samples", run, sample_id=sample, sample_index=place, is_critical=sample in critical)
     for row in lost:

@@ -36,13 +36,13 @@ def checked(
 
 
 def test_an_alarm_fails_as_long_as_it_stands(tmp_path: Path) -> None:
-    result = checked(tmp_path, {"verdict": "regressed"}, {"verdict": "within_noise", "measure": "sensitivity"})
+    result = checked(tmp_path, {"verdict": "regressed"}, {"verdict": "none_shown", "measure": "sensitivity"})
     assert (result.outcome, result.reason) == ("failed", "1 of 2 figures is regressed, against 9 normal nights")
     assert result.look_closer[0].startswith("promptaudit compare ")
 
 
 def test_what_is_not_beyond_chance_passes_and_is_noted(tmp_path: Path) -> None:
-    result = checked(tmp_path, {"verdict": "suspect"}, {"verdict": "within_noise", "measure": "sensitivity"})
+    result = checked(tmp_path, {"verdict": "suspect"}, {"verdict": "none_shown", "measure": "sensitivity"})
     assert result.outcome == "passed"
     assert result.reason == "none of 2 figures is regressed, against 9 normal nights; 1 not yet beyond chance"
 
@@ -53,7 +53,7 @@ def test_the_first_night_of_a_plan_passes(tmp_path: Path) -> None:
 
 
 def test_one_night_to_compare_with_passes_and_says_so(tmp_path: Path) -> None:
-    told = {"verdict": "within_noise", "n_nights_normal": 1}
+    told = {"verdict": "none_shown", "n_nights_normal": 1}
     result = checked(tmp_path, told, n_nights_normal=1)
     assert result.outcome == "passed"
     assert result.reason.endswith("against 1 normal night; 1 night to compare with")
@@ -81,7 +81,7 @@ def test_an_alarm_that_a_person_accepted_passes(tmp_path: Path) -> None:
 
 
 def test_a_rule_on_a_measure_looks_at_it_alone(tmp_path: Path) -> None:
-    told = ({"verdict": "regressed", "measure": "sensitivity"}, {"verdict": "within_noise"})
+    told = ({"verdict": "regressed", "measure": "sensitivity"}, {"verdict": "none_shown"})
     assert checked(tmp_path, *told, rule="no regressed on micro_f1").outcome == "passed"
     (tmp_path / "other").mkdir()
     assert checked(tmp_path / "other", *told, rule="no regressed on sensitivity").outcome == "failed"
@@ -97,7 +97,7 @@ def test_what_is_answered_otherwise_fails_no_changed_and_no_other_rule(tmp_path:
         "difference_low": 0.05,
         "difference_high": 0.11,
     }
-    told = (refused, {"verdict": "within_noise"}, {"verdict": "within_noise", "measure": "answer_length"})
+    told = (refused, {"verdict": "none_shown"}, {"verdict": "none_shown", "measure": "answer_length"})
     passed = checked(tmp_path, *told, state="changed")
     assert (passed.outcome, passed.reason) == ("passed", "none of 1 figures is regressed, against 9 normal nights")
     (tmp_path / "other").mkdir()

@@ -207,14 +207,14 @@ def test_verdicts_are_of_the_night_and_its_measure(tmp_path_factory: pytest.Temp
         warehouse,
         runs,
         [
-            Verdict(2, small, "within_noise", "tonight, against 2 normal nights"),
+            Verdict(2, small, "none_shown", "tonight, against 2 normal nights"),
             Verdict(3, small, "regressed", "over 2 nights, against 2 normal nights"),
             Verdict(4, small, "changed", "another measure", measure="label_churn"),
             Verdict(1, small, "improved", "another strategy", strategy="one_shot"),
         ],
     )
     found = history(Warehouse(warehouse), "sensitivity", **ONE)
-    assert [night.verdict for night in found.series[0].nights] == [None, None, "within_noise", "regressed", None]
+    assert [night.verdict for night in found.series[0].nights] == [None, None, "none_shown", "regressed", None]
     corrected = history(Warehouse(warehouse), "sensitivity_corrected", **ONE).series[0].nights
     assert corrected[3].verdict == "regressed"
     text = printed(found)

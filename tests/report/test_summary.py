@@ -102,7 +102,7 @@ def regressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Warehouse, list
         [
             *(Verdict(2, "harbour-small", "regressed", REASON, measure) for measure in ("sensitivity", "micro_f1")),
             Verdict(2, "harbour-small", "regressed", REASON, "pss_inter", "one_shot"),
-            Verdict(2, "harbour-large", "within_noise", ""),
+            Verdict(2, "harbour-large", "none_shown", ""),
         ],
     )
     change(
@@ -167,7 +167,7 @@ def test_the_example_of_a_bad_night_is_the_flip_that_its_comparison_tells(
     (line,) = [line for line in closing_lines(summary_of(warehouse, runs[1]), 400) if line.startswith("example")]
     assert f"{before.label} with {before.wording.name} before and {now.label} with {now.wording.name} now" in line
     # a night on which nothing got worse has two wordings beside each other
-    change(path, "update marts.rpt_night_figures set verdict = 'within_noise'")
+    change(path, "update marts.rpt_night_figures set verdict = 'none_shown'")
     calm = summary_of(warehouse, runs[1]).example
     assert calm is not None
     assert {answer.side for answer in calm.answers} == {""}
@@ -179,9 +179,9 @@ def test_an_earlier_alarm_is_told_as_what_moved_and_ends_with_its_place(
     path, runs = fresh(tmp_path_factory, 3)
     verdicts = [
         Verdict(2, "harbour-small", verdict, "why", measure, since=0)
-        for verdict, measure in (("regressed", "sensitivity"), ("within_noise", "micro_f1"))
+        for verdict, measure in (("regressed", "sensitivity"), ("none_shown", "micro_f1"))
     ]
-    tell(path, runs, [*verdicts, Verdict(2, "harbour-large", "within_noise", "")])
+    tell(path, runs, [*verdicts, Verdict(2, "harbour-large", "none_shown", "")])
     with Warehouse(path).write() as con:
         for measure in ("sensitivity", "micro_f1"):
             con.execute(

@@ -2,26 +2,32 @@
 
 A softmax classifier answers from effects of the sample, of the wording and of the two together; a world says which of
 them the second night keeps, draws anew or scales. Answers are drawn independently in every cell, as the `simulated`
-annotator draws them, and come out as the columns of `promptaudit.udfs.comparison.compare_answers`.
+annotator draws them, and come out as the columns of `promptaudit.udfs.differences.answers.paired_values`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import false_discovery_control
 
-from promptaudit.udfs.comparison import Compared, compare_accuracies, compare_answers, detectable_difference
+from promptaudit.udfs.differences.accuracies import paired_accuracies
+from promptaudit.udfs.differences.alike_nights import night_spread, unit_values
+from promptaudit.udfs.differences.answers import paired_values
+from promptaudit.udfs.differences.detectable import detectable_difference
+from promptaudit.udfs.differences.pairs import AlikeNights, Compared, compare_churn, compare_values
+from promptaudit.udfs.differences.values import Values
+from promptaudit.udfs.differences.verdict import adjusted, difference_verdict
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 WORSE_IS_DOWN = frozenset({"consistency", "micro_f1", "pss_intra", "pss_inter", "accuracy"})
 WORSE_IS_UP = frozenset({"sensitivity", "invalid_rate", "accuracy_std"})
+RATES = frozenset({"micro_f1", "accuracy", "invalid_rate"})
 MIN_EFFECT = 0.02
 NOT_ASKED = -2
 
@@ -149,15 +155,10 @@ def answers_of(rng: np.random.Generator, nights: Nights, design: Design) -> Answ
     return columns_of(nights, asked(rng, nights.base, design), asked(rng, nights.candidate, design))
 
 
-def compared(answers: Answers, design: Design, *, seed: int, n_resamples: int) -> dict[str, Compared]:
-    """Every measure of the pair by name: those of labels, and accuracy of label against gold with its spread."""
-    rows = compare_answers(
-        *answers,
-        n_classes=design.n_labels + 1,
-        level="nominal",
-        numbers=np.arange(design.n_labels, dtype=np.float64),
-        seed=seed,
-        n_resamples=n_resamples,
+def values_of(answers: Answers, design: Design, *, are_drawn: bool = False) -> dict[str, Values]:
+    """What samples add to every measure of the pair, by name: those of labels, and accuracy with its spread."""
+    rows = paired_values(
+        *answers, numbers=np.arange(design.n_labels, dtype=np.float64), level="nominal", are_drawn=are_drawn
     )
     n_codes = 2 * design.n_variants
     cell = (answers.side * design.n_samples + answers.sample) * n_codes + answers.variant
@@ -165,30 +166,116 @@ def compared(answers: Answers, design: Design, *, seed: int, n_resamples: int) -
     accuracy = np.bincount(which, weights=answers.label == answers.gold) / np.bincount(which)
     rest, variant = np.divmod(keys, n_codes)
     side, sample = np.divmod(rest, design.n_samples)
-    rows += compare_accuracies(side, sample, variant, accuracy, seed=seed, n_resamples=n_resamples)
+    rows += paired_accuracies(side, sample, variant, accuracy, are_drawn)
     return {row.measure: row for row in rows}
 
 
-def q_values(p_values: Sequence[float]) -> list[float]:
-    """Benjamini-Hochberg over what has a p-value; NaN stays."""
-    q = np.array(p_values, np.float64)
-    tested = ~np.isnan(q)
-    if tested.any():
-        q[tested] = false_discovery_control(q[tested], method="bh")
-    return q.tolist()
+class Told(NamedTuple):
+    """What a comparison says of one measure."""
+
+    compared: Compared
+    verdict: str
 
 
-def is_worse(row: Compared, min_effect: float = MIN_EFFECT) -> bool:
-    """Whether the difference points the bad way by `min_effect` or more."""
-    sign = 1 if row.measure in WORSE_IS_UP else -1 if row.measure in WORSE_IS_DOWN else 0
-    return sign * row.difference >= min_effect
+def told(found: dict[str, tuple[Values, Compared]], *, is_unconfirmed: bool = False) -> dict[str, Told]:
+    """The verdicts of a comparison on its measures, all of them adjusted for each other."""
+    q = adjusted(np.array([row.p_value for _, row in found.values()]))
+    return {
+        name: Told(
+            row,
+            "not_comparable"
+            if np.isnan(row.p_value)
+            else difference_verdict(
+                row.difference,
+                row.low,
+                row.high,
+                own,
+                MIN_EFFECT,
+                1 if name in WORSE_IS_UP else -1 if name in WORSE_IS_DOWN else 0,
+                is_unconfirmed,
+                name == "label_churn",
+            ),
+        )
+        for (name, (_, row)), own in zip(found.items(), q.tolist(), strict=True)
+    }
 
 
-def regressed(rows: Sequence[Compared]) -> set[str]:
-    """Measures that regressed: q <= .05 over the pair's quality measures and the bad way by .02 or more."""
-    quality = [row for row in rows if row.measure in WORSE_IS_UP | WORSE_IS_DOWN]
-    q = q_values([row.p_value for row in quality])
-    return {row.measure for row, value in zip(quality, q, strict=True) if is_worse(row) and value <= 0.05}
+def compared_side_by_side(answers: Answers, design: Design, *, of_two_models: bool = False) -> dict[str, Told]:
+    """Verdicts on two sides asked on one night: of two models, or of wordings that were changed."""
+    found: dict[str, tuple[Values, Compared]] = {}
+    for name, row in values_of(answers, design, are_drawn=of_two_models).items():
+        if row.reason is not None or name == "label_churn" or not row.sample:
+            continue
+        found[name] = row, _compared(row, AlikeNights(), are_kept=not (of_two_models or row.is_redrawn), ages=None)
+    return told(found)
+
+
+def _compared(row: Values, nights: AlikeNights, *, are_kept: bool, ages: tuple[int, int] | None) -> Compared:
+    return compare_values(
+        np.array(row.sample),
+        None,
+        np.array([row.in_base, row.in_candidate]),
+        row.n_wordings,
+        nights,
+        wordings=row.wordings,
+        is_rate=row.measure in RATES,
+        are_kept=are_kept,
+        are_apart=ages is not None,
+        ages=ages or (0, 0),
+    )
+
+
+def compared_nights(nights: list[Answers], design: Design, *, base: int, n_known: int | None = None) -> dict[str, Told]:
+    """Verdicts on the last night against an earlier one, of nights that are all normal but the last.
+
+    Args:
+        nights: pairs of answers of one night with itself, the oldest first.
+        design: how much each asked.
+        base: how many nights before the last the base is.
+        n_known: normal nights that are known; None for all.
+    """
+    labels = [columns_at(night, 0) for night in nights]
+    each = [values_of(night, design) for night in nights]
+    normal = range(len(nights) - 1) if n_known is None else range(len(nights) - 1 - n_known, len(nights) - 1)
+    last = len(nights) - 1
+    found: dict[str, tuple[Values, Compared]] = {}
+    for name, row in values_of(joined(labels[last - base], labels[last]), design).items():
+        if row.reason is not None or not row.sample:
+            continue
+        if name == "label_churn":
+            pairs = [(one, other) for one in normal for other in normal if one < other]
+            apart = [values_of(joined(labels[one], labels[other]), design)[name].in_candidate for one, other in pairs]
+            lags = np.array([other - one for one, other in pairs], np.int64)
+            within = np.array(row.in_base or np.full(len(row.sample), np.nan))
+            of_pairs = np.array(apart) if apart else np.empty((0, len(row.sample)))
+            found[name] = (
+                row,
+                compare_churn(None, within, np.array(row.in_candidate), row.n_wordings, base, of_pairs, lags),
+            )
+            continue
+        values = np.array([each[night][name].in_base for night in normal])
+        ages = np.array([last - night for night in normal])
+        spread = night_spread(unit_values(values, None), ages) if len(normal) > 2 else AlikeNights().spread
+        n = len(row.sample)
+        alike = AlikeNights(ages.repeat(n).tolist(), row.sample * len(normal), values.ravel().tolist(), spread, spread)
+        found[name] = row, _compared(row, alike, are_kept=True, ages=(base, 0))
+    return told(found, is_unconfirmed=len(normal) < 3)
+
+
+def columns_at(answers: Answers, side: int) -> Answers:
+    """One side of two."""
+    return Answers(*(column[answers.side == side] for column in answers))
+
+
+def joined(base: Answers, candidate: Answers) -> Answers:
+    """Two sides as base and candidate."""
+    sides = base._replace(side=0 * base.side), candidate._replace(side=0 * candidate.side + 1)
+    return Answers(*(np.concatenate(columns) for columns in zip(*sides, strict=True)))
+
+
+def regressed(rows: dict[str, Told]) -> set[str]:
+    """Measures that regressed."""
+    return {name for name, row in rows.items() if row.verdict == "regressed"}
 
 
 def plug_in_sensitivity(labels: Codes, n_classes: int) -> float:
@@ -245,9 +332,19 @@ class World:
         return answers_of(rng, self.nights(rng, effects_of(rng, design)), design)
 
 
-def compared_pair(seed: int, *, world: World, design: Design, n_resamples: int) -> dict[str, Compared]:
-    """Every measure of pair number `seed` of a world."""
-    return compared(world.pair(seed, design), design, seed=seed, n_resamples=n_resamples)
+def compared_pair(seed: int, *, world: World, design: Design, n_nights: int = 8, base: int = 1) -> dict[str, Told]:
+    """Every measure of night `seed` of a world against one of its normal nights; of other wordings and models side by side."""
+    rng = np.random.default_rng(seed)
+    first = effects_of(rng, design)
+    if world.second is other_wordings:
+        return compared_side_by_side(answers_of(rng, world.nights(rng, first), design), design)
+    quiet = replace(world, candidate=None)
+    nights = []
+    for night in range(n_nights + 1):
+        own = (world if night == n_nights else quiet).nights(rng, first)
+        labels = asked(rng, own.candidate, design)
+        nights.append(columns_of(own, labels, labels))
+    return compared_nights(nights, design, base=base)
 
 
 def true_difference(seed: int, *, world: World, design: Design, n_samples: int = 8000) -> float:
@@ -307,15 +404,15 @@ def less_skilled(base: Model, difference: float, design: Design) -> Model:
     return replace(base, skill=(low + high) / 2)
 
 
-def detected(seed: int, *, world: World, design: Design, n_tests: int, n_resamples: int) -> bool:
+def detected(seed: int, *, world: World, design: Design, n_tests: int) -> bool:
     """Whether micro-F1 of pair `seed` differs by the smallest effect or more, at the level of one of so many tests."""
-    row = compared_pair(seed, world=world, design=design, n_resamples=n_resamples)["micro_f1"]
+    row = compared_pair(seed, world=world, design=design)["micro_f1"].compared
     return bool(row.p_value <= 0.05 / n_tests and abs(row.difference) >= MIN_EFFECT)
 
 
 def detectable(world: World, design: Design, n_tests: int, n_pairs: int = 40) -> float:
     """The median over quiet pairs of the difference of micro-F1 that each would have detected."""
-    rows = [compared_pair(seed, world=world, design=design, n_resamples=400)["micro_f1"] for seed in range(n_pairs)]
+    rows = [compared_pair(seed, world=world, design=design)["micro_f1"].compared for seed in range(n_pairs)]
     figures = [detectable_difference(row.standard_error, row.degrees_of_freedom, n_tests, MIN_EFFECT) for row in rows]
     return float(np.median(figures))
 

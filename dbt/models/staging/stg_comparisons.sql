@@ -13,8 +13,6 @@ renamed as (
         min_effect,
         max_cost_increase,
         max_latency_increase,
-        n_resamples,
-        seed,
         is_trial,
         requested_at
     from source

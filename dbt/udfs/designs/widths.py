@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from promptaudit.udfs.comparison.detectable import detectable_differences as found_in_comparisons
 from promptaudit.udfs.designs.variance_components import ComponentDraws, VarianceComponents
+from promptaudit.udfs.differences.detectable import detectable_differences as found_in_comparisons
 from promptaudit.udfs.resampling import TAIL, generator
 
 Kind = Literal["linear", "sensitivity"]
@@ -210,7 +210,7 @@ def detectable_differences(
 ) -> NDArray[np.float64]:
     """Returns the smallest difference that two nights of a design tell apart, at each number of samples.
 
-    Those of `promptaudit.udfs.comparison.detectable`. Both nights ask the same samples under the same wordings,
+    Those of `promptaudit.udfs.differences.detectable`. Both nights ask the same samples under the same wordings,
     so what these add to a figure is the same in both and drops out: SE_d^2 = 2 d / (N q), with the degrees of freedom Q - 1
     of exchanging wordings. Between two nights of an unchanged model the noise is less, that of repetitions alone; after a
     change cells answer anew, and d holds.

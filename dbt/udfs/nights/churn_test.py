@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.differences.alike_nights import NO_SPREAD
+from promptaudit.udfs.differences.difference import FULL_RULE, Difference, between_nights
 from promptaudit.udfs.nights.window_test import (
-    FULL_RULE,
     UNTESTED,
-    Difference,
     Floats,
     Nights,
     WindowTest,
     cluster_of_each,
-    difference,
     spread_of,
     strongest,
 )
@@ -86,7 +84,9 @@ def churn_test(
     def compared(values: Mapping[int, Floats]) -> dict[int, Difference | None]:
         spread = spread_of(values[1], nights, cluster)
         return {
-            each: difference(own, nights, each, n_wordings, cluster, is_rate=False, spread=spread, shared=NO_SPREAD)
+            each: between_nights(
+                own, nights.sides(each), n_wordings, cluster, is_rate=False, spread=spread, shared=NO_SPREAD
+            )
             for each, own in values.items()
         }
 

@@ -9,14 +9,8 @@ import numpy as np
 from scipy.special import bdtrc
 
 from promptaudit.udfs.differences.alike_nights import FEWEST_SAMPLES
-from promptaudit.udfs.nights.window_test import (
-    FEWEST_LIKE,
-    UNTESTED,
-    Floats,
-    Nights,
-    WindowTest,
-    table_of,
-)
+from promptaudit.udfs.differences.difference import FEWEST_LIKE
+from promptaudit.udfs.nights.window_test import UNTESTED, Floats, Nights, WindowTest, table_of
 from promptaudit.udfs.resampling import mean_defined
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import FloatsOrNaN, Integers

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
-from promptaudit.udfs.nights.window_test import FULL_RULE, WindowTest
+from promptaudit.udfs.differences.difference import FULL_RULE
+from promptaudit.udfs.nights.window_test import WindowTest
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import BigInt, Keyed
 

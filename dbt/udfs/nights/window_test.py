@@ -8,21 +8,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
 from promptaudit.udfs.codes import dense_codes
-from promptaudit.udfs.differences.alike_nights import (
-    FEWEST_SAMPLES,
-    NO_SPREAD,
-    PRIOR_PAIRS,
-    NightSpread,
-    carriers,
-    night_spread,
-    opposite_variance,
-    own_variance,
-    unit_values,
-)
-from promptaudit.udfs.resampling import mean_defined, t_quantile
+from promptaudit.udfs.differences.alike_nights import NO_SPREAD, NightSpread, night_spread, unit_values
+from promptaudit.udfs.differences.difference import FULL_RULE, Difference, Sides, between_nights
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import FloatsOrNaN, Integers
 
@@ -30,10 +19,6 @@ Floats = NDArray[np.float64]
 
 WINDOWS = (1, 2, 4, 8, 16)
 """How many nights up to tonight each window spans."""
-FULL_RULE = 3
-"""Normal nights before tonight below which nothing is known of how they wander, and no alarm is latched."""
-FEWEST_LIKE = 2
-"""Normal nights that ask the samples of a night, below which nothing says by how much these differ: panels go round."""
 
 
 class WindowTest(NamedTuple):
@@ -110,9 +95,13 @@ class Nights(NamedTuple):
         """Returns the normal nights before a window, which say how far nights differ."""
         return self.is_normal & ~self.inside(window)
 
+    def sides(self, window: int) -> Sides:
+        """Returns a window, the nights before it, and the normal ones among these."""
+        return Sides(self.age, self.inside(window), self.before(window), self.like(window))
+
     def is_full(self, window: int) -> bool:
-        """Returns whether there are normal nights enough before a window: 3, and half as many as it spans."""
-        return bool(self.like(window).sum() >= max(FULL_RULE, window / 2))
+        """Returns whether there are normal nights enough before a window."""
+        return self.sides(window).is_known
 
     def windows(self) -> list[int]:
         """Returns the windows that can be tested; tonight alone also where too few normal nights are known."""
@@ -122,39 +111,6 @@ class Nights(NamedTuple):
     def is_tested(self, window: int) -> bool:
         """Returns whether all nights of a window but tonight are normal, so that it may raise an alarm."""
         return bool(self.is_normal[self.inside(window) & (self.age > 0)].all())
-
-
-class Difference(NamedTuple):
-    """The mean of samples' differences between a window and the nights before it.
-
-    Attributes:
-        mean: the difference.
-        variance: of that mean, not widened.
-        factor: the square of what widens it, at least 1.
-        degrees_of_freedom: of both together.
-        least_p: what chance alone makes of the samples that carry it: each of them had its odd nights just now.
-        carried_by: how many these are.
-        n_samples: samples that count on both sides.
-    """
-
-    mean: float
-    variance: float
-    factor: float
-    degrees_of_freedom: float
-    least_p: float
-    carried_by: float
-    n_samples: int
-
-    @property
-    def error(self) -> float:
-        """Returns the widened standard error."""
-        return math.sqrt(self.factor * self.variance)
-
-    def p_value(self, *, is_one_sided: bool = False) -> float:
-        """Returns the chance of as large a difference where nothing changed."""
-        t = self.mean / self.error
-        by_size = stdtr(self.degrees_of_freedom, -t if is_one_sided else -abs(t)) * (1 if is_one_sided else 2)
-        return max(float(by_size), self.least_p)
 
 
 @sql_function("window_test")
@@ -252,79 +208,12 @@ def window_test(
         is tested, by its spread over samples.
     """
     found = {
-        window: difference(values, nights, window, n_wordings, cluster, is_rate=is_rate, spread=spread, shared=shared)
+        window: between_nights(
+            values, nights.sides(window), n_wordings, cluster, is_rate=is_rate, spread=spread, shared=shared
+        )
         for window in nights.windows()
     }
     return strongest(found, nights)
-
-
-def difference(
-    values: Floats,
-    nights: Nights,
-    window: int,
-    n_wordings: int,
-    cluster: NDArray[np.int64] | None = None,
-    *,
-    is_rate: bool,
-    spread: NightSpread,
-    shared: NightSpread,
-) -> Difference | None:
-    """Returns how far a window lies from the nights before it; None below FEWEST_SAMPLES samples or clusters.
-
-    Its variance is the largest of what normal nights as far apart differ by, the movement the other way, and, of what is no
-    rate and where too few normal nights asked these samples, the spread over samples: G / (G - 1) (sum over clusters of the
-    squared sums of deviations + 1 / Q^2) / n^2, G the clusters.
-    """
-    inside, before, like = nights.inside(window), nights.before(window), nights.like(window)
-    differences = mean_defined(values[inside]) - mean_defined(values[before])
-    counts = ~np.isnan(differences)
-    kept, n = differences[counts], int(counts.sum())
-    own = None if cluster is None else cluster[counts]
-    units = kept if own is None else _sums_of(kept, own)
-    n_units = len(units)
-    if n_units < FEWEST_SAMPLES:
-        return None
-    mean = float(kept.mean())
-    sizes = 1.0 if own is None else np.unique(own, return_counts=True)[1]
-    floor = n_units / (n_units - 1) / n_wordings**2
-    by_samples = n_units / (n_units - 1) * float(np.square(units - mean * sizes).sum()) + floor
-    n_like = nights_a_sample(values[like][:, counts])
-    if not nights.is_full(window) or n_like < FEWEST_LIKE:
-        return Difference(mean, by_samples / n**2, 1.0, n_units - 1, 0.0, carriers(units), n)
-    of_nights, freedom = own_variance(unit_values(values[:, counts], own), nights.age, inside, before, like)
-    of_nights += floor
-    variance = max(of_nights, opposite_variance(units), 0.0 if is_rate else by_samples)
-    factor = spread.factor(shared)
-    of_factor = (factor - 1) ** 2 / (PRIOR_PAIRS + 2 * spread.n_pairs / 3)
-    freedom = factor**2 / (1 / freedom + of_factor)
-    if by_samples >= of_nights:
-        freedom = min(freedom, n_units - 1)
-    carried, ways = carriers(units), _ways(values[inside] - mean_defined(values[before]), counts, n_like)
-    return Difference(mean, variance / n**2, factor, freedom, ways**-carried, carried, n)
-
-
-def _ways(differences: Floats, counts: NDArray[np.bool_], n_like: int) -> float:
-    """In how many ways the odd nights of a sample may lie among all nights, for each that they may lie in the window.
-
-    C(R + w, w) where the whole window moved; m of its nights are odd where the difference sits in m of them, and then it is
-    C(R + w, m) / C(w, m).
-    """
-    by_night = mean_defined(differences[:, counts].T)
-    moving = by_night[by_night * np.nansum(by_night) > 0]
-    n_inside = max(1, nights_a_sample(differences[:, counts]))
-    n_odd = round(float(np.abs(moving).sum() ** 2 / (moving @ moving))) if len(moving) else 1
-    n_odd = min(max(n_odd, 1), n_inside)
-    return math.comb(n_like + n_inside, n_odd) / math.comb(n_inside, n_odd)
-
-
-def nights_a_sample(values: Floats) -> int:
-    """Returns how many of these nights ask a sample on average, rounded: all of them unless panels go round."""
-    return round(float((~np.isnan(values)).sum(axis=0).mean())) if values.size else 0
-
-
-def _sums_of(values: Floats, cluster: NDArray[np.int64]) -> Floats:
-    _, code = np.unique(cluster, return_inverse=True)
-    return np.asarray(np.bincount(code, weights=values), np.float64)
 
 
 def strongest(
@@ -350,11 +239,10 @@ def strongest(
         return of_alarm
     window = min(tested, key=lambda each: p_values[each])
     chosen = known[window]
-    half = t_quantile(chosen.degrees_of_freedom) * chosen.error
     return of_alarm._replace(
         difference=chosen.mean,
-        low=chosen.mean - half,
-        high=chosen.mean + half,
+        low=chosen.mean - chosen.half_width,
+        high=chosen.mean + chosen.half_width,
         standard_error=math.sqrt(chosen.variance),
         spread_factor=math.sqrt(chosen.factor),
         p_value=min(1.0, len({1, *windows}) * p_values[window]),

@@ -209,7 +209,14 @@ def alpha_pseudo_values(annotations: Annotations, numbers: NDArray[np.float64], 
     The arguments are those of `prompt_stability`. n are the samples that are pairable in a replicate that counts; others have
     no value, and none has one where alpha is undefined or of a single sample. Without any variation each is 1, as alpha is.
     """
-    nothing = PseudoValues(np.empty(0, np.int64), np.empty(0))
+    return alpha_with_pseudo_values(annotations, numbers, level)[1]
+
+
+def alpha_with_pseudo_values(
+    annotations: Annotations, numbers: NDArray[np.float64], level: Level
+) -> tuple[float, PseudoValues]:
+    """Returns alpha, NaN where undefined, and its `alpha_pseudo_values`."""
+    nothing = np.nan, PseudoValues(np.empty(0, np.int64), np.empty(0))
     replicates = ratings_by_replicate(annotations, numbers, level, None)
     if not replicates or len(replicates[0].codes) < 2:
         return nothing
@@ -224,7 +231,7 @@ def alpha_pseudo_values(annotations: Annotations, numbers: NDArray[np.float64], 
     if n < 2 or np.isnan(whole):
         return nothing
     values = n * whole - (n - 1) * _mean_left_out(kept)[is_unit]
-    return PseudoValues(replicates[0].units[is_unit], values)
+    return whole, PseudoValues(replicates[0].units[is_unit], values)
 
 
 def _row(

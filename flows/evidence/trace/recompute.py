@@ -31,7 +31,7 @@ OF_EARLIER_NIGHTS = (
     "rpt_night_verdicts",
     "rpt_alarms",
 )
-OF_NIGHTS = ("noise_floor", "noise_source", "reason")  # of a comparison, which looks at earlier ones
+NOT_OF_NIGHTS = ("base", "candidate", "difference")  # of a comparison, whose test looks at earlier ones
 
 
 def recompute(warehouse: Warehouse, traces: Sequence[Trace]) -> list[Any]:
@@ -70,8 +70,8 @@ def _why_not(trace: Trace) -> str:
         return "its raw rows are retired"
     if trace.mart in OF_EARLIER_NIGHTS:
         return "it rests on earlier nights too, which `promptaudit rebuild` derives in their order"
-    if trace.mart == "rpt_run_comparisons" and trace.column in OF_NIGHTS and trace.row["noise_source"] == "past_runs":
-        return "it rests on the comparisons of earlier nights too"
+    if trace.mart == "rpt_run_comparisons" and trace.column not in NOT_OF_NIGHTS and trace.row["n_alike_nights"]:
+        return "it rests on earlier nights too"
     return ""
 
 

@@ -14,9 +14,9 @@ from promptaudit.flows.settings import Settings
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import DataError, raise_all
 from promptaudit.models_registry.registry import Registry
-from promptaudit.udfs.comparison.detectable import detectable_differences
 from promptaudit.udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS, MANY, MOST_WORDINGS
 from promptaudit.udfs.designs.widths import MEASURES_COMPARED
+from promptaudit.udfs.differences.detectable import detectable_differences
 
 MOST_VARIANCE = 0.25
 """Of an answer that counts 0 to 1."""

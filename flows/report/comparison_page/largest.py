@@ -52,12 +52,13 @@ def _is_finite(row: Row) -> bool:
 def largest_of(measures: Sequence[Row]) -> Largest | None:
     """Returns the one that differs most, of those that have a verdict; None where none differs.
 
-    Labels that change within noise are no difference: asked again they change too.
+    Labels that change no more than expected are no difference: asked again they change too.
     """
     judged = [
         row
         for row in measures
-        if row["verdict"] in NEWS or (row["verdict"] == "within_noise" and row["measure"] != CHURN)
+        if row["verdict"] in NEWS
+        or (row["verdict"] in ("unconfirmed", "none_shown", "same") and row["measure"] != CHURN)
     ]
     row = next(iter(ranked(judged)), None)
     if row is None:

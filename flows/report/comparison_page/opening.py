@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from promptaudit.flows.comparison.result import NEWS
+from promptaudit.flows.comparison.decision import decision_of
 from promptaudit.flows.display.figures import count, cut
 from promptaudit.flows.report.comparison_page.gather import ComparisonData
 from promptaudit.flows.report.summary import ID, command, diagnosis_of
 
-SIGNS = {"regressed": "✕", "improved": "✓", "changed": "≠", "within noise": "=", "not comparable": "?"}
-GRAVEST = ("regressed", "improved", "changed")
+SIGNS = {
+    "regressed": "✕",
+    "improved": "✓",
+    "changed": "≠",
+    "unconfirmed": "?",
+    "same": "=",
+    "none shown": "=",
+    "not comparable": "?",
+}
+GRAVEST = ("regressed", "improved", "changed", "unconfirmed", "same")
 REASON = 200
 
 
@@ -38,18 +46,22 @@ def verdict_of(data: ComparisonData) -> Verdict:
     """Returns the verdict on a comparison: regressed where any measure did, else improved, else changed."""
     measures = data.comparison.measures
     counts = Counter(row["verdict"] for row in measures)
-    n_judged = sum(counts[verdict] for verdict in (*NEWS, "within_noise"))
+    n_judged = sum(counts[verdict] for verdict in (*GRAVEST, "none_shown"))
     if not n_judged:
         reasons = Counter(row["reason"] for row in measures if row["verdict"] == "not_comparable")
         why = f": {cut(reasons.most_common(1)[0][0], REASON)}" if reasons else ""
         return Verdict(state="not comparable", reason=f"No measure could be tested{why}.")
     told = [f"{count(counts[verdict])} {verdict}" for verdict in GRAVEST if counts[verdict]]
-    told.append(f"{count(counts['within_noise'])} {'is' if counts['within_noise'] == 1 else 'are'} within noise")
+    told.append(f"{count(counts['none_shown'])} without a difference that is shown")
     n_tests = sum(row["p_value"] is not None for row in measures)
-    reason = f"Of {_measures(n_judged)} {', '.join(told)}; corrected for {count(n_tests)} tests."
+    decision = decision_of(data.comparison)
+    of_measures = f"Of {_measures(n_judged)} {', '.join(told)}; corrected for {count(n_tests)} tests."
+    reason = f"{decision[:1].upper()}{decision[1:]}. {of_measures}"
     if counts["not_comparable"]:
         reason += f" {_measures(counts['not_comparable'])} cannot be compared."
-    return Verdict(state=next((verdict for verdict in GRAVEST if counts[verdict]), "within noise"), reason=reason)
+    if counts["same"] < n_judged:
+        counts["same"] = 0
+    return Verdict(state=next((verdict for verdict in GRAVEST if counts[verdict]), "none shown"), reason=reason)
 
 
 def _measures(n: int) -> str:

@@ -71,8 +71,9 @@ def _measures(rows: Sequence[Row]) -> DrawnSection:
         "Every measure",
         "Both sides on the samples, wordings and asks that both have, the gravest verdict first. Regressed and improved are "
         "beyond chance, adjusted for the number of tests (q), and at least the smallest effect that counts; changed: the same "
-        "questions are answered otherwise than asking twice explains. Detectable is the smallest difference that would hardly "
-        "be missed.",
+        "questions are answered otherwise than on two normal nights as far apart. Unconfirmed: as large, but asked at different "
+        "times, and fewer than three normal nights say how far these lie apart. Same: the interval lies within the smallest "
+        "effect. Detectable is the smallest difference that would hardly be missed.",
         finding=counts_of(rows),
     )
     block = section.add()

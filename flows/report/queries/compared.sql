@@ -11,7 +11,7 @@ select
     count_if(found.verdict = 'regressed') as n_regressed,
     count_if(found.verdict = 'improved') as n_improved,
     count_if(found.verdict = 'changed') as n_changed,
-    count_if(found.verdict = 'within_noise') as n_within_noise
+    count_if(found.verdict = 'none_shown') as n_none_shown
 from marts.rpt_run_comparisons as found
 left join marts.dim_audit_runs as bases on found.base_run_id = bases.audit_run_id
 left join marts.dim_audit_runs as candidates on found.candidate_run_id = candidates.audit_run_id

@@ -75,7 +75,7 @@ def data(
     ("verdicts", "state", "reason"),
     [
         (
-            ["regressed", "improved", "within_noise"],
+            ["regressed", "improved", "none_shown"],
             "regressed",
             "Of 3 measures 1 regressed, 1 improved, 1 is within noise; corrected for 3 tests.",
         ),
@@ -86,7 +86,7 @@ def data(
         ),
         (["changed"], "changed", "Of 1 measure 1 changed, 0 are within noise; corrected for 1 tests."),
         (
-            ["within_noise", "within_noise", "not_comparable"],
+            ["none_shown", "none_shown", "not_comparable"],
             "within noise",
             "Of 2 measures 2 are within noise; corrected for 3 tests. 1 measure cannot be compared.",
         ),
@@ -104,7 +104,7 @@ def test_the_verdict_is_the_gravest_and_says_how_many_came_out_how(
 def test_the_largest_difference_is_beyond_chance_where_any_is_and_no_cost_where_an_answer_differs() -> None:
     moved = row("micro_f1", "regressed", -0.06)
     others = [
-        row("sensitivity", "within_noise", 0.4),
+        row("sensitivity", "none_shown", 0.4),
         row("cost_usd", "regressed", 7.0, base=1.0),
         row("label_churn", "changed", 0.3),
     ]
@@ -136,9 +136,9 @@ def test_a_figure_that_is_not_finite_is_not_ranked() -> None:
 
 
 def test_what_is_alike_has_no_largest_difference() -> None:
-    alike = [row("micro_f1", "within_noise", 1e-17), row("pss_inter", "not_comparable")]
+    alike = [row("micro_f1", "none_shown", 1e-17), row("pss_inter", "not_comparable")]
     # asked again labels change too, and nobody said how much more is too much
-    assert largest_of([*alike, row("label_churn", "within_noise", -0.3), row("latency_ms", "not_judged", 9.0)]) is None
+    assert largest_of([*alike, row("label_churn", "none_shown", -0.3), row("latency_ms", "not_judged", 9.0)]) is None
 
 
 @pytest.mark.parametrize(
@@ -150,14 +150,14 @@ def test_what_is_alike_has_no_largest_difference() -> None:
     ],
 )
 def test_the_title_says_which_two(given: dict[str, Any], title: str) -> None:
-    assert title_of(data(row("micro_f1", "within_noise", 0.0), **given)) == title
+    assert title_of(data(row("micro_f1", "none_shown", 0.0), **given)) == title
 
 
 def test_the_picture_has_a_shade_for_verdict_and_size_and_a_dash_for_what_cannot_be_compared() -> None:
     drawn = heat(
         [
             row("micro_f1", "regressed", -0.06),
-            row("sensitivity", "within_noise", 0.3),
+            row("sensitivity", "none_shown", 0.3),
             row("pss_inter", "not_comparable"),
             row("sensitivity", "improved", -0.2, strategy="r"),
             row("cost_usd", "regressed", 0.04, base=1.0, strategy="r"),
@@ -180,7 +180,7 @@ def test_the_picture_has_a_shade_for_verdict_and_size_and_a_dash_for_what_cannot
 
 def test_a_picture_of_many_groups_has_those_that_differ_most() -> None:
     rows = [
-        row("micro_f1", "regressed" if n == 7 else "within_noise", 0.03 if n == 7 else n / 10_000, task_id=f"t{n:04}")
+        row("micro_f1", "regressed" if n == 7 else "none_shown", 0.03 if n == 7 else n / 10_000, task_id=f"t{n:04}")
         for n in range(2 * MOST_CELLS)
     ]
     drawn = heat(rows)

@@ -153,7 +153,7 @@ def test_what_the_comparison_said_is_marked_and_told(tmp_path_factory: pytest.Te
         [
             Verdict(2, "harbour-small", "regressed", "the provider changed the model (served_model a -> b)"),
             Verdict(2, "harbour-small", "changed", "labels differ", measure="label_churn"),
-            Verdict(2, "harbour-large", "within_noise", "noise"),
+            Verdict(2, "harbour-large", "none_shown", "noise"),
         ],
     )
     block = section(warehouse, runs[-1]).blocks[1]

@@ -69,8 +69,6 @@ final as (
         comparisons.min_effect,
         comparisons.max_cost_increase,
         comparisons.max_latency_increase,
-        comparisons.n_resamples,
-        comparisons.seed,
         runs.audit_id,
         candidate_scales.level,
         candidate_scales.labels,

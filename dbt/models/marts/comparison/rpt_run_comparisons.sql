@@ -19,40 +19,16 @@ rulings as (
     from {{ ref('int_rulings_paired') }}
 ),
 
-runs as {{ all_of('stg_audit_runs') }},
-
-{% if is_incremental() -%}
-    -- pairs of earlier runs between which the provider named the same model and nothing changed
-    steady as (
-        select * from {{ this }}
-        where
-            measure = 'label_churn'
-            and base_run_id != candidate_run_id
-            and cause = 'nothing_changed'
-            and verdict = 'within_noise'
-            and measure_version = {{ var('measure_version') }}
-    ),
-{%- else -%}
-    steady as (
-        select * from measures
-        where false
-    ),
-{%- endif %}
-
--- how often a cell differs between two nights when nothing changed, whatever order they were built in
-nights as (
+-- whether the same cells are answered otherwise than nights or repetitions have it
+churned as (
     select
-        measures.comparison_id,
-        measures.model_id,
-        measures.task_id,
-        measures.strategy,
-        median(steady.candidate) as churn_between_nights
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        verdict as churn_verdict
     from measures
-    inner join steady using (audit_id, model_id, task_id, strategy, measure)
-    inner join runs as own on measures.base_run_id = own.audit_run_id
-    inner join runs as candidates on steady.candidate_run_id = candidates.audit_run_id
-    where measures.measure = 'label_churn' and candidates.started_at <= own.started_at
-    group by all
+    where measure = 'label_churn'
 ),
 
 -- a judge that rules otherwise on the same words moved what it scores, and not the model: where that is half of the difference
@@ -96,7 +72,7 @@ attributed as (
         moved.n_moved_before,
         moved.n_moved_samples,
         if(
-            judged_otherwise.is_of_judge and measures.verdict in ('regressed', 'improved'),
+            judged_otherwise.is_of_judge and measures.verdict in ('regressed', 'improved', 'unconfirmed'),
             'not_comparable',
             measures.verdict
         ) as verdict,
@@ -108,12 +84,7 @@ attributed as (
             lambda each: each.judge is null
             or measures.measure in ('accuracy:' || each.judge, 'accuracy_std:' || each.judge)
         ) as own_causes,
-        coalesce(nights.churn_between_nights, measures.churn_within_a_run) as noise_floor,
-        case
-            when nights.churn_between_nights is not null then 'past_runs'
-            when measures.churn_within_a_run is not null then 'repetitions'
-            else 'unknown'
-        end as noise_source,
+        churned.churn_verdict,
         case
             when measures.model_id != measures.base_model_id then 'other_model'
             when measures.measure like 'accuracy%'
@@ -129,7 +100,7 @@ attributed as (
         end as cause
     from measures
     left join changes using (comparison_id, model_id, task_id, strategy)
-    left join nights using (comparison_id, model_id, task_id, strategy)
+    left join churned using (comparison_id, model_id, task_id, strategy)
     left join judged_otherwise using (comparison_id, model_id, task_id, strategy, measure)
     left join moved
         on
@@ -161,10 +132,11 @@ final as (
         difference,
         difference_low,
         difference_high,
+        standard_error,
+        degrees_of_freedom,
         p_value,
-        p_value_samples,
-        p_value_variants,
         q_value,
+        n_tests::integer as n_tests,
         min_effect,
         try_detectable_difference(
             {{ told_as(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
@@ -175,10 +147,25 @@ final as (
             -- label_churn is tested on one side
             if(measure = 'label_churn', {{ significance_level() }}, {{ significance_level() }} / 2)
         ) as detectable_difference,
+        -- of which the same measure would be within min_effect eight times in ten, did nothing change
+        ceil(
+            n_samples
+            * power(((difference_high - difference_low) / (2 * standard_error) + 1.2816) * standard_error / min_effect, 2)
+        )::bigint as n_samples_for_same,
+        claim,
+        coalesce(n_alike_nights, 0)::integer as n_alike_nights,
+        spread_factor,
+        night_sd,
         verdict,
         case
             when reason is not null then reason
             when verdict = 'not_comparable' and is_of_judge is not true then 'too little to test'
+            when verdict = 'unconfirmed'
+                then coalesce(
+                    doubt,
+                    'asked at different times, and how far it wanders between nights is not known yet ('
+                    || coalesce(n_alike_nights, 0) || ' of 3 normal nights)'
+                )
             when verdict = 'not_judged' then 'no threshold in the audit''s card'
             when cause = 'other_model' then 'two models'
             when is_of_judge
@@ -193,16 +180,15 @@ final as (
                 then array_to_string(list_transform(own_causes, lambda each: each.said), '; ')
             else
                 'nothing that was recorded changed: '
-                || case churn_state
-                    when 'drift' then 'drift, since the same cells are answered otherwise than when they are asked again'
-                    when 'noise' then 'noise, since the same cells differ no more than when they are asked again'
+                || case
+                    when churn_verdict = 'changed'
+                        then 'drift, since the same cells are answered otherwise than on normal nights'
+                    when churn_verdict in ('same', 'none_shown')
+                        then 'noise, since the same cells differ no more than when they are asked again'
                     else 'drift or noise, which nothing here tells apart'
                 end
-                || coalesce(printf(' (%.1f %% of pairs)', 100 * noise_floor), '')
         end as reason,
         cause,
-        noise_floor,
-        noise_source,
         n_samples,
         n_variants,
         n_repetitions,

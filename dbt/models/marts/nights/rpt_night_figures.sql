@@ -127,7 +127,7 @@ judged as (
             when alarmed.kind is not null then alarmed.kind
             when streams.test.p_value is null or named.state = 'cannot_tell' then 'not_comparable'
             when streams.q_value > {{ suspect_level() }} or abs(streams.test.difference) < {{ least }}
-                then 'within_noise'
+                then 'none_shown'
             when named.state = 'unconfirmed' and streams.q_value <= {{ alarm_level() }} then 'unconfirmed'
             else 'suspect'
         end as verdict

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from promptaudit.udfs.codes import dense_codes
 
 SAME_WORDING = -1
-MIN_REDRAWN = 10
-"""Fewest variants a side from which wordings that differ between the runs are compared."""
+OTHER_SAMPLES = "other samples"
+OTHER_VARIANTS = "other variants"
 
 
 def samples_of_both(side: NDArray[np.int64], sample: NDArray[np.int64]) -> NDArray[np.bool_] | None:

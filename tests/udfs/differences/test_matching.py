@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from promptaudit.udfs.comparison.matching import Slots, match_variants
+from promptaudit.udfs.differences.matching import Slots, match_variants
 
 
 def match(base: dict[int, int], candidate: dict[int, int]) -> tuple[Slots, dict[tuple[int, int], int]]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.udfs.comparison.answers_table import AnswersTable, answers_table
-from promptaudit.udfs.comparison.matching import SAME_WORDING
+from promptaudit.udfs.differences.answers_table import AnswersTable, answers_table
+from promptaudit.udfs.differences.matching import SAME_WORDING
 from promptaudit.udfs.stability.krippendorff import Level
 from tests.support.plain_krippendorff import krippendorff_alpha
 
@@ -47,7 +47,7 @@ class Task:
 def random_answers(
     seed: int, *, n: int = 12, q: int = 4, n_labels: int = 3, redrawn: bool = False, awkward: bool = True
 ) -> list[NDArray]:
-    """Columns of `compare_answers` of two small runs: N/A, missing answers, unequal repetitions, unknown gold labels."""
+    """Columns of `paired_values` of two small runs: N/A, missing answers, unequal repetitions, unknown gold labels."""
     rng = np.random.default_rng(seed)
     rows = []
     favourite = rng.integers(0, n_labels, n)
@@ -94,33 +94,6 @@ def runs_of(table: AnswersTable) -> list[list[Variant]]:
     ]
 
 
-def with_rows_of(run: Sequence[Variant], other: Sequence[Variant], moves: NDArray) -> list[Variant]:
-    """The run with the rows of some samples taken from the other."""
-    return [
-        Variant(
-            mine.is_original,
-            mine.is_shared,
-            tuple(
-                Ask(a.temperature, np.where(moves, b.labels, a.labels))
-                for a, b in zip(mine.asks, its.asks, strict=True)
-            ),
-        )
-        for mine, its in zip(run, other, strict=True)
-    ]
-
-
-def with_samples(run: Sequence[Variant], drawn: NDArray) -> list[Variant]:
-    """The run's samples as they are drawn, one several times or never."""
-    return [
-        Variant(
-            variant.is_original,
-            variant.is_shared,
-            tuple(Ask(ask.temperature, ask.labels[:, drawn]) for ask in variant.asks),
-        )
-        for variant in run
-    ]
-
-
 def shares(variant: Variant, i: int, n_classes: int) -> Floats | None:
     """p_ivc: the mean over asks of the mean over repetitions; None where the cell is missing."""
     of_asks = []
@@ -158,14 +131,9 @@ def consistency(run: Sequence[Variant], task: Task) -> float:
 
 def rate(run: Sequence[Variant], task: Task, *, of_right: bool) -> float:
     figures = []
-    for variant in run:
-        values = []
-        for i, gold in enumerate(task.gold):
-            p = shares(variant, i, task.n_classes)
-            if p is not None and (gold >= 0 or not of_right):
-                values.append(p[gold] if of_right else p[-1])
-        if values:
-            figures.append(np.mean(values))
+    for row, gold in zip(cells(run, task), task.gold, strict=True):
+        if row and (gold >= 0 or not of_right):
+            figures.append(np.mean([p[gold] if of_right else p[-1] for p in row]))
     return float(np.mean(figures))
 
 

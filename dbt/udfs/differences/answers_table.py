@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.udfs.codes import dense_codes
-from promptaudit.udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, OTHER_VARIANTS
-from promptaudit.udfs.comparison.matching import MIN_REDRAWN, match_variants, samples_of_both
+from promptaudit.udfs.differences.matching import (
+    OTHER_SAMPLES,
+    OTHER_VARIANTS,
+    SAME_WORDING,
+    match_variants,
+    samples_of_both,
+)
 from promptaudit.udfs.stability.ratings import MISSING
 
 
@@ -26,8 +31,7 @@ class AnswersTable:
         stratum: shape (n_slots,), as of `Slots`.
         gold: shape (n_samples,), ascending, -1 where the runs do not agree on one.
         n_classes: labels and N/A.
-        reason: why wordings cannot be told from noise; None where they can.
-        is_exchanged: the candidate run stands first.
+        samples: shape (n_samples,), their codes.
     """
 
     labels: NDArray[np.int16]
@@ -37,8 +41,7 @@ class AnswersTable:
     stratum: NDArray[np.int64]
     gold: NDArray[np.int64]
     n_classes: int
-    reason: str | None
-    is_exchanged: bool = False
+    samples: NDArray[np.int64]
 
     @property
     def n_slots(self) -> int:
@@ -50,16 +53,10 @@ class AnswersTable:
         """Returns the number of samples that both runs have."""
         return int(self.labels.shape[3])
 
-    def in_fixed_order(self) -> AnswersTable:
-        """Returns the table with its runs in an order that does not depend on which is the base.
-
-        All draws then fall on the same answers when base and candidate are exchanged, and p-values stay to the digit.
-        """
-        first, second = self.labels.reshape(2, -1)
-        differs = np.flatnonzero(first != second)
-        if len(differs) == 0 or first[differs[0]] < second[differs[0]]:
-            return self
-        return replace(self, labels=self.labels[::-1], is_exchanged=True)
+    @property
+    def is_redrawn(self) -> bool:
+        """Returns whether the runs have other wordings, and not the same ones."""
+        return bool((self.stratum != SAME_WORDING).any())
 
 
 def answers_table(
@@ -73,19 +70,19 @@ def answers_table(
     gold: NDArray[np.int64],
     n_classes: int,
 ) -> AnswersTable | str:
-    """Returns the answers that both runs have, or why there are none. Arguments are those of `compare_answers`."""
+    """Returns the answers that both runs have, or why there are none. Arguments are those of `paired_values`."""
     kept = samples_of_both(side, sample)
     if kept is None:
         return OTHER_SAMPLES
     kind_code, kinds = dense_codes(temperature * 2 + is_original)
     slots = match_variants(side[kept], variant[kept], kind_code[kept])
     if len(slots.stratum) == 0:
-        return FEW_VARIANTS if slots.is_redrawn else OTHER_VARIANTS
+        return OTHER_VARIANTS
     slot = np.full(len(side), -1)
     slot[kept] = slots.slot
     kept = slot >= 0
     side, slot, label, gold = side[kept], slot[kept], label[kept], gold[kept]
-    unit, _ = dense_codes(sample[kept])
+    unit, samples = dense_codes(sample[kept])
     layer, _ = dense_codes(repetition[kept])
     # a wording's temperature and whether it is the original are one number: an ask is that and the slot
     ask, asks = dense_codes(slot * len(kinds) + kind_code[kept])
@@ -110,12 +107,12 @@ def answers_table(
         stratum=slots.stratum,
         gold=agreed,
         n_classes=n_classes,
-        reason=None,
+        samples=samples,
     )
-    return _without_empty(table, is_redrawn=slots.is_redrawn)
+    return _without_empty(table)
 
 
-def _without_empty(table: AnswersTable, *, is_redrawn: bool) -> AnswersTable | str:
+def _without_empty(table: AnswersTable) -> AnswersTable | str:
     """Returns the table less asks, repetitions and samples without an answer; `is_original` comes in per ask."""
     is_given = table.labels[0] != MISSING
     asks, layers, samples = (np.flatnonzero(is_given.any(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1)))
@@ -133,5 +130,5 @@ def _without_empty(table: AnswersTable, *, is_redrawn: bool) -> AnswersTable | s
         stratum=table.stratum[slots],
         gold=table.gold[samples],
         n_classes=table.n_classes,
-        reason=FEW_VARIANTS if is_redrawn and len(slots) < MIN_REDRAWN else None,
+        samples=table.samples[samples],
     )

@@ -1,13 +1,9 @@
--- One row per comparison, model, task, strategy and measure: both figures, their difference and what chance would give.
+-- One row per comparison, model, task, strategy and measure: what each sample adds to it in either run, on what both have.
 with paired as {{ all_of('int_groups_paired', where='reason is null') }},
 
 answers as {{ all_of('int_answers_paired') }},
 
 scores as {{ all_of('int_scores_paired') }},
-
-costs as {{ all_of('int_costs_compared') }},
-
-apart as {{ all_of('int_groups_apart') }},
 
 labelled as (
     select
@@ -17,7 +13,7 @@ labelled as (
         answers.strategy,
         null::varchar as scoring_method,
         unnest(
-            try_compare_answers(
+            try_paired_values(
                 {{ told_as('answers', ['comparison_id', 'model_id', 'task_id', 'strategy']) }},
                 list(answers.side),
                 list(answers.sample_index),
@@ -29,10 +25,9 @@ labelled as (
                 list(answers.gold_index),
                 any_value(paired.labels),
                 any_value(paired.level),
-                any_value(paired.seed),
-                any_value(paired.n_resamples)
+                any_value(paired.base_model_id != answers.model_id)
             )
-        ) as figures
+        ) as found
     from answers
     inner join paired using (comparison_id, model_id, task_id, strategy)
     where len(paired.labels) > 0 -- an open task has none
@@ -47,64 +42,40 @@ scored as (
         scores.strategy,
         scores.scoring_method,
         unnest(
-            try_compare_accuracies(
+            try_paired_accuracies(
                 {{ told_as('scores', ['comparison_id', 'model_id', 'task_id', 'strategy']) }},
                 list(scores.side),
                 list(scores.sample_index),
                 list(scores.variant),
                 list(scores.accuracy),
-                any_value(paired.seed),
-                any_value(paired.n_resamples)
+                any_value(paired.base_model_id != scores.model_id)
             )
-        ) as figures
+        ) as found
     from scores
     inner join paired using (comparison_id, model_id, task_id, strategy)
     group by all
 ),
 
-tested as (
+measured as (
     select * from labelled
     union all
     select * from scored
 ),
 
-measured as (
-    select
-        comparison_id,
-        model_id,
-        task_id,
-        strategy,
-        concat_ws(':', figures.measure, scoring_method) as measure,
-        figures.base,
-        figures.candidate,
-        figures.difference,
-        figures.low as difference_low,
-        figures.high as difference_high,
-        figures.p_value,
-        figures.p_value_samples,
-        figures.p_value_variants,
-        figures.standard_error,
-        figures.degrees_of_freedom,
-        figures.n_samples,
-        figures.n_variants,
-        figures.n_repetitions,
-        figures.reason
-    from tested
-    -- which is micro_f1: told once, and one test
-    where figures.measure != 'accuracy' or not list_contains({{ label_rules() }}, scoring_method)
-),
-
 final as (
-    select measured.*
+    select
+        measured.comparison_id,
+        measured.model_id,
+        measured.task_id,
+        measured.strategy,
+        concat_ws(':', measured.found.measure, measured.scoring_method) as measure,
+        measured.found
     from measured
     inner join paired using (comparison_id, model_id, task_id, strategy)
     where
-        not paired.has_incomplete_grid
-        or split_part(measured.measure, ':', 1) not in ('sensitivity', 'consistency', 'accuracy_std')
-    union all by name
-    select * from costs
-    union all by name
-    select * from apart
+        -- which is micro_f1: told once, and one test
+        (measured.found.measure != 'accuracy' or not list_contains({{ label_rules() }}, measured.scoring_method))
+        and not (paired.has_incomplete_grid and measured.found.measure in ('sensitivity', 'consistency', 'accuracy_std'))
 )
 
 select * from final

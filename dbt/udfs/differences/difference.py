@@ -1,0 +1,236 @@
+"""Judges a difference of two sides by samples: its error, its interval and its p-value, the only ones there are."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr
+
+from promptaudit.udfs.differences.alike_nights import (
+    FEWEST_SAMPLES,
+    PRIOR_PAIRS,
+    Ages,
+    Flags,
+    Floats,
+    NightSpread,
+    carriers,
+    opposite_variance,
+    own_variance,
+    unit_values,
+)
+from promptaudit.udfs.resampling import mean_defined, t_quantile
+
+FULL_RULE = 3
+"""Normal nights below which nothing is known of how they wander."""
+FEWEST_LIKE = 2
+"""Normal nights that ask the samples of a night, below which nothing says by how much these differ: panels go round."""
+FEWEST_WORDINGS = 8
+"""Wordings, or families of them, a side below which the excess of their variance is too uncertain to count its own freedom."""
+
+
+class Sides(NamedTuple):
+    """Which nights a difference is between, shape (n_nights,) each.
+
+    Attributes:
+        age: how many nights ago each was.
+        inside: the nights of the one side.
+        before: the nights that it is held against.
+        like: normal nights, which say how far nights differ.
+    """
+
+    age: Ages
+    inside: Flags
+    before: Flags
+    like: Flags
+
+    @property
+    def is_known(self) -> bool:
+        """Returns whether there are normal nights enough: 3, and half as many as there are inside."""
+        return bool(self.like.sum() >= max(FULL_RULE, self.inside.sum() / 2))
+
+
+class WordingsError(NamedTuple):
+    """What wordings drawn anew add to the variance of a difference, 0 where they are kept.
+
+    Attributes:
+        excess: by how much their variance exceeds what single answers make of it.
+        variance: whole.
+        freedom: degrees of freedom, of either.
+        n_units: wordings or families a side, the fewer of both.
+    """
+
+    excess: float
+    variance: float
+    freedom: float
+    n_units: float
+
+
+KEPT = WordingsError(0.0, 0.0, 1.0, math.inf)
+
+
+class Difference(NamedTuple):
+    """The mean of samples' differences between two sides.
+
+    Attributes:
+        mean: the difference.
+        variance: of that mean, not widened.
+        factor: the square of what widens it, at least 1.
+        degrees_of_freedom: of both together.
+        least_p: what chance alone makes of the samples that carry it: each of them had its odd nights just now.
+        carried_by: how many these are.
+        n_samples: samples that count on both sides.
+    """
+
+    mean: float
+    variance: float
+    factor: float
+    degrees_of_freedom: float
+    least_p: float
+    carried_by: float
+    n_samples: int
+
+    @property
+    def error(self) -> float:
+        """Returns the widened standard error."""
+        return math.sqrt(self.factor * self.variance)
+
+    def p_value(self, *, is_one_sided: bool = False) -> float:
+        """Returns the chance of as large a difference where nothing changed."""
+        t = self.mean / self.error
+        by_size = stdtr(self.degrees_of_freedom, -t if is_one_sided else -abs(t)) * (1 if is_one_sided else 2)
+        return max(float(by_size), self.least_p)
+
+    @property
+    def half_width(self) -> float:
+        """Returns half the width of the two-sided 95 % interval."""
+        return t_quantile(self.degrees_of_freedom) * self.error
+
+
+class _Units(NamedTuple):
+    """The differences of samples, summed over clusters where these are named."""
+
+    values: Floats
+    mean: float
+    n_samples: int
+    by_samples: float  # n^2 times the variance of the mean where samples are drawn anew
+    floor: float
+
+
+def _units_of(differences: Floats, cluster: NDArray[np.int64] | None, n_wordings: int) -> _Units | None:
+    """Returns None below FEWEST_SAMPLES samples or clusters."""
+    n = len(differences)
+    units = differences if cluster is None else sums_of(differences, cluster)
+    if len(units) < FEWEST_SAMPLES:
+        return None
+    sizes = 1.0 if cluster is None else np.unique(cluster, return_counts=True)[1]
+    mean, many = float(differences.mean()), len(units) / (len(units) - 1)
+    floor = many / n_wordings**2
+    return _Units(units, mean, n, many * float(np.square(units - mean * sizes).sum()) + floor, floor)
+
+
+def between_nights(
+    values: Floats,
+    sides: Sides,
+    n_wordings: int,
+    cluster: NDArray[np.int64] | None = None,
+    *,
+    is_rate: bool,
+    spread: NightSpread,
+    shared: NightSpread,
+) -> Difference | None:
+    """Returns how far nights lie from those before them, samples and wordings kept; None below FEWEST_SAMPLES of them.
+
+    Its variance is the largest of what normal nights as far apart differ by, the movement the other way, and, of what is no
+    rate and where too few normal nights asked these samples, the spread over samples: G / (G - 1) (sum over clusters of the
+    squared sums of deviations + 1 / Q^2) / n^2, G the clusters.
+
+    Args:
+        values: shape (n_nights, n_samples), NaN where a sample was not asked or does not count.
+        sides: which nights are held against which.
+        n_wordings: Q.
+        cluster: shape (n_samples,), codes of clusters; None where each sample is its own.
+        is_rate: whether noise alone does not move the figure: of other figures the spread over samples counts too.
+        spread: of the normal nights.
+        shared: the same of all groups together.
+    """
+    differences = mean_defined(values[sides.inside]) - mean_defined(values[sides.before])
+    counts = ~np.isnan(differences)
+    own = None if cluster is None else cluster[counts]
+    units = _units_of(differences[counts], own, n_wordings)
+    if units is None:
+        return None
+    n_like = nights_a_sample(values[sides.like][:, counts])
+    if not sides.is_known or n_like < FEWEST_LIKE:
+        return _of_samples(units, KEPT)
+    of_nights, freedom = own_variance(
+        unit_values(values[:, counts], own), sides.age, sides.inside, sides.before, sides.like
+    )
+    of_nights += units.floor
+    variance = max(of_nights, opposite_variance(units.values), 0.0 if is_rate else units.by_samples)
+    factor = spread.factor(shared)
+    of_factor = (factor - 1) ** 2 / (PRIOR_PAIRS + 2 * spread.n_pairs / 3)
+    freedom = factor**2 / (1 / freedom + of_factor)
+    if units.by_samples >= of_nights:
+        freedom = min(freedom, len(units.values) - 1)
+    carried = carriers(units.values)
+    ways = _ways(values[sides.inside] - mean_defined(values[sides.before]), counts, n_like)
+    return Difference(
+        units.mean, variance / units.n_samples**2, factor, freedom, ways**-carried, carried, units.n_samples
+    )
+
+
+def between_samples(
+    differences: Floats,
+    n_wordings: int,
+    cluster: NDArray[np.int64] | None = None,
+    *,
+    wordings: WordingsError = KEPT,
+    of_nights: float = 0.0,
+) -> Difference | None:
+    """Returns a difference for other samples, and for other wordings where these are drawn anew; None below FEWEST_SAMPLES.
+
+    Args:
+        differences: shape (n_samples,), of one side less the other.
+        n_wordings: Q.
+        cluster: shape (n_samples,), codes of clusters; None where each sample is its own.
+        wordings: what other wordings add to the variance.
+        of_nights: what other nights add to it.
+    """
+    units = _units_of(differences, cluster, n_wordings)
+    return None if units is None else _of_samples(units, wordings, of_nights)
+
+
+def _of_samples(units: _Units, wordings: WordingsError, of_nights: float = 0.0) -> Difference:
+    own, free = units.by_samples / units.n_samples**2, len(units.values) - 1
+    uncertain = wordings.excess if wordings.n_units >= FEWEST_WORDINGS else wordings.variance
+    total = own + wordings.excess
+    freedom = max(min(free, wordings.freedom), total**2 / (own**2 / free + uncertain**2 / wordings.freedom))
+    return Difference(units.mean, total + of_nights, 1.0, freedom, 0.0, carriers(units.values), units.n_samples)
+
+
+def _ways(differences: Floats, counts: NDArray[np.bool_], n_like: int) -> float:
+    """In how many ways the odd nights of a sample may lie among all nights, for each that they may lie in the window.
+
+    C(R + w, w) where the whole window moved; m of its nights are odd where the difference sits in m of them, and then it is
+    C(R + w, m) / C(w, m).
+    """
+    by_night = mean_defined(differences[:, counts].T)
+    moving = by_night[by_night * np.nansum(by_night) > 0]
+    n_inside = max(1, nights_a_sample(differences[:, counts]))
+    n_odd = round(float(np.abs(moving).sum() ** 2 / (moving @ moving))) if len(moving) else 1
+    n_odd = min(max(n_odd, 1), n_inside)
+    return math.comb(n_like + n_inside, n_odd) / math.comb(n_inside, n_odd)
+
+
+def nights_a_sample(values: Floats) -> int:
+    """Returns how many of these nights ask a sample on average, rounded: all of them unless panels go round."""
+    return round(float((~np.isnan(values)).sum(axis=0).mean())) if values.size else 0
+
+
+def sums_of(values: Floats, cluster: NDArray[np.int64]) -> Floats:
+    """Returns the sum of the values of each cluster, in the order of their codes."""
+    _, code = np.unique(cluster, return_inverse=True)
+    return np.asarray(np.bincount(code, weights=values), np.float64)

@@ -1,0 +1,150 @@
+"""What each sample adds to a measure in two runs, and what other wordings would change of the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.differences.alike_nights import Floats
+from promptaudit.udfs.differences.difference import KEPT, WordingsError
+from promptaudit.udfs.resampling import mean_defined
+from promptaudit.udfs.two_way import two_way_variance
+
+FEW_ANSWERS = "too few answers in both runs"
+_FEWEST_DRAWN = 3  # wordings: the spread of two is known to one degree of freedom
+
+
+class Values(NamedTuple):
+    """What samples add to one measure in two runs, on what both have.
+
+    Attributes:
+        measure: its name.
+        base: figure of the base run, NaN where undefined.
+        candidate: of the candidate run.
+        wordings: what other wordings would add to the variance of the difference.
+        is_redrawn: whether the runs have other wordings, and not the same ones.
+        n_wordings: wordings a side.
+        n_repetitions: the most repetitions of a wording that both runs have.
+        reason: why the runs have no verdict in it; None where they may.
+        sample: codes of the samples.
+        in_base: what each adds in the base run; the mean is `base`.
+        in_candidate: in the candidate run.
+    """
+
+    measure: str
+    base: float
+    candidate: float
+    wordings: WordingsError
+    is_redrawn: bool
+    n_wordings: int
+    n_repetitions: int
+    reason: str | None
+    sample: list[int]
+    in_base: list[float]
+    in_candidate: list[float]
+
+
+class Figure(NamedTuple):
+    """A figure of one run under some of its wordings, and what each sample adds to it, shape (n_samples,), NaN for nothing."""
+
+    figure: float
+    by_sample: Floats
+
+
+OfWordings = Callable[[int, NDArray[np.bool_]], Figure]
+"""The figure of a run, 0 or 1, under the wordings that a mask of them keeps."""
+
+
+def absent(measure: str, reason: str) -> Values:
+    """Returns a row without figures that says why."""
+    return Values(measure, np.nan, np.nan, KEPT, False, 0, 0, reason, [], [], [])  # noqa: FBT003 - a row
+
+
+class Both(NamedTuple):
+    """What both runs have.
+
+    Attributes:
+        samples: shape (n_samples,), their codes.
+        n_wordings: wordings a side.
+        n_repetitions: the most repetitions of a wording.
+        is_redrawn: whether the runs have other wordings, and not the same ones.
+        are_drawn: whether the difference is for other wordings though both have the same.
+    """
+
+    samples: NDArray[np.int64]
+    n_wordings: int
+    n_repetitions: int
+    is_redrawn: bool
+    are_drawn: bool
+
+
+def values_of(measure: str, figure: OfWordings, is_given: NDArray[np.bool_], both: Both) -> Values:
+    """Returns the row of a measure: of both runs its figure and what samples add to it, moved so that their mean is the figure.
+
+    `is_given` says which wordings asked each sample, shape (n_samples, n_wordings).
+    """
+    everything = np.ones(is_given.shape[1], np.bool_)
+    runs = [figure(run, everything) for run in (0, 1)]
+    by_sample = np.stack([each.by_sample for each in runs])
+    counts = ~np.isnan(by_sample).any(axis=0)
+    if not counts.any():
+        return absent(measure, FEW_ANSWERS)
+    wordings, is_others = KEPT, both.is_redrawn or both.are_drawn
+    if is_others and both.n_wordings >= _FEWEST_DRAWN:
+        wordings = _wordings_error(figure, by_sample, is_given, is_redrawn=both.is_redrawn)
+    kept = by_sample[:, counts]
+    kept += np.array([[each.figure] for each in runs]) - kept.mean(axis=1, keepdims=True)
+    return Values(
+        measure,
+        runs[0].figure,
+        runs[1].figure,
+        wordings,
+        both.is_redrawn,
+        both.n_wordings,
+        both.n_repetitions,
+        None,
+        both.samples[counts].tolist(),
+        *(kept.round(12).tolist()),
+    )
+
+
+def _wordings_error(
+    figure: OfWordings, by_sample: Floats, is_given: NDArray[np.bool_], *, is_redrawn: bool
+) -> WordingsError:
+    """What other wordings would add: of each run's own where they were drawn anew in each, else of the differences.
+
+    What a sample adds under a wording is Q x_i - (Q - 1) x_i(without it); of a mean that is the cell itself.
+    """
+    n_wordings = is_given.shape[1]
+    others = ~np.eye(n_wordings, dtype=np.bool_)
+    cells = np.stack(
+        [
+            [n_wordings * by_sample[run] - (n_wordings - 1) * figure(run, without).by_sample for without in others]
+            for run in (0, 1)
+        ]
+    )
+    tables = cells if is_redrawn else [cells[1] - cells[0]]
+    parts = []
+    for table in tables:
+        wording, sample = np.nonzero(is_given.T & ~np.isnan(table))
+        if not len(wording) or len(np.unique(wording)) < 2:
+            return KEPT
+        own = two_way_variance(dense_codes(sample)[0], dense_codes(wording)[0], table[wording, sample])
+        parts.append(own)
+    whole, both = sum(part.variants for part in parts), sum(part.both for part in parts)
+    freedom = float(sum(part.n_variants - 1 for part in parts))
+    return WordingsError(max(0.0, whole - both), whole, freedom, min(part.n_variants for part in parts))
+
+
+def mean_of(value: Floats) -> OfWordings:
+    """The mean over samples of their mean over wordings; value of shape (2, n_samples, n_wordings), NaN where not asked."""
+
+    def mean(run: int, wordings: NDArray[np.bool_]) -> Figure:
+        own = mean_defined(value[run][:, wordings].T)
+        return Figure(float(mean_defined(own)), own)
+
+    return mean
