@@ -233,10 +233,11 @@ def _differences(rated: _Rated, table: NDArray[np.int64], first: int, last: int)
         numbers=np.array(numbers, np.float64),
         level=level,
     )
-    return {values.measure: _compared(values) for values in found if values.sample}
+    return {values.measure: compared(values) for values in found if values.measure in rated.measures and values.sample}
 
 
-def _compared(values: Values) -> Compared:
+def compared(values: Values) -> Compared:
+    """Returns the difference of two arms in one measure, for other samples under these wordings."""
     if values.reason is not None:
         return Compared(values.candidate - values.base, reason=values.reason)
     return compare_values(

@@ -52,20 +52,17 @@ def answers(*, skill: dict[str, float], seed: int, confused: tuple[str, ...] = (
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three nights of one audit: `good` stays, `bad` falls on the second, the third has another label set."""
+    """Nights of one audit: `good` stays, `bad` falls on the fifth after four alike, the last has another label set."""
     place = tmp_path_factory.mktemp("compared")
     (place / "warehouse").mkdir()
+    quiet = [(seed, 0.9, LABELS, ()) for seed in (3, 4, 5, 1)]
     nights = [
         Recorded(
             "night", answers(skill={"good": 0.9, "bad": knows}, seed=seed, confused=confused), labels, FormatLimits()
         )
-        for seed, knows, labels, confused in (
-            (1, 0.9, LABELS, ()),
-            (2, 0.6, LABELS, ("s0", "s3")),
-            (3, 0.6, (*LABELS, "d"), ()),
-        )
+        for seed, knows, labels, confused in (*quiet, (2, 0.6, LABELS, ("s0", "s3")), (6, 0.6, (*LABELS, "d"), ()))
     ]
-    published(place / "warehouse", nights)
+    published(place / "warehouse", nights, n_nights=5)
     return place
 
 
@@ -81,6 +78,24 @@ def of(found: Any, model: str, measure: str) -> Any:
     return row
 
 
+def test_the_decision_comes_first_and_what_it_rests_on_is_said(folder: Path, compared: Any) -> None:
+    first, *rest = promptaudit(folder, "compare", "night~2", "night~1").out.splitlines()
+    row = of(compared, "bad", "micro_f1")
+    assert first.startswith("The candidate is worse than the base: micro_f1 ")
+    assert " on these 60 samples of asked, -0." in first
+    assert "nights     held against 4 normal nights" in rest
+    assert (row["claim"], row["n_alike_nights"]) == ("these samples under these wordings", 4)
+
+
+def test_two_nights_of_which_nothing_else_is_known_confirm_nothing(folder: Path) -> None:
+    found = promptaudit(folder, "compare", "night~5", "night~1", "--json").json()
+    row = of(found, "bad", "micro_f1")
+    early = promptaudit(folder, "compare", "night~5", "night~4", "--json").json()
+    assert row["verdict"] == "regressed"  # of the later one three normal nights are known
+    assert {row["n_alike_nights"] for row in early["measures"] if row["p_value"] is not None} == {0}
+    assert {row["verdict"] for row in early["measures"] if row["p_value"] is not None} <= {"none_shown", "unconfirmed"}
+
+
 def test_what_fell_regressed_and_what_stayed_is_none_shown(compared: Any) -> None:
     assert of(compared, "bad", "micro_f1")["verdict"] == "regressed"
     # .9 + .1 / 3 against .6 + .4 / 3
@@ -90,7 +105,7 @@ def test_what_fell_regressed_and_what_stayed_is_none_shown(compared: Any) -> Non
     assert of(compared, "bad", "label_churn")["candidate"] == pytest.approx(0.307, abs=0.03)
     assert of(compared, "bad", "label_churn")["verdict"] == "changed"
     verdicts = {r["verdict"] for r in compared["measures"] if r["model_id"] == "good" and r["p_value"] is not None}
-    assert verdicts == {"none_shown"}
+    assert verdicts <= {"none_shown", "same"}
 
 
 def test_the_confusion_that_grew_most_is_told_in_the_words_of_the_task(folder: Path, compared: Any) -> None:
@@ -107,11 +122,8 @@ def test_the_confusion_that_grew_most_is_told_in_the_words_of_the_task(folder: P
 def test_nothing_recorded_explains_it(compared: Any) -> None:
     row = of(compared, "bad", "micro_f1")
     assert row["cause"] == "nothing_changed"
-    assert row["noise_source"] == "repetitions"
     assert row["reason"].startswith("nothing that was recorded changed: drift, since the same cells")
     assert of(compared, "good", "micro_f1")["reason"].startswith("nothing that was recorded changed: noise, since")
-    # two draws of (.933, .033, .033) differ in 1 - .8733 = .127 of pairs, of (.733, .133, .133) in .427: .277 on average
-    assert row["noise_floor"] == pytest.approx(0.277, abs=0.03)
 
 
 def test_flips_are_listed(compared: Any) -> None:
@@ -134,7 +146,7 @@ def test_figures_are_the_scorecards(folder: Path, compared: Any) -> None:
 def test_q_values_are_benjamini_and_hochbergs(compared: Any) -> None:
     from scipy.stats import false_discovery_control
 
-    rows = [row for row in compared["measures"] if row["p_value"] is not None and row["measure"] != "label_churn"]
+    rows = [row for row in compared["measures"] if row["p_value"] is not None]
     assert [row["q_value"] for row in rows] == pytest.approx(
         false_discovery_control([row["p_value"] for row in rows]).tolist(), abs=1e-12
     )
@@ -202,11 +214,11 @@ def test_two_models_of_one_run(folder: Path) -> None:
     ("names", "said"),
     [
         (("nihgt", "latest"), "no complete run is 'nihgt'; nearest: night"),
-        (("night~3", "latest"), "'night~3': audit 'night' has 3 complete runs up to there"),
+        (("night~6", "latest"), "'night~6': audit 'night' has 6 complete runs up to there"),
         (("latest", "latest"), "'latest' and 'latest' are the same"),
         (("latest:good", "latest~1"), "name a model of both, or of neither"),
         (("latest:god", "latest~1:bad"), "nearest: good"),
-        (("a:b:c~x~y", "latest"), "no complete run is 'a'"),
+        (("nothing:b:c~x~y", "latest"), "no complete run is 'nothing'"),
     ],
 )
 def test_a_name_of_nothing_is_one_line(folder: Path, names: tuple[str, str], said: str) -> None:

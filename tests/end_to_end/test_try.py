@@ -16,7 +16,20 @@ from tests.support.shell import promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-THINGS = ("bridge", "tunnel", "library", "museum", "harbour", "school", "theatre", "market", "station", "mill")
+THINGS = (
+    "bridge",
+    "tunnel",
+    "library",
+    "museum",
+    "harbour",
+    "school",
+    "theatre",
+    "market",
+    "station",
+    "mill",
+    "abbey",
+    "pier",
+)
 HINT = "A year is a number."
 FORMS = (
     ("In what year did the {} open?", "number"),
@@ -33,7 +46,7 @@ WEAK_ON = (
 
 
 def write_registry(folder: Path) -> None:
-    """Sixty questions, ten of them for a year, and two annotators: one unsteady on those until a hint is given."""
+    """Seventy-two questions, twelve of them for a year, and two annotators: one unsteady on those until a hint is given."""
     for kind in ("models", "tasks", "audits", "datasets"):
         (folder / "registry" / kind).mkdir(parents=True)
     questions = [(form.format(thing), label) for form, label in FORMS for thing in THINGS]
@@ -88,10 +101,10 @@ def test_the_weakness_is_found_with_its_words(audited: Path) -> None:
     found = promptaudit(audited, "diagnose", "topics", "--model", "weak", "--json").json()
     (group,) = found["groups"]
     assert "year" in [word["word"] for word in group["words"]]
-    assert set(group["sample_ids"]) <= {f"s{n:02}" for n in range(10)}
+    assert set(group["sample_ids"]) <= {f"s{n:02}" for n in range(12)}
     assert len(group["sample_ids"]) >= 8
     assert group["points_to"] == "prompt"
-    assert {row["sample_id"] for row in found["samples"][:8]} <= {f"s{n:02}" for n in range(10)}
+    assert {row["sample_id"] for row in found["samples"][:8]} <= {f"s{n:02}" for n in range(12)}
     assert found["remedies"]
     for remedy in found["remedies"]:
         planned = promptaudit(audited, *shlex.split(remedy["command"])[1:], "--plan", "--json")
@@ -125,12 +138,11 @@ def test_a_trial_of_the_group_shows_the_repair_and_stays_apart(audited: Path) ->
     assert found["n_asked"] + 100 == len(found["sample_ids"]) * 3 * 12 * 2
     (effects,) = found["effects"]
     assert (effects["model_id"], effects["strategy"], effects["n_variants"]) == ("weak", "simple", 12)
-    for name in ("sensitivity", "sensitivity_corrected"):
-        effect = measure(found, name)
-        assert effect["verdict"] == "better"
-        assert effect["beyond_filler"]["high"] < -0.2
-        assert effect["difference"]["high"] < -0.2
-    assert measure(found, "micro_f1")["verdict"] == "better"
+    effect = measure(found, "sensitivity")
+    assert effect["verdict"] == "improved"
+    assert effect["beyond_filler"]["high"] < -0.2
+    assert effect["difference"]["high"] < -0.2
+    assert measure(found, "micro_f1")["verdict"] == "improved"
 
     # its own figures are those of the marts
     (run,) = sql(audited, "select * from marts.dim_audit_runs where origin = 'trial'")
@@ -142,7 +154,7 @@ def test_a_trial_of_the_group_shows_the_repair_and_stays_apart(audited: Path) ->
     assert set(marts) == {"simple", "simple+filler", "simple+tried"}
     for arm, strategy in (("before", "simple"), ("filler", "simple+filler"), ("after", "simple+tried")):
         row = marts[strategy]
-        for name in ("sensitivity_corrected", "micro_f1", "invalid_rate"):
+        for name in ("micro_f1", "invalid_rate"):
             wanted = (row[name], row[f"{name}_low"], row[f"{name}_high"])
             level = measure(found, name)[arm]
             assert (level["figure"], level["low"], level["high"]) == pytest.approx(wanted, abs=1e-9)
@@ -193,8 +205,8 @@ def test_samples_are_chosen_by_their_sensitivity_or_their_consistency(audited: P
 @pytest.mark.soak
 def test_nothing_to_repair_is_said(audited: Path) -> None:
     found = tried(audited, "--on", "worst:30", "--add", HINT, "--model", "sound")
-    effect = measure(found, "sensitivity_corrected")
-    assert effect["verdict"] == "none shown"
+    effect = measure(found, "sensitivity")
+    assert effect["verdict"] == "none_shown"
     # the unchanged prompts are answered as before, word for word: beside them alone any text would seem to help
     assert effect["difference"]["high"] < 0
 
@@ -207,7 +219,7 @@ def test_an_edited_card_is_tried_against_the_run_s(audited: Path) -> None:
     found = tried(audited, "--on", "group:1", "--edited", "--no-control")
     assert found["edited"]["output_format"].startswith(HINT)
     effect = measure(found, "sensitivity")
-    assert (effect["verdict"], effect["beyond_filler"], effect["filler"]) == ("better", None, None)
+    assert (effect["verdict"], effect["beyond_filler"], effect["filler"]) == ("improved", None, None)
     assert "without a control" in found["notes"][0]
     rows = sql(
         audited,

@@ -13,7 +13,7 @@ import polars as pl
 from promptaudit.flows.audit.runs import close_run
 from promptaudit.flows.formats.validate import validate
 from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.marts.transform import transform
+from promptaudit.flows.marts.transform import judge_nights, transform
 from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.cards import FormatLimits
@@ -41,8 +41,11 @@ class Recorded:
     judge: Callable[[Path, str], None] | None = None  # lands rulings on a run
 
 
-def published(folder: Path, files: Sequence[Recorded]) -> tuple[Path, list[str]]:
-    """Imports the files as runs of one warehouse, checks them, builds the marts once and publishes."""
+def published(folder: Path, files: Sequence[Recorded], n_nights: int = 0) -> tuple[Path, list[str]]:
+    """Imports the files as runs of one warehouse, checks them, builds the marts once and publishes.
+
+    The first `n_nights` of them become nights, which imports are not.
+    """
     warehouse, runs = folder / "audit.duckdb", []
     Warehouse(warehouse).apply_schema()
     for place, recorded in enumerate(files):
@@ -60,11 +63,18 @@ def published(folder: Path, files: Sequence[Recorded]) -> tuple[Path, list[str]]
         )
         if recorded.judge is not None:
             recorded.judge(warehouse, runs[-1])
+    if n_nights:
+        with Warehouse(warehouse).write() as con:
+            con.execute(
+                "update raw.audit_runs set origin = 'run' where list_contains($1, audit_run_id)", [runs[:n_nights]]
+            )
     transform(Warehouse(warehouse), runs, "up_to_formats")
     for run, recorded in zip(runs, files, strict=True):
         validate(Warehouse(warehouse), run, recorded.limits)
         close_run(Warehouse(warehouse), run, "complete")
     transform(Warehouse(warehouse), runs, "after_formats")
+    if n_nights:
+        judge_nights(Warehouse(warehouse), runs[:n_nights])
     publish(Warehouse(warehouse), runs)
     return warehouse, runs
 

@@ -11,14 +11,16 @@ from promptaudit.flows.plan.design import Design
 from promptaudit.flows.prompts.messages import FILLED, TRIED, dressing
 from promptaudit.flows.trial.arms import change_of
 from promptaudit.flows.trial.base_run import Base, PromptVariant
-from promptaudit.flows.trial.effects import Effect
-from promptaudit.flows.trial.figures import Level, corrected_difference, levels
+from promptaudit.flows.trial.effects import Effect, compared
+from promptaudit.flows.trial.figures import Level, levels
 from promptaudit.flows.trial.plan import TrialOptions, arm_names, notes_on
 from promptaudit.flows.warehouse import rows_as
 from promptaudit.models_registry.cards import AuditCard, TaskCard
 from promptaudit.models_registry.errors import UsageError
 from promptaudit.models_registry.registry import Registry
 from promptaudit.models_registry.samples import Sample
+from promptaudit.udfs.differences.answers import paired_values
+from promptaudit.udfs.differences.pairs import Compared
 
 CARD = TaskCard.model_validate(
     {"labels": ["a", "b"], "instruction": "Say a or b.", "output_format": "One letter.", "data": {"path": "d.csv"}}
@@ -125,10 +127,16 @@ def worst(counts: np.ndarray, n: int = 30) -> np.ndarray:
     return np.argsort(-entropy, kind="stable")[:n]
 
 
-def leaves_0_out(level: Level) -> bool:
-    assert level.low is not None
-    assert level.high is not None
-    return not level.low <= 0 <= level.high
+def difference_of(before: np.ndarray, after: np.ndarray) -> Compared:
+    """How far the sensitivity of samples moved between two arms, counts of shape (N, Q, C) each, N/A first."""
+    parts = []
+    for side, counts in enumerate((before, after)):
+        sample, wording, label = (axis.repeat(R) for axis in np.nonzero(counts))
+        place = np.tile(np.arange(1, R + 1), len(sample) // R)
+        own = np.full(len(sample), side)
+        parts.append((own, sample, wording, own * 0 - 1, wording == 0, place, label - 1, own * 0 - 1))
+    found = paired_values(*map(np.concatenate, zip(*parts, strict=True)), numbers=np.arange(C - 1.0), level="nominal")
+    return next(compared(row) for row in found if row.measure == "sensitivity")
 
 
 def test_choosing_the_worst_is_no_repair() -> None:
@@ -140,24 +148,23 @@ def test_choosing_the_worst_is_no_repair() -> None:
         rng = np.random.default_rng(seed)
         unchanged, filler, tried = (draws(rng, p) for _ in range(3))
         chosen = worst(unchanged)
-        against_unchanged += leaves_0_out(corrected_difference(unchanged[chosen], tried[chosen], seed, 400))
-        against_filler += leaves_0_out(corrected_difference(filler[chosen], tried[chosen], seed, 400))
+        against_unchanged += difference_of(unchanged[chosen], tried[chosen]).p_value <= 0.05
+        against_filler += difference_of(filler[chosen], tried[chosen]).p_value <= 0.05
     assert against_unchanged >= 95
     assert against_filler <= 10
 
 
 def test_a_repair_is_found_beside_the_filler() -> None:
     weak, sound = np.array([0.0, 0.4, 0.3, 0.3]), np.array([0.0, 0.97, 0.02, 0.01])
-    found = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
         p = np.tile(sound, (N, 1))
         p[:20] = weak
         chosen = worst(draws(rng, p))
         filler, tried = draws(rng, p), draws(rng, np.tile(sound, (N, 1)))
-        difference = corrected_difference(filler[chosen], tried[chosen], seed, 400)
-        found += leaves_0_out(difference) and (difference.figure or 0) < 0
-    assert found == 20
+        found = difference_of(filler[chosen], tried[chosen])
+        assert found.p_value <= 0.05
+        assert found.difference < 0
 
 
 def test_levels_by_hand() -> None:
@@ -174,37 +181,25 @@ def test_levels_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "low", "high", "verdict"),
+    ("measure", "low", "high", "q", "verdict"),
     [
-        ("sensitivity", -0.4, -0.1, "better"),
-        ("sensitivity", 0.1, 0.4, "worse"),
-        ("micro_f1", 0.1, 0.4, "better"),
-        ("consistency", -0.4, -0.1, "worse"),
-        ("micro_f1", -0.1, 0.4, "none shown"),
-        ("consistency", None, None, "no interval"),
+        ("sensitivity", -0.4, -0.1, 0.01, "improved"),
+        ("sensitivity", 0.1, 0.4, 0.01, "regressed"),
+        ("micro_f1", 0.1, 0.4, 0.01, "improved"),
+        ("consistency", -0.4, -0.1, 0.01, "regressed"),
+        ("micro_f1", 0.1, 0.4, 0.06, "none_shown"),
+        ("micro_f1", -0.01, 0.01, 0.9, "same"),
+        ("consistency", None, None, np.nan, "too few samples"),
     ],
 )
-def test_verdicts(measure: str, low: float | None, high: float | None, verdict: str) -> None:
+def test_verdicts(measure: str, low: float | None, high: float | None, q: float, verdict: str) -> None:
     level, beside = Level(0.0), Level(0.1, -0.9, 0.9)
-    assert (
-        Effect(
-            measure=measure,
-            before=level,
-            filler=level,
-            after=level,
-            difference=beside,
-            beyond_filler=Level(0.0, low, high),
-        ).verdict
-        == verdict
+    told = Level(None if low is None or high is None else (low + high) / 2, low, high)
+    plain = Effect(
+        measure=measure, before=level, filler=None, after=level, difference=told, beyond_filler=None, p_value=None
     )
-    assert (
-        Effect(
-            measure=measure,
-            before=level,
-            filler=None,
-            after=level,
-            difference=Level(0.0, low, high),
-            beyond_filler=None,
-        ).verdict
-        == verdict
-    )
+    controlled = replace(plain, filler=level, difference=beside, beyond_filler=told)
+    for effect in (plain, controlled):
+        assert effect.judged(q, 0.02, is_unconfirmed=False).verdict == verdict
+    if verdict in ("improved", "regressed"):
+        assert plain.judged(q, 0.02, is_unconfirmed=True).verdict == "unconfirmed"

@@ -76,7 +76,7 @@ class Nights(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """Columns of `compare_answers`, in its order."""
+    """Columns of `paired_values`, in its order."""
 
     side: Codes
     sample: Codes
@@ -244,9 +244,10 @@ def compared_nights(nights: list[Answers], design: Design, *, base: int, n_known
             continue
         if name == "label_churn":
             pairs = [(one, other) for one in normal for other in normal if one < other]
-            apart = [values_of(joined(labels[one], labels[other]), design)[name].in_candidate for one, other in pairs]
+            shares = [shares_said(night, design) for night in labels]
+            apart = [1 - (shares[one] * shares[other]).sum(axis=2).mean(axis=1) for one, other in pairs]
             lags = np.array([other - one for one, other in pairs], np.int64)
-            within = np.array(row.in_base or np.full(len(row.sample), np.nan))
+            within = np.array(row.in_base)
             of_pairs = np.array(apart) if apart else np.empty((0, len(row.sample)))
             found[name] = (
                 row,
@@ -260,6 +261,13 @@ def compared_nights(nights: list[Answers], design: Design, *, base: int, n_known
         alike = AlikeNights(ages.repeat(n).tolist(), row.sample * len(normal), values.ravel().tolist(), spread, spread)
         found[name] = row, _compared(row, alike, are_kept=True, ages=(base, 0))
     return told(found, is_unconfirmed=len(normal) < 3)
+
+
+def shares_said(answers: Answers, design: Design) -> Floats:
+    """The share of each label in each cell of one night, (N, Q, C), N/A first."""
+    counts = np.zeros((design.n_samples, design.n_variants, design.n_labels + 1))
+    np.add.at(counts, (answers.sample, answers.variant, answers.label + 1), 1)
+    return np.asarray(counts / counts.sum(axis=2, keepdims=True))
 
 
 def columns_at(answers: Answers, side: int) -> Answers:
@@ -332,43 +340,24 @@ class World:
         return answers_of(rng, self.nights(rng, effects_of(rng, design)), design)
 
 
-def compared_pair(seed: int, *, world: World, design: Design, n_nights: int = 8, base: int = 1) -> dict[str, Told]:
-    """Every measure of night `seed` of a world against one of its normal nights; of other wordings and models side by side."""
+def compared_pair(
+    seed: int, *, world: World, design: Design, n_nights: int = 8, base: int = 1, usual: World | None = None
+) -> dict[str, Told]:
+    """Every measure of night `seed` of a world against one of its normal nights; of other wordings side by side.
+
+    Normal nights are of `usual`, which is the world without what its candidate has of its own.
+    """
     rng = np.random.default_rng(seed)
     first = effects_of(rng, design)
     if world.second is other_wordings:
         return compared_side_by_side(answers_of(rng, world.nights(rng, first), design), design)
-    quiet = replace(world, candidate=None)
+    quiet = usual or replace(world, candidate=None)
     nights = []
     for night in range(n_nights + 1):
         own = (world if night == n_nights else quiet).nights(rng, first)
         labels = asked(rng, own.candidate, design)
         nights.append(columns_of(own, labels, labels))
     return compared_nights(nights, design, base=base)
-
-
-def true_difference(seed: int, *, world: World, design: Design, n_samples: int = 8000) -> float:
-    """By how much sensitivity of pair `seed` differs for its own wordings and shocks, and all samples there could be.
-
-    From many samples, with the same draws for both nights; for worlds where wordings stay and samples are answered alike.
-    """
-    rng = np.random.default_rng(seed)
-    first = effects_of(rng, design)
-    second = world.second(rng, first)
-    many = replace(design, n_samples=n_samples)
-    crowd = effects_of(np.random.default_rng([seed, 7]), many)
-    base, candidate = (
-        plug_in_sensitivity(
-            asked(
-                np.random.default_rng([seed, 8]),
-                shares_of(crowd._replace(wordings=night.wordings, shocks=night.shocks), model),
-                many,
-            ),
-            design.n_labels + 1,
-        )
-        for night, model in ((first, world.base), (second, world.candidate or world.base))
-    )
-    return candidate - base
 
 
 MODEL = Model()

@@ -15,32 +15,33 @@ from scipy.stats import binom, norm
 
 from promptaudit.flows.engines.embedded.simulated import INVALID, simulated_annotator
 from promptaudit.models_registry.cards import ModelCard, SimulatedAnswers
-from promptaudit.udfs.comparison import Compared
+from promptaudit.udfs.differences.difference import KEPT
+from promptaudit.udfs.differences.pairs import AlikeNights, compare_values
 from promptaudit.udfs.measures import consistency, consistency_wordings, disagreement
 from tests.support.engine_requests import request_of
 from tests.udfs.comparison_worlds import (
     MODEL,
     NOT_ASKED,
     NOTHING_CHANGED,
-    SHOCKED,
     Codes,
     Design,
     Floats,
+    Told,
     World,
     asked,
     columns_of,
-    compared,
+    compared_nights,
     compared_pair,
     detectable,
     detected,
     effects_of,
     less_skilled,
     other_provider,
-    other_shocks,
     other_wordings,
     regressed,
     same,
     shares_of,
+    values_of,
 )
 from tests.udfs.one_night_worlds import (
     SHARES,
@@ -57,7 +58,7 @@ pytestmark = pytest.mark.slow
 SMALL = Design(n_samples=60, n_variants=12)
 N_PAIRS, N_RESAMPLES = 40, 200
 LABELS = "abcde"
-Pairs = list[dict[str, Compared]]
+Pairs = list[dict[str, Told]]
 
 
 def most(n: int, rate: float) -> int:
@@ -72,11 +73,11 @@ def fewest(n: int, rate: float) -> int:
 
 @cache
 def pairs_of(world: World, n_pairs: int = N_PAIRS) -> Pairs:
-    return [compared_pair(seed, world=world, design=SMALL, n_resamples=N_RESAMPLES) for seed in range(n_pairs)]
+    return [compared_pair(seed, world=world, design=SMALL) for seed in range(n_pairs)]
 
 
-def rejections(pairs: Pairs, measure: str, p_value: str = "p_value") -> int:
-    return sum(getattr(pair[measure], p_value) <= 0.05 for pair in pairs)
+def rejections(pairs: Pairs, measure: str) -> int:
+    return sum(pair[measure].compared.p_value <= 0.05 for pair in pairs if measure in pair)
 
 
 # ---------------------------------------------------------------- the draws are those of the `simulated` annotator
@@ -107,20 +108,21 @@ def test_both_draw_every_cell_from_its_probabilities(draws: str) -> None:
 
 
 def test_nights_of_the_annotator() -> None:
-    """Two seeds of one card: nothing regressed and no churn; a card with the samples exchanged: churn."""
-    n_pairs, n_regressed, n_churned, n_found = 10, 0, 0, 0
+    """Seeds of one card: nothing regressed and no churn; a card with the samples exchanged: churn."""
+    n_pairs, n_regressed, n_churned, n_found = 6, 0, 0, 0
     for seed in range(n_pairs):
         rng = np.random.default_rng(seed)
         quiet = World(same, MODEL).nights(rng, effects_of(rng, SMALL))
         swapped = World(other_provider, MODEL).nights(rng, effects_of(rng, SMALL))
         for nights in (quiet, swapped):
-            base, candidate = annotated(seed, nights.base, SMALL), annotated(1000 + seed, nights.candidate, SMALL)
-            rows = compared(columns_of(nights, base, candidate), SMALL, seed=seed, n_resamples=N_RESAMPLES)
+            labels = [annotated(1000 * night + seed, nights.base, SMALL) for night in range(4)]
+            labels.append(annotated(9000 + seed, nights.candidate, SMALL))
+            rows = compared_nights([columns_of(nights, night, night) for night in labels], SMALL, base=1)
             if nights is quiet:
-                n_regressed += bool(regressed(list(rows.values())))
-                n_churned += rows["label_churn"].p_value <= 0.05
+                n_regressed += bool(regressed(rows))
+                n_churned += rows["label_churn"].verdict == "changed"
             else:
-                n_found += rows["label_churn"].p_value <= 0.05
+                n_found += rows["label_churn"].verdict == "changed"
     assert n_regressed <= most(n_pairs, 0.05)
     assert n_churned <= most(n_pairs, 0.05)
     assert n_found >= fewest(n_pairs, 0.95)
@@ -130,12 +132,12 @@ def test_nights_of_the_annotator() -> None:
 @pytest.mark.parametrize("name", NOTHING_CHANGED)
 def test_nothing_changed_and_nothing_regressed(name: str) -> None:
     pairs = pairs_of(NOTHING_CHANGED[name])
-    assert sum(bool(regressed(list(pair.values()))) for pair in pairs) <= most(N_PAIRS, 0.05)
+    assert sum(bool(regressed(pair)) for pair in pairs) <= most(N_PAIRS, 0.05)
     for measure in ("sensitivity", "consistency", "micro_f1", "pss_intra", "pss_inter", "invalid_rate", "accuracy_std"):
         assert rejections(pairs, measure) <= most(N_PAIRS, 0.05), measure
 
 
-@pytest.mark.parametrize("name", ["temperature_0", "temperature_1"])
+@pytest.mark.parametrize("name", ["temperature_0", "temperature_1", "provider_swap"])
 def test_noise_is_not_churn(name: str) -> None:
     assert rejections(pairs_of(NOTHING_CHANGED[name]), "label_churn") <= most(N_PAIRS, 0.05)
 
@@ -143,21 +145,34 @@ def test_noise_is_not_churn(name: str) -> None:
 @pytest.mark.parametrize("name", ["temperature_1", "provider_swap", "wordings_anew"])
 @pytest.mark.parametrize("measure", ["sensitivity", "micro_f1", "pss_inter"])
 def test_intervals_hold_the_difference_of_nothing(name: str, measure: str) -> None:
-    rows = [pair[measure] for pair in pairs_of(NOTHING_CHANGED[name])]
+    rows = [pair[measure].compared for pair in pairs_of(NOTHING_CHANGED[name])]
     assert sum(row.low <= 0 <= row.high for row in rows) >= fewest(N_PAIRS, 0.93)
 
 
 # ---------------------------------------------------------------- what a simpler test would do there
-UNEVEN = replace(MODEL, wording_sd=2.0)
-SHAKEN = replace(SHOCKED, shock_sd=1.5)
+UNEVEN = World(other_wordings, replace(MODEL, wording_sd=2.0))
 
 
-@pytest.mark.parametrize("world", [World(other_wordings, UNEVEN), World(other_shocks, SHAKEN)], ids=["anew", "shocks"])
-def test_swapping_samples_alone_takes_wordings_for_a_change(world: World) -> None:
-    pairs = pairs_of(world)
-    assert rejections(pairs, "invalid_rate", "p_value_samples") > most(N_PAIRS, 0.15)
-    assert rejections(pairs, "invalid_rate") <= most(N_PAIRS, 0.05)
-    assert sum(bool(regressed(list(pair.values()))) for pair in pairs) <= most(N_PAIRS, 0.05)
+def test_keeping_wordings_that_were_drawn_anew_takes_them_for_a_change() -> None:
+    n_kept = 0
+    for seed in range(N_PAIRS):
+        row = values_of(UNEVEN.pair(seed, SMALL), SMALL)["invalid_rate"]
+        found = compare_values(
+            np.array(row.sample),
+            None,
+            np.array([row.in_base, row.in_candidate]),
+            row.n_wordings,
+            AlikeNights(),
+            wordings=KEPT,
+            is_rate=True,
+            are_kept=True,
+            are_apart=False,
+            ages=(0, 0),
+        )
+        n_kept += found.p_value <= 0.05
+    assert n_kept > most(N_PAIRS, 0.15)
+    assert rejections(pairs_of(UNEVEN), "invalid_rate") <= most(N_PAIRS, 0.05)
+    assert sum(bool(regressed(pair)) for pair in pairs_of(UNEVEN)) <= most(N_PAIRS, 0.05)
 
 
 def test_taking_cells_for_independent_takes_a_swap_for_a_change() -> None:
@@ -175,14 +190,16 @@ def test_taking_cells_for_independent_takes_a_swap_for_a_change() -> None:
 
 # ---------------------------------------------------------------- something changed
 def test_a_swap_that_moves_no_mean_is_churn() -> None:
-    assert rejections(pairs_of(NOTHING_CHANGED["provider_swap"]), "label_churn") >= fewest(N_PAIRS, 0.95)
+    usual = World(same, MODEL)
+    swapped = [compared_pair(seed, world=World(other_provider, MODEL), design=SMALL, usual=usual) for seed in range(20)]
+    assert sum(pair["label_churn"].verdict == "changed" for pair in swapped) >= fewest(20, 0.95)
 
 
 def test_greater_sensitivity_is_found() -> None:
     # at 60 samples x 12 wordings this raises sensitivity from about .46 to .60
     louder = World(same, MODEL, replace(MODEL, both_sd=1.8))
     pairs = pairs_of(louder, 30)
-    assert sum("sensitivity" in regressed(list(pair.values())) for pair in pairs) >= fewest(30, 0.95)
+    assert sum("sensitivity" in regressed(pair) for pair in pairs) >= fewest(30, 0.95)
 
 
 # ---------------------------------------------------------------- bounds of one night
@@ -278,8 +295,5 @@ def test_shares_cover_other_wordings(name: str) -> None:
 def test_a_detectable_difference_is_found_with_few_wordings(n_variants: int) -> None:
     design, world = Design(n_samples=60, n_variants=n_variants), World(same, MODEL)
     lower = replace(world, candidate=less_skilled(MODEL, detectable(world, design, 1), design))
-    n_found = sum(
-        detected(seed, world=lower, design=design, n_tests=1, n_resamples=N_RESAMPLES)
-        for seed in range(1000, 1000 + N_PAIRS)
-    )
+    n_found = sum(detected(seed, world=lower, design=design, n_tests=1) for seed in range(1000, 1000 + N_PAIRS))
     assert fewest(N_PAIRS, 0.9) <= n_found

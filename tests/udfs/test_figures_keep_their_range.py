@@ -149,6 +149,28 @@ TABLES = """
         if(hash(sample, variant) % 9 < 2 * side, 0, coalesce(label, -1))::integer as answer, (answer = gold)::double as is_right
     from answers, range(2) sides(side);
 
+    create or replace temp table two as
+    select sample, max(value) filter (age = 1) as a, max(value) filter (age = 0) as b from of_nights group by all;
+
+    create or replace temp table alike as
+    select
+        {{
+            'age': list(age), 'sample': list(sample::integer), 'value': list(value),
+            'spread': {{'q': 3.0::double, 'n_pairs': 5}}, 'shared': {{'q': 9.0::double, 'n_pairs': 15}}
+        }} as nights,
+        {{'sample': list(sample::integer), 'cluster': list(cluster::integer)}} as own,
+        {{'excess': 0.001::double, 'variance': 0.002::double, 'freedom': 3.0::double}} as error
+    from of_nights where age > 1;
+
+    create or replace temp table alike_pairs as
+    select
+        {{
+            'age': list(age), 'sample': list(sample::integer), 'value': list(value),
+            'spread': {{'q': 0.0::double, 'n_pairs': 0}}, 'shared': {{'q': 0.0::double, 'n_pairs': 0}}
+        }} as nights,
+        {{'sample': list(sample::integer), 'cluster': list(sample::integer)}} as own, list(other_age) as others
+    from apart where age > 1 and age < other_age;
+
     create or replace temp table members as
     select list({{'kind': kind, 'variant': variant, 'line': line, 'value': value, 'unit': nullif(value, 0)}}) as entries
     from (
@@ -199,8 +221,13 @@ CALLS = """
     lost_samples_test([age, sample, value], [6, 5, 4, 3, 2, 1], null) from of_nights
     churn_test([age, other_age, sample, cluster, value], [6, 5, 4, 3, 2, 1], {n_wordings}, 0) from apart
     churn_test([age, other_age, sample, sample, value], [1], {n_wordings}, 0.02) from apart where age < 2 and other_age < 2
-    compare_answers([run, sample, variant, -1, is_own, repetition, answer, golden], max(labels), max(level), 1, 20) from sides
-    compare_accuracies([run, sample, variant, is_right], 1, 20) from sides where repetition = 0
+    paired_values([run, sample, variant, -1, is_own, repetition, answer, golden], max(labels), max(level), false) from sides
+    paired_values([run, sample, variant, -1, is_own, repetition, answer, golden], max(labels), max(level), true) from sides
+    paired_accuracies([run, sample, variant, is_right], true) from sides where repetition = 0
+    compare_values([sample, a, b], first(own), {n_wordings}, first(error), true, true, true, 1, 0, first(nights)) from two, alike
+    compare_values([sample, a, b], first(own), {n_wordings}, first(error), false, false, true, 1, 0, first(nights)) from two, alike
+    compare_values([sample, a, b], first(own), {n_wordings}, first(error), false, true, false, 0, 0, first(nights)) from two, alike
+    compare_churn([sample, a, b], first(own), {n_wordings}, 1, first(nights), first(others)) from two, alike_pairs
         posix([weighed]) from cells group by sample
 """
 """How a group has each figure, a line each: of the columns in brackets the function is given lists."""
@@ -212,9 +239,14 @@ RANGES: dict[str, Range] = {
     "churn_test.high": ANY,
     "churn_test.low": ANY,
     "cohen_kappa": AROUND,
-    "compare_answers.base": AROUND,
-    "compare_answers.candidate": AROUND,
-    "compare_answers.difference": (-2, 2),
+    "compare_churn.high": ANY,
+    "compare_churn.low": ANY,
+    "compare_values.high": ANY,
+    "compare_values.low": ANY,
+    "in_base": ANY,  # pseudo-values
+    "night_sd": ABOVE,
+    "paired_values.base": AROUND,
+    "paired_values.candidate": AROUND,
     "corrected_ranking.corrected": AROUND,
     "degrees_of_freedom": ABOVE,
     "detectable_difference": ABOVE,

@@ -203,7 +203,6 @@ def _churn(table: AnswersTable, n_repetitions: int) -> Values:
     twice = n * (n - 1)
     within = 1 - (np.square(counts).sum(axis=3) - n) / np.where(twice > 0, twice, np.nan)
     own, apart = mean_defined(within.mean(axis=0).T), mean_defined(across.T)
-    asked_once = bool(np.isnan(own).all())
     counts_of = ~np.isnan(apart)
     return Values(
         "label_churn",
@@ -215,6 +214,6 @@ def _churn(table: AnswersTable, n_repetitions: int) -> Values:
         n_repetitions,
         OTHER_VARIANTS if table.is_redrawn else None,
         table.samples[counts_of].tolist(),
-        [] if asked_once else own[counts_of].tolist(),
+        own[counts_of].tolist(),
         apart[counts_of].tolist(),
     )

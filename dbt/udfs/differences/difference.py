@@ -27,8 +27,6 @@ FULL_RULE = 3
 """Normal nights below which nothing is known of how they wander."""
 FEWEST_LIKE = 2
 """Normal nights that ask the samples of a night, below which nothing says by how much these differ: panels go round."""
-FEWEST_WORDINGS = 8
-"""Wordings, or families of them, a side below which the excess of their variance is too uncertain to count its own freedom."""
 
 
 class Sides(NamedTuple):
@@ -57,18 +55,16 @@ class WordingsError(NamedTuple):
 
     Attributes:
         excess: by how much their variance exceeds what single answers make of it.
-        variance: whole.
-        freedom: degrees of freedom, of either.
-        n_units: wordings or families a side, the fewer of both.
+        variance: whole, which says how uncertain the excess is.
+        freedom: degrees of freedom of the whole.
     """
 
     excess: float
     variance: float
     freedom: float
-    n_units: float
 
 
-KEPT = WordingsError(0.0, 0.0, 1.0, math.inf)
+KEPT = WordingsError(0.0, 0.0, 1.0)
 
 
 class Difference(NamedTuple):
@@ -205,9 +201,8 @@ def between_samples(
 
 def _of_samples(units: _Units, wordings: WordingsError, of_nights: float = 0.0) -> Difference:
     own, free = units.by_samples / units.n_samples**2, len(units.values) - 1
-    uncertain = wordings.excess if wordings.n_units >= FEWEST_WORDINGS else wordings.variance
     total = own + wordings.excess
-    freedom = max(min(free, wordings.freedom), total**2 / (own**2 / free + uncertain**2 / wordings.freedom))
+    freedom = max(min(free, wordings.freedom), total**2 / (own**2 / free + wordings.variance**2 / wordings.freedom))
     return Difference(units.mean, total + of_nights, 1.0, freedom, 0.0, carriers(units.values), units.n_samples)
 
 

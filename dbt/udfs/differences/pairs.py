@@ -109,10 +109,10 @@ class Clusters(NamedTuple):
 
 @sql_function("compare_values")
 def compare_values_of(
-    clusters: Clusters,
     sample: Integers,
     base: Floats,
     candidate: Floats,
+    clusters: Clusters,
     n_wordings: int,
     wordings: WordingsError,
     is_rate: bool,  # noqa: FBT001 - as SQL calls it
@@ -230,10 +230,10 @@ def _told(
 
 @sql_function("compare_churn")
 def compare_churn_of(
-    clusters: Clusters,
     sample: Integers,
     within: FloatsOrNaN,
     across: Floats,
+    clusters: Clusters,
     n_wordings: int,
     lag: int,
     nights: AlikeNights,

@@ -137,7 +137,7 @@ def _wordings_error(
         parts.append(own)
     whole, both = sum(part.variants for part in parts), sum(part.both for part in parts)
     freedom = float(sum(part.n_variants - 1 for part in parts))
-    return WordingsError(max(0.0, whole - both), whole, freedom, min(part.n_variants for part in parts))
+    return WordingsError(max(0.0, whole - both), whole, freedom)
 
 
 def mean_of(value: Floats) -> OfWordings:

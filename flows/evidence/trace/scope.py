@@ -29,7 +29,13 @@ OF_ALL_MODELS = (None, "rank_in_row", "n_ranked", "is_best")
 COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
 OF_GROUPS = (*COMPARED, "fct_sample_values")
 """Marts whose rows rest on a whole group: of one sample alone there is none."""
-OF_FAMILY = ("q_value", "n_tests", "detectable_difference", "verdict", "reason")  # these rest on every test of the comparison
+OF_FAMILY = (
+    "q_value",
+    "n_tests",
+    "detectable_difference",
+    "verdict",
+    "reason",
+)  # these rest on every test of the comparison
 OF_ONE_VARIANT = ("n_answers", "n_invalid", "invalid_rate")  # of rpt_prompt_variants; the rest is against the others
 OF_ONE_WORDING = ("agreement", "mean_prompt_tokens", "mean_completion_tokens")  # of rpt_wording_choices
 FITTED = ("accuracy_fitted", "accuracy_shrunk")  # of fct_variant_accuracy: beside the other variants of the group

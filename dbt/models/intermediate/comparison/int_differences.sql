@@ -74,14 +74,14 @@ compared as (
                 then
                     try_compare_churn(
                         {{ told_as(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
-                        clusters, found.sample, found.in_base, found.in_candidate, found.n_wordings,
+                        found.sample, found.in_base, found.in_candidate, clusters, found.n_wordings,
                         abs(base_age - candidate_age)::integer, nights, other_ages
                     )
             when measure != 'label_churn'
                 then
                     try_compare_values(
                         {{ told_as(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
-                        clusters, found.sample, found.in_base, found.in_candidate, found.n_wordings, found.wordings,
+                        found.sample, found.in_base, found.in_candidate, clusters, found.n_wordings, found.wordings,
                         {{ is_rate('measure') }}, are_kept, are_apart, base_age, candidate_age, nights
                     )
         end as test

@@ -91,7 +91,7 @@ between_nights as (
             and first.strategy = second.strategy
             and first.sample_id = second.sample_id
             and apart.other_run_id = second.other_run_id
-    where first.place <= 12 and second.place <= 12 -- 66 pairs
+    where first.age < second.age and first.place <= 12 and second.place <= 12 -- 66 pairs
     group by all
 ),
 
