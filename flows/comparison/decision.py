@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptaudit.flows.comparison.result import NEWS, RunComparison
+from promptaudit.flows.comparison.result import RunComparison
 from promptaudit.flows.display.compared import RunsCompared
 from promptaudit.flows.display.figures import count, cut, in_unit, moved, number
 from promptaudit.flows.display.movement import IN_BASE, in_words
@@ -22,7 +22,7 @@ def decision_of(comparison: RunComparison) -> str:
     if not judged:
         reasons = [each.reason for each in figures if each.reason]
         return f"nothing can be compared: {cut(reasons[0], 200)}" if reasons else "nothing to compare"
-    for verdict in NEWS:
+    for verdict in _OF:
         if told := [each for each in judged if each.verdict == verdict]:
             return _told(comparison, told, verdict)
     if told := [each for each in judged if each.verdict == "unconfirmed"]:

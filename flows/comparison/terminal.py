@@ -45,7 +45,7 @@ def _rests_on(comparison: RunComparison) -> list[str]:
         return []
     if len({run.audit_run_id for run in comparison.runs}) == 1:
         return ["nights     asked in one run: no nights between them; holds for other samples and wordings"]
-    n_nights = [each.n_alike_nights for each in judged]
+    n_nights = [each.n_alike_nights or 0 for each in judged]
     if min(n_nights) < FEWEST_NIGHTS:
         known = f"{max(n_nights)} normal nights known, {FEWEST_NIGHTS} are needed"
         return [f"nights     asked at different times: how far they wander is not known yet ({known})"]

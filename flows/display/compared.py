@@ -60,7 +60,7 @@ class RunsCompared(Compared):
     detectable_difference: float | None
     claim: str | None
     n_samples: int | None
-    n_alike_nights: int
+    n_alike_nights: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,7 +70,7 @@ def _is_open(rule: VerdictRule | SameRule, figure: RunsCompared) -> bool:
     if isinstance(rule, VerdictRule):
         return figure.verdict == "unconfirmed"
     low, high = figure.difference_low, figure.difference_high
-    if figure.n_alike_nights < FULL_RULE or low is None or high is None:
+    if (figure.n_alike_nights or 0) < FULL_RULE or low is None or high is None:
         return figure.p_value is not None
     limit = figure.min_effect if rule.limit is None else rule.limit
     column = compared_column(figure.measure)
@@ -145,7 +145,7 @@ def _open_row(rule: VerdictRule | SameRule, figure: RunsCompared) -> RuleRow:
     n = figure.row["n_samples_for_same"]
     if (
         isinstance(rule, VerdictRule)
-        or figure.n_alike_nights < FULL_RULE
+        or (figure.n_alike_nights or 0) < FULL_RULE
         or not n
         or rule.limit not in (None, figure.min_effect)
     ):

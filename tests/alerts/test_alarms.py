@@ -87,7 +87,7 @@ def test_a_drop_since_last_night_is_raised_once_and_then_stands() -> None:
     assert second == Changes(standing=(StandingAlarm(alarm=opened(drop())),))
 
 
-@pytest.mark.parametrize(("verdict", "reason"), [("none_shown", "within noise"), ("improved", "improved")])
+@pytest.mark.parametrize(("verdict", "reason"), [("none_shown", "none shown"), ("improved", "improved")])
 def test_an_alarm_is_over_when_its_own_base_is_reached_again(verdict: str, reason: str) -> None:
     found = changes([opened(drop())], [], verdicts(drop(), verdict))
     assert found == Changes(recovered=(Recovery(alarm=opened(drop()), reason=reason, is_news=True),))
@@ -658,7 +658,7 @@ def test_the_message_of_a_recovery_folds_what_was_one_alarm() -> None:
             "Audit nightly, night of 2026-11-07, run 000000000000",
             "",
             "Recovered:",
-            "- regressed since 2026-11-04: gpt / question_type / simple / micro_f1 and 1 more (within noise)",
+            "- regressed since 2026-11-04: gpt / question_type / simple / micro_f1 and 1 more (none shown)",
             "",
             f"Look: https://audits.example.org/reports/{run(7)}.html",
         ]

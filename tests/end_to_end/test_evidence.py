@@ -293,10 +293,9 @@ def test_figures_of_comparisons_come_out_of_the_rows_of_both_runs(tmp_path: Path
             candidate_run_id=base,
             base_model_id="harbour-small",
             candidate_model_id="harbour-large-2025",
-            n_resamples=300,
         )
     ]
-    compare(Warehouse(path), [Pair(base_run_id=base, candidate_run_id=candidate, n_resamples=300), *models])
+    compare(Warehouse(path), [Pair(base_run_id=base, candidate_run_id=candidate), *models])
     publish(Warehouse(path), [base, candidate])
     draw = random.Random(20250601)
     figures = []

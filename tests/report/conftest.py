@@ -121,7 +121,7 @@ def _build_compared(folder: Path) -> list[str]:
     ordinary, hostile, *_ = shape("reported", built, folder)
     warehouse = Warehouse(folder / "audit.duckdb")
     pairs = [
-        Pair(base_run_id=run, candidate_run_id=run, base_model_id=base, candidate_model_id=model, n_resamples=400)
+        Pair(base_run_id=run, candidate_run_id=run, base_model_id=base, candidate_model_id=model)
         for run, base, model in (
             (ordinary, "harbour-large-2025", "harbour-small"),
             (hostile, "plain", SCRIPT),

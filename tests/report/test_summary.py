@@ -197,7 +197,7 @@ def test_an_earlier_alarm_is_told_as_what_moved_and_ends_with_its_place(
         if cause.kind in ("alarm", "recovered")
     ]
     assert told == [
-        ("recovered", "The alarm of 2026-09-21 is over: harbour-small, colours, simple, micro_f1 (within noise)."),
+        ("recovered", "The alarm of 2026-09-21 is over: harbour-small, colours, simple, micro_f1 (none shown)."),
     ]
     # what stands is told as what moved
     assert summary_of(Warehouse(path), runs[2]).causes[0].kind == "regressed"

@@ -121,8 +121,6 @@ class Gated:
             "base_model_id": model,
             "candidate_model_id": model,
             "min_effect": 0.02,
-            "n_resamples": 0,
-            "seed": 1,
             "is_trial": False,
             "requested_at": at or now(),
         }

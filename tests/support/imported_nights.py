@@ -162,7 +162,7 @@ def tell(warehouse: Path, runs: Sequence[str], verdicts: Sequence[Verdict], audi
         for night in {said.night for said in verdicts}:
             con.execute(
                 "insert into raw.comparisons (audit_run_id, comparison_id, base_run_id, candidate_run_id, min_effect, "
-                "n_resamples, seed, is_trial, requested_at) values ($run, $id, $base, $run, .02, 1000, 1, false, $at)",
+                "is_trial, requested_at) values ($run, $id, $base, $run, .02, false, $at)",
                 {"run": runs[night], "id": f"comparison {night}", "base": runs[night - 1], "at": FIRST},
             )
     publish(Warehouse(warehouse))

@@ -152,7 +152,7 @@ TABLES = """
     create or replace temp table two as
     select sample, max(value) filter (age = 1) as a, max(value) filter (age = 0) as b from of_nights group by all;
 
-    create or replace temp table alike as
+    create or replace temp table near as
     select
         {{
             'age': list(age), 'sample': list(sample::integer), 'value': list(value),
@@ -224,9 +224,9 @@ CALLS = """
     paired_values([run, sample, variant, -1, is_own, repetition, answer, golden], max(labels), max(level), false) from sides
     paired_values([run, sample, variant, -1, is_own, repetition, answer, golden], max(labels), max(level), true) from sides
     paired_accuracies([run, sample, variant, is_right], true) from sides where repetition = 0
-    compare_values([sample, a, b], first(own), {n_wordings}, first(error), true, true, true, 1, 0, first(nights)) from two, alike
-    compare_values([sample, a, b], first(own), {n_wordings}, first(error), false, false, true, 1, 0, first(nights)) from two, alike
-    compare_values([sample, a, b], first(own), {n_wordings}, first(error), false, true, false, 0, 0, first(nights)) from two, alike
+    compare_values([sample, a, b], first(own), {n_wordings}, first(error), true, true, true, 1, 0, first(nights)) from two, near
+    compare_values([sample, a, b], first(own), {n_wordings}, first(error), false, false, true, 1, 0, first(nights)) from two, near
+    compare_values([sample, a, b], first(own), {n_wordings}, first(error), false, true, false, 0, 0, first(nights)) from two, near
     compare_churn([sample, a, b], first(own), {n_wordings}, 1, first(nights), first(others)) from two, alike_pairs
         posix([weighed]) from cells group by sample
 """
