@@ -48,6 +48,7 @@ class World:
         is_cached: repetitions of one night are one answer.
         kept: share of cells whose answers are those of the night before; the others are drawn anew.
         jitter: with it answers are the likeliest, up to noise of this size in logits that a whole night shares.
+        load: deviation by which the logarithm of that size moves on a night, the same for all models.
         shift: deviation in logits by which each class of samples moves on a night, all models alike.
         n_models, n_tasks, n_samples, n_wordings, n_repetitions, n_nights: sizes.
         share_each_night: of the samples, in turns.
@@ -68,6 +69,7 @@ class World:
     is_cached: bool = False
     kept: float = 0.0
     jitter: float = 0.0
+    load: float = 0.0
     shift: float = 0.0
     n_models: int = 3
     n_tasks: int = 2
@@ -142,8 +144,8 @@ class Answers:
     drawn: NDArray[np.int64] | None = None  # the answers of the night before, (n_repetitions, n_samples, n_wordings)
     values: dict[str, list[Floats]] = field(default_factory=lambda: defaultdict(list))
 
-    def ask(self, night: int, rng: np.random.Generator, shift: Floats) -> None:
-        """Adds a night; shift has a logit a class."""
+    def ask(self, night: int, rng: np.random.Generator, shift: Floats, load: float = 1.0) -> None:
+        """Adds a night; shift has a logit a class, load multiplies its jitter."""
         world, logits = self.world, self.logits.copy()
         fall = world.fall(night) if self.changes else 0.0
         logits[..., 0] += shift[np.arange(world.n_samples) % N_LABELS, None]
@@ -153,7 +155,7 @@ class Answers:
         logits[..., 0] -= _shift_for(self.logits, fall) if fall else 0.0
         shape = (world.n_repetitions, *logits.shape)
         if world.jitter:
-            noise = np.broadcast_to(world.jitter * rng.standard_normal(shape[1:]), shape)
+            noise = np.broadcast_to(load * world.jitter * rng.standard_normal(shape[1:]), shape)
         elif world.is_cached:
             noise = np.broadcast_to(rng.gumbel(size=shape[1:]), shape)
         else:
@@ -193,7 +195,7 @@ class Answers:
 
     def nights(self, state: GroupState, night: int, pinned: Sequence[int]) -> tuple[list[int], Nights]:
         """Returns the numbers of the nights that tonight is held against, and tonight's, and the nights themselves."""
-        numbers = [*sorted({*state.normal, *state.good, *pinned}), night]
+        numbers = [*sorted({*state.normal, *state.good, *state.waiting, *pinned}), night]
         return numbers, Nights(night - np.array(numbers), np.isin(numbers, state.normal), np.isin(numbers, pinned))
 
     def stacked(self, numbers: Sequence[int]) -> dict[str, Floats]:
@@ -293,11 +295,12 @@ def live(
     month = Month([[] for _ in answers])
     for night in range(world.n_nights):
         shift = world.shift * rng.standard_normal(N_LABELS)
+        load = float(np.exp(world.load * rng.standard_normal())) if world.load else 1.0
         if accept(night):
             states = [state.accepted() for state in states]
         held = [each for each in pinned if each < night]
         for group in answers:
-            group.ask(night, rng, shift)
+            group.ask(night, rng, shift, load)
         spreads = [group.spreads(state, night, held) for group, state in zip(answers, states, strict=True)]
         shared = {
             name: NightSpread(sum(own[name].q for own in spreads), sum(own[name].n_pairs for own in spreads))
@@ -320,6 +323,7 @@ def live(
                     q_value=q,
                     worse=WORSE[name],
                     least_effect=LEAST.get(name),
+                    is_rate=name in RATES or name == "lost_samples",
                     p_value_in_alarm=group.p_in_alarm(name, states[place], night),
                 )
                 for (name, test), q in zip(own.items(), qs, strict=True)

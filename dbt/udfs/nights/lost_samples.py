@@ -54,7 +54,7 @@ def lost_samples(values: Floats, nights: Nights) -> WindowTest:
     """
     found: dict[int, WindowTest] = {}
     for window in WINDOWS:
-        if window not in nights.windows() or not nights.is_full(window) or not nights.is_tested(window):
+        if window not in nights.windows() or not nights.is_full(window):
             continue
         inside, usual = values[nights.inside(window)], mean_defined(values[nights.before(window)])
         like = values[nights.like(window)]

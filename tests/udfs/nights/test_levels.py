@@ -19,6 +19,7 @@ from promptaudit.udfs.nights import states, window_test
         ("alarm_level", "alarm_level", states.ALARM_LEVEL),
         ("alarm_level", "suspect_level", states.SUSPECT_LEVEL),
         ("most_normal_nights", "most_normal_nights", states.MOST_NORMAL_NIGHTS),
+        ("most_normal_nights", "longest_window", max(window_test.WINDOWS)),
     ],
 )
 def test_macros_say_what_the_rule_says(file: str, macro: str, level: float) -> None:

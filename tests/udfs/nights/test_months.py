@@ -82,6 +82,15 @@ def test_a_provider_that_is_bad_every_other_night_is_red_from_its_first_bad_nigh
     assert not month.has_alarm(QUIET)
 
 
+def test_a_provider_that_is_bad_by_little_every_other_night_adds_up() -> None:
+    """No night of it is an alarm: its bad nights became normal, widened their own error, and it was never found."""
+    month = live(replace(SMALL, fall=lambda night: 0.05 * (night >= CHANGES_ON and night % 2 == 0)), 13)
+    states = month.states[FALLEN]
+    assert [states[CHANGES_ON + after].waiting for after in (0, 1)] == [(CHANGES_ON,), (CHANGES_ON, CHANGES_ON + 1)]
+    assert (month.first_alarm(FALLEN), states[-1].since) == (CHANGES_ON + 2, CHANGES_ON)
+    assert not month.has_alarm(QUIET)
+
+
 def test_a_slow_fall_is_found_by_nights_together_and_stands() -> None:
     month = live(replace(SMALL, fall=lambda night: 0.01 * max(0, night - CHANGES_ON + 1)), 2)
     found = month.first_alarm(FALLEN)

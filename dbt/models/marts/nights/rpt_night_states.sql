@@ -27,6 +27,7 @@ tested as (
             'worse': worse::bigint,
             'least_effect': {{ least_effect('measure') }},
             'raises': measure != 'consistency',
+            'is_rate': measure = 'lost_samples' or {{ is_rate('measure') }},
             'is_of_other_judge': is_of_other_judge,
             'p_value_in_alarm': p_value_in_alarm
         } order by measure) as streams
