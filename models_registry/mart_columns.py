@@ -131,7 +131,7 @@ def compared_unit(measure: str) -> str | None:
     """Returns the unit that the figures of a measure of rpt_run_comparisons are printed in; None: to three digits."""
     if measure in _UNITS_BESIDE:
         return _UNITS_BESIDE[measure]
-    column = compared_column(measure)
+    column = compared_column("micro_f1" if measure.startswith("accuracy of ") else measure)
     return None if column is None else column.unit
 
 

@@ -64,6 +64,7 @@ QUIET = {
     "answers kept, a twentieth anew each night": World(kept=0.95),
     "answers kept, a fifth anew each night": World(kept=0.8),
     "jittering": World(jitter=0.5),
+    "jittering, more under load": World(jitter=0.15, load=0.4),
     "classes shifting": World(shift=0.15),
     "missing cells": World(missing=0.03),
     "a third of 180": World(n_samples=180, share_each_night=3),
@@ -88,6 +89,7 @@ FALLS = [
     (Fall(0.05), 0.9, 3),
     (Fall(0.10), 0.95, 0),
     (Fall(0.10, "every other"), 0.95, 0),
+    (Fall(0.05, "every other"), 0.8, 1),
     (Fall(0.01, "little by little"), 0.9, 6),
     (Fall(0.005, "little by little"), 0.8, 9),
     (Fall(0.10, "one"), 0.9, 0),
@@ -98,6 +100,7 @@ LOST = {
     "9 of 60 lost, a steady model": World(jitter=0.15, lost=Steps(0, 9)),
     "4 of 60 lost": World(lost=Steps(0, 4)),
     "one wording of 12 answers one label": World(broken=Steps(0, 1)),
+    "one class of four falls by .10": World(class_fall=Steps(0, 0.1)),
 }
 
 
@@ -123,9 +126,8 @@ def _found(seed: int, world: World) -> tuple[int | None, float]:
     """The nights until model 0 has an alarm in its first task, and the share of bad nights that are red."""
     month = live(world, seed)
     first = month.first_alarm(0, ("regressed", "changed"))
-    bad = [
-        night for night in range(world.n_nights) if max(world.fall(night), world.lost(night), world.broken(night)) > 0
-    ]
+    falls = (world.fall, world.class_fall, world.lost, world.broken)
+    bad = [night for night in range(world.n_nights) if max(fall(night) for fall in falls) > 0]
     red = sum(month.states[0][night].kind == "regressed" for night in bad) / len(bad)
     return None if first is None or first < CHANGES_ON else first - CHANGES_ON, red
 
@@ -149,7 +151,7 @@ def test_what_falls_on_few_samples_or_one_wording(pool: ProcessPoolExecutor, nam
     red = sum(share for _, share in found) / N_MONTHS
     print(f"\n{name}: found in {len(delays)} of {N_MONTHS}, red on {red:.2f} of bad nights")
     assert len(delays) >= 0.95 * N_MONTHS
-    assert red >= 0.9
+    assert red >= (0.8 if "class" in name else 0.9)
 
 
 def test_labels_are_told_as_soon_beside_lengths(pool: ProcessPoolExecutor) -> None:

@@ -185,7 +185,9 @@ def test_a_warehouse_without_tables_is_given_those_that_dbt_makes(built: tuple[P
 def test_a_struct_of_an_older_version_is_given_its_new_fields(built: tuple[Path, str], tmp_path: Path) -> None:
     warehouse, older = tmp_path / "audit.duckdb", "struct(state varchar, normal bigint[])"
     shutil.copyfile(built[0], warehouse)
-    of_memory = "select data_type from duckdb_columns() where table_name = 'rpt_night_states' and column_name = 'memory'"
+    of_memory = (
+        "select data_type from duckdb_columns() where table_name = 'rpt_night_states' and column_name = 'memory'"
+    )
     before = Warehouse(warehouse).read(of_memory)
     with Warehouse(warehouse).write() as con:
         con.execute(f"alter table marts.rpt_night_states alter memory type {older}")

@@ -29,6 +29,8 @@ ALARM_LEVEL, SUSPECT_LEVEL = 0.005, 0.05
 """Greatest q of an alarm, and of what is said without one."""
 LEAST_LOG_EFFECT = math.log(1.1)
 """Least difference that matters of a measure that is a logarithm: a tenth more. What answers cost and take grow by as much."""
+LEAST_CLASS_EFFECT = 0.05
+"""Least difference that matters in the accuracy of one gold label, which few samples have."""
 MOST_NORMAL_NIGHTS = 28
 GOOD_NIGHTS = 2
 """Good nights in a row that end an alarm."""

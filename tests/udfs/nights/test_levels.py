@@ -33,6 +33,8 @@ def test_the_macro_of_least_effects_says_what_the_rule_says() -> None:
     text = (dbt_project() / "macros" / "answer_measures.sql").read_text(encoding="utf-8")
     (factor,) = re.findall(r"ln\(([0-9.]+)\)", text)
     assert math.log(float(factor)) == states.LEAST_LOG_EFFECT
+    (least,) = re.findall(r"greatest\(.*, ([0-9.]+)\)", text)
+    assert float(least) == states.LEAST_CLASS_EFFECT
 
 
 def test_the_macro_of_answer_measures_has_those_that_gates_know() -> None:

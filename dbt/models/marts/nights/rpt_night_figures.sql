@@ -1,6 +1,6 @@
 -- One row per night, model, task, strategy and measure: how far it lies from normal nights, and what that is called.
 -- A measure within an alarm keeps its verdict until the alarm is over, whatever it does tonight.
-{%- set least = 'coalesce(' ~ least_effect('measured.measure') ~ ', nights.min_effect)' %}
+{%- set least = least_effect('measured.measure', 'nights.min_effect') %}
 with streams as {{ all_of('int_streams_adjusted') }},
 
 nights as {{ all_of('int_nights_before') }},
@@ -182,6 +182,7 @@ final as (
         end || case
             when measure = 'lost_samples' and test.carried_by > 0
                 then ', ' || test.carried_by::integer || ' of ' || test.n_samples || ' samples that were right are wrong'
+            when test.n_nights > 0 and {{ is_of_class('measure') }} then ', on ' || test.n_samples || ' samples'
             else ''
         end || case
             when test.n_nights > 0 and is_pinned and measure != 'label_churn' then ', against the pinned night'
