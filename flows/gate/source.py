@@ -48,6 +48,11 @@ class NightState(NamedTuple):
     memory: Row
 
     @property
+    def group(self) -> Group:
+        """Returns its model, task and strategy."""
+        return self.model_id, self.task_id, self.strategy
+
+    @property
     def has_alarm(self) -> bool:
         """Returns whether an alarm stands."""
         return self.memory["since"] is not None
@@ -183,6 +188,15 @@ class Source:
     def night(self) -> list[NightFigure]:
         """Returns what is told of the run's figures against normal nights; none of an import."""
         return [NightFigure.of(row) for row in self.mart("rpt_night_verdicts")]
+
+    @property
+    def night_before(self) -> list[NightFigure]:
+        """Returns what was told of the run before this one; none on the first."""
+        return (
+            []
+            if self._before is None
+            else [NightFigure.of(row) for row in self.mart("rpt_night_verdicts", self._before)]
+        )
 
     @cached_property
     def night_states(self) -> list[NightState]:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from promptaudit.flows.gate import night_rules
+from promptaudit.flows.gate import untested
 from promptaudit.models_registry.gate_columns import OF_ANSWERS
 from promptaudit.models_registry.mart_columns import dbt_project
 from promptaudit.udfs.nights import states, window_test
@@ -44,4 +44,4 @@ def test_the_macro_of_answer_measures_has_those_that_gates_know() -> None:
 
 
 def test_the_gate_knows_from_how_many_nights_the_rule_is_whole() -> None:
-    assert night_rules.FULL_RULE == window_test.FULL_RULE
+    assert untested.FULL_RULE == window_test.FULL_RULE
