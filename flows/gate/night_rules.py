@@ -18,6 +18,7 @@ from promptaudit.flows.gate.untested import (
     named,
     no_longer_tested,
     untested,
+    untested_in_words,
 )
 from promptaudit.flows.gate.value_rules import NAMES, NO_ROW, finite, selects
 from promptaudit.models_registry.gate_rules import DriftRule, VerdictRule
@@ -86,10 +87,9 @@ def _unknown(
         names = named(each.measure for each in gone)
         return f"{names}: tested the night before, and could not be tonight", [_gone_row(each) for each in gone]
     lacking = untested(counted, source.night_states)
-    names = named(each.measure for each in lacking)
     is_much = len(lacking) > MOST_UNTESTED * len(counted)
     rows = [failed_row(each, "unmeasured") for each in lacking] if is_much else []
-    return f"{len(lacking)} of {len(counted)} figures could not be tested: {names}", rows
+    return untested_in_words(counted, source.night_states) or "", rows
 
 
 def _why_nothing(figures: Sequence[NightFigure], judges: set[tuple[str, str]]) -> str:

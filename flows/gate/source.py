@@ -59,7 +59,7 @@ class NightState(NamedTuple):
 
 
 class LostSample(NamedTuple):
-    """A sample that is lost, and on how many nights it was right and then wrong."""
+    """A sample that is lost, or may be, and on how many nights it was right and then wrong."""
 
     model_id: str
     task_id: str
@@ -69,6 +69,8 @@ class LostSample(NamedTuple):
     n_nights_right: int
     n_nights_wrong: int
     is_critical: bool
+    is_lost: bool | None = True  # False: that is not known yet; NULL of a night before there was a test
+    n_wordings: int | None = None  # of which this holds; None: of all
 
 
 class Waiver(NamedTuple):
@@ -205,7 +207,7 @@ class Source:
 
     @property
     def samples_lost(self) -> list[LostSample]:
-        """Returns the samples that the run lost."""
+        """Returns the samples that the run lost, or may have lost."""
         return _parts(LostSample, self.mart("fct_samples_lost"))
 
     @property

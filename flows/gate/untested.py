@@ -70,6 +70,14 @@ def no_longer_tested(
     ]
 
 
+def untested_in_words(figures: Sequence[NightFigure], states: Sequence[NightState]) -> str | None:
+    """Returns how many figures of a night could not be tested, and which; None where all could."""
+    lacking = untested(figures, states)
+    if not lacking:
+        return None
+    return f"{len(lacking)} of {len(figures)} figures could not be tested: {named(each.measure for each in lacking)}"
+
+
 def named(measures: Iterable[str]) -> str:
     """Returns the first few of some measures, in words."""
     names = list(dict.fromkeys(cut(measure, NAME) for measure in measures))

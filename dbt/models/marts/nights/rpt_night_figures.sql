@@ -89,6 +89,42 @@ alarmed as (
     ) as alarms
 ),
 
+-- the names of samples that are lost, of the measure that lost_samples looks at
+samples_lost as (
+    select
+        figures.audit_run_id,
+        figures.model_id,
+        figures.task_id,
+        figures.strategy,
+        figures.measure as of_measure,
+        figures.sample_id
+    from {{ ref('int_values_in_use') }} as figures
+    inner join streams using (audit_run_id, model_id, task_id, strategy)
+    where
+        streams.measure = 'lost_samples'
+        and streams.test.carried_by > 0
+        and (
+            figures.measure = 'micro_f1'
+            or (starts_with(figures.measure, 'accuracy:') and not contains(figures.measure, ':judge:'))
+        )
+    group by all
+    having
+        max(figures.figure) filter (figures.age < streams.test.span)
+        <= avg(figures.figure) filter (figures.is_reference and figures.age >= streams.test.span) - 0.5
+),
+
+lost_named as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        'lost_samples' as measure,
+        list(sample_id order by of_measure != 'micro_f1', of_measure, sample_id) as sample_ids
+    from samples_lost
+    group by all
+),
+
 -- what is within an alarm has a row though it could not be tested tonight
 measured as (
     select
@@ -120,6 +156,7 @@ judged as (
         {{ least }} as min_effect,
         alarmed.kind,
         moved.* exclude (audit_run_id, model_id, task_id, strategy, measure),
+        lost_named.sample_ids,
         judges_moved.scoring_method as judge,
         coalesce(streams.worse, {{ worse_sign('measured.measure') }}) as worse,
         case
@@ -137,6 +174,7 @@ judged as (
     left join streams using (audit_run_id, model_id, task_id, strategy, measure)
     left join alarmed using (audit_run_id, model_id, task_id, strategy, measure)
     left join moved using (audit_run_id, model_id, task_id, strategy, measure)
+    left join lost_named using (audit_run_id, model_id, task_id, strategy, measure)
     left join judges_moved
         on
             measured.audit_run_id = judges_moved.audit_run_id
@@ -182,6 +220,8 @@ final as (
         end || case
             when measure = 'lost_samples' and test.carried_by > 0
                 then ', ' || test.carried_by::integer || ' of ' || test.n_samples || ' samples that were right are wrong'
+                    || coalesce(': ' || list_aggregate(sample_ids[:3], 'string_agg', ', '), '')
+                    || if(test.carried_by > 3, ', …', '')
             when test.n_nights > 0 and {{ is_of_class('measure') }} then ', on ' || test.n_samples || ' samples'
             else ''
         end || case
