@@ -120,9 +120,13 @@ lost_named as (
         task_id,
         strategy,
         'lost_samples' as measure,
-        list(sample_id order by of_measure != 'micro_f1', of_measure, sample_id) as sample_ids
+        array_to_string(list_slice(list(sample_id order by sample_id), 1, 3), ', ') as first_lost
     from samples_lost
-    group by all
+    group by audit_run_id, model_id, task_id, strategy, of_measure
+    qualify
+        row_number() over (
+            partition by audit_run_id, model_id, task_id, strategy order by of_measure != 'micro_f1', of_measure
+        ) = 1
 ),
 
 -- what is within an alarm has a row though it could not be tested tonight
@@ -156,7 +160,7 @@ judged as (
         {{ least }} as min_effect,
         alarmed.kind,
         moved.* exclude (audit_run_id, model_id, task_id, strategy, measure),
-        lost_named.sample_ids,
+        lost_named.first_lost,
         judges_moved.scoring_method as judge,
         coalesce(streams.worse, {{ worse_sign('measured.measure') }}) as worse,
         case
@@ -219,11 +223,13 @@ final as (
             else 'tonight'
         end || case
             when measure = 'lost_samples' and test.carried_by > 0
-                then ', ' || test.carried_by::integer || ' of ' || test.n_samples || ' samples that were right are wrong'
-                    || coalesce(': ' || list_aggregate(sample_ids[:3], 'string_agg', ', '), '')
-                    || if(test.carried_by > 3, ', …', '')
+                then printf(', %d of %d samples that were right are wrong', test.carried_by::integer, test.n_samples)
             when test.n_nights > 0 and {{ is_of_class('measure') }} then ', on ' || test.n_samples || ' samples'
             else ''
+        end || case
+            when first_lost is null then ''
+            when test.carried_by > 3 then ': ' || first_lost || ', …'
+            else ': ' || first_lost
         end || case
             when test.n_nights > 0 and is_pinned and measure != 'label_churn' then ', against the pinned night'
             when test.n_nights > 0
