@@ -28,6 +28,7 @@ WINDOWS = (1, 2, 4)
 """How many nights each window spans."""
 LOST = 0.5
 """By how much less than on normal nights a lost sample is right, on each night of the window."""
+_MOST_COUNTED = 2  # nights since a sample was lost
 
 
 @sql_function("lost_samples_test")
@@ -122,9 +123,10 @@ def lost_sample_of(age: Integers, wording: Integers, right: FloatsOrNaN) -> Samp
 def lost_sample(values: Floats) -> SampleTest:
     """Returns the test of whether a sample is lost: right before some night, wrong on it and on all since.
 
-    p = P(Bin(m + M, 1 / C(R + w, w)) >= m) for the last w nights against the R before: m wordings are right in all asks on every
-    one of the R nights and wrong in all on every one of the w, M others had an odd night before. Of all w on each night of which
-    the sample is right less often by LOST, it is that of the least p.
+    p = P(Bin(m + M, 1 / C(R + w, w)) >= m), w the nights since, at most 2, against the R before: m wordings are right in all asks
+    on every one of the R nights and wrong in all on every one since, M others had an odd night before. Of all nights from which
+    on the sample is right less often by LOST, it is that of the least p. No more than two nights count, since answers that are
+    kept from night to night are wrong for many in a row.
 
     Args:
         values: shape (n_nights, n_wordings), shares of the asks that were right, tonight last; NaN where a wording was not asked.
@@ -137,7 +139,8 @@ def lost_sample(values: Floats) -> SampleTest:
         is_lost = (inside == 0).all(axis=0) & (before == 1).all(axis=0)
         n_odd = int(_had_an_odd_night(before[:, ~is_lost & ~np.isnan(before).any(axis=0)]).sum())
         n_lost, n_before = int(is_lost.sum()), len(before)
-        p = _at_least(n_lost, n_lost + n_odd, 1 / math.comb(n_before + window, window))
+        counted = min(window, _MOST_COUNTED)
+        p = _at_least(n_lost, n_lost + n_odd, 1 / math.comb(n_before + counted, counted))
         if not p >= found.p_value:
             found = SampleTest(p, window, n_before, n_lost)
     return found

@@ -77,12 +77,12 @@ def test_one_sample_under_twelve_wordings() -> None:
     assert found.p_value == pytest.approx(binom.sf(8, 12, 1 / 28))
 
 
-def test_one_wording_is_not_enough_for_a_while() -> None:
-    values = np.ones((20, 1))
+def test_a_sample_stays_lost_and_no_more_than_two_nights_count() -> None:
+    values = np.ones((20, 2))
     values[19:] = 0
-    assert lost_sample(values).p_value == pytest.approx(1 / 20)
-    values[16:] = 0
-    assert lost_sample(values) == pytest.approx(SampleTest(1 / 4845, 4, 16, 1))  # C(20, 4)
+    assert lost_sample(values).p_value == pytest.approx(20.0**-2)
+    values[12:] = 0
+    assert lost_sample(values) == pytest.approx(SampleTest(91.0**-2, 8, 12, 2))  # C(14, 2) = 91
 
 
 def test_a_sample_that_is_right_tonight_or_was_never_right_is_not_lost() -> None:
