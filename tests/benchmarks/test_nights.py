@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 
+import numpy as np
 import pytest
 
 from tests.support.night_worlds import CHANGES_ON, World, live
@@ -152,6 +153,37 @@ def test_what_falls_on_few_samples_or_one_wording(pool: ProcessPoolExecutor, nam
     print(f"\n{name}: found in {len(delays)} of {N_MONTHS}, red on {red:.2f} of bad nights")
     assert len(delays) >= 0.95 * N_MONTHS
     assert red >= (0.8 if "class" in name else 0.9)
+
+
+def _named(seed: int, world: World) -> tuple[int, int]:
+    """How many nights of groups name a sample that is not lost, and how many lost ones are named three nights later."""
+    month, n_false, n_found = live(world, seed), 0, 0
+    for group, answers in enumerate(month.answers):
+        easiest = np.argsort(-answers.logits[..., 0].mean(axis=1))
+        for night in range(3, world.n_nights):
+            is_lost = set(easiest[: int(world.lost(night))].tolist()) if answers.changes else set()
+            named = month.lost(group, night)
+            n_false += bool(named - is_lost)
+            n_found += len(named & is_lost) if night == CHANGES_ON + 3 else 0
+    return n_false, n_found
+
+
+@pytest.mark.parametrize(
+    ("world", "share"),
+    [
+        (World(n_models=2, lost=Steps(0, 4), jitter=0.15), 1),
+        (World(n_models=2, lost=Steps(0, 4)), 0.4),
+        (World(n_models=2, kept=0.95), 0),
+        (World(n_models=2, jitter=0.15, load=0.4), 0),
+        (World(n_models=2, n_wordings=3, n_repetitions=1, jitter=0.15), 0),
+    ],
+    ids=["steady", "anew", "kept", "load", "three wordings"],
+)
+def test_which_samples_are_lost(pool: ProcessPoolExecutor, world: World, share: float) -> None:
+    n_false, n_found = map(sum, zip(*pool.map(partial(_named, world=world), range(N_MONTHS)), strict=True))
+    print(f"\n{n_false} nights name a sample that is not lost; {n_found} of {8 * N_MONTHS} lost ones are named")
+    assert n_false <= 0.005 * N_MONTHS * world.n_nights * 4
+    assert n_found >= share * 8 * N_MONTHS
 
 
 def test_labels_are_told_as_soon_beside_lengths(pool: ProcessPoolExecutor) -> None:

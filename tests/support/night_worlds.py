@@ -13,8 +13,15 @@ from scipy.stats import false_discovery_control
 from promptaudit.models_registry.gate_columns import OF_ANSWERS
 from promptaudit.udfs.differences.alike_nights import FEWEST_SAMPLES, NightSpread
 from promptaudit.udfs.nights.churn_test import churn_test
-from promptaudit.udfs.nights.lost_samples import lost_samples
-from promptaudit.udfs.nights.states import LEAST_CLASS_EFFECT, LEAST_LOG_EFFECT, GroupState, StreamNight, next_state
+from promptaudit.udfs.nights.lost_samples import lost_sample, lost_samples
+from promptaudit.udfs.nights.states import (
+    ALARM_LEVEL,
+    LEAST_CLASS_EFFECT,
+    LEAST_LOG_EFFECT,
+    GroupState,
+    StreamNight,
+    next_state,
+)
 from promptaudit.udfs.nights.window_test import Nights, WindowTest, spread_of, window_test
 
 Floats = NDArray[np.float64]
@@ -280,9 +287,16 @@ class Answers:
 
 @dataclass(slots=True)
 class Month:
-    """The states of each group, night by night."""
+    """The states of each group, night by night, and its answers."""
 
     states: list[list[GroupState]]
+    answers: list[Answers]
+
+    def lost(self, group: int, night: int) -> set[int]:
+        """Returns the samples of a group that are named as lost on a night, against the 28 before it."""
+        right = np.stack([shares[..., 0] for shares in self.answers[group].shares[max(0, night - 28) : night + 1]])
+        level = ALARM_LEVEL / right.shape[1]
+        return {sample for sample in range(right.shape[1]) if lost_sample(right[:, sample]).p_value <= level}
 
     def first_alarm(self, group: int, kinds: tuple[str, ...] = ("regressed", "changed", "improved")) -> int | None:
         """Returns the first night on which a group has an alarm of one of these kinds; None without one."""
@@ -312,7 +326,7 @@ def live(
         for task in range(world.n_tasks)
     ]
     states = [GroupState() for _ in answers]
-    month = Month([[] for _ in answers])
+    month = Month([[] for _ in answers], answers)
     for night in range(world.n_nights):
         shift = world.shift * rng.standard_normal(N_LABELS)
         load = float(np.exp(world.load * rng.standard_normal())) if world.load else 1.0
