@@ -66,6 +66,7 @@ class World:
         n_of_document: samples that are of one document, which the tests know; they move alike by `document_shift`.
         document_shift: deviation in logits by which each document moves on a night.
         missing: share of cells that are lost, at random each night.
+        has_classes: whether the accuracy on each class is a measure of its own.
         has_lengths: whether lengths, tokens, ends at the token limit and refusals are measured too. Answers of odd models are cut
             at a limit now and then, and now and then refused; those of even ones never are.
         wander: deviation by which the logarithms of all lengths move on a night, all samples of a model alike.
@@ -93,6 +94,7 @@ class World:
     n_of_document: int = 1
     document_shift: float = 0.0
     missing: float = 0.0
+    has_classes: bool = True
     has_lengths: bool = False
     wander: float = 0.0
     longer: Callable[[int], float] = as_ever
@@ -256,7 +258,9 @@ class Answers:
             return {}
         values, n_wordings, documents = self.stacked(numbers), self.world.n_wordings, self.world.documents
         n_in_classes = {name: (~np.isnan(values["micro_f1"][-1, self.world.of_class(name)])).sum() for name in CLASSES}
-        classes = {name: "micro_f1" for name, n in n_in_classes.items() if n >= FEWEST_SAMPLES}
+        classes = {
+            name: "micro_f1" for name, n in n_in_classes.items() if n >= FEWEST_SAMPLES and self.world.has_classes
+        }
         tests = {}
         for name, measure in {**dict(zip(values, values, strict=True)), **classes}.items():
             own = self.world.of_class(name)

@@ -9,14 +9,19 @@ import pytest
 
 from tests.support.night_worlds import CHANGES_ON, World, live
 
-SMALL = World(n_models=2, n_tasks=1, n_nights=24)
+SMALL = World(n_models=2, n_tasks=1, n_nights=24, has_classes=False)  # which make a month twice as long
 SPOKEN = replace(SMALL, n_nights=16, has_lengths=True)
 FALLEN, QUIET = 0, 1  # the groups of a small world
 
 
 @pytest.mark.parametrize(
     "world",
-    [SMALL, replace(SMALL, is_cached=True), replace(SMALL, kept=0.8), replace(SMALL, missing=0.03)],
+    [
+        replace(SMALL, has_classes=True),
+        replace(SMALL, is_cached=True),
+        replace(SMALL, kept=0.8),
+        replace(SMALL, missing=0.03),
+    ],
     ids=["repeated", "cached", "a fifth of the answers anew each night", "missing cells"],
 )
 def test_quiet_months_are_quiet(world: World) -> None:
@@ -38,7 +43,7 @@ def test_a_model_that_loses_samples_for_good_is_red_from_that_night_on(n_lost: i
 
 
 def test_one_gold_label_that_falls_is_told_by_its_own_accuracy() -> None:
-    month = live(replace(SMALL, n_nights=18, class_fall=from_then_on(0.1)), 2)
+    month = live(replace(SMALL, n_nights=18, has_classes=True, class_fall=from_then_on(0.1)), 2)
     found = month.first_alarm(FALLEN, ("regressed",))
     assert found is not None
     assert CHANGES_ON <= found <= CHANGES_ON + 3
