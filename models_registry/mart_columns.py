@@ -30,6 +30,8 @@ _UNITS_BESIDE = {
     "refusal_rate": "rate",
 }
 """Units of what is compared and has no column in the scorecard."""
+OF_CLASS = "accuracy of "
+"""How measures of the nights begin that are micro_f1 on the samples of one gold label."""
 _OF_ENDS = ("unit", "range", "needs_full_grid")
 Form = Literal["figure", "interval"]
 About = Literal["samples", "samples and wordings"]
@@ -131,7 +133,7 @@ def compared_unit(measure: str) -> str | None:
     """Returns the unit that the figures of a measure of rpt_run_comparisons are printed in; None: to three digits."""
     if measure in _UNITS_BESIDE:
         return _UNITS_BESIDE[measure]
-    column = compared_column(measure)
+    column = compared_column("micro_f1" if measure.startswith(OF_CLASS) else measure)
     return None if column is None else column.unit
 
 

@@ -1,8 +1,9 @@
 {# The states of nights as earlier builds left them: what a model reads that the states of tonight are made of, where a `ref`
-   would be a circle. None where there is no such table yet. #}
+   would be a circle. None where there is no such table yet; fields that their memory did not have then are NULL. #}
 {% macro night_states_before() -%}
     {%- set known = adapter.get_relation(model.database, 'marts', 'rpt_night_states') if execute -%}
     {%- if known -%}
+        {%- set contract = graph.nodes['model.promptaudit.rpt_night_states'].columns -%}
         select
             audit_run_id,
             audit_id,
@@ -12,7 +13,7 @@
             started_at,
             plan,
             night,
-            memory
+            memory::{{ contract.memory.data_type }} as memory
         from {{ known }}
     {%- else -%}
         select

@@ -50,6 +50,7 @@ class Night:
     started_at: datetime
     exit_code: int
     report: str | None = None
+    untested: str | None = None  # what could not be held against normal nights
     seal: str | None = None  # of the run's rows and marts, as it stands when it is told
     example: str | None = None  # of what got worse: a sample with its answers on a normal night and tonight
     example_of: str | None = None  # the model that gave them
@@ -111,7 +112,12 @@ def compose(night: Night, changes: Changes, *, tell_success: bool = False) -> Me
     groups = told_together(compared, lambda problem: (problem.cause, problem.model_id))
     title = _title(night, kind, changes, groups, untold)
     blocks = [
-        _Block([f"Audit {safe(night.audit_id)}, night of {night.started_at:%Y-%m-%d}, run {night.audit_run_id[:ID]}"]),
+        _Block(
+            [
+                f"Audit {safe(night.audit_id)}, night of {night.started_at:%Y-%m-%d}, run {night.audit_run_id[:ID]}",
+                *([] if night.untested is None else [safe(night.untested, WIDTH)]),
+            ]
+        ),
         *(_compared_block(group, _example_of(group, night, groups)) for group in groups),
         _rules_block(changes, "gate", "The gate failed"),
         _rules_block(changes, "unmeasured", "Could not be measured"),

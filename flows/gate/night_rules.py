@@ -9,25 +9,33 @@ from promptaudit.flows.display.compared import Compared, NightFigure
 from promptaudit.flows.display.movement import in_words
 from promptaudit.flows.gate.outcome import Outcome, RuleResult, RuleRow, State
 from promptaudit.flows.gate.source import NightState, Source
+from promptaudit.flows.gate.untested import (
+    FULL_RULE,
+    MOST_UNTESTED,
+    UNKNOWN,
+    judge_of,
+    moved_judges,
+    named,
+    no_longer_tested,
+    untested,
+    untested_in_words,
+)
 from promptaudit.flows.gate.value_rules import NAMES, NO_ROW, finite, selects
-from promptaudit.models_registry.gate_rules import JUDGE, DriftRule, VerdictRule
-
-FULL_RULE = 3
-"""Normal nights from which an alarm is raised, as `promptaudit.udfs.differences.difference` has it."""
-UNKNOWN = ("unconfirmed", "not_comparable")
+from promptaudit.models_registry.gate_rules import DriftRule, VerdictRule
 
 
 def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
     """Holds a night against a rule: it fails while an alarm of its kind stands in any figure that it selects.
 
     A night of which too little was answered, and one odd night of two or three, is unmeasured; one without a night of its plan
-    before passes.
+    before passes. That nothing regressed is unmeasured, too, where more than MOST_UNTESTED of the figures could not be tested, or
+    one could not that was tested the night before.
     """
-    named = [condition for condition in rule.conditions if condition.column in NAMES]
+    on_names = [condition for condition in rule.conditions if condition.column in NAMES]
     states = [state for state in source.night_states if rule.is_of(state.model_id)]
-    states = [state for state in states if all(selects(each, state._asdict()) for each in named)]
+    states = [state for state in states if all(selects(each, state._asdict()) for each in on_names)]
     told = [each for each in source.night if rule.is_of(each.model_id) and rule.is_about(each.measure)]
-    figures = [each for each in told if all(selects(on, each.row) for on in named)]
+    figures = [each for each in told if all(selects(on, each.row) for on in on_names)]
     counted = [each for each in figures if all(selects(on, each.row) for on in rule.conditions)]
     ended = source.ended_alarms
     accepted = [each for each in counted if each.verdict in rule.verdicts and each.group in ended]
@@ -36,10 +44,8 @@ def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
     if failed := [each for each in counted if each.verdict in rule.verdicts]:
         reason = f"{len(failed)} of {len(figures)} figures {rule.said_of(len(failed))}, {_against(failed)}"
         return _outcome(rule, "failed", reason, figures, [failed_row(each) for each in failed], command)
-    unknown = [_unknown_row(state, rule) for state in states if state.state == "cannot_tell"]
-    unknown += [failed_row(each, "unmeasured") for each in counted if each.verdict == "unconfirmed"]
+    reason, unknown = _unknown(rule, figures, counted, states, source)
     if unknown:
-        reason = f"of {len(unknown)} of {len(figures) or len(states)} figures it cannot be told yet"
         return _outcome(rule, "unmeasured", reason, figures, unknown, command)
     first = [state for state in states if state.state == "first_night"]
     if states and len(first) == len(states):
@@ -47,13 +53,13 @@ def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
         return _outcome(rule, "first_night", reason, figures, [], command)
     judged = [each for each in figures if each.verdict not in UNKNOWN and each not in accepted]
     few = [state.n_nights_normal for state in states if state.n_nights_normal < FULL_RULE]
-    judges = _moved_judges(source)
+    judges = moved_judges(source.night_states)
     if not judged and not accepted and not few:
         return _outcome(rule, "unmeasured", _why_nothing(figures, judges), figures, [], command)
     notes = [f"none of {len(judged)} figures {rule.said_of(1)}, {_against(judged)}"]
     if few:
         notes.append(f"{'1 night' if min(few) == 1 else f'{min(few)} nights'} to compare with")
-    if moved := sum(_judge_of(each) in judges for each in counted):
+    if moved := sum(judge_of(each) in judges for each in counted):
         notes.append(f"{moved} not held against them, since their judge rules otherwise")
     if suspects := sum(each.verdict == "suspect" for each in counted):
         notes.append(f"{suspects} not yet beyond chance")
@@ -64,25 +70,33 @@ def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
     return _outcome(rule, "passed", "; ".join(notes), figures, [], command)
 
 
-def _judge_of(figure: NightFigure) -> tuple[str, str]:
-    """Returns the judge that a measure is by, and the task."""
-    return figure.measure.partition(":")[2], figure.task_id
+def _unknown(
+    rule: VerdictRule | DriftRule,
+    figures: Sequence[NightFigure],
+    counted: Sequence[NightFigure],
+    states: Sequence[NightState],
+    source: Source,
+) -> tuple[str, list[RuleRow]]:
+    """Returns what keeps a rule from being told, with the reason; no rows where nothing does."""
+    unknown = [_unknown_row(state, rule) for state in states if state.state == "cannot_tell"]
+    unknown += [failed_row(each, "unmeasured") for each in counted if each.verdict == "unconfirmed"]
+    if unknown or "regressed" not in rule.verdicts:
+        return f"of {len(unknown)} of {len(figures) or len(states)} figures it cannot be told yet", unknown
+    gone = [each for each in no_longer_tested(source.night_before, figures, states) if rule.is_about(each.measure)]
+    if gone:
+        names = named(each.measure for each in gone)
+        return f"{names}: tested the night before, and could not be tonight", [_gone_row(each) for each in gone]
+    lacking = untested(counted, source.night_states)
+    is_much = len(lacking) > MOST_UNTESTED * len(counted)
+    rows = [failed_row(each, "unmeasured") for each in lacking] if is_much else []
+    return untested_in_words(counted, source.night_states) or "", rows
 
 
 def _why_nothing(figures: Sequence[NightFigure], judges: set[tuple[str, str]]) -> str:
     """Returns why no figure was held against normal nights."""
-    if any(_judge_of(each) in judges for each in figures):
+    if any(judge_of(each) in judges for each in figures):
         return "what it is of is not held against normal nights, since its judge rules otherwise"
     return f"{NO_ROW}, against normal nights"
-
-
-def _moved_judges(source: Source) -> set[tuple[str, str]]:
-    """Returns the judges that do not rule as on normal nights, each with the task."""
-    return {
-        (state.model_id, state.task_id)
-        for state in source.night_states
-        if state.model_id.startswith(JUDGE) and (state.has_alarm or state.state == "unconfirmed")
-    }
 
 
 def failed_row(figure: Compared, state: State = "failed") -> RuleRow:
@@ -103,6 +117,17 @@ def failed_row(figure: Compared, state: State = "failed") -> RuleRow:
         reason=figure.reason,
         moved=in_words(figure),
         what_changed=figure.what_changed,
+    )
+
+
+def _gone_row(figure: NightFigure) -> RuleRow:
+    return RuleRow(
+        state="unmeasured",
+        measure=figure.measure,
+        model_id=figure.model_id,
+        task_id=figure.task_id,
+        strategy=figure.strategy,
+        reason="it was tested the night before",
     )
 
 

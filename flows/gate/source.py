@@ -48,13 +48,18 @@ class NightState(NamedTuple):
     memory: Row
 
     @property
+    def group(self) -> Group:
+        """Returns its model, task and strategy."""
+        return self.model_id, self.task_id, self.strategy
+
+    @property
     def has_alarm(self) -> bool:
         """Returns whether an alarm stands."""
         return self.memory["since"] is not None
 
 
 class LostSample(NamedTuple):
-    """A sample that is lost, and on how many nights it was right and then wrong."""
+    """A sample that is lost, or may be, and on how many nights it was right and then wrong."""
 
     model_id: str
     task_id: str
@@ -64,6 +69,8 @@ class LostSample(NamedTuple):
     n_nights_right: int
     n_nights_wrong: int
     is_critical: bool
+    is_lost: bool | None = True  # False: that is not known yet; NULL of a night before there was a test
+    n_wordings: int | None = None  # of which this holds; None: of all
 
 
 class Waiver(NamedTuple):
@@ -184,6 +191,15 @@ class Source:
         """Returns what is told of the run's figures against normal nights; none of an import."""
         return [NightFigure.of(row) for row in self.mart("rpt_night_verdicts")]
 
+    @property
+    def night_before(self) -> list[NightFigure]:
+        """Returns what was told of the run before this one; none on the first."""
+        return (
+            []
+            if self._before is None
+            else [NightFigure.of(row) for row in self.mart("rpt_night_verdicts", self._before)]
+        )
+
     @cached_property
     def night_states(self) -> list[NightState]:
         """Returns how the run's models, tasks and strategies stand against normal nights; none of an import."""
@@ -191,7 +207,7 @@ class Source:
 
     @property
     def samples_lost(self) -> list[LostSample]:
-        """Returns the samples that the run lost."""
+        """Returns the samples that the run lost, or may have lost."""
         return _parts(LostSample, self.mart("fct_samples_lost"))
 
     @property

@@ -9,9 +9,10 @@ from dataclasses import replace
 from promptaudit.flows.comparison.result import NEWS
 from promptaudit.flows.display.compared import RunsCompared
 from promptaudit.flows.display.figures import count
-from promptaudit.flows.gate.night_rules import FULL_RULE, check_night, failed_row
+from promptaudit.flows.gate.night_rules import check_night, failed_row
 from promptaudit.flows.gate.outcome import RuleResult, RuleRow
 from promptaudit.flows.gate.source import Group, Source
+from promptaudit.flows.gate.untested import FULL_RULE
 from promptaudit.flows.gate.value_rules import NAMES, NO_ROW, selects
 from promptaudit.models_registry.gate_rules import LAST_NIGHT, SameRule, VerdictRule
 from promptaudit.models_registry.mart_columns import compared_column

@@ -24,13 +24,15 @@ from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.evidence.retain import retain
 from promptaudit.flows.gate.check import check_run
 from promptaudit.flows.gate.outcome import GateResult
+from promptaudit.flows.gate.source import NightState
 from promptaudit.flows.gate.terminal import figures_of
+from promptaudit.flows.gate.untested import untested_in_words
 from promptaudit.flows.marts.publish import publish as publish_marts
 from promptaudit.flows.nightly.tonight import record_night
 from promptaudit.flows.report import report as write_page
 from promptaudit.flows.report.terminal.closing import flip_in_words
 from promptaudit.flows.settings import Settings
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.flows.warehouse import Warehouse, rows_as
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import AuditCard
 
@@ -128,7 +130,7 @@ class NightComparison:
     comparison_ids: tuple[str, ...]
     figures: tuple[RunsCompared, ...]
     night: tuple[NightFigure, ...]
-    states: tuple[Row, ...]
+    states: tuple[NightState, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +170,7 @@ def compare(after: AfterRun) -> NightComparison:
                 comparison_ids=tuple(ids),
                 figures=tuple(map(RunsCompared.of, warehouse.read(sql("nightly", "compared"), ids=ids))),
                 night=tuple(map(NightFigure.of, warehouse.read(sql("nightly", "night"), run=run))),
-                states=tuple(warehouse.read(sql("nightly", "states"), run=run)),
+                states=tuple(rows_as(NightState, warehouse.read(sql("nightly", "states"), run=run))),
             )
 
 
@@ -219,6 +221,7 @@ def alert(after: AfterRun, compared: NightComparison, outcome: GateResult) -> Al
         exit_code=outcome.exit_code,
         report=report_link(warehouse, run, context.settings),
         seal=started["seal"],
+        untested=untested_in_words(compared.night, compared.states),
         example=outcome.example,
         example_of=None if outcome.flip is None else outcome.flip.model_id,
     )
@@ -255,7 +258,7 @@ class Ending:
     def of_night(self, run: RunResult, *, is_repeated: bool) -> NightResult:
         """Returns what came of the night whose run ended so."""
         verdicts = Counter(figure.verdict for figure in self.compared.night)
-        states = Counter(row["state"] for row in self.compared.states)
+        states = Counter(group.state for group in self.compared.states)
         return NightResult(
             audit_run_id=run.audit_run_id,
             audit_id=run.audit_id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 from datetime import datetime, timedelta
 from math import log
 from pathlib import Path
@@ -575,6 +576,15 @@ def night(number: int, exit_code: int = 1) -> Night:
         exit_code=exit_code,
         report=f"https://audits.example.org/reports/{run(number)}.html",
     )
+
+
+def test_the_second_line_says_what_could_not_be_tested() -> None:
+    lacking = "2 of 40 figures could not be tested: sensitivity, accuracy of <!channel>"
+    message = compose(replace(night(4), untested=lacking), changes([], [drop()], {}))
+    assert message is not None
+    first, second, *_ = message.body.split("\n")
+    assert first.startswith("Audit nightly")
+    assert second == r"2 of 40 figures could not be tested: sensitivity, accuracy of \x3c!channel\x3e"
 
 
 def test_the_message_of_a_regression() -> None:

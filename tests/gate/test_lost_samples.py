@@ -42,6 +42,19 @@ def test_a_lost_sample_is_named(tmp_path: Path) -> None:
     assert "promptaudit compare " in text
 
 
+def test_what_chance_may_have_lost_cannot_be_told_yet(tmp_path: Path) -> None:
+    one = {"sample_id": "s2", "is_lost": False}
+    result = checked(tmp_path, one)
+    assert (result.outcome, result.reason) == (
+        "unmeasured",
+        "of 1 of 3 samples it cannot be told yet whether they are lost: s2",
+    )
+    (tmp_path / "other").mkdir()
+    result = checked(tmp_path / "other", one, {"sample_id": "s3", "is_lost": True, "n_wordings": 6})
+    assert (result.outcome, result.reason) == ("failed", "1 of 3 samples is lost: s3")
+    assert result.rows[0].reason == "right in all its asks on 9 nights, wrong in all on 2 nights since under 6 wordings"
+
+
 def test_of_critical_samples_alone_where_there_are_any(tmp_path: Path) -> None:
     result = checked(tmp_path, {"sample_id": "s2"}, critical=("s1",))
     assert (result.outcome, result.reason) == ("passed", "none of 1 critical samples is lost")

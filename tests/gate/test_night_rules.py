@@ -25,6 +25,8 @@ def checked(
     before, run = made.run("b", hours=25), made.run("a", gate=[rule])
     made.row("rpt_audit", run)
     accepted = of_state.pop("accepted", None)
+    for row in of_state.pop("night_before", ()):
+        made.row("rpt_night_verdicts", before, **row)
     made.row("rpt_night_states", run, audit_id="nightly", state=state, **(NORMAL | of_state))
     for row in told:
         figures = {"measure": "micro_f1", "normal_run_id": before, "n_nights_normal": 9, "difference": -0.1}
@@ -72,6 +74,44 @@ def test_a_night_of_which_too_little_was_answered(tmp_path: Path, told: str, out
     assert result.outcome == outcome
     if outcome == "unmeasured":
         assert result.rows[0].reason == "40 of 60 samples were answered"
+
+
+NINE = tuple({"verdict": "none_shown", "measure": f"accuracy:{place}"} for place in range(9))
+UNTESTED = {"verdict": "not_comparable", "measure": "pss_inter", "reason": "fewer than ten samples"}
+
+
+def test_a_tenth_may_be_untested_and_no_more(tmp_path: Path) -> None:
+    assert checked(tmp_path, *NINE, UNTESTED).outcome == "passed"
+    (tmp_path / "more").mkdir()
+    result = checked(tmp_path / "more", *NINE[1:], UNTESTED)
+    assert (result.outcome, result.reason) == ("unmeasured", "1 of 9 figures could not be tested: pss_inter")
+    assert [row.reason for row in result.rows] == ["fewer than ten samples"]
+
+
+@pytest.mark.parametrize(
+    ("told", "of_state"),
+    [
+        ({**UNTESTED, "measure": "lost_samples"}, {}),  # samples that were asked on one normal night alone
+        (UNTESTED, {"n_nights_normal": 2}),
+        ({**UNTESTED, "verdict": "regressed"}, {"rule": "no changed"}),
+    ],
+    ids=["lost samples", "the first nights", "another rule"],
+)
+def test_what_may_be_untested(tmp_path: Path, told: dict[str, Any], of_state: dict[str, Any]) -> None:
+    assert checked(
+        tmp_path, told, {"verdict": "none_shown", "measure": "label_churn"}, *NINE[:2], **of_state
+    ).outcome == ("passed")
+
+
+def test_a_figure_that_was_tested_the_night_before_and_is_not_tonight(tmp_path: Path) -> None:
+    before = [{"verdict": "suspect", "measure": name} for name in ("invalid_rate", "accuracy of a", "latency_ms")]
+    result = checked(tmp_path, *NINE, night_before=before)
+    assert (result.outcome, result.reason) == (
+        "unmeasured",
+        "invalid_rate: tested the night before, and could not be tonight",
+    )
+    (tmp_path / "new plan").mkdir()
+    assert checked(tmp_path / "new plan", *NINE, night_before=before, n_nights_normal=1).outcome == "passed"
 
 
 def test_an_alarm_that_a_person_accepted_passes(tmp_path: Path) -> None:

@@ -182,6 +182,28 @@ def test_a_warehouse_without_tables_is_given_those_that_dbt_makes(built: tuple[P
 
 
 @pytest.mark.slow
+def test_a_struct_of_an_older_version_is_given_its_new_fields(built: tuple[Path, str], tmp_path: Path) -> None:
+    warehouse, older = tmp_path / "audit.duckdb", "struct(state varchar, normal bigint[])"
+    shutil.copyfile(built[0], warehouse)
+    of_memory = (
+        "select data_type from duckdb_columns() where table_name = 'rpt_night_states' and column_name = 'memory'"
+    )
+    before = Warehouse(warehouse).read(of_memory)
+    with Warehouse(warehouse).write() as con:
+        con.execute(f"alter table marts.rpt_night_states alter memory type {older}")
+        con.execute(
+            "insert into marts.rpt_night_states by name select 'r' as audit_run_id, "
+            "{'state': 'normal', 'normal': [1, 2]} as memory"
+        )
+    transform(Warehouse(warehouse), [], "up_to_formats", command="run")
+    transform(Warehouse(warehouse), [], "after_formats", command="run")
+    assert Warehouse(warehouse).read(of_memory) == before
+    (row,) = Warehouse(warehouse).read("select memory from marts.rpt_night_states")
+    known = {name: value for name, value in row["memory"].items() if value is not None}
+    assert known == {"state": "normal", "normal": [1, 2]}
+
+
+@pytest.mark.slow
 def test_what_a_strangers_file_holds_is_made_nowhere_else(built: tuple[Path, str], tmp_path: Path) -> None:
     warehouse, run = tmp_path / "audit.duckdb", built[1]
     shutil.copyfile(built[0], warehouse)

@@ -14,6 +14,7 @@ from promptaudit.models_registry.mart_columns import (
     SHARE,
     MartColumn,
     compact_measures,
+    compared_unit,
     dbt_project,
     declared_models,
     mart_columns,
@@ -99,6 +100,10 @@ def test_a_figure_is_printed_with_its_own_interval() -> None:
     assert AUDIT["sensitivity"].ends == ("sensitivity_low", "sensitivity_high")
     assert AUDIT["sensitivity"].estimate == "sensitivity"
     assert AUDIT["micro_f1"].estimate == "micro_f1"
+
+
+def test_the_accuracy_of_one_gold_label_is_printed_as_that_of_all() -> None:
+    assert compared_unit("accuracy of billing: late") == compared_unit("micro_f1") == "share"
 
 
 def test_what_is_compact_is_on_the_scorecard_too() -> None:

@@ -74,7 +74,7 @@ def _streams(
     rng: np.random.Generator,
     measures: tuple[str, ...],
 ) -> dict[str, StreamNight]:
-    numbers = [*state.normal, *(each for each in state.good if each not in state.normal), night]
+    numbers = [*sorted({*state.normal, *state.good, *state.waiting}), night]
     if len(numbers) == 1:
         return {}
     nights = Nights(night - np.array(numbers), np.isin(numbers, state.normal), np.zeros(len(numbers), bool))

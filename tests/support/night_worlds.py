@@ -11,10 +11,17 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from promptaudit.models_registry.gate_columns import OF_ANSWERS
-from promptaudit.udfs.differences.alike_nights import NightSpread
+from promptaudit.udfs.differences.alike_nights import FEWEST_SAMPLES, NightSpread
 from promptaudit.udfs.nights.churn_test import churn_test
-from promptaudit.udfs.nights.lost_samples import lost_samples
-from promptaudit.udfs.nights.states import LEAST_LOG_EFFECT, GroupState, StreamNight, next_state
+from promptaudit.udfs.nights.lost_samples import lost_sample, lost_samples
+from promptaudit.udfs.nights.states import (
+    ALARM_LEVEL,
+    LEAST_CLASS_EFFECT,
+    LEAST_LOG_EFFECT,
+    GroupState,
+    StreamNight,
+    next_state,
+)
 from promptaudit.udfs.nights.window_test import Nights, WindowTest, spread_of, window_test
 
 Floats = NDArray[np.float64]
@@ -22,9 +29,12 @@ Floats = NDArray[np.float64]
 N_LABELS = 4
 CHANGES_ON = 12
 MIN_EFFECT = 0.02
+CLASSES = {f"accuracy of {label}": label for label in range(N_LABELS)}
 WORSE = {"micro_f1": -1, "lost_samples": -1, "sensitivity": 1, "label_churn": 0} | dict.fromkeys(OF_ANSWERS, 0)
+WORSE |= dict.fromkeys(CLASSES, -1)
 RATES = {"micro_f1", "refusal_rate", "token_limit_rate"}
 LEAST = {"answer_length": LEAST_LOG_EFFECT, "completion_tokens": LEAST_LOG_EFFECT}
+LEAST |= dict.fromkeys(CLASSES, LEAST_CLASS_EFFECT)  # no smaller than MIN_EFFECT
 
 
 def never(_: int) -> float:
@@ -43,17 +53,20 @@ class World:
 
     Attributes:
         fall: by how much the accuracy of model 0 lies lower on a night, given the night; 0 where nothing changed.
+        class_fall: the same on the samples of one class of N_LABELS alone.
         lost: how many samples that model 0 was right about are wrong under every wording on a night.
         broken: under how many wordings no answer of model 0 can be read on a night.
         is_cached: repetitions of one night are one answer.
         kept: share of cells whose answers are those of the night before; the others are drawn anew.
         jitter: with it answers are the likeliest, up to noise of this size in logits that a whole night shares.
+        load: deviation by which the logarithm of that size moves on a night, the same for all models.
         shift: deviation in logits by which each class of samples moves on a night, all models alike.
         n_models, n_tasks, n_samples, n_wordings, n_repetitions, n_nights: sizes.
         share_each_night: of the samples, in turns.
         n_of_document: samples that are of one document, which the tests know; they move alike by `document_shift`.
         document_shift: deviation in logits by which each document moves on a night.
         missing: share of cells that are lost, at random each night.
+        has_classes: whether the accuracy on each class is a measure of its own.
         has_lengths: whether lengths, tokens, ends at the token limit and refusals are measured too. Answers of odd models are cut
             at a limit now and then, and now and then refused; those of even ones never are.
         wander: deviation by which the logarithms of all lengths move on a night, all samples of a model alike.
@@ -63,11 +76,13 @@ class World:
     """
 
     fall: Callable[[int], float] = never
+    class_fall: Callable[[int], float] = never
     lost: Callable[[int], float] = never
     broken: Callable[[int], float] = never
     is_cached: bool = False
     kept: float = 0.0
     jitter: float = 0.0
+    load: float = 0.0
     shift: float = 0.0
     n_models: int = 3
     n_tasks: int = 2
@@ -79,6 +94,7 @@ class World:
     n_of_document: int = 1
     document_shift: float = 0.0
     missing: float = 0.0
+    has_classes: bool = True
     has_lengths: bool = False
     wander: float = 0.0
     longer: Callable[[int], float] = as_ever
@@ -89,6 +105,11 @@ class World:
     def documents(self) -> NDArray[np.int64] | None:
         """Returns the document of each sample; None where each is of its own."""
         return None if self.n_of_document == 1 else np.arange(self.n_samples) // self.n_of_document
+
+    def of_class(self, name: str) -> NDArray[np.bool_]:
+        """Returns the samples that a measure is of: those of one gold label, or all."""
+        labels = np.arange(self.n_samples) % N_LABELS
+        return labels == CLASSES[name] if name in CLASSES else labels >= 0
 
 
 @dataclass(slots=True)
@@ -142,18 +163,12 @@ class Answers:
     drawn: NDArray[np.int64] | None = None  # the answers of the night before, (n_repetitions, n_samples, n_wordings)
     values: dict[str, list[Floats]] = field(default_factory=lambda: defaultdict(list))
 
-    def ask(self, night: int, rng: np.random.Generator, shift: Floats) -> None:
-        """Adds a night; shift has a logit a class."""
-        world, logits = self.world, self.logits.copy()
-        fall = world.fall(night) if self.changes else 0.0
-        logits[..., 0] += shift[np.arange(world.n_samples) % N_LABELS, None]
-        if world.document_shift:
-            documents = np.arange(world.n_samples) // world.n_of_document
-            logits[..., 0] += world.document_shift * rng.standard_normal(world.n_samples)[documents, None]
-        logits[..., 0] -= _shift_for(self.logits, fall) if fall else 0.0
+    def ask(self, night: int, rng: np.random.Generator, shift: Floats, load: float = 1.0) -> None:
+        """Adds a night; shift has a logit a class, load multiplies its jitter."""
+        world, logits = self.world, self._moved(night, rng, shift)
         shape = (world.n_repetitions, *logits.shape)
         if world.jitter:
-            noise = np.broadcast_to(world.jitter * rng.standard_normal(shape[1:]), shape)
+            noise = np.broadcast_to(load * world.jitter * rng.standard_normal(shape[1:]), shape)
         elif world.is_cached:
             noise = np.broadcast_to(rng.gumbel(size=shape[1:]), shape)
         else:
@@ -183,17 +198,31 @@ class Answers:
             for name, cells in self.lengths.ask(night).items():
                 self.values[name].append(_over_cells(np.where(np.isnan(shares[..., 0]), np.nan, cells), shares))
 
+    def _moved(self, night: int, rng: np.random.Generator, shift: Floats) -> Floats:
+        """Returns the logits of a night."""
+        world, logits = self.world, self.logits.copy()
+        logits[..., 0] += shift[np.arange(world.n_samples) % N_LABELS, None]
+        if world.document_shift:
+            documents = np.arange(world.n_samples) // world.n_of_document
+            logits[..., 0] += world.document_shift * rng.standard_normal(world.n_samples)[documents, None]
+        for fall, name in ((world.fall(night), "all"), (world.class_fall(night), "accuracy of 0")):
+            if self.changes and fall:
+                own = world.of_class(name)
+                logits[own, :, 0] -= _shift_for(self.logits[own], fall)
+        return logits
+
     def varies(self, name: str) -> bool:
         """Returns whether any sample ever had another value on one night than on another."""
         if name == "label_churn":
             return True
-        values = np.stack(self.values["micro_f1" if name == "lost_samples" else name])
+        measure = "micro_f1" if name == "lost_samples" or name in CLASSES else name
+        values = np.stack(self.values[measure])[:, self.world.of_class(name)]
         known = ~np.isnan(values)
         return bool((np.where(known, values, -np.inf).max(axis=0) > np.where(known, values, np.inf).min(axis=0)).any())
 
     def nights(self, state: GroupState, night: int, pinned: Sequence[int]) -> tuple[list[int], Nights]:
         """Returns the numbers of the nights that tonight is held against, and tonight's, and the nights themselves."""
-        numbers = [*sorted({*state.normal, *state.good, *pinned}), night]
+        numbers = [*sorted({*state.normal, *state.good, *state.waiting, *pinned}), night]
         return numbers, Nights(night - np.array(numbers), np.isin(numbers, state.normal), np.isin(numbers, pinned))
 
     def stacked(self, numbers: Sequence[int]) -> dict[str, Floats]:
@@ -228,18 +257,22 @@ class Answers:
         if len(numbers) == 1:
             return {}
         values, n_wordings, documents = self.stacked(numbers), self.world.n_wordings, self.world.documents
-        tests = {
-            name: window_test(
-                own,
+        n_in_classes = {name: (~np.isnan(values["micro_f1"][-1, self.world.of_class(name)])).sum() for name in CLASSES}
+        classes = {
+            name: "micro_f1" for name, n in n_in_classes.items() if n >= FEWEST_SAMPLES and self.world.has_classes
+        }
+        tests = {}
+        for name, measure in {**dict(zip(values, values, strict=True)), **classes}.items():
+            own = self.world.of_class(name)
+            tests[name] = window_test(
+                values[measure][:, own],
                 nights,
                 n_wordings,
-                documents,
+                None if documents is None else documents[own],
                 is_rate=name in RATES,
-                spread=spreads[name],
-                shared=shared[name],
+                spread=spreads[measure],
+                shared=shared[measure],
             )
-            for name, own in values.items()
-        }
         churn = churn_test(self.apart(numbers), _unpinned(nights), n_wordings, MIN_EFFECT, documents)
         return tests | {"lost_samples": lost_samples(values["micro_f1"], nights), "label_churn": churn}
 
@@ -258,9 +291,16 @@ class Answers:
 
 @dataclass(slots=True)
 class Month:
-    """The states of each group, night by night."""
+    """The states of each group, night by night, and its answers."""
 
     states: list[list[GroupState]]
+    answers: list[Answers]
+
+    def lost(self, group: int, night: int) -> set[int]:
+        """Returns the samples of a group that are named as lost on a night, against the 28 before it."""
+        right = np.stack([shares[..., 0] for shares in self.answers[group].shares[max(0, night - 28) : night + 1]])
+        level = ALARM_LEVEL / right.shape[1]
+        return {sample for sample in range(right.shape[1]) if lost_sample(right[:, sample]).p_value <= level}
 
     def first_alarm(self, group: int, kinds: tuple[str, ...] = ("regressed", "changed", "improved")) -> int | None:
         """Returns the first night on which a group has an alarm of one of these kinds; None without one."""
@@ -290,14 +330,15 @@ def live(
         for task in range(world.n_tasks)
     ]
     states = [GroupState() for _ in answers]
-    month = Month([[] for _ in answers])
+    month = Month([[] for _ in answers], answers)
     for night in range(world.n_nights):
         shift = world.shift * rng.standard_normal(N_LABELS)
+        load = float(np.exp(world.load * rng.standard_normal())) if world.load else 1.0
         if accept(night):
             states = [state.accepted() for state in states]
         held = [each for each in pinned if each < night]
         for group in answers:
-            group.ask(night, rng, shift)
+            group.ask(night, rng, shift, load)
         spreads = [group.spreads(state, night, held) for group, state in zip(answers, states, strict=True)]
         shared = {
             name: NightSpread(sum(own[name].q for own in spreads), sum(own[name].n_pairs for own in spreads))
@@ -320,6 +361,7 @@ def live(
                     q_value=q,
                     worse=WORSE[name],
                     least_effect=LEAST.get(name),
+                    is_rate=name in RATES or name in CLASSES or name == "lost_samples",
                     p_value_in_alarm=group.p_in_alarm(name, states[place], night),
                 )
                 for (name, test), q in zip(own.items(), qs, strict=True)

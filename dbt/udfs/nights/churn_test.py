@@ -95,7 +95,8 @@ def churn_test(
 
     near = values_of(is_far=False)
     test = strongest(compared(near), nights, WINDOWS, is_one_sided=True)
-    if np.isnan(test.p_value):  # within an alarm all the same, whose nights lie between tonight and the normal ones
+    # too far from normal nights for a test; within an alarm it is known all the same
+    if np.isnan(test.p_value + test.difference_tonight):
         return strongest(compared(values_of(is_far=True)), nights, ())
     is_lasting = (mean_defined(near[2][-2:].T) >= min_effect / 2).all()
     return test if is_lasting else test._replace(p_value=1.0)

@@ -1,15 +1,17 @@
-"""Tests whether samples that were right on normal nights are wrong on every one of the last nights."""
+"""Tests whether samples that were right on normal nights are wrong on every one of the last nights: how many, and which."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from promptaudit.udfs.differences.alike_nights import FEWEST_SAMPLES
-from promptaudit.udfs.differences.difference import FEWEST_LIKE
+from promptaudit.udfs.differences.difference import FEWEST_LIKE, FULL_RULE
 from promptaudit.udfs.nights.window_test import UNTESTED, Floats, Nights, WindowTest, table_of
 from promptaudit.udfs.resampling import mean_defined
 from promptaudit.udfs.sql_function import sql_function
@@ -19,6 +21,7 @@ WINDOWS = (1, 2, 4)
 """How many nights each window spans."""
 LOST = 0.5
 """By how much less than on normal nights a lost sample is right, on each night of the window."""
+_MOST_COUNTED = 2  # nights since a sample was lost
 
 
 @sql_function("lost_samples_test")
@@ -48,7 +51,7 @@ def lost_samples(values: Floats, nights: Nights) -> WindowTest:
     """
     found: dict[int, WindowTest] = {}
     for window in WINDOWS:
-        if window not in nights.windows() or not nights.is_full(window) or not nights.is_tested(window):
+        if window not in nights.windows() or not nights.is_full(window):
             continue
         inside, usual = values[nights.inside(window)], mean_defined(values[nights.before(window)])
         like = values[nights.like(window)]
@@ -59,8 +62,7 @@ def lost_samples(values: Floats, nights: Nights) -> WindowTest:
             continue
         differences, like, n_like = (inside - usual)[:, known], like[:, known], n_like[known]
         is_lost, is_gained = (differences <= -LOST).all(axis=0), (differences >= LOST).all(axis=0)
-        others = (np.nansum(like, axis=0) - like) / (n_like - 1)
-        is_odd = (np.abs(like - others) >= LOST).any(axis=0)
+        is_odd = _had_an_odd_night(like)
         n_lost, n_gained = int(is_lost.sum()), int(is_gained.sum())
         fewest = int(n_like[is_lost | is_odd].min(initial=n_like.max()))
         p = _at_least(n_lost, n_lost + int(is_odd.sum()), 1 / math.comb(fewest + window, window))
@@ -84,6 +86,63 @@ def lost_samples(values: Floats, nights: Nights) -> WindowTest:
         difference_two=found.get(2, tonight).difference,
         error_two=0.0,
     )
+
+
+class SampleTest(NamedTuple):
+    """The test of one sample; its p-value is NaN, and counts are 0, where there is too little to test or it is not lost.
+
+    Attributes:
+        p_value: the chance of so many wordings that are wrong in all asks since then and were right in all before.
+        n_nights_wrong: nights since then, tonight among them.
+        n_nights_right: nights before.
+        n_wordings: how many wordings these are.
+    """
+
+    p_value: float
+    n_nights_wrong: int
+    n_nights_right: int
+    n_wordings: int
+
+
+@sql_function("lost_sample_test")
+def lost_sample_of(age: Integers, wording: Integers, right: FloatsOrNaN) -> SampleTest:
+    """Returns `lost_sample` of entries of a night and a wording each; age 0 is tonight."""
+    ages, wordings = np.unique(age)[::-1], np.unique(wording)
+    values = np.full((len(ages), len(wordings)), np.nan)
+    values[np.searchsorted(-ages, -age), np.searchsorted(wordings, wording)] = right
+    return lost_sample(values)
+
+
+def lost_sample(values: Floats) -> SampleTest:
+    """Returns the test of whether a sample is lost: right before some night, wrong on it and on all since.
+
+    p = P(Bin(m + M, 1 / C(R + w, w)) >= m), w the nights since, at most 2, against the R before: m wordings are right in all asks
+    on every one of the R nights and wrong in all on every one since, M others had an odd night before. Of all nights from which
+    on the sample is right less often by LOST, it is that of the least p. No more than two nights count, since answers that are
+    kept from night to night are wrong for many in a row.
+
+    Args:
+        values: shape (n_nights, n_wordings), shares of the asks that were right, tonight last; NaN where a wording was not asked.
+    """
+    found, by_night = SampleTest(np.nan, 0, 0, 0), mean_defined(values.T)
+    for window in range(1, len(values) - FULL_RULE + 1):
+        inside, before = values[-window:], values[:-window]
+        if not (by_night[-window:] <= by_night[:-window].mean() - LOST).all():
+            continue
+        is_lost = (inside == 0).all(axis=0) & (before == 1).all(axis=0)
+        n_odd = int(_had_an_odd_night(before[:, ~is_lost & ~np.isnan(before).any(axis=0)]).sum())
+        n_lost, n_before = int(is_lost.sum()), len(before)
+        counted = min(window, _MOST_COUNTED)
+        p = _at_least(n_lost, n_lost + n_odd, 1 / math.comb(n_before + counted, counted))
+        if not p >= found.p_value:
+            found = SampleTest(p, window, n_before, n_lost)
+    return found
+
+
+def _had_an_odd_night(values: Floats) -> NDArray[np.bool_]:
+    """Returns of each column whether one of its nights lies LOST from the mean of the others."""
+    others = (np.nansum(values, axis=0) - values) / ((~np.isnan(values)).sum(axis=0) - 1)
+    return np.asarray((np.abs(values - others) >= LOST).any(axis=0))
 
 
 def _at_least(k: int, n: int, chance: float) -> float:

@@ -30,11 +30,15 @@ ALARM_LEVEL, SUSPECT_LEVEL = 0.005, 0.05
 """Greatest q of an alarm, and of what is said without one."""
 LEAST_LOG_EFFECT = math.log(1.1)
 """Least difference that matters of a measure that is a logarithm: a tenth more. What answers cost and take grow by as much."""
+LEAST_CLASS_EFFECT = 0.05
+"""Least difference that matters in the accuracy of one gold label, which few samples have."""
 MOST_NORMAL_NIGHTS = 28
 GOOD_NIGHTS = 2
 """Good nights in a row that end an alarm."""
 NIGHTS_TO_ACCEPT = 7
 """Improved nights in a row after which they are the new normal."""
+_DOUBT_LEVEL = 0.01  # of the p-value of one measure, not adjusted for the others
+_MOST_IN_DOUBT = 4
 _ERRORS_FROM_LEVEL = 3.0
 _WORSE_THAN_LEVEL = 1.5
 
@@ -49,6 +53,7 @@ class StreamNight:
         worse: 1 where a higher figure is worse, -1 where a lower one is, 0 where any change is called changed.
         least_effect: the least difference that matters for it; None takes the audit's, as for all rates.
         raises: whether it raises an alarm by itself; otherwise it joins one of its group.
+        is_rate: whether it is a share of answers, and nothing that samples which are lost and answer alike make better.
         is_of_other_judge: whether its judge rules otherwise than on normal nights, so that nothing is known of the model.
         p_value_in_alarm: of the same test against the bad nights of its alarm in the place of normal ones; NaN without any.
     """
@@ -58,13 +63,21 @@ class StreamNight:
     worse: BigInt
     least_effect: float | None = None
     raises: bool = True
+    is_rate: bool = True
     is_of_other_judge: bool = False
     p_value_in_alarm: float = math.nan
 
     def is_beyond(self, level: float, min_effect: float) -> bool:
         """Returns whether it is beyond chance at this level, and large enough to matter."""
-        least = min_effect if self.least_effect is None else self.least_effect
-        return self.q_value <= level and abs(self.test.difference) >= least
+        return self.q_value <= level and self._matters(min_effect)
+
+    def is_doubted(self, min_effect: float) -> bool:
+        """Returns whether chance makes it so seldom, if not seldom enough for an alarm, that tonight is no normal night yet."""
+        is_seldom = self.test.p_value <= _DOUBT_LEVEL and self._matters(min_effect)
+        return is_seldom or self.is_beyond(SUSPECT_LEVEL, min_effect)
+
+    def _matters(self, min_effect: float) -> bool:
+        return abs(self.test.difference) >= (min_effect if self.least_effect is None else self.least_effect)
 
     @property
     def kind(self) -> Kind:
@@ -121,8 +134,9 @@ class GroupState:
         alarm: the measures in its alarm; empty without one.
         since: the first night of the alarm; None without one.
         alarm_nights: the nights from there on.
-        good: the good nights in a row up to tonight.
+        good: the good nights in a row up to tonight, of an alarm or of nights that wait.
         worse_since: the first night on which the alarm was much worse than before; None until there is one.
+        waiting: nights, without an alarm, that nothing is held against until two nights in a row are not doubted.
     """
 
     state: State = "first_night"
@@ -132,6 +146,7 @@ class GroupState:
     alarm_nights: tuple[BigInt, ...] = ()
     good: tuple[BigInt, ...] = ()
     worse_since: BigInt | None = None
+    waiting: tuple[BigInt, ...] = ()
 
     @property
     def kind(self) -> Kind | None:
@@ -147,9 +162,12 @@ class GroupState:
         return self.accepted(is_false=True)
 
     def accepted(self, *, is_false: bool = False) -> GroupState:
-        """Returns it after a person ended the alarm: its own nights are the normal ones, or join them where it was false."""
+        """Returns it after a person ended the alarm: its own nights are the normal ones, or join them where it was false.
+
+        Without an alarm, nights that wait are normal from then on.
+        """
         if self.kind is None:
-            return self
+            return replace(self, normal=_newest(self.normal, self.waiting), waiting=(), good=())
         nights = (*self.normal, *self.alarm_nights) if is_false else self.alarm_nights
         return GroupState(state="normal", normal=nights[-MOST_NORMAL_NIGHTS:])
 
@@ -177,10 +195,13 @@ def next_state(
         min_effect: the least difference that matters, of measures that have none of their own.
         is_pinned: whether tonight is compared with a night that somebody pinned; only that person then says what is normal.
 
-    An alarm begins with the first night of the window that told it; no night from there on is normal. It stands until
-    GOOD_NIGHTS good nights in a row, which are normal then, or until it is accepted. An improvement of NIGHTS_TO_ACCEPT nights
-    in a row accepts itself, where no night is pinned. Scores of another judge are in no alarm, whenever it was raised. A
-    regression that becomes much worse has a `worse_since` from then on, once an alarm, and stays regressed.
+    An alarm begins with the first night of the window that told it, or with the first that waits; no night from there on is
+    normal. It stands until GOOD_NIGHTS good nights in a row, which are normal then, or until it is accepted. An improvement of
+    NIGHTS_TO_ACCEPT nights in a row accepts itself, where no night is pinned. Scores of another judge are in no alarm, whenever
+    it was raised. A regression that becomes much worse has a `worse_since` from then on, once an alarm, and stays regressed.
+
+    A night that is doubted waits, with the others of its window, and so does every night after it: windows span them, and they
+    are held against what was normal before. They are normal after GOOD_NIGHTS nights in a row without a doubt.
     """
     of_others = {name for name, stream in streams.items() if stream.is_of_other_judge}
     before = (before or GroupState()).without(of_others)
@@ -198,8 +219,8 @@ def next_state(
         )
     if any(stream.raises for stream in beyond.values()):
         window = max(stream.test.span for stream in beyond.values() if stream.raises)
-        nights = tuple(each for each in normal if each > night - window)
-        alarm = _alarmed(beyond)
+        nights = _newest(before.waiting, tuple(each for each in normal if each > night - window))
+        alarm = _named(_alarmed(beyond), streams)
         state = GroupState(
             normal=tuple(each for each in normal if each not in nights),
             alarm=alarm,
@@ -208,7 +229,24 @@ def next_state(
         )
         return replace(state, state=state.kind or "normal")
     is_suspect = any(stream.raises and stream.is_beyond(SUSPECT_LEVEL, min_effect) for stream in streams.values())
-    return GroupState(state="suspect" if is_suspect else "normal", normal=normal)
+    doubted = [stream for stream in streams.values() if stream.raises and stream.is_doubted(min_effect)]
+    waiting = {*before.waiting, night, *(each for each in normal if each > night - _nights_in_doubt(doubted))}
+    good = () if doubted else (*before.good, night)
+    state = GroupState(state="suspect" if is_suspect else "normal", normal=normal)
+    if not doubted and (not before.waiting or len(good) >= GOOD_NIGHTS):
+        return replace(state, normal=_newest(before.waiting, normal))
+    left = tuple(each for each in normal if each not in waiting)
+    return replace(state, normal=left, waiting=tuple(sorted(waiting)), good=good)
+
+
+def _nights_in_doubt(doubted: Collection[StreamNight]) -> int:
+    """Returns how many nights wait: those of the longest window that was told; of one of more than a few, tonight alone."""
+    return max((stream.test.span if stream.test.span <= _MOST_IN_DOUBT else 1 for stream in doubted), default=0)
+
+
+def _newest(*nights: tuple[BigInt, ...]) -> tuple[BigInt, ...]:
+    """Returns the newest nights, as many as are normal at most, the oldest first."""
+    return tuple(sorted({each for some in nights for each in some}))[-MOST_NORMAL_NIGHTS:]
 
 
 def _within_alarm(before: GroupState, night: int, streams: Mapping[str, StreamNight], min_effect: float) -> GroupState:
@@ -231,7 +269,7 @@ def _within_alarm(before: GroupState, night: int, streams: Mapping[str, StreamNi
         return GroupState(state="recovered", normal=(*before.normal, *good)[-MOST_NORMAL_NIGHTS:])
     after = replace(
         before,
-        alarm=alarm | (_alarmed(joining) if is_raised else {}),
+        alarm=_named(alarm | (_alarmed(joining) if is_raised else {}), streams),
         alarm_nights=(*before.alarm_nights, night),
         good=good,
         worse_since=night if before.worse_since is None and is_worse else before.worse_since,
@@ -243,6 +281,17 @@ def _alarmed(streams: Mapping[str, StreamNight]) -> dict[str, AlarmedStream]:
     return {
         name: AlarmedStream(kind=stream.kind, told=stream.test.difference).with_night(stream.test.difference_tonight)
         for name, stream in streams.items()
+    }
+
+
+def _named(alarm: Mapping[str, AlarmedStream], streams: Mapping[str, StreamNight]) -> dict[str, AlarmedStream]:
+    """Returns an alarm in which no other measure is called improved while a rate is worse, since lost samples answer alike."""
+    rates = {name for name in alarm if name in streams and streams[name].is_rate}
+    if not any(alarm[name].kind == "regressed" for name in rates):
+        return dict(alarm)
+    return {
+        name: replace(own, kind="changed") if own.kind == "improved" and name not in rates else own
+        for name, own in alarm.items()
     }
 
 

@@ -34,7 +34,7 @@ class WindowTest(NamedTuple):
         carried_by: samples that carry the difference: k where k of many move equally with it.
         p_value_tonight: of tonight alone, not multiplied by the number of windows.
         difference_tonight: of tonight alone.
-        difference_two: of the last two nights, whether or not the one before was normal.
+        difference_two: of the last two nights.
         error_two: its standard error, widened.
         n_samples: samples of that window.
         n_nights: normal nights it was held against.
@@ -64,7 +64,7 @@ class Nights(NamedTuple):
 
     Attributes:
         age: how many nights ago each was, falling to 0; nights that are left out leave gaps, which no window spans.
-        is_normal: whether it is a normal night: false of tonight, and of a good night within an alarm.
+        is_normal: whether it is a normal night: false of tonight, of one that waits, and of a good night within an alarm.
         is_pinned: whether somebody pinned it; where one is, tonight is held against the pinned nights alone.
     """
 
@@ -74,7 +74,7 @@ class Nights(NamedTuple):
 
     @classmethod
     def of(cls, ages: NDArray[np.int64], normal_ages: Sequence[int], pinned_ages: Sequence[int]) -> Self:
-        """Returns the nights of these ages, and tonight; neither normal nor pinned is a good one within an alarm."""
+        """Returns the nights of these ages, and tonight; one that waits, or a good one of an alarm, is neither."""
         every = np.unique(np.concatenate([ages, np.array([*normal_ages, *pinned_ages, 0], np.int64)]))[::-1]
         return cls(every, np.isin(every, normal_ages), np.isin(every, pinned_ages))
 
@@ -107,10 +107,6 @@ class Nights(NamedTuple):
         """Returns the windows that can be tested; tonight alone also where too few normal nights are known."""
         known = [window for window in WINDOWS if self.inside(window).sum() == window and self.before(window).any()]
         return [window for window in known if window == 1 or self.is_full(window)]
-
-    def is_tested(self, window: int) -> bool:
-        """Returns whether all nights of a window but tonight are normal, so that it may raise an alarm."""
-        return bool(self.is_normal[self.inside(window) & (self.age > 0)].all())
 
 
 @sql_function("window_test")
@@ -194,7 +190,7 @@ def window_test(
 
     Args:
         values: shape (n_nights, n_samples), of the nights in their order; NaN where a sample was not asked or does not count.
-        nights: the normal nights, a good night within an alarm, and tonight.
+        nights: the normal nights, those that wait, a good night within an alarm, and tonight.
         n_wordings: Q; an answer that flips under one wording moves a sample by 1 / Q, and samples that never varied have an
             error of that size, too.
         cluster: shape (n_samples,), codes of what samples have in common (a document, a user); by default each is its own.
@@ -223,11 +219,9 @@ def strongest(
     *,
     is_one_sided: bool = False,
 ) -> WindowTest:
-    """Returns the test of the window with the least p-value, of those that may raise an alarm."""
+    """Returns the test of the window with the least p-value."""
     known = {window: each for window, each in found.items() if each is not None}
-    p_values = {
-        window: each.p_value(is_one_sided=is_one_sided) for window, each in known.items() if nights.is_tested(window)
-    }
+    p_values = {window: each.p_value(is_one_sided=is_one_sided) for window, each in known.items()}
     tested = [window for window in windows if window in p_values]
     tonight, two = known.get(1), known.get(2)
     of_alarm = UNTESTED._replace(  # whether it is over is seen in these

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from promptaudit.udfs.nights.lost_samples import lost_samples
+from promptaudit.udfs.nights.lost_samples import SampleTest, lost_sample, lost_samples
 from promptaudit.udfs.nights.window_test import UNTESTED, Nights
 
 
@@ -62,3 +62,31 @@ def test_nothing_lost_and_too_little_known() -> None:
     assert lost_samples(usual(), nights(9)).p_value == 1
     assert lost_samples(usual(3), nights(3)) == pytest.approx(UNTESTED, nan_ok=True)
     assert lost_samples(usual()[:, :9], nights(9)) == pytest.approx(UNTESTED, nan_ok=True)
+
+
+def test_one_sample_under_twelve_wordings() -> None:
+    values = np.ones((8, 12))
+    values[7] = 0
+    # each of the twelve had its one odd night of eight just now
+    assert lost_sample(values) == pytest.approx(SampleTest(8.0**-12, 1, 7, 12))
+    values[6] = 0
+    assert lost_sample(values) == pytest.approx(SampleTest(28.0**-12, 2, 6, 12))  # C(8, 2) = 28
+    values[5, :3] = 0.5  # three waver on a night before: they are none of the lost, and were odd
+    found = lost_sample(values)
+    assert found[1:] == (2, 6, 9)
+    assert found.p_value == pytest.approx(binom.sf(8, 12, 1 / 28))
+
+
+def test_a_sample_stays_lost_and_no_more_than_two_nights_count() -> None:
+    values = np.ones((20, 2))
+    values[19:] = 0
+    assert lost_sample(values).p_value == pytest.approx(20.0**-2)
+    values[12:] = 0
+    assert lost_sample(values) == pytest.approx(SampleTest(91.0**-2, 8, 12, 2))  # C(14, 2) = 91
+
+
+def test_a_sample_that_is_right_tonight_or_was_never_right_is_not_lost() -> None:
+    back, never, few = np.ones((6, 4)), np.zeros((6, 4)), np.ones((3, 4))
+    back[4] = few[2] = 0
+    for values in (back, never, few):
+        assert np.isnan(lost_sample(values).p_value)

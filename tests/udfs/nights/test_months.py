@@ -9,14 +9,19 @@ import pytest
 
 from tests.support.night_worlds import CHANGES_ON, World, live
 
-SMALL = World(n_models=2, n_tasks=1, n_nights=24)
+SMALL = World(n_models=2, n_tasks=1, n_nights=24, has_classes=False)  # which make a month twice as long
 SPOKEN = replace(SMALL, n_nights=16, has_lengths=True)
 FALLEN, QUIET = 0, 1  # the groups of a small world
 
 
 @pytest.mark.parametrize(
     "world",
-    [SMALL, replace(SMALL, is_cached=True), replace(SMALL, kept=0.8), replace(SMALL, missing=0.03)],
+    [
+        replace(SMALL, has_classes=True),
+        replace(SMALL, is_cached=True),
+        replace(SMALL, kept=0.8),
+        replace(SMALL, missing=0.03),
+    ],
     ids=["repeated", "cached", "a fifth of the answers anew each night", "missing cells"],
 )
 def test_quiet_months_are_quiet(world: World) -> None:
@@ -34,6 +39,15 @@ def test_a_model_that_loses_samples_for_good_is_red_from_that_night_on(n_lost: i
     month = live(replace(SMALL, n_nights=20, jitter=0.15, lost=from_then_on(n_lost)), 1)
     assert [state.kind for state in month.states[FALLEN]] == [None] * CHANGES_ON + ["regressed"] * 8
     assert "lost_samples" in month.states[FALLEN][-1].alarm
+    assert not month.has_alarm(QUIET)
+
+
+def test_one_gold_label_that_falls_is_told_by_its_own_accuracy() -> None:
+    month = live(replace(SMALL, n_nights=18, has_classes=True, class_fall=from_then_on(0.1)), 2)
+    found = month.first_alarm(FALLEN, ("regressed",))
+    assert found is not None
+    assert CHANGES_ON <= found <= CHANGES_ON + 3
+    assert set(month.states[FALLEN][-1].alarm) == {"accuracy of 0"}
     assert not month.has_alarm(QUIET)
 
 
@@ -79,6 +93,16 @@ def test_documents_that_move_as_one_raise_no_alarm_where_they_are_known() -> Non
 def test_a_provider_that_is_bad_every_other_night_is_red_from_its_first_bad_night_on() -> None:
     month = live(replace(SMALL, fall=lambda night: 0.1 * (night >= CHANGES_ON and night % 2 == 0)), 2)
     assert [state.kind for state in month.states[FALLEN]] == [None] * CHANGES_ON + ["regressed"] * (24 - CHANGES_ON)
+    assert not month.has_alarm(QUIET)
+
+
+def test_a_provider_that_is_bad_by_little_every_other_night_adds_up() -> None:
+    """No night of it is an alarm: its bad nights became normal, widened their own error, and it was never found."""
+    month = live(replace(SMALL, fall=lambda night: 0.05 * (night >= CHANGES_ON and night % 2 == 0)), 3)
+    found = month.first_alarm(FALLEN)
+    assert found is not None
+    assert month.states[FALLEN][found - 1].waiting == tuple(range(CHANGES_ON, found))
+    assert month.states[FALLEN][found].since == CHANGES_ON
     assert not month.has_alarm(QUIET)
 
 

@@ -102,6 +102,62 @@ def test_churn_alone_is_a_change_and_a_measure_makes_it_worse() -> None:
     assert joined.state == "regressed"
 
 
+def test_what_seems_better_beside_a_rate_that_is_worse_has_changed() -> None:
+    before = lived(0, 0, 0)[-1]
+    alike = replace(stream(-0.1, worse=1), is_rate=False)
+    assert next_state(before, 3, {"sensitivity": alike}, 0.02).state == "improved"
+    state = next_state(before, 3, {"micro_f1": stream(-0.1), "sensitivity": alike}, 0.02)
+    assert {name: own.kind for name, own in state.alarm.items()} == {"micro_f1": "regressed", "sensitivity": "changed"}
+    better = {"micro_f1": stream(0.1), "sensitivity": replace(stream(0.1, worse=1), is_rate=False)}
+    kinds = {name: own.kind for name, own in next_state(before, 3, better, 0.02).alarm.items()}
+    assert kinds == {"micro_f1": "improved", "sensitivity": "regressed"}
+
+
+def doubtful(difference: float) -> StreamNight:
+    """A measure's night that is no alarm, and that chance makes one time in two hundred."""
+    night = stream(difference, q=0.2)
+    return replace(night, test=night.test._replace(p_value=0.005))
+
+
+def test_doubtful_nights_wait_until_two_in_a_row_are_not() -> None:
+    state, waiting = lived(0, 0, 0, 0)[-1], []
+    for night, own in enumerate([doubtful(-0.05), stream(0), doubtful(-0.05), stream(0), stream(0)], 4):
+        state = next_state(state, night, {"micro_f1": own}, 0.02)
+        assert state.state == "normal"
+        waiting.append(state.waiting)
+    assert waiting == [(4,), (4, 5), (4, 5, 6), (4, 5, 6, 7), ()]
+    assert state.normal == tuple(range(9))
+
+
+def test_what_is_doubted_is_large_enough_and_raises() -> None:
+    before = lived(0, 0, 0)[-1]
+    for own in (doubtful(-0.015), replace(doubtful(-0.05), raises=False)):
+        assert next_state(before, 3, {"micro_f1": own}, 0.02).normal == (0, 1, 2, 3)
+    suspect = next_state(before, 3, {"micro_f1": stream(-0.05, q=0.03)}, 0.02)
+    assert (suspect.state, suspect.normal, suspect.waiting) == ("suspect", (0, 1, 2), (3,))
+
+
+def test_nights_of_a_short_window_wait_together_and_of_a_long_one_tonight_alone() -> None:
+    before = lived(*[0.0] * 20)[-1]
+    for span, n in ((1, 1), (4, 4), (8, 1)):
+        own = doubtful(-0.05)
+        own = replace(own, test=own.test._replace(span=span))
+        assert next_state(before, 20, {"micro_f1": own}, 0.02).waiting == tuple(range(21 - n, 21))
+
+
+def test_an_alarm_begins_with_the_first_night_that_waits() -> None:
+    state = next_state(lived(0, 0, 0, 0)[-1], 4, {"micro_f1": doubtful(-0.05)}, 0.02)
+    state = next_state(state, 5, {"micro_f1": stream(0)}, 0.02)
+    state = next_state(state, 6, {"micro_f1": stream(-0.05)}, 0.02)
+    assert (state.state, state.since, state.alarm_nights, state.normal) == ("regressed", 4, (4, 5, 6), (0, 1, 2, 3))
+    assert (state.waiting, state.good) == ((), ())
+
+
+def test_acceptance_makes_nights_that_wait_normal() -> None:
+    state = next_state(lived(0, 0, 0, 0)[-1], 4, {"micro_f1": doubtful(-0.05)}, 0.02).accepted()
+    assert (state.normal, state.waiting) == ((0, 1, 2, 3, 4), ())
+
+
 def test_consistency_joins_and_raises_nothing() -> None:
     before = lived(0, 0, 0)[-1]
     silent = StreamNight(test=stream(-0.1).test, q_value=1e-9, worse=-1, raises=False)

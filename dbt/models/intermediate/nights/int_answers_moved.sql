@@ -71,6 +71,20 @@ final as (
         model_id,
         task_id,
         strategy,
+        {{ class_measure('moved_gold_label') }} as measure,
+        moved_gold_label,
+        moved_label,
+        n_moved,
+        n_moved_before,
+        n_moved_samples
+    from paired
+    where moved_gold_label is not null
+    union all by name
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
         'label_churn' as measure,
         n_called_otherwise as n_moved,
         n_samples as n_moved_samples

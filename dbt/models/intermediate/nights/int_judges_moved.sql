@@ -15,6 +15,7 @@ tested as (
             'worse': worse::bigint,
             'least_effect': null::double,
             'raises': true,
+            'is_rate': true,
             'is_of_other_judge': false,
             'p_value_in_alarm': p_value_in_alarm
         } order by measure) as streams

@@ -1,5 +1,5 @@
--- One row per night, model, task, strategy and earlier night that tonight is held against, or that may become one of those;
--- and tonight itself, of age 0.
+-- One row per night, model, task, strategy and earlier night that tonight is held against, or that may become one of those; and
+-- tonight itself, of age 0. Nights that wait are in windows with tonight, and nothing is held against them.
 with tonight as {{ all_of('int_nights_before') }},
 
 nights as (
@@ -17,7 +17,8 @@ used as (
         night as tonight,
         unnest(list_distinct(list_concat(
             list_concat(memory.normal, if(pinned_night is null, [], [pinned_night])),
-            list_concat(memory.good, list_slice(memory.alarm_nights, -{{ most_normal_nights() }}, -1))
+            list_concat(memory.good, list_slice(memory.alarm_nights, -{{ most_normal_nights() }}, -1)),
+            list_filter(memory.waiting, lambda each: night - each < {{ longest_window() }})
         ))) as night,
         pinned_night,
         memory
@@ -39,6 +40,7 @@ final as (
         (
             list_contains(used.memory.normal, used.night)
             or list_contains(used.memory.good, used.night)
+            or coalesce(list_contains(used.memory.waiting, used.night), false)
             or coalesce(used.night = used.pinned_night, false)
         ) as is_tested
     from used

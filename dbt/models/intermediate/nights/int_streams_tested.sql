@@ -1,11 +1,53 @@
--- One row per night, model, task, strategy and measure: tonight's values of samples against those of normal nights.
+-- One row per night, model, task, strategy and measure: tonight's values of samples against those of normal nights. Of micro-F1
+-- also the samples of each gold label, as `accuracy of` it: of labels with ten samples tonight, the twenty with most of them.
 with nights as {{ all_of('int_nights_in_use', where='is_tested') }},
 
 groups as {{ all_of('int_nights_before') }},
 
 samples as {{ all_of('int_samples_kept') }},
 
-in_use as {{ all_of('int_values_in_use') }},
+whole as {{ all_of('int_values_in_use') }},
+
+asked as {{ all_of('dim_samples', where='gold_label is not null') }},
+
+by_label as (
+    select
+        whole.* replace ({{ class_measure('asked.gold_label') }} as measure),
+        whole.measure as of_measure
+    from whole
+    inner join asked
+        on
+            whole.other_run_id = asked.audit_run_id
+            and whole.task_id = asked.task_id
+            and whole.sample_id = asked.sample_id
+    where whole.measure = 'micro_f1'
+),
+
+labels as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        measure
+    from by_label
+    where age = 0
+    group by audit_run_id, model_id, task_id, strategy, measure
+    having count(*) >= 10
+    qualify row_number() over (
+        partition by audit_run_id, model_id, task_id, strategy order by count(*) desc, measure
+    ) <= 20
+),
+
+in_use as (
+    select
+        *,
+        measure as of_measure
+    from whole
+    union all by name
+    select by_label.* from by_label
+    semi join labels using (audit_run_id, model_id, task_id, strategy, measure)
+),
 
 used as (
     select * from in_use
@@ -44,6 +86,7 @@ by_measure as (
         task_id,
         strategy,
         measure,
+        of_measure,
         -- in one order, so that sums come out alike whenever they are made
         list(age order by age, sample_index) as ages,
         list(sample_index order by age, sample_index) as samples,
@@ -70,6 +113,7 @@ spreads as (
         ) as spread
     from by_measure
     inner join normal using (audit_run_id, model_id, task_id, strategy)
+    where by_measure.measure = by_measure.of_measure
 ),
 
 spreads_shared as (
@@ -181,7 +225,7 @@ right_answers as (
 
 tested as (
     select
-        by_measure.* exclude (samples, clusters),
+        by_measure.* exclude (of_measure, samples, clusters),
         try_window_test(
             {{ told_as('by_measure', is_row=true) }},
             by_measure.ages, by_measure.samples, by_measure.clusters, by_measure.figures, normal.normal_ages,
@@ -192,11 +236,18 @@ tested as (
     semi join asked_tonight using (audit_run_id, model_id, task_id, strategy, measure)
     inner join normal using (audit_run_id, model_id, task_id, strategy)
     inner join groups using (audit_run_id, model_id, task_id, strategy)
-    inner join spreads using (audit_run_id, model_id, task_id, strategy, measure)
-    inner join spreads_shared as shared using (audit_run_id, measure)
+    inner join spreads
+        on
+            by_measure.audit_run_id = spreads.audit_run_id
+            and by_measure.model_id = spreads.model_id
+            and by_measure.task_id = spreads.task_id
+            and by_measure.strategy = spreads.strategy
+            and by_measure.of_measure = spreads.measure
+    inner join spreads_shared as shared
+        on by_measure.audit_run_id = shared.audit_run_id and by_measure.of_measure = shared.measure
     union all by name
     select
-        right_answers.* exclude (samples, clusters) replace ('lost_samples' as measure),
+        right_answers.* exclude (of_measure, samples, clusters) replace ('lost_samples' as measure),
         try_lost_samples_test(
             {{ told_as('right_answers', is_row=true) }},
             right_answers.ages, right_answers.samples, right_answers.figures, normal.normal_ages, normal.pinned_ages

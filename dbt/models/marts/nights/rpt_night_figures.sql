@@ -1,6 +1,6 @@
 -- One row per night, model, task, strategy and measure: how far it lies from normal nights, and what that is called.
 -- A measure within an alarm keeps its verdict until the alarm is over, whatever it does tonight.
-{%- set least = 'coalesce(' ~ least_effect('measured.measure') ~ ', nights.min_effect)' %}
+{%- set least = least_effect('measured.measure', 'nights.min_effect') %}
 with streams as {{ all_of('int_streams_adjusted') }},
 
 nights as {{ all_of('int_nights_before') }},
@@ -89,6 +89,46 @@ alarmed as (
     ) as alarms
 ),
 
+-- the names of samples that are lost, of the measure that lost_samples looks at
+samples_lost as (
+    select
+        figures.audit_run_id,
+        figures.model_id,
+        figures.task_id,
+        figures.strategy,
+        figures.measure as of_measure,
+        figures.sample_id
+    from {{ ref('int_values_in_use') }} as figures
+    inner join streams using (audit_run_id, model_id, task_id, strategy)
+    where
+        streams.measure = 'lost_samples'
+        and streams.test.carried_by > 0
+        and (
+            figures.measure = 'micro_f1'
+            or (starts_with(figures.measure, 'accuracy:') and not contains(figures.measure, ':judge:'))
+        )
+    group by all
+    having
+        max(figures.figure) filter (figures.age < streams.test.span)
+        <= avg(figures.figure) filter (figures.is_reference and figures.age >= streams.test.span) - 0.5
+),
+
+lost_named as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        'lost_samples' as measure,
+        array_to_string(list_slice(list(sample_id order by sample_id), 1, 3), ', ') as first_lost
+    from samples_lost
+    group by audit_run_id, model_id, task_id, strategy, of_measure
+    qualify
+        row_number() over (
+            partition by audit_run_id, model_id, task_id, strategy order by of_measure != 'micro_f1', of_measure
+        ) = 1
+),
+
 -- what is within an alarm has a row though it could not be tested tonight
 measured as (
     select
@@ -120,6 +160,7 @@ judged as (
         {{ least }} as min_effect,
         alarmed.kind,
         moved.* exclude (audit_run_id, model_id, task_id, strategy, measure),
+        lost_named.first_lost,
         judges_moved.scoring_method as judge,
         coalesce(streams.worse, {{ worse_sign('measured.measure') }}) as worse,
         case
@@ -137,6 +178,7 @@ judged as (
     left join streams using (audit_run_id, model_id, task_id, strategy, measure)
     left join alarmed using (audit_run_id, model_id, task_id, strategy, measure)
     left join moved using (audit_run_id, model_id, task_id, strategy, measure)
+    left join lost_named using (audit_run_id, model_id, task_id, strategy, measure)
     left join judges_moved
         on
             measured.audit_run_id = judges_moved.audit_run_id
@@ -181,8 +223,13 @@ final as (
             else 'tonight'
         end || case
             when measure = 'lost_samples' and test.carried_by > 0
-                then ', ' || test.carried_by::integer || ' of ' || test.n_samples || ' samples that were right are wrong'
+                then printf(', %d of %d samples that were right are wrong', test.carried_by::integer, test.n_samples)
+            when test.n_nights > 0 and {{ is_of_class('measure') }} then ', on ' || test.n_samples || ' samples'
             else ''
+        end || case
+            when first_lost is null then ''
+            when test.carried_by > 3 then ': ' || first_lost || ', …'
+            else ': ' || first_lost
         end || case
             when test.n_nights > 0 and is_pinned and measure != 'label_churn' then ', against the pinned night'
             when test.n_nights > 0

@@ -4,8 +4,10 @@ with nights as {{ all_of('int_nights_before') }},
 streams as (
     select
         adjusted.*,
+        nights.min_effect,
         judges.scoring_method is not null as is_of_other_judge
     from {{ ref('int_streams_adjusted') }} as adjusted
+    inner join nights using (audit_run_id, model_id, task_id, strategy)
     left join {{ ref('int_judges_moved') }} as judges
         on
             adjusted.audit_run_id = judges.audit_run_id
@@ -25,8 +27,9 @@ tested as (
             'test': test,
             'q_value': q_value,
             'worse': worse::bigint,
-            'least_effect': {{ least_effect('measure') }},
+            'least_effect': {{ least_effect('measure', 'min_effect') }},
             'raises': measure != 'consistency',
+            'is_rate': measure = 'lost_samples' or {{ is_of_class('measure') }} or {{ is_rate('measure') }},
             'is_of_other_judge': is_of_other_judge,
             'p_value_in_alarm': p_value_in_alarm
         } order by measure) as streams

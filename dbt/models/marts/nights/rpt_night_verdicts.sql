@@ -169,7 +169,11 @@ told as (
             and figures.task_id = comparisons.task_id
             and figures.strategy = comparisons.strategy
             and if(
-                figures.measure in {{ answer_measures() }} or figures.measure = 'lost_samples', 'of answers', figures.measure
+                figures.measure in {{ answer_measures() }}
+                or figures.measure = 'lost_samples'
+                or {{ is_of_class('figures.measure') }},
+                'of answers',
+                figures.measure
             ) = comparisons.measure
     left join serving
         on
