@@ -1,0 +1,307 @@
+"""Rehearses an audit's alarm: a fault in copies of recorded nights, and on which night its gate and messages would have told.
+
+Nobody is asked and nothing is written to the warehouse: its published copy is copied, and the night is gone through there as
+`nightly` goes through one whose answers have landed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from promptaudit.flows.alerts.alarms import Changes, Key, Problem
+from promptaudit.flows.alerts.message import Message, Night, compose
+from promptaudit.flows.audit.steps import AuditRun, RunOptions, derive
+from promptaudit.flows.display.encode import encoded_property
+from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.gate.night_rules import FULL_RULE
+from promptaudit.flows.nightly.after_run import AfterRun, NightContext, finish
+from promptaudit.flows.nightly.faults import Answer, Fault, land_faulty, place_of
+from promptaudit.flows.settings import Settings
+from promptaudit.flows.system.child_processes import guarded
+from promptaudit.flows.system.files import private_folder
+from promptaudit.flows.system.helper_processes import CHECKS, DBT, start
+from promptaudit.flows.system.keys import content_id
+from promptaudit.flows.warehouse import Warehouse, now, rows_as
+from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.audit_cards import AuditCard, Retention
+from promptaudit.models_registry.errors import MeasureError, UsageError, WarehouseError, nearest
+from promptaudit.models_registry.registry import Registry
+
+NIGHTS = 3
+"""Within so many nights of its beginning a fault has to be told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RehearsedNight:
+    """A night of a rehearsal: of which recorded run it is a copy, what it is against normal nights, and what it would have told."""
+
+    audit_run_id: str
+    copy_of: str
+    started_at: datetime
+    state: str
+    exit_code: int
+    is_told: bool
+    title: str | None = None
+    message: str | None = None
+    report: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What would have been told of a fault, and when; `n_before` of its nights are from before it."""
+
+    audit_id: str
+    fault: str
+    model_id: str
+    task_id: str
+    strategy: str
+    n_normal: int
+    nights: tuple[RehearsedNight, ...]
+    n_before: int = 0
+
+    @encoded_property
+    def told_on(self) -> int | None:
+        """Returns the first night that told, counted from 1 on which the fault begins; None where none did."""
+        nights = enumerate(self.nights[self.n_before :], start=1)
+        return next((number for number, night in nights if night.is_told), None)
+
+    @property
+    def night_told(self) -> RehearsedNight | None:
+        """Returns that night."""
+        return None if self.told_on is None else self.nights[self.n_before + self.told_on - 1]
+
+    @encoded_property
+    def exit_code(self) -> int:
+        """Returns 0 where it was told, else 1."""
+        return int(self.told_on is None)
+
+
+class Recorded(NamedTuple):
+    """A model under a task and strategy on an audit's newest night; `runs` are its normal nights whose answers are here."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    state: str
+    started_at: datetime
+    n_normal: int
+    runs: list[str] | None
+
+    @property
+    def is_ready(self) -> bool:
+        """Returns whether a fault that begins now would be held against enough normal nights."""
+        return self.state == "normal" and self.n_normal >= FULL_RULE and bool(self.runs)
+
+    def key(self) -> Key:
+        """Returns what an alarm of it touches."""
+        return Key("regressed", self.model_id, self.task_id, self.strategy, None, None)
+
+
+@contextlib.contextmanager
+def kept_apart() -> Iterator[None]:
+    """Tells no lake, no receiver of events and no server of Prefect of what is done inside."""
+    kept = dict(os.environ)
+    try:
+        for name in [each for each in os.environ if each.upper() in ("PROMPTAUDIT_LAKE", "PROMPTAUDIT_LINEAGE")]:
+            del os.environ[name]
+        os.environ |= {"PROMPTAUDIT_LINEAGE": "off", "PROMPTAUDIT_PREFECT": "off"}
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+@contextlib.contextmanager
+def place_for(folder: Path | None) -> Iterator[Path]:
+    """Yields the folder of a rehearsal, empty: the one that was named, else one that is gone afterwards."""
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="promptaudit-") as temporary:
+            yield Path(temporary)
+        return
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        msg = f"--folder {folder}: there is something already; name a folder that is new or empty"
+        raise UsageError(msg)
+    private_folder(folder)
+    yield folder
+
+
+def context_of(settings: Settings, card: AuditCard, audit_id: str, folder: Path) -> NightContext:
+    """Returns a night's context in a folder of its own, from which nobody is told and in which nothing is retired."""
+    apart = {name: None for name in ("notify", "heartbeat_url", "report_url", "lake", "lake_data", "spool")}
+    return NightContext(
+        settings=settings.model_copy(update={**apart, "warehouse": folder / "warehouse" / "audit.duckdb"}),
+        card=card.model_copy(update={"retention": Retention()}),
+        audit_id=audit_id,
+        progress=Progress(quiet=True),
+        scheduled_at=None,
+    )
+
+
+def rehearse(
+    settings: Settings,
+    registry: Registry,
+    audit_id: str,
+    fault: Fault,
+    progress: Progress,
+    *,
+    model: str | None = None,
+    task: str | None = None,
+    strategy: str | None = None,
+    folder: Path | None = None,
+) -> Rehearsal:
+    """Puts a fault into copies of the newest recorded nights of an audit, as its next nights, until one tells.
+
+    The fault is in one model under one task and strategy: of those that were named the one with most right answers.
+
+    Raises:
+        UsageError: the names, the folder or the fault do not fit what was recorded.
+        MeasureError: too few normal nights are recorded, or an alarm stands.
+    """
+    card = registry.audit(audit_id)
+    published = Warehouse(settings.warehouse).published
+    recorded = []
+    if published.path.is_file():
+        recorded = rows_as(Recorded, published.read(sql("nightly", "recorded_nights"), audit=audit_id))
+    ready = _ready(recorded, audit_id, {"model_id": model, "task_id": task, "strategy": strategy}, fault)
+    with kept_apart(), guarded(), place_for(folder) as place:
+        context = context_of(settings, card, audit_id, place)
+        _copy(published.path, context.warehouse)
+        start(DBT, context.warehouse.places.file.name)
+        start(CHECKS)
+        struck, answers = _struck(context.warehouse, ready, fault)
+        of_fault = place_of(fault, answers)
+        runs = (struck.runs or [])[-NIGHTS:]
+        began, nights = max(struck.started_at + timedelta(days=1), now()), []
+        for night in range(NIGHTS):
+            source = runs[night % len(runs)]
+            run = content_id("rehearsed", source, str(fault), str(night))
+            progress.say(f"night {night + 1} with {fault}: a copy of {source}")
+            land_faulty(
+                context.warehouse,
+                fault,
+                of_fault,
+                _answers(context.warehouse, struck, source),
+                source=source,
+                audit_run_id=run,
+                started_at=began + timedelta(days=night),
+                night=night,
+            )
+            nights.append(_night(context, struck, source, run, began + timedelta(days=night), keeps=folder is not None))
+            if nights[-1].is_told:
+                break
+        return Rehearsal(
+            audit_id=audit_id,
+            fault=str(fault),
+            model_id=struck.model_id,
+            task_id=struck.task_id,
+            strategy=struck.strategy,
+            n_normal=struck.n_normal,
+            nights=tuple(nights),
+        )
+
+
+def _ready(
+    recorded: list[Recorded], audit_id: str, wanted: dict[str, str | None], fault: Fault
+) -> list[Recorded]:
+    for name, value in wanted.items():
+        known = {getattr(each, name) for each in recorded}
+        if recorded and value is not None and value not in known:
+            msg = f"--{name.removesuffix('_id')} {value[:80]}: the newest night of '{audit_id}' has none{nearest(value, known)}"
+            raise UsageError(msg)
+        recorded = [each for each in recorded if value in (None, getattr(each, name))]
+    own = [each for each in recorded if each.model_id.startswith("judge:") == fault.swaps_judge]
+    if recorded and not own:
+        what = "no judge" if fault.swaps_judge else "a judge alone"
+        msg = f"the newest night of '{audit_id}' has {what} there; --swap-judge is about judges, every other fault about models"
+        raise UsageError(msg)
+    ready = [each for each in own if each.is_ready]
+    if not ready:
+        most = max((each.n_normal for each in own), default=0)
+        again = f"`promptaudit nightly {audit_id}` records one"
+        states = ", ".join(sorted({each.state.replace("_", " ") for each in own if each.state != "normal"}))
+        why = f"it has {most} of the {FULL_RULE} normal nights that a rehearsal needs: {again}"
+        if most >= FULL_RULE:
+            why = f"its newest night is {states}" if states else "the answers of its normal nights are in the archive"
+        msg = f"whether '{audit_id}' would tell cannot be told: {why}"
+        raise MeasureError(msg)
+    return ready
+
+
+def _copy(published: Path, warehouse: Warehouse) -> None:
+    private_folder(warehouse.path.parent)
+    try:
+        shutil.copyfile(published, warehouse.path)
+    except OSError as error:
+        msg = f"{published} cannot be copied to {warehouse.path.parent}: {error.strerror}"
+        raise WarehouseError(msg) from None
+
+
+def _answers(warehouse: Warehouse, group: Recorded, run: str) -> list[Answer]:
+    of = {"run": run, "model": group.model_id, "task": group.task_id, "strategy": group.strategy}
+    return rows_as(Answer, warehouse.read(sql("nightly", "answers_of_night"), **of))
+
+
+def _struck(warehouse: Warehouse, ready: list[Recorded], fault: Fault) -> tuple[Recorded, list[Answer]]:
+    """Returns who is struck, with the answers of the newest normal night."""
+    of_each = [(each, _answers(warehouse, each, (each.runs or [])[-1])) for each in ready]
+    return of_each[0] if fault.swaps_judge else max(of_each, key=lambda each: sum(answer.is_right for answer in each[1]))
+
+
+def _night(
+    context: NightContext, struck: Recorded, source: str, run: str, started_at: datetime, *, keeps: bool
+) -> RehearsedNight:
+    """Goes through a night whose answers have landed, and returns what it would have told of whom the fault strikes."""
+    open_run = AuditRun(
+        warehouse=context.warehouse,
+        audit_run_id=run,
+        progress=context.progress,
+        options=RunOptions(writes_page=False),
+    )
+    try:
+        derive(open_run)
+    except MeasureError as error:
+        return _unmeasured(context, error, source, run, started_at)
+    ending = finish(AfterRun(context=context, audit_run_id=run, at=started_at + timedelta(hours=1)))
+    states = {(row["model_id"], row["task_id"], row["strategy"]): row["state"] for row in ending.compared.states}
+    return RehearsedNight(
+        audit_run_id=run,
+        copy_of=source,
+        started_at=started_at,
+        state=states[struck[:3]],
+        exit_code=ending.outcome.exit_code if ending.outcome.rules else 0,
+        is_told=any(problem.key.touches(struck.key()) for problem in ending.told.changes.news),
+        **said(ending.told.message),
+        report=ending.page.path if keeps else None,
+    )
+
+
+def _unmeasured(
+    context: NightContext, error: MeasureError, source: str, run: str, started_at: datetime
+) -> RehearsedNight:
+    problem = Problem(kind="unmeasured", summary="; ".join(error.lines))
+    night = Night(
+        audit_id=context.audit_id, audit_run_id=run, started_at=started_at, exit_code=error.exit_code
+    )
+    message = compose(night, Changes(raised=(problem,), news=(problem,)))
+    return RehearsedNight(
+        audit_run_id=run,
+        copy_of=source,
+        started_at=started_at,
+        state="cannot_tell",
+        exit_code=error.exit_code,
+        is_told=True,
+        **said(message),
+    )
+
+
+def said(message: Message | None) -> dict[str, str]:
+    """Returns the title and the text of a night's message, as a RehearsedNight has them."""
+    return {} if message is None else {"title": message.title, "message": message.text}
