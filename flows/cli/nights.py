@@ -54,14 +54,19 @@ def nightly(
 @app.command()
 def rehearse(
     audit: Annotated[
-        str | None, typer.Argument(help="Name the card of an audit; without one, two weeks of a small audit are played.")
+        str | None,
+        typer.Argument(help="Name the card of an audit; without one, two weeks of a small audit are played."),
     ] = None,
-    lose: Annotated[int | None, typer.Option(min=1, help="Lose so many samples that were right; the default is 4.")] = None,
+    lose: Annotated[
+        int | None, typer.Option(min=1, help="Lose so many samples that were right; the default is 4.")
+    ] = None,
     shift: Annotated[
         float | None, typer.Option(help="Move the right answers by this share, as -.05, others on each night.")
     ] = None,
     break_wording: Annotated[bool, typer.Option("--break-wording", help="Leave one wording without answers.")] = False,
-    swap_judge: Annotated[bool, typer.Option("--swap-judge", help="Have another model rule in the judge's place.")] = False,
+    swap_judge: Annotated[
+        bool, typer.Option("--swap-judge", help="Have another model rule in the judge's place.")
+    ] = False,
     model: ModelOption = None,
     task: TaskOption = None,
     strategy: StrategyOption = None,
@@ -101,9 +106,7 @@ def rehearse(
         audit,
         fault or Fault(lose=4),
         state.progress(),
-        model=model,
-        task=task,
-        strategy=strategy,
+        chosen={"model_id": model, "task_id": task, "strategy": strategy},
         folder=folder,
     )
     show(result, "\n".join([*map(line_of_rehearsed, result.nights), *lines_of_rehearsal(result)]))

@@ -1,4 +1,4 @@
-"""Plays the working days of two weeks of a small audit, with an incident in the second: for whoever wants to see a bad night before there is one."""
+"""Plays the working days of two weeks of a small audit, with an incident in the second, for whoever has no nights yet."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from promptaudit.flows.display.compared import NightFigure
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.marts.transform import judge_nights, transform
 from promptaudit.flows.nightly.after_run import AfterRun, NightComparison, NightContext, alert, gate, report
-from promptaudit.flows.nightly.faults import Answer, Fault, exchange, land_copy, place_of, struck
-from promptaudit.flows.nightly.rehearse import RehearsedNight, Rehearsal, context_of, kept_apart, place_for, said
+from promptaudit.flows.nightly.faults import Answer, Copy, Fault, exchange, incident_of, land_copy
+from promptaudit.flows.nightly.rehearse import Rehearsal, RehearsedNight, context_of, kept_apart, place_for
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.system.child_processes import guarded
 from promptaudit.flows.system.files import copy_durably, private_folder
@@ -58,7 +58,8 @@ def demonstrate(
         progress.say(f"asking '{MODEL}', which needs no network, for two weeks in one")
         options = RunOptions(answers_only=True)
         first = run_audit(context.settings, registry, AUDIT, context.progress, options).audit_run_id
-        runs = _land(context.warehouse, first)
+        copies = _land(context.warehouse, first)
+        runs = [copy.audit_run_id for copy in copies]
         progress.say("deriving two weeks")
         with context.warehouse.kept_open():
             transform(context.warehouse, runs, "up_to_formats", command="run")
@@ -70,64 +71,61 @@ def demonstrate(
         private_folder(context.warehouse.published.path.parent)
         copy_durably(context.warehouse.path, context.warehouse.published.path)
         nights = []
-        for run in runs:
-            nights.append(_night(context, run))
-            on_night(nights[-1])
+        with context.warehouse.kept_open(), context.warehouse.published.connect():
+            for copy in copies:
+                nights.append(_night(context, copy))
+                on_night(nights[-1])
     return Rehearsal(
         audit_id=AUDIT,
         fault=str(INCIDENT),
         model_id=MODEL,
         task_id=TASK,
-        strategy="template",
+        strategy="simple",
         n_normal=BAD[0],
         nights=tuple(nights),
         n_before=BAD[0],
     )
 
 
-def _land(warehouse: Warehouse, first: str) -> list[str]:
-    """Makes the run that was asked the first of two weeks; returns the runs of all nights."""
+def _land(warehouse: Warehouse, first: str) -> list[Copy]:
+    """Lands the nights of two weeks as copies of the run that was asked, which is no night itself."""
     days = [day for ago in reversed(range(14)) if (day := now() - timedelta(days=ago)).weekday() < SATURDAY]
     answers = rows_as(Answer, warehouse.read(ANSWERS))
-    place = place_of(INCIDENT, answers)
-    runs = [first, *(content_id("rehearsed", first, str(night)) for night in range(1, len(days)))]
+    incident = incident_of(INCIDENT, answers)
+    copies = [Copy(first, content_id("rehearsed", first, str(day)), day) for day in days]
     with warehouse.write() as con:
         con.execute("begin")
-        con.execute("update raw.audit_runs set started_at = $began", {"began": days[0]})
-        for night, run in enumerate(runs[1:], start=1):
-            land_copy(con, first, run, days[night])
+        for night, copy in enumerate(copies):
+            land_copy(con, copy)
             odd = random.Random(night).sample(answers, round(NOISE * len(answers)))  # noqa: S311 - no secret
-            exchange(con, run, [answer.prediction_id for answer in odd], source=first, seed=str(night))
+            exchange(con, copy, [answer.prediction_id for answer in odd], seed=str(night))
             if night in BAD:
-                exchange(con, run, struck(INCIDENT, place, answers, night), source=first)
-        con.execute("update raw.audit_runs set state = 'complete', finished_at = started_at + interval 1 hour")
+                exchange(con, copy, incident.struck(answers, night))
+        con.execute(
+            "update raw.audit_runs set state = if(audit_run_id = $first, 'failed', 'complete'), finished_at = started_at",
+            {"first": first},
+        )
         con.execute("commit")
-    return runs
+    return copies
 
 
-def _night(context: NightContext, run: str) -> RehearsedNight:
+def _night(context: NightContext, copy: Copy) -> RehearsedNight:
     """Returns what a night tells whose figures are derived; it is compared with no single night, which costs most of a night."""
-    warehouse = context.warehouse
-    (row,) = warehouse.read("select started_at, finished_at from raw.audit_runs where audit_run_id = $run", run=run)
-    states = warehouse.read(sql("nightly", "states"), run=run)
-    compared = NightComparison(
-        against={},
-        comparison_ids=(),
-        figures=(),
-        night=tuple(map(NightFigure.of, warehouse.read(sql("nightly", "night"), run=run))),
-        states=tuple(states),
-    )
-    after = AfterRun(context=context, audit_run_id=run, at=row["finished_at"])
+    warehouse, run = context.warehouse, copy.audit_run_id
+    states = tuple(warehouse.read(sql("nightly", "states"), run=run))
+    figures = tuple(map(NightFigure.of, warehouse.read(sql("nightly", "night"), run=run)))
+    compared = NightComparison(against={}, comparison_ids=(), figures=(), night=figures, states=states)
+    after = AfterRun(context=context, audit_run_id=run, at=copy.started_at)
     outcome = gate(after, compared)
     told = alert(after, compared, outcome)
     is_told = bool(told.changes.news)
     return RehearsedNight(
         audit_run_id=run,
-        copy_of=run,
-        started_at=row["started_at"],
+        copy_of=copy.source,
+        started_at=copy.started_at,
         state=states[0]["state"],
         exit_code=outcome.exit_code,
         is_told=is_told,
-        **said(told.message),
+        told=told.message,
         report=report(after).path if is_told else None,
     )

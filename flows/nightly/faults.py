@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.duckdb_file import Connection, rows_of
-from promptaudit.flows.warehouse.raw_tables import TABLES
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import UsageError
 
@@ -33,6 +32,16 @@ COPIED = (
     "verdicts",
 )
 """What a run asks and is answered; not what was made of it, nor what people said of it."""
+LAND = "insert into raw.{0} by name select * replace ({1}) from raw.{0} where audit_run_id = $source"
+WITHOUT = "delete from raw.verdicts where audit_run_id = $run and list_contains($wrong, prediction_id)"
+
+
+class Copy(NamedTuple):
+    """A run that is a copy of another one's answers, as of another night."""
+
+    source: str
+    audit_run_id: str
+    started_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +71,7 @@ class Fault:
 
 
 def fault_of(*, lose: int | None, shift: float | None, breaks_wording: bool, swaps_judge: bool) -> Fault | None:
-    """Returns the fault of a command's options, None where they name none; raises UsageError for several, or a shift that is none."""
+    """Returns the fault of a command's options, None where they name none; raises UsageError for several, and a wrong shift."""
     if (lose is not None) + (shift is not None) + breaks_wording + swaps_judge > 1:
         msg = "--lose, --shift, --break-wording and --swap-judge: name one of them"
         raise UsageError(msg)
@@ -82,17 +91,31 @@ class Answer(NamedTuple):
     is_right: bool
 
 
-class Place(NamedTuple):
-    """What a fault strikes on all its nights."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """A fault with the samples, or the wording, that it strikes on all its nights."""
 
+    fault: Fault
     sample_ids: frozenset[str] = frozenset()
     prompt_variant_id: str | None = None
 
+    def struck(self, answers: Sequence[Answer], night: int) -> list[str]:
+        """Returns the ids of the answers of a night, counted from 0 on which it begins, that are not as they were recorded."""
+        if self.fault.shift:
+            right = [answer.prediction_id for answer in answers if answer.is_right]
+            draw = random.Random(SEED + night)  # noqa: S311 - no secret
+            return draw.sample(right, round(-self.fault.shift * len(right)))
+        return [
+            answer.prediction_id
+            for answer in answers
+            if answer.sample_id in self.sample_ids or answer.prompt_variant_id == self.prompt_variant_id
+        ]
 
-def place_of(fault: Fault, answers: Iterable[Answer]) -> Place:
-    """Chooses the samples, or the wording, that a fault strikes.
 
-    Raises UsageError where fewer samples than are to be lost are right in most of their answers.
+def incident_of(fault: Fault, answers: Iterable[Answer]) -> Incident:
+    """Chooses what a fault strikes: samples that are right in most of their answers, the most right first, or a wording.
+
+    Raises UsageError where fewer such samples are there than are to be lost.
     """
     draw = random.Random(SEED)  # noqa: S311 - no secret
     rights: dict[str, list[bool]] = defaultdict(list)
@@ -101,77 +124,50 @@ def place_of(fault: Fault, answers: Iterable[Answer]) -> Place:
         rights[answer.sample_id].append(answer.is_right)
         wordings.add(answer.prompt_variant_id)
     if fault.breaks_wording:
-        return Place(prompt_variant_id=draw.choice(sorted(wordings)))
+        return Incident(fault=fault, prompt_variant_id=draw.choice(sorted(wordings)))
     share = {sample: sum(right) / len(right) for sample, right in sorted(rights.items()) if 2 * sum(right) > len(right)}
     if fault.lose > len(share):
         msg = f"--lose {fault.lose}: only {len(share)} samples are right in most of their answers"
         raise UsageError(msg)
     mixed = draw.sample(sorted(share), len(share))
-    return Place(sample_ids=frozenset(sorted(mixed, key=lambda sample: -share[sample])[: fault.lose]))
+    return Incident(fault=fault, sample_ids=frozenset(sorted(mixed, key=lambda sample: -share[sample])[: fault.lose]))
 
 
-def struck(fault: Fault, place: Place, answers: Sequence[Answer], night: int) -> list[str]:
-    """Returns the ids of the answers of a night that are not as they were recorded."""
-    if fault.shift:
-        right = [answer.prediction_id for answer in answers if answer.is_right]
-        return random.Random(SEED + night).sample(right, round(-fault.shift * len(right)))  # noqa: S311 - no secret
-    return [
-        answer.prediction_id
-        for answer in answers
-        if answer.sample_id in place.sample_ids or answer.prompt_variant_id == place.prompt_variant_id
-    ]
-
-
-def land_copy(con: Connection, source: str, audit_run_id: str, started_at: datetime) -> None:
+def land_copy(con: Connection, copy: Copy) -> None:
     """Lands what a run asked and was answered once more, as an open run of another night."""
-    of_run = {"source": source, "run": audit_run_id}
+    of_run = {"source": copy.source, "run": copy.audit_run_id}
     opened = "$run as audit_run_id, 'running' as state, $at as started_at, null as finished_at, null as flow_run_id"
-    insert = "insert into raw.{0} by name select * replace ({1}) from raw.{0} where audit_run_id = $source"
-    con.execute(insert.format("audit_runs", opened), of_run | {"at": started_at})
+    con.execute(LAND.format("audit_runs", opened), of_run | {"at": copy.started_at})
     for table in COPIED:
-        assert table in TABLES
-        con.execute(insert.format(table, "$run as audit_run_id"), of_run)
+        con.execute(LAND.format(table, "$run as audit_run_id"), of_run)
 
 
-def exchange(
-    con: Connection, audit_run_id: str, wrong: Collection[str], *, source: str, seed: str = "", unreadable: bool = False
-) -> None:
-    """Puts other samples' answers, or none, in the place of answers of a copy; its judges, if any, rule against them."""
-    values = {"run": audit_run_id, "source": source, "wrong": list(wrong), "seed": seed, "unreadable": unreadable}
+def exchange(con: Connection, copy: Copy, wrong: Collection[str], *, seed: str = "", to_nothing: bool = False) -> None:
+    """Puts other samples' answers, or empty ones, in the place of answers of a copy; its judges, if any, rule against them."""
+    values = {
+        "run": copy.audit_run_id,
+        "source": copy.source,
+        "wrong": list(wrong),
+        "seed": seed,
+        "to_nothing": to_nothing,
+    }
     is_judged = bool(rows_of(con, "select 1 from raw.verdicts where audit_run_id = $run limit 1", **values))
     if is_judged:
         rows_of(con, sql("nightly", "move_rulings"), **values)
-        rows_of(
-            con, "delete from raw.verdicts where audit_run_id = $run and list_contains($wrong, prediction_id)", **values
-        )
+        rows_of(con, WITHOUT, **values)
     rows_of(con, sql("nightly", "exchange_answers"), **values)
     if is_judged:
         rows_of(con, sql("nightly", "rule_on_exchanged"), **values)
 
 
-def swap_judges(con: Connection, audit_run_id: str, source: str) -> None:
-    """Has another model rule in a copy, which turns one ruling in four."""
-    rows_of(con, sql("nightly", "swap_judges"), run=audit_run_id, source=source, seed=str(SEED))
-
-
-def land_faulty(
-    warehouse: Warehouse,
-    fault: Fault,
-    place: Place,
-    answers: Sequence[Answer],
-    *,
-    source: str,
-    audit_run_id: str,
-    started_at: datetime,
-    night: int,
-) -> None:
-    """Lands a copy of a recorded night with a fault; `night` counts from 0 on which the fault begins."""
+def land_faulty(warehouse: Warehouse, copy: Copy, incident: Incident, answers: Sequence[Answer], night: int) -> None:
+    """Lands a copy of a recorded night with an incident, of which it is night `night`, counted from 0."""
     with warehouse.write() as con:
         con.execute("begin")
-        land_copy(con, source, audit_run_id, started_at)
-        wrong = struck(fault, place, answers, night)
+        land_copy(con, copy)
+        wrong = incident.struck(answers, night)
         if wrong:
-            exchange(con, audit_run_id, wrong, source=source, unreadable=fault.breaks_wording)
-        if fault.swaps_judge:
-            swap_judges(con, audit_run_id, source)
+            exchange(con, copy, wrong, to_nothing=incident.fault.breaks_wording)
+        if incident.fault.swaps_judge:
+            rows_of(con, sql("nightly", "swap_judges"), run=copy.audit_run_id, source=copy.source, seed=str(SEED))
         con.execute("commit")

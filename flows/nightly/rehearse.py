@@ -10,8 +10,8 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -19,11 +19,11 @@ from typing import NamedTuple
 from promptaudit.flows.alerts.alarms import Changes, Key, Problem
 from promptaudit.flows.alerts.message import Message, Night, compose
 from promptaudit.flows.audit.steps import AuditRun, RunOptions, derive
-from promptaudit.flows.display.encode import encoded_property
+from promptaudit.flows.display.encode import NOT_ENCODED, encoded_property
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.gate.night_rules import FULL_RULE
 from promptaudit.flows.nightly.after_run import AfterRun, NightContext, finish
-from promptaudit.flows.nightly.faults import Answer, Fault, land_faulty, place_of
+from promptaudit.flows.nightly.faults import Answer, Copy, Fault, incident_of, land_faulty
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.system.child_processes import guarded
 from promptaudit.flows.system.files import private_folder
@@ -41,7 +41,7 @@ NIGHTS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsedNight:
-    """A night of a rehearsal: of which recorded run it is a copy, what it is against normal nights, and what it would have told."""
+    """A night of a rehearsal: of which run it is a copy, what it is against normal nights, and what it would have told."""
 
     audit_run_id: str
     copy_of: str
@@ -49,9 +49,18 @@ class RehearsedNight:
     state: str
     exit_code: int
     is_told: bool
-    title: str | None = None
-    message: str | None = None
+    told: Message | None = field(metadata=NOT_ENCODED)
     report: Path | None = None
+
+    @encoded_property
+    def title(self) -> str | None:
+        """Returns the title of the night's message; None without one."""
+        return None if self.told is None else self.told.title
+
+    @encoded_property
+    def message(self) -> str | None:
+        """Returns the text of that message."""
+        return None if self.told is None else self.told.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +144,7 @@ def place_for(folder: Path | None) -> Iterator[Path]:
 
 def context_of(settings: Settings, card: AuditCard, audit_id: str, folder: Path) -> NightContext:
     """Returns a night's context in a folder of its own, from which nobody is told and in which nothing is retired."""
-    apart = {name: None for name in ("notify", "heartbeat_url", "report_url", "lake", "lake_data", "spool")}
+    apart = dict.fromkeys(("notify", "heartbeat_url", "report_url", "lake", "lake_data", "spool"))
     return NightContext(
         settings=settings.model_copy(update={**apart, "warehouse": folder / "warehouse" / "audit.duckdb"}),
         card=card.model_copy(update={"retention": Retention()}),
@@ -152,14 +161,13 @@ def rehearse(
     fault: Fault,
     progress: Progress,
     *,
-    model: str | None = None,
-    task: str | None = None,
-    strategy: str | None = None,
+    chosen: Mapping[str, str | None],
     folder: Path | None = None,
 ) -> Rehearsal:
     """Puts a fault into copies of the newest recorded nights of an audit, as its next nights, until one tells.
 
-    The fault is in one model under one task and strategy: of those that were named the one with most right answers.
+    The fault is in one model under one task and strategy: of those that `chosen` names, by model_id, task_id and strategy, the
+    one with most right answers.
 
     Raises:
         UsageError: the names, the folder or the fault do not fit what was recorded.
@@ -170,31 +178,23 @@ def rehearse(
     recorded = []
     if published.path.is_file():
         recorded = rows_as(Recorded, published.read(sql("nightly", "recorded_nights"), audit=audit_id))
-    ready = _ready(recorded, audit_id, {"model_id": model, "task_id": task, "strategy": strategy}, fault)
+    ready = _ready(recorded, audit_id, chosen, fault)
     with kept_apart(), guarded(), place_for(folder) as place:
         context = context_of(settings, card, audit_id, place)
         _copy(published.path, context.warehouse)
         start(DBT, context.warehouse.places.file.name)
         start(CHECKS)
         struck, answers = _struck(context.warehouse, ready, fault)
-        of_fault = place_of(fault, answers)
-        runs = (struck.runs or [])[-NIGHTS:]
-        began, nights = max(struck.started_at + timedelta(days=1), now()), []
+        incident = incident_of(fault, answers)
+        runs, nights = (struck.runs or [])[-NIGHTS:], []
+        began = max(struck.started_at + timedelta(days=1), now())
         for night in range(NIGHTS):
             source = runs[night % len(runs)]
-            run = content_id("rehearsed", source, str(fault), str(night))
+            own = content_id("rehearsed", source, str(fault), str(night))
+            copy = Copy(source=source, audit_run_id=own, started_at=began + timedelta(days=night))
             progress.say(f"night {night + 1} with {fault}: a copy of {source}")
-            land_faulty(
-                context.warehouse,
-                fault,
-                of_fault,
-                _answers(context.warehouse, struck, source),
-                source=source,
-                audit_run_id=run,
-                started_at=began + timedelta(days=night),
-                night=night,
-            )
-            nights.append(_night(context, struck, source, run, began + timedelta(days=night), keeps=folder is not None))
+            land_faulty(context.warehouse, copy, incident, _answers(context.warehouse, struck, source), night)
+            nights.append(_night(context, struck, copy, keeps=folder is not None))
             if nights[-1].is_told:
                 break
         return Rehearsal(
@@ -208,10 +208,8 @@ def rehearse(
         )
 
 
-def _ready(
-    recorded: list[Recorded], audit_id: str, wanted: dict[str, str | None], fault: Fault
-) -> list[Recorded]:
-    for name, value in wanted.items():
+def _ready(recorded: list[Recorded], audit_id: str, chosen: Mapping[str, str | None], fault: Fault) -> list[Recorded]:
+    for name, value in chosen.items():
         known = {getattr(each, name) for each in recorded}
         if recorded and value is not None and value not in known:
             msg = f"--{name.removesuffix('_id')} {value[:80]}: the newest night of '{audit_id}' has none{nearest(value, known)}"
@@ -252,56 +250,48 @@ def _answers(warehouse: Warehouse, group: Recorded, run: str) -> list[Answer]:
 def _struck(warehouse: Warehouse, ready: list[Recorded], fault: Fault) -> tuple[Recorded, list[Answer]]:
     """Returns who is struck, with the answers of the newest normal night."""
     of_each = [(each, _answers(warehouse, each, (each.runs or [])[-1])) for each in ready]
-    return of_each[0] if fault.swaps_judge else max(of_each, key=lambda each: sum(answer.is_right for answer in each[1]))
+    return (
+        of_each[0] if fault.swaps_judge else max(of_each, key=lambda each: sum(answer.is_right for answer in each[1]))
+    )
 
 
-def _night(
-    context: NightContext, struck: Recorded, source: str, run: str, started_at: datetime, *, keeps: bool
-) -> RehearsedNight:
+def _night(context: NightContext, struck: Recorded, copy: Copy, *, keeps: bool) -> RehearsedNight:
     """Goes through a night whose answers have landed, and returns what it would have told of whom the fault strikes."""
-    open_run = AuditRun(
+    run = AuditRun(
         warehouse=context.warehouse,
-        audit_run_id=run,
+        audit_run_id=copy.audit_run_id,
         progress=context.progress,
         options=RunOptions(writes_page=False),
     )
     try:
-        derive(open_run)
+        derive(run)
     except MeasureError as error:
-        return _unmeasured(context, error, source, run, started_at)
-    ending = finish(AfterRun(context=context, audit_run_id=run, at=started_at + timedelta(hours=1)))
+        problem = Problem(kind="unmeasured", summary="; ".join(error.lines))
+        night = Night(
+            audit_id=context.audit_id,
+            audit_run_id=copy.audit_run_id,
+            started_at=copy.started_at,
+            exit_code=error.exit_code,
+        )
+        return RehearsedNight(
+            audit_run_id=copy.audit_run_id,
+            copy_of=copy.source,
+            started_at=copy.started_at,
+            state="cannot_tell",
+            exit_code=error.exit_code,
+            is_told=True,
+            told=compose(night, Changes(raised=(problem,), news=(problem,))),
+        )
+    at = copy.started_at + timedelta(hours=1)
+    ending = finish(AfterRun(context=context, audit_run_id=copy.audit_run_id, at=at))
     states = {(row["model_id"], row["task_id"], row["strategy"]): row["state"] for row in ending.compared.states}
     return RehearsedNight(
-        audit_run_id=run,
-        copy_of=source,
-        started_at=started_at,
+        audit_run_id=copy.audit_run_id,
+        copy_of=copy.source,
+        started_at=copy.started_at,
         state=states[struck[:3]],
         exit_code=ending.outcome.exit_code if ending.outcome.rules else 0,
         is_told=any(problem.key.touches(struck.key()) for problem in ending.told.changes.news),
-        **said(ending.told.message),
+        told=ending.told.message,
         report=ending.page.path if keeps else None,
     )
-
-
-def _unmeasured(
-    context: NightContext, error: MeasureError, source: str, run: str, started_at: datetime
-) -> RehearsedNight:
-    problem = Problem(kind="unmeasured", summary="; ".join(error.lines))
-    night = Night(
-        audit_id=context.audit_id, audit_run_id=run, started_at=started_at, exit_code=error.exit_code
-    )
-    message = compose(night, Changes(raised=(problem,), news=(problem,)))
-    return RehearsedNight(
-        audit_run_id=run,
-        copy_of=source,
-        started_at=started_at,
-        state="cannot_tell",
-        exit_code=error.exit_code,
-        is_told=True,
-        **said(message),
-    )
-
-
-def said(message: Message | None) -> dict[str, str]:
-    """Returns the title and the text of a night's message, as a RehearsedNight has them."""
-    return {} if message is None else {"title": message.title, "message": message.text}

@@ -11,7 +11,7 @@ from promptaudit.flows.gate.terminal import lines_of as lines_of_gate
 if TYPE_CHECKING:
     from promptaudit.flows.nightly.after_run import NightResult
     from promptaudit.flows.nightly.deployments import Deployment
-    from promptaudit.flows.nightly.rehearse import RehearsedNight, Rehearsal
+    from promptaudit.flows.nightly.rehearse import Rehearsal, RehearsedNight
 
 
 def lines_of(result: NightResult, options: str = "") -> list[str]:
@@ -42,14 +42,17 @@ def line_of_rehearsed(night: RehearsedNight) -> str:
 
 def lines_of_rehearsal(result: Rehearsal) -> list[str]:
     """Returns what was told of a fault and on which night, with the whole message and where its page lies."""
-    who = " / ".join((result.model_id, result.task_id, result.strategy))
+    who = f"{result.model_id} / {result.task_id} / {result.strategy}"
     against = f"against {result.n_normal} normal nights"
     night = result.night_told
     if night is None:
         return [f"NOT TOLD  {result.fault}: {who}, for {len(result.nights)} nights, {against}"]
     lines = [f"TOLD      {result.fault}: {who}, on night {result.told_on}, {against}"]
     lines += ["", night.title or "", "", *(night.message or "").splitlines()]
-    return lines if night.report is None else [*lines, "", f"report    {night.report}"]
+    page = (
+        f"report    {night.report}" if night.report else "kept      nothing; --folder keeps the nights and their pages"
+    )
+    return [*lines, "", page]
 
 
 def lines_of_deployment(deployment: Deployment) -> list[str]:

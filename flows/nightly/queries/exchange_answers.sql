@@ -29,7 +29,7 @@ exchanged as (
             and wrong.said is distinct from other.said
             and lower(wrong.key) is distinct from other.said
             and other.said is not null
-            and not $unreadable
+            and not $to_nothing
     where list_contains($wrong, wrong.prediction_id)
     qualify
         row_number() over (
