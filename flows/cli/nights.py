@@ -74,7 +74,7 @@ def rehearse(
         Path | None, typer.Option(help="Keep the rehearsed nights and their pages in this new or empty folder.")
     ] = None,
 ) -> int:
-    """Put a fault into copies of recorded nights: who is told, and when?
+    """Put a fault into copies of nights, and say which one tells.
 
     Nothing is asked, and nothing is written to the warehouse. The fault is in one model under one task and strategy.
     The exit code is 0 where one of three nights tells of it, 1 where none does and 3 where too few nights are recorded.

@@ -46,7 +46,7 @@ def lines_of_rehearsal(result: Rehearsal) -> list[str]:
     against = f"against {result.n_normal} normal nights"
     night = result.night_told
     if night is None:
-        return [f"NOT TOLD  {result.fault}: {who}, for {len(result.nights)} nights, {against}"]
+        return [f"NOT TOLD  {result.fault}: {who}, on none of {len(result.nights)} nights, {against}"]
     lines = [f"TOLD      {result.fault}: {who}, on night {result.told_on}, {against}"]
     lines += ["", night.title or "", "", *(night.message or "").splitlines()]
     page = (
