@@ -248,8 +248,8 @@ def _answers(warehouse: Warehouse, group: Recorded, run: str) -> list[Answer]:
 
 
 def _struck(warehouse: Warehouse, ready: list[Recorded], fault: Fault) -> tuple[Recorded, list[Answer]]:
-    """Returns who is struck, with the answers of the newest normal night."""
-    of_each = [(each, _answers(warehouse, each, (each.runs or [])[-1])) for each in ready]
+    """Returns who is struck, with the answers of which the first night is a copy: of panels that go round the one that is due."""
+    of_each = [(each, _answers(warehouse, each, (each.runs or [])[-NIGHTS:][0])) for each in ready]
     return (
         of_each[0] if fault.swaps_judge else max(of_each, key=lambda each: sum(answer.is_right for answer in each[1]))
     )
@@ -289,7 +289,7 @@ def _night(context: NightContext, struck: Recorded, copy: Copy, *, keeps: bool) 
         audit_run_id=copy.audit_run_id,
         copy_of=copy.source,
         started_at=copy.started_at,
-        state=states[struck[:3]],
+        state=states.get(struck[:3], "cannot_tell"),
         exit_code=ending.outcome.exit_code if ending.outcome.rules else 0,
         is_told=any(problem.key.touches(struck.key()) for problem in ending.told.changes.news),
         told=ending.told.message,
