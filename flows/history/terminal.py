@@ -41,9 +41,8 @@ def renderables_of(history: History) -> Iterator[RenderableType]:
             if ends := strip_ends(series):
                 low, high = (printed(history.measure, end) for end in ends)
                 yield Text(
-                    f"{NORMAL} normal nights, with what chance makes of them (95 %)  {OWN} a night  {ALARMED} one in an alarm"
+                    f"{NORMAL} normal nights, 95 %   {OWN} a night   {ALARMED} one in an alarm   from {low} to {high}"
                 )
-                yield Text(f"drawn from {low} to {high}")
             yield from (Text(reason) for reason in reasons(series))
     if len(history.series) > MOST_TABLES:
         yield Text(

@@ -257,7 +257,7 @@ def test_nights_are_drawn_with_their_normal_band_and_what_people_said(tmp_path_f
     assert drawn["2026-09-23"].split()[-2:] == ["regressed", "accepted"]
     assert "░░░░░░░░░          ◆" in drawn["2026-09-23"]
     assert drawn["2026-09-20"].endswith("pinned release-1")
-    assert "drawn from 0.150 to 0.400" in lines
+    assert "░ normal nights, 95 %   ● a night   ◆ one in an alarm   from 0.150 to 0.400" in lines
     assert "normal_low" in rows_of(found)[0]
     corrected = history(Warehouse(warehouse), "sensitivity_corrected", **ONE)  # which nights do not compare
     assert {night.normal_low for night in corrected.series[0].nights} == {None}
