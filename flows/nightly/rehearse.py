@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -223,7 +224,7 @@ def _ready(recorded: list[Recorded], audit_id: str, chosen: Mapping[str, str | N
     ready = [each for each in own if each.is_ready]
     if not ready:
         most = max((each.n_normal for each in own), default=0)
-        again = f"`promptaudit nightly {audit_id}` records one"
+        again = f"`promptaudit nightly {shlex.quote(audit_id)}` records one"
         states = ", ".join(sorted({each.state.replace("_", " ") for each in own if each.state != "normal"}))
         why = f"it has {most} of the {FULL_RULE} normal nights that a rehearsal needs: {again}"
         if most >= FULL_RULE:
@@ -248,7 +249,7 @@ def _answers(warehouse: Warehouse, group: Recorded, run: str) -> list[Answer]:
 
 
 def _struck(warehouse: Warehouse, ready: list[Recorded], fault: Fault) -> tuple[Recorded, list[Answer]]:
-    """Returns who is struck, with the answers of which the first night is a copy: of panels that go round the one that is due."""
+    """Returns who is struck, with the answers that the first night will be a copy of."""
     of_each = [(each, _answers(warehouse, each, (each.runs or [])[-NIGHTS:][0])) for each in ready]
     return (
         of_each[0] if fault.swaps_judge else max(of_each, key=lambda each: sum(answer.is_right for answer in each[1]))
