@@ -16,7 +16,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Read results": ("report", "history", "export"),
     "Decide what to ship": ("choose", "accept", "pin"),
     "Prove a figure": ("trace", "verify", "cite"),
-    "Keep nights and files": ("serve", "deploy", "rebuild", "erase"),
+    "Keep nights and files": ("serve", "deploy", "rehearse", "rebuild", "erase"),
 }
 """Every command once, in the order in which it is listed."""
 _MOST = 1000  # characters of a sentence, so that none is cut

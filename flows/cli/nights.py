@@ -1,4 +1,4 @@
-"""Commands of the nightly audit: nightly, serve, deploy, compare, check, accept, pin, history."""
+"""Commands of the nightly audit: nightly, rehearse, serve, deploy, compare, check, accept, pin, history."""
 
 from __future__ import annotations
 
@@ -48,6 +48,68 @@ def nightly(
     result = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new, max_usd=max_usd)
     show(result, "\n".join(lines_of(result, state.options)))
     show_closing(Warehouse(settings.warehouse), result.audit_run_id)
+    return result.exit_code
+
+
+@app.command()
+def rehearse(
+    audit: Annotated[
+        str | None,
+        typer.Argument(help="Name the card of an audit; without one, two weeks of a small audit are played."),
+    ] = None,
+    lose: Annotated[
+        int | None, typer.Option(min=1, help="Lose so many samples that were right; the default is 4.")
+    ] = None,
+    shift: Annotated[
+        float | None, typer.Option(help="Move the right answers by this share, as -.05, others on each night.")
+    ] = None,
+    break_wording: Annotated[bool, typer.Option("--break-wording", help="Leave one wording without answers.")] = False,
+    swap_judge: Annotated[
+        bool, typer.Option("--swap-judge", help="Have another model rule in the judge's place.")
+    ] = False,
+    model: ModelOption = None,
+    task: TaskOption = None,
+    strategy: StrategyOption = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Keep the rehearsed nights and their pages in this new or empty folder.")
+    ] = None,
+) -> int:
+    """Put a fault into copies of nights, and say which one tells.
+
+    Nothing is asked, and nothing is written to the warehouse. The fault is in one model under one task and strategy.
+    The exit code is 0 where one of three nights tells of it, 1 where none does and 3 where too few nights are recorded.
+    """
+    from promptaudit.flows.nightly.faults import Fault, fault_of
+    from promptaudit.flows.nightly.terminal import line_of_rehearsed, lines_of_rehearsal
+
+    fault = fault_of(lose=lose, shift=shift, breaks_wording=break_wording, swaps_judge=swap_judge)
+    if audit is None:
+        from promptaudit.flows.nightly.demonstration import demonstrate
+
+        if fault is not None or model or task or strategy:
+            msg = "name the audit whose nights get the fault; without one, two weeks of a small audit are played"
+            raise UsageError(msg)
+        played = demonstrate(
+            state.settings(),
+            state.progress(),
+            folder,
+            lambda night: None if state.as_json else show({}, line_of_rehearsed(night)),
+        )
+        show(played, "\n".join(lines_of_rehearsal(played)))
+        return played.exit_code
+    from promptaudit.flows.nightly.rehearse import rehearse as rehearse_audit
+
+    settings, registry = state.load()
+    result = rehearse_audit(
+        settings,
+        registry,
+        audit,
+        fault or Fault(lose=4),
+        state.progress(),
+        chosen={"model_id": model, "task_id": task, "strategy": strategy},
+        folder=folder,
+    )
+    show(result, "\n".join([*map(line_of_rehearsed, result.nights), *lines_of_rehearsal(result)]))
     return result.exit_code
 
 

@@ -52,7 +52,8 @@ class Night:
     strategy: None over all strategies. figure, low, high: as the marts have them; None where they do not exist. n_…: what the
     figure is of; None where the run has no row of the series. is_comparable: whether the figure and that of the last night that
     has one are of equally many samples, variants and asks (`differs` says which are not); None where there is no other figure.
-    verdict, reason: of rpt_night_verdicts, against normal nights; None of an import.
+    verdict, reason: of rpt_night_verdicts, against normal nights; None of an import. normal_low, normal_high: the normal band.
+    marks: what people said of the night, and whether something else was asked.
     """
 
     audit_id: str
@@ -74,6 +75,9 @@ class Night:
     differs: str = ""
     verdict: str | None = None
     reason: str | None = None
+    normal_low: float | None = None
+    normal_high: float | None = None
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,9 +206,16 @@ def _series(gathered: Nights, figures: list[Figure], audit: str, measure: str) -
                 strategy=strategy,
                 audit_run_id=run.audit_run_id,
                 started_at=run.started_at,
+                marks=tuple(
+                    mark.mark
+                    for mark in gathered.marks
+                    if mark.audit_run_id == run.audit_run_id and mark.is_of(model_id, task_id, strategy)
+                ),
             )
             now = own.get(run.audit_run_id)
             verdict = _verdict(verdicts.get((run.audit_run_id, task_id, model_id), []), strategy)
+            if verdict is not None and strategy is not None and name == measure and (band := verdict.band):
+                night = replace(night, normal_low=band[0], normal_high=band[1])
             nights.append(night if now is None else _with_figure(night, now, last, verdict))
             if now is not None and now.figure is not None:
                 last = now

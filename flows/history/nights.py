@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 from promptaudit.flows.warehouse import Ask, Row, rows_as
 from promptaudit.flows.warehouse.sql import over, sql
+from promptaudit.models_registry.mart_columns import compared_unit
 
 MOST_NIGHTS = 60  # in the report
 # column, its word; a figure over fewer of these is another figure (sensitivity above all). Of samples the number planned
@@ -41,6 +43,37 @@ class NightVerdict(NamedTuple):
     measure: str
     verdict: str
     reason: str | None
+    base: float | None
+    difference_low: float | None
+    difference_high: float | None
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """Returns the normal band: the mean of the normal nights, and to both sides half of the difference's 95 % interval.
+
+        None where there is no interval. A measure of logarithms has the band of the counts they are of.
+        """
+        if self.base is None or self.difference_low is None or self.difference_high is None:
+            return None
+        half = (self.difference_high - self.difference_low) / 2
+        ends = (self.base - half, self.base + half)
+        is_log = (compared_unit(self.measure) or "").startswith("log_")
+        return (math.expm1(ends[0]), math.expm1(ends[1])) if is_log else ends
+
+
+class NightMark(NamedTuple):
+    """What somebody said of a night, or that something else was asked from it on; a key that is None is every one."""
+
+    audit_run_id: str
+    model_id: str | None
+    task_id: str | None
+    strategy: str | None
+    mark: str
+
+    def is_of(self, model_id: str, task_id: str, strategy: str | None) -> bool:
+        """Returns whether it is about a model's nights under a task and strategy, None being all strategies."""
+        ours = zip(self[1:4], (model_id, task_id, strategy), strict=True)
+        return all(its is None or own is None or its == own for its, own in ours)
 
 
 @dataclass(slots=True)
@@ -53,6 +86,7 @@ class Nights:
     runs: list[NightRun] = field(default_factory=list)
     figures: list[Row] = field(default_factory=list)
     verdicts: list[NightVerdict] = field(default_factory=list)
+    marks: list[NightMark] = field(default_factory=list)
     before: str | None = None
 
 
@@ -68,6 +102,7 @@ def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
         runs=runs[-limit:],
         figures=ask(over(figures, nights=nights), most=limit + 1),
         verdicts=rows_as(NightVerdict, ask(verdicts, most=limit + 1)),
+        marks=rows_as(NightMark, ask(over(sql("history", "marks"), nights=nights), most=limit + 1)),
         before=runs[0].audit_run_id if len(runs) > limit else None,
     )
 

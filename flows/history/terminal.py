@@ -19,7 +19,10 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 GAP = "·"
 MOST_TABLES = 12
 RUN = 8  # characters of a run's id that tell it apart
-EXPLAINED = {"regressed", "improved", "changed", "unconfirmed", "suspect"}  # verdicts whose reason is printed
+NORMAL, OWN, ALARMED = "░", "●", "◆"
+STRIP = 20  # characters
+ALARMS = {"regressed", "improved", "changed"}
+EXPLAINED = ALARMS | {"unconfirmed", "suspect"}  # verdicts whose reason is printed
 
 
 def renderables_of(history: History) -> Iterator[RenderableType]:
@@ -35,6 +38,11 @@ def renderables_of(history: History) -> Iterator[RenderableType]:
         yield Text(("\n" if place < MOST_TABLES else "") + line(history, series), style="bold")
         if place < MOST_TABLES and any(night.figure is not None for night in series.nights):
             yield nights_table(history, series)
+            if ends := strip_ends(series):
+                low, high = (printed(history.measure, end) for end in ends)
+                yield Text(
+                    f"{NORMAL} normal nights, 95 %   {OWN} a night   {ALARMED} one in an alarm   from {low} to {high}"
+                )
             yield from (Text(reason) for reason in reasons(series))
     if len(history.series) > MOST_TABLES:
         yield Text(
@@ -129,18 +137,50 @@ def nights_table(history: History, series: Series) -> Table:
         table.add_column("95 % interval", justify="right", no_wrap=True)
     table.add_column("samples\n× variants\n× asks", justify="right", overflow="fold")
     table.add_column("comparable", max_width=34, overflow="fold")
+    ends = strip_ends(series)
+    if ends:
+        table.add_column("against normal nights", no_wrap=True)
     if has_verdict:
         table.add_column("verdict", overflow="fold")
+    has_marks = any(night.marks for night in series.nights)
+    if has_marks:
+        table.add_column("marks", overflow="fold")
     for night, time in zip(series.nights, times, strict=True):
         cells = [time, night.audit_run_id[:RUN]]
         cells.append(printed(history.measure, night.figure))
         if has_interval:
             cells.append(bounds(night))
         cells += [size(night), compares(night)]
+        if ends:
+            cells.append(strip(night, *ends))
         if has_verdict:
             cells.append(cut(night.verdict or ABSENT, NAME).replace("_", " "))
+        if has_marks:
+            cells.append(cut(", ".join(night.marks), NAME))
         table.add_row(*(Text(cell) for cell in cells))  # Text, never markup
     return table
+
+
+def strip_ends(series: Series) -> tuple[float, float] | None:
+    """Returns the least and the largest of a series' figures and normal bands; None without a band, or where all are equal."""
+    bands = [end for night in series.nights for end in (night.normal_low, night.normal_high) if end is not None]
+    known = bands + [night.figure for night in series.nights if night.figure is not None]
+    return (min(known), max(known)) if bands and min(known) < max(known) else None
+
+
+def strip(night: Night, low: float, high: float) -> str:
+    """Returns a night as a line of characters from `low` to `high`: the normal band, and in it or beside it the figure."""
+
+    def place(value: float) -> int:
+        return round((STRIP - 1) * (value - low) / (high - low))
+
+    cells = [" "] * STRIP
+    if night.normal_low is not None and night.normal_high is not None:
+        first, last = place(night.normal_low), place(night.normal_high)
+        cells[first : last + 1] = NORMAL * (last + 1 - first)
+    if night.figure is not None:
+        cells[place(night.figure)] = ALARMED if night.verdict in ALARMS else OWN
+    return "".join(cells)
 
 
 def size(night: Night) -> str:

@@ -11,6 +11,7 @@ from promptaudit.flows.gate.terminal import lines_of as lines_of_gate
 if TYPE_CHECKING:
     from promptaudit.flows.nightly.after_run import NightResult
     from promptaudit.flows.nightly.deployments import Deployment
+    from promptaudit.flows.nightly.rehearse import Rehearsal, RehearsedNight
 
 
 def lines_of(result: NightResult, options: str = "") -> list[str]:
@@ -31,6 +32,27 @@ def lines_of(result: NightResult, options: str = "") -> list[str]:
 
 def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{n} {word.replace('_', ' ')}" for word, n in counts.items())
+
+
+def line_of_rehearsed(night: RehearsedNight) -> str:
+    """Returns a night's date, what it is against normal nights, its exit code, and the title of its message if it has one."""
+    told = "" if night.title is None else f"  {night.title}"
+    return f"{night.started_at:%Y-%m-%d}  {night.state.replace('_', ' '):<12}  exit code {night.exit_code}{told}"
+
+
+def lines_of_rehearsal(result: Rehearsal) -> list[str]:
+    """Returns what was told of a fault and on which night, with the whole message and where its page lies."""
+    who = f"{result.model_id} / {result.task_id} / {result.strategy}"
+    against = f"against {result.n_normal} normal nights"
+    night = result.night_told
+    if night is None:
+        return [f"NOT TOLD  {result.fault}: {who}, on none of {len(result.nights)} nights, {against}"]
+    lines = [f"TOLD      {result.fault}: {who}, on night {result.told_on}, {against}"]
+    lines += ["", night.title or "", "", *(night.message or "").splitlines()]
+    page = (
+        f"report    {night.report}" if night.report else "kept      nothing; --folder keeps the nights and their pages"
+    )
+    return [*lines, "", page]
 
 
 def lines_of_deployment(deployment: Deployment) -> list[str]:

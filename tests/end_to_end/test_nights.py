@@ -220,6 +220,11 @@ def test_history_and_the_page_show_the_week(week: Week) -> None:
     assert ended.code == 0, ended.err
     assert ended.out.count("regressed: ") == 4
     assert "1 alarm in all nights: 1 new plan; 0 % of those that ended were false" in ended.out
+    assert ended.out.count("◆") == 4 + 1  # the nights of the alarm, and the legend
+    nights = promptaudit(week.folder, "history", "micro_f1", "--model", "api", "--task", "questions", "--json").json()[
+        "nights"
+    ]
+    assert [night["marks"] for night in nights] == [[]] * 7 + [["asked otherwise"]]
     page = week.folder / "warehouse/published/reports" / f"{week.nights[3].told['audit_run_id']}.html"
     assert "normal nights" in page.read_text()
 

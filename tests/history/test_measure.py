@@ -85,6 +85,9 @@ def test_figures_are_the_marts_at_full_precision(week: tuple[Path, list[str]], m
         "differs",
         "verdict",
         "reason",
+        "normal_low",
+        "normal_high",
+        "marks",
     ]
 
 
@@ -220,6 +223,44 @@ def test_verdicts_are_of_the_night_and_its_measure(tmp_path_factory: pytest.Temp
     text = printed(found)
     assert "2026-09-23 regressed: over 2 nights, against 2 normal nights" in text
     assert "tonight, against 2 normal nights" not in text
+
+
+def test_nights_are_drawn_with_their_normal_band_and_what_people_said(tmp_path_factory: pytest.TempPathFactory) -> None:
+    warehouse, runs = fresh(tmp_path_factory, 5)
+    small = "harbour-small"
+    tell(
+        warehouse,
+        runs,
+        [
+            Verdict(2, small, "within_noise", "tonight, against 2 normal nights"),
+            Verdict(3, small, "regressed", "over 2 nights, against 2 normal nights"),
+        ],
+    )
+    said = "'every night', null, null, null, false, 'the new one stays', now()::timestamp"
+    change(
+        warehouse,
+        "update marts.rpt_audit set sensitivity = .2, sensitivity_low = null, sensitivity_high = null",
+        f"update marts.rpt_audit set sensitivity = .4 where audit_run_id = '{runs[3]}'",
+        "update marts.rpt_night_figures set base = .2, difference_low = -.05, difference_high = .05",
+        f"update marts.rpt_night_figures set difference_low = .15, difference_high = .25 where audit_run_id = '{runs[3]}'",
+        f"insert into raw.acceptances select '{runs[3]}', {said}",
+        f"insert into raw.baselines values ('{runs[0]}', 'every night', 'release-1', null, now()::timestamp)",
+    )
+    found = history(Warehouse(warehouse), "sensitivity", **ONE)
+    bands = [(night.normal_low, night.normal_high) for night in found.series[0].nights]
+    assert bands == [(None, None)] * 2 + [pytest.approx((0.15, 0.25))] * 2 + [(None, None)]
+    assert [night.marks for night in found.series[0].nights] == [("pinned release-1",), (), (), ("accepted",), ()]
+    # from .15 to .4 on 20 places: .2 is on the fifth, .25 on the ninth
+    lines = printed(found, 160).splitlines()
+    drawn = {line[:10]: line for line in lines if "24 × 4" in line}
+    assert "yes         ░░░░●░░░░  " in drawn["2026-09-22"]
+    assert drawn["2026-09-23"].split()[-2:] == ["regressed", "accepted"]
+    assert "░░░░░░░░░          ◆" in drawn["2026-09-23"]
+    assert drawn["2026-09-20"].endswith("pinned release-1")
+    assert "░ normal nights, 95 %   ● a night   ◆ one in an alarm   from 0.150 to 0.400" in lines
+    assert "normal_low" in rows_of(found)[0]
+    corrected = history(Warehouse(warehouse), "sensitivity_corrected", **ONE)  # which nights do not compare
+    assert {night.normal_low for night in corrected.series[0].nights} == {None}
 
 
 def test_over_all_strategies_the_gravest_verdict_counts(tmp_path_factory: pytest.TempPathFactory) -> None:

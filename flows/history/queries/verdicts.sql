@@ -6,7 +6,10 @@ select
     verdicts.strategy,
     verdicts.measure,
     verdicts.verdict,
-    concat_ws(': ', verdicts.reason, verdicts.what_changed) as reason
+    concat_ws(': ', verdicts.reason, verdicts.what_changed) as reason,
+    verdicts.base,
+    verdicts.difference_low,
+    verdicts.difference_high
 from marts.rpt_night_verdicts as verdicts
 inner join nights using (audit_run_id)
 order by verdicts.audit_run_id, verdicts.task_id, verdicts.strategy, verdicts.model_id, verdicts.measure

@@ -242,12 +242,18 @@ def ranges(
 
 
 def nights(
-    points: Rows, all_nights: Sequence[str], domain: tuple[float, float], changed: Sequence[str], label: str
+    points: Rows,
+    all_nights: Sequence[str],
+    domain: tuple[float, float],
+    changed: Sequence[str],
+    label: str,
+    noted: Sequence[str] = (),
 ) -> Markup:
-    """Draws a line a series over nights with its band, broken where nights do not compare; diamonds and dashed rules mark nights.
+    """Draws a line a series over nights with its bands, broken where nights do not compare; diamonds and rules mark nights.
 
     `all_nights` are in order. Rows have night, series (from 0, at most four), segment (a number within the series: what
-    is joined), value, low, high, is_alone (of its segment), is_marked. `changed` are the nights that get a rule.
+    is joined), value, low, high, is_alone (of its segment), is_marked, and the normal band from normal_low to normal_high.
+    `changed` are the nights that get a dashed rule, `noted` those that get a whole one.
     """
     own = range(len(SERIES))
     room = 44 if len(all_nights[0]) <= 5 else 100  # noqa: PLR2004 - pixels of `11-04`, and of one with its hour
@@ -265,11 +271,14 @@ def nights(
     }
     at = {**shared, "y": number("value", title=None, scale=between(domain))}
     span = {**shared, "y": number("low", title=None, scale=between(domain)), "y2": to("high")}
+    normal = {**span, "y": number("normal_low", title=None, scale=between(domain)), "y2": to("normal_high")}
     dashes = names("series", scale=of(own, DASHES))
     is_alone = {"and": [is_set("is_alone"), *known("low", "high")["and"]]}
     layers = [
         layer("changed", "rule", {"x": x}, color=PAINT["muted"], strokeWidth=1.5, strokeDash=[4, 3]),
+        layer("noted", "rule", {"x": x}, color=PAINT["muted"], strokeWidth=1),
         layer("points", "area", span, where=known("low", "high"), opacity=0.13, clip=True),
+        layer("points", "area", normal, where=known("normal_low", "normal_high"), opacity=0.3, clip=True),
         layer("points", "rule", span, where=is_alone, strokeWidth=1.5, opacity=0.5, clip=True),
         layer(
             "points",
@@ -296,7 +305,11 @@ def nights(
     return drawn(
         layers,
         label,
-        {"points": points, "changed": [{"night": night} for night in changed]},
+        {
+            "points": points,
+            "changed": [{"night": night} for night in changed],
+            "noted": [{"night": night} for night in noted],
+        },
         fields={"night": "night", "value": "value"},
         has_table=False,
         names_figures=False,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from promptaudit.flows.display.figures import ABSENT, NAME, cut, ranged
-from promptaudit.flows.history.nights import DATED, Nights, NightVerdict, differs, night_names
+from promptaudit.flows.history.nights import DATED, NightMark, Nights, NightVerdict, differs, night_names
 from promptaudit.flows.report.blocks.blocks import Block, DrawnSection, Panel, by
 from promptaudit.flows.report.blocks.cells import Printed, Traced, parts
 from promptaudit.flows.report.charts import panels
@@ -40,7 +40,7 @@ class Group:
     """Up to four models of a task and strategy, a colour each, with their rows by night.
 
     part: which of how many models they are. names, dates: of each night by run id, oldest first. verdicts: what is told
-    of these models against normal nights, newest first.
+    of these models against normal nights, newest first. marks: what people said of nights, and where something else was asked.
     """
 
     task_id: str
@@ -50,6 +50,7 @@ class Group:
     names: dict[str, str]
     dates: dict[str, str]
     verdicts: list[NightVerdict]
+    marks: list[NightMark]
 
     @property
     def news(self) -> list[NightVerdict]:
@@ -63,6 +64,11 @@ class Group:
             for row in self.verdicts
             if row.verdict == verdict and measure in (None, row.measure)
         }
+
+    def bands(self, measure: str) -> dict[tuple[str, str], tuple[float, float]]:
+        """Returns the normal band of a measure by (run, model)."""
+        own = {(row.audit_run_id, row.model_id): row.band for row in self.verdicts if row.measure == measure}
+        return {key: band for key, band in own.items() if band is not None}
 
 
 def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
@@ -107,6 +113,7 @@ def _groups(figures: list[Row], nights: Nights) -> Iterator[Group]:
                         for row in verdicts
                         if (row.task_id, row.strategy) == (task_id, strategy) and row.model_id in own
                     ],
+                    marks=[mark for mark in nights.marks if any(mark.is_of(model, task_id, strategy) for model in own)],
                 )
 
 
@@ -127,6 +134,8 @@ def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
     block.legend = tuple((colour, cut(model, 60)) for colour, model in zip(panels.SERIES, group.models, strict=False))
     changed_runs = {run for run, _ in group.runs("changed")}
     changed = [name for run, name in group.names.items() if run in changed_runs]
+    noted_runs = {mark.audit_run_id for mark in group.marks}
+    noted = [name for run, name in group.names.items() if run in noted_runs]
     missing = []
     for measure in drawn_measures():
         column, name = measure.name, measure.label
@@ -134,14 +143,14 @@ def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
         drawn = [
             point
             for series, rows in enumerate(group.models.values())
-            for point in points(rows, column, series, group.names, worse)
+            for point in points(rows, column, series, group.names, worse, group.bands(column))
         ]
         if not drawn:
             missing.append(name)
             continue
         last = "; ".join(f"{cut(model, 60)} {_ranged(rows[-1], column)}" for model, rows in group.models.items())
         about = f"{who}{group.part and ', '}{group.part}: {name} over {len(group.names)} nights; the last of each model: {last}."
-        picture = panels.nights(drawn, list(group.names.values()), axes[group.task_id, column], changed, about)
+        picture = panels.nights(drawn, list(group.names.values()), axes[group.task_id, column], changed, about, noted)
         worse_end = "higher" if measure.direction == "lower" else "lower"
         block.panels.append(Panel(name, f"{worse_end} is worse", "", picture))
     if missing:
@@ -181,6 +190,11 @@ def _lines(group: Group) -> list[Row]:
             changes = "" if before is None else differs(before, row)
             words = [f"not of the same: {changes}"] if changes else []
             words += [_news(own) for own in group.news if (own.audit_run_id, own.model_id) == (run, model)]
+            words += [
+                cut(mark.mark, NAME)
+                for mark in group.marks
+                if mark.audit_run_id == run and mark.is_of(model, group.task_id, group.strategy)
+            ]
             quiet = "nothing regressed or changed" if (run, model) in compared else ABSENT
             lines.append({**row, "night": group.dates[run], "against": "; ".join(words) or quiet})
     return sorted(lines, key=lambda row: -places[row["audit_run_id"]])  # models keep their order within a night
@@ -202,9 +216,11 @@ nights = Section(
     name="nights",
     title="Over the nights",
     intro=(
-        "Each line is a model; bands are 95 % intervals. A line breaks where a night has no figure, or has other "
+        "Each line is a model; bands are 95 % intervals, and the darker ones the normal nights that a night is held "
+        "against, with what chance makes of them. A line breaks where a night has no figure, or has other "
         "numbers of samples, variants or asks than the one before. A diamond marks a figure that regressed against "
-        "normal nights, and a dashed rule marks a night on which answers changed."
+        "normal nights, and a dashed rule marks a night on which answers changed. A whole rule marks a night that was accepted "
+        "or pinned, or on which something else was asked; the table says which."
     ),
     fill=_fill,
     finding=_finding,

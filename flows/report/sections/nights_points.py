@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from promptaudit.flows.display.figures import cut
 from promptaudit.flows.history.nights import differs
@@ -41,11 +42,17 @@ def domains(figures: Sequence[Row]) -> dict[tuple[str, str], panels.Domain]:
 
 
 def points(
-    rows: Sequence[Row], column: str, series: int, names: dict[str, str], worse: set[tuple[str, str]]
+    rows: Sequence[Row],
+    column: str,
+    series: int,
+    names: dict[str, str],
+    worse: set[tuple[str, str]],
+    bands: Mapping[tuple[str, str], tuple[float, float]] = MappingProxyType({}),
 ) -> list[Row]:
     """Returns a model's figures as `panels.nights` takes them; nights that follow each other and compare share a segment.
 
-    rows: one a night, oldest first. names: of every night by run id, in order. worse: (run, model) that are marked.
+    rows: one a night, oldest first. names: of every night by run id, in order. worse: (run, model) that are marked. bands: the
+    normal band of each (run, model) that has one.
     """
     places = {run: place for place, run in enumerate(names)}
     out: list[Row] = []
@@ -66,6 +73,7 @@ def points(
                 model=cut(row["model_id"], 60),
                 segment=out[-1]["segment"] if is_joined else f"{series} {len(out)}",
                 is_marked=(run, row["model_id"]) in worse,
+                **dict(zip(("normal_low", "normal_high"), bands.get((run, row["model_id"]), ()), strict=False)),
             )
         )
         last = row

@@ -27,6 +27,7 @@ from tests.support.published_copy import table
 pytestmark = pytest.mark.slow
 
 SCRIPT = "<script>alert(1)</script>"
+NAMES_OF_FOUR = ["09-20", "09-21", "09-22", "09-23"]
 NAMES = {f"r{place}": f"09-{20 + place}" for place in range(6)}
 
 
@@ -172,6 +173,34 @@ def test_what_the_comparison_said_is_marked_and_told(tmp_path_factory: pytest.Te
         diamonds = panel.drawing.count("stroke-ink") - before.drawing.count("stroke-ink")
         assert diamonds == (panel.name == "Sensitivity"), panel.name
     assert section(warehouse, runs[1]).blocks[1].findings == []
+
+
+def test_the_normal_band_and_what_people_said_are_drawn(tmp_path_factory: pytest.TempPathFactory) -> None:
+    warehouse, runs = fresh(tmp_path_factory, 4)
+    tell(warehouse, runs, [Verdict(night, "harbour-small", "within_noise", "noise") for night in (2, 3)])
+    plain = section(warehouse, runs[-1]).blocks[1]
+    change(
+        warehouse,
+        "update marts.rpt_night_figures set base = .2, difference_low = -.06, difference_high = .04",
+        f"insert into raw.acceptances select '{runs[2]}', 'every night', 'harbour-small', null, null, false, 'why', "
+        "now()::timestamp",
+    )
+    block = section(warehouse, runs[-1]).blocks[1]
+    drawing, before = block.panels[0].drawing, plain.panels[0].drawing
+    rows = {row["night"]: row for row in drawing.source.datasets["points"] if row["series"] == 1}
+    assert [rows[night].get("normal_low") for night in NAMES_OF_FOUR] == [
+        None,
+        None,
+        pytest.approx(0.15),
+        pytest.approx(0.15),
+    ]
+    assert rows["09-22"]["normal_high"] == pytest.approx(0.25)
+    assert drawing.source.datasets["noted"] == [{"night": "09-22"}]
+    assert drawing.count("stroke-muted") == before.count("stroke-muted") + 1
+    assert drawing.count("<path") == before.count("<path") + 2  # a rule and the band
+    said = {(row[0], row[1]): row[2] for row in block.tables[0].rows}
+    assert said["2026-09-22", "harbour-small"] == "accepted"
+    assert said["2026-09-22", "harbour-large"] == "–"
 
 
 def test_beyond_the_room_groups_with_something_to_tell_come_first(tmp_path_factory: pytest.TempPathFactory) -> None:
