@@ -12,6 +12,7 @@ from promptaudit.flows.audit.run import run_audit
 from promptaudit.flows.audit.steps import RunOptions
 from promptaudit.flows.display.compared import NightFigure
 from promptaudit.flows.display.progress import Progress
+from promptaudit.flows.gate.source import NightState
 from promptaudit.flows.marts.transform import judge_nights, transform
 from promptaudit.flows.nightly.after_run import AfterRun, NightComparison, NightContext, alert, gate, report
 from promptaudit.flows.nightly.faults import Answer, Copy, Fault, exchange, incident_of, land_copy
@@ -112,7 +113,7 @@ def _land(warehouse: Warehouse, first: str) -> list[Copy]:
 def _night(context: NightContext, copy: Copy) -> RehearsedNight:
     """Returns what a night tells whose figures are derived; it is compared with no single night, which costs most of a night."""
     warehouse, run = context.warehouse, copy.audit_run_id
-    states = tuple(warehouse.read(sql("nightly", "states"), run=run))
+    states = tuple(rows_as(NightState, warehouse.read(sql("nightly", "states"), run=run)))
     figures = tuple(map(NightFigure.of, warehouse.read(sql("nightly", "night"), run=run)))
     compared = NightComparison(against={}, comparison_ids=(), figures=(), night=figures, states=states)
     after = AfterRun(context=context, audit_run_id=run, at=copy.started_at)

@@ -285,7 +285,7 @@ def _night(context: NightContext, struck: Recorded, copy: Copy, *, keeps: bool) 
         )
     at = copy.started_at + timedelta(hours=1)
     ending = finish(AfterRun(context=context, audit_run_id=copy.audit_run_id, at=at))
-    states = {(row["model_id"], row["task_id"], row["strategy"]): row["state"] for row in ending.compared.states}
+    states = {each.group: each.state for each in ending.compared.states}
     return RehearsedNight(
         audit_run_id=copy.audit_run_id,
         copy_of=copy.source,

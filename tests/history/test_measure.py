@@ -232,7 +232,7 @@ def test_nights_are_drawn_with_their_normal_band_and_what_people_said(tmp_path_f
         warehouse,
         runs,
         [
-            Verdict(2, small, "within_noise", "tonight, against 2 normal nights"),
+            Verdict(2, small, "none_shown", "tonight, against 2 normal nights"),
             Verdict(3, small, "regressed", "over 2 nights, against 2 normal nights"),
         ],
     )

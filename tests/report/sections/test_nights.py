@@ -177,7 +177,7 @@ def test_what_the_comparison_said_is_marked_and_told(tmp_path_factory: pytest.Te
 
 def test_the_normal_band_and_what_people_said_are_drawn(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory, 4)
-    tell(warehouse, runs, [Verdict(night, "harbour-small", "within_noise", "noise") for night in (2, 3)])
+    tell(warehouse, runs, [Verdict(night, "harbour-small", "none_shown", "noise") for night in (2, 3)])
     plain = section(warehouse, runs[-1]).blocks[1]
     change(
         warehouse,

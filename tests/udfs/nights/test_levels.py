@@ -11,7 +11,7 @@ from promptaudit.flows.gate import untested
 from promptaudit.models_registry.gate_columns import OF_ANSWERS
 from promptaudit.models_registry.mart_columns import dbt_project
 from promptaudit.udfs.differences import difference
-from promptaudit.udfs.nights import states
+from promptaudit.udfs.nights import states, window_test
 
 
 @pytest.mark.parametrize(
