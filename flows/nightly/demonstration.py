@@ -124,7 +124,7 @@ def _night(context: NightContext, copy: Copy) -> RehearsedNight:
         audit_run_id=run,
         copy_of=copy.source,
         started_at=copy.started_at,
-        state=states[0]["state"],
+        state=states[0].state,
         exit_code=outcome.exit_code,
         is_told=is_told,
         told=told.message,

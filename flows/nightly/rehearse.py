@@ -22,7 +22,7 @@ from promptaudit.flows.alerts.message import Message, Night, compose
 from promptaudit.flows.audit.steps import AuditRun, RunOptions, derive
 from promptaudit.flows.display.encode import NOT_ENCODED, encoded_property
 from promptaudit.flows.display.progress import Progress
-from promptaudit.flows.gate.night_rules import FULL_RULE
+from promptaudit.flows.gate.untested import FULL_RULE
 from promptaudit.flows.nightly.after_run import AfterRun, NightContext, finish
 from promptaudit.flows.nightly.faults import Answer, Copy, Fault, incident_of, land_faulty
 from promptaudit.flows.settings import Settings
