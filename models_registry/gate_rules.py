@@ -6,9 +6,18 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from promptaudit.models_registry.gate_columns import BY_METHOD, CHANGED, MICRO_F1, OF_JUDGES, Columns, compared_as
+from promptaudit.models_registry.gate_columns import (
+    BY_METHOD,
+    CHANGED,
+    COUNTED,
+    MICRO_F1,
+    OF_JUDGES,
+    Columns,
+    compared_as,
+)
 
 VERDICTS = ("regressed", "changed")
+WITHOUT_INTERVAL = ("cost_usd", "latency_ms")
 JUDGE = "judge:"
 LAST_NIGHT, BASELINE = "last_night", "baseline"
 _BARE = re.compile(r"[^\s\"<>=!\x00-\x1f\x7f]+")
@@ -96,8 +105,10 @@ class SameRule:
     conditions: tuple[Condition, ...]
 
     def is_about(self, measure: str) -> bool:
-        """Returns whether the rule selects a measure of rpt_run_comparisons."""
-        return _is_about(self.measure, measure, are_changed=False)
+        """Returns whether the rule selects a measure of rpt_run_comparisons; without one all but what has no interval or side."""
+        if self.measure is None and measure == COUNTED:
+            return not self.is_one_sided
+        return measure not in WITHOUT_INTERVAL and _is_about(self.measure, measure, are_changed=self.measure == COUNTED)
 
     def __str__(self) -> str:
         """Returns the rule as the grammar writes it."""

@@ -51,6 +51,7 @@ from promptaudit.models_registry.gate_rules import (
     JUDGE,
     LAST_NIGHT,
     VERDICTS,
+    WITHOUT_INTERVAL,
     Condition,
     DriftRule,
     LostRule,
@@ -266,7 +267,9 @@ def _verdict_rule(tree: Any) -> VerdictRule:  # noqa: ANN401
 
 def _same_rule(tree: Any) -> SameRule:  # noqa: ANN401
     measure_tree, reference_tree, number, at = tree.children
-    measure = None if measure_tree is None else _measure(_only(measure_tree), "regressed")
+    measure = None if measure_tree is None else _measure(_only(measure_tree), None)
+    if measure in (*OF_ANSWERS, *WITHOUT_INTERVAL):
+        raise _error(_only(measure_tree).start_pos, f"{measure} has no interval between two runs")
     limit = None if number is None else float(number)
     if limit is not None and limit <= 0:
         raise _error(number.start_pos, f"a difference of {number} is none: the bound is above 0")
@@ -303,13 +306,13 @@ def _lost_rule(tree: Any) -> LostRule:  # noqa: ANN401
     return LostRule(tuple(_typed(COMPARISONS, *item) for item in raw))
 
 
-def _measure(token: Token, verdict: str) -> str:
+def _measure(token: Token, verdict: str | None) -> str:
     name = _unquoted(token)
     stem, colon, method = name.partition(":")
     known = (*compared_measures(), *OF_ANSWERS)
     if stem not in known or (colon and (stem not in BY_METHOD or not method)):
         raise _error(token.start_pos, f"no measure '{name}'{nearest(name, known)}")
-    if (name in CHANGED) != (verdict == "changed"):
+    if verdict is not None and (name in CHANGED) != (verdict == "changed"):
         alone = ", ".join(CHANGED)
         raise _error(
             token.start_pos, f"{name} is never '{verdict}'; {alone} alone are 'changed', every other 'regressed'"

@@ -217,8 +217,8 @@ def _state(key: Key, problems: Mapping[Key, Problem], recheck: Mapping[Place, st
         verdict = recheck.get(key.place)
         if verdict is None:
             return "not compared tonight", None
-        if verdict == "not_comparable":
-            return "not comparable tonight", None
+        if verdict in ("not_comparable", "unconfirmed"):
+            return f"{verdict.replace('_', ' ')} tonight", None
         return "", None if verdict == key.kind else verdict.replace("_", " ")
     blind = [other for other in problems if other.kind == "unmeasured" and other.touches(key)]
     if any(other.measure in (None, key.measure) for other in blind):

@@ -16,38 +16,50 @@ _OF = {"regressed": "is worse than", "improved": "is better than", "changed": "a
 
 
 def decision_of(comparison: RunComparison) -> str:
-    """Returns the decision that the figures allow, in a sentence."""
+    """Returns the decision that the figures allow, in a sentence, with what it leaves out."""
     figures = comparison.figures
-    judged = [each for each in figures if each.p_value is not None]
+    judged = [each for each in figures if each.p_value is not None and each.verdict != "not_comparable"]
     if not judged:
         reasons = [each.reason for each in figures if each.reason]
         return f"nothing can be compared: {cut(reasons[0], 200)}" if reasons else "nothing to compare"
+    costs = [each.measure for each in figures if each.verdict == "regressed" and each.p_value is None]
+    n_apart = sum(each.verdict == "not_comparable" for each in figures)
+    beside = [
+        *([f"{' and '.join(sorted(set(costs)))} regressed"] if costs else []),
+        *([f"{count(n_apart)} figures cannot be compared"] if n_apart else []),
+    ]
+    return "; ".join([_decision(comparison, judged), *beside])
+
+
+def _decision(comparison: RunComparison, judged: Sequence[RunsCompared]) -> str:
     for verdict in _OF:
         if told := [each for each in judged if each.verdict == verdict]:
-            return _told(comparison, told, verdict)
+            return _told(comparison, judged, told, verdict)
     if told := [each for each in judged if each.verdict == "unconfirmed"]:
         largest = _largest(told)
         return f"unconfirmed: {_measured(largest)}; {cut(largest.reason or '', 200)}"
-    least = judged[0].min_effect or 0.0
     if all(each.verdict == "same" for each in judged):
-        return f"the same within {number(least, 2)} in all {count(len(judged))} figures"
-    found = [each for each in judged if _is_of(each, _RIGHT) and each.detectable_difference is not None] or [
-        each for each in judged if each.detectable_difference is not None
-    ]
-    if not found:
-        return f"no difference beyond {number(least, 2)} was found"
-    widest = max(found, key=lambda each: each.detectable_difference or 0.0)
-    size = in_unit(widest.detectable_difference, compared_unit(widest.measure))
-    return f"no difference beyond {number(least, 2)} was found, and one of {size} in {widest.measure} would have been"
+        return f"the same within {number(judged[0].min_effect, 2)} in all {count(len(judged))} figures"
+    rest = [each for each in judged if each.verdict != "same"]
+    same = len(judged) - len(rest)
+    widest = max(rest, key=lambda each: (_is_of(each, _RIGHT), each.detectable_difference or 0.0))
+    unit = compared_unit(widest.measure)
+    around = moved(widest.difference, widest.difference_low, widest.difference_high, unit)
+    size = in_unit(widest.detectable_difference, unit)
+    return (
+        f"no difference is shown in {count(len(rest))} figures{f', {count(same)} are the same' if same else ''}: "
+        f"{cut(widest.measure, NAME)} {around}, and one of {size} would have been found"
+    )
 
 
-def _told(comparison: RunComparison, told: Sequence[RunsCompared], verdict: str) -> str:
+def _told(comparison: RunComparison, judged: Sequence[RunsCompared], told: Sequence[RunsCompared], verdict: str) -> str:
     names = [cut(name, NAME) for name in comparison.models if name is not None] or ["the base", "the candidate"]
     largest = _largest(told)
-    more = f" (and {count(len(told) - 1)} more {verdict})" if len(told) > 1 else ""
+    others = {other: sum(each.verdict == other for each in judged) - (other == verdict) for other in _OF}
+    more = ", ".join(f"{count(n)} {'more ' if other == verdict else ''}{other}" for other, n in others.items() if n)
     words = in_words(largest, IN_BASE)
     most = "" if words is None else f"; most of it: {words}"
-    return f"{names[1]} {_OF[verdict]} {names[0]}: {_measured(largest)}{more}{most}"
+    return f"{names[1]} {_OF[verdict]} {names[0]}: {_measured(largest)}{f' ({more})' if more else ''}{most}"
 
 
 def _measured(figure: RunsCompared) -> str:
@@ -56,7 +68,7 @@ def _measured(figure: RunsCompared) -> str:
     samples = f"{'these ' if (figure.claim or '').startswith('these') else ''}{count(figure.n_samples)} samples"
     difference = moved(figure.difference, figure.difference_low, figure.difference_high, unit)
     figures = f"{in_unit(figure.candidate, unit)} for {in_unit(figure.base, unit)}"
-    return f"{figure.measure} {figures} on {samples} of {cut(figure.task_id, NAME)}, {difference}"
+    return f"{cut(figure.measure, NAME)} {figures} on {samples} of {cut(figure.task_id, NAME)}, {difference}"
 
 
 def _largest(told: Sequence[RunsCompared]) -> RunsCompared:

@@ -43,13 +43,19 @@ def _rests_on(comparison: RunComparison) -> list[str]:
     judged = [each for each in comparison.figures if each.p_value is not None]
     if not judged:
         return []
-    if len({run.audit_run_id for run in comparison.runs}) == 1:
-        return ["nights     asked in one run: no nights between them; holds for other samples and wordings"]
+    claims = " or ".join(sorted({each.claim for each in judged if each.claim}))
+    parts = [f"what is said holds for {claims}"] if claims else []
     n_nights = [each.n_alike_nights or 0 for each in judged]
-    if min(n_nights) < FEWEST_NIGHTS:
-        known = f"{max(n_nights)} normal nights known, {FEWEST_NIGHTS} are needed"
-        return [f"nights     asked at different times: how far they wander is not known yet ({known})"]
-    return [f"nights     held against {max(n_nights)} normal nights"]
+    n_unknown = sum(n < FEWEST_NIGHTS for n in n_nights)
+    if len({run.audit_run_id for run in comparison.runs}) == 1:
+        parts.insert(0, "asked in one run: no nights between them")
+    else:
+        if n_unknown:
+            unknown = f"how far {n_unknown} of {len(judged)} figures wander between nights is not known yet"
+            parts.insert(0, f"{unknown} ({FEWEST_NIGHTS} are needed)")
+        if n_unknown < len(judged):
+            parts.insert(0, f"held against up to {max(n_nights)} normal nights")
+    return [f"nights     {'; '.join(parts)}"]
 
 
 def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:

@@ -6,15 +6,15 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import replace
 
-from promptaudit.flows.comparison.result import NEWS
 from promptaudit.flows.display.compared import RunsCompared
 from promptaudit.flows.display.figures import count
 from promptaudit.flows.gate.night_rules import check_night, failed_row
-from promptaudit.flows.gate.outcome import RuleResult, RuleRow
+from promptaudit.flows.gate.outcome import RuleResult, RuleRow, State
 from promptaudit.flows.gate.source import Group, Source
 from promptaudit.flows.gate.untested import FULL_RULE
 from promptaudit.flows.gate.value_rules import NAMES, NO_ROW, selects
-from promptaudit.models_registry.gate_rules import LAST_NIGHT, SameRule, VerdictRule
+from promptaudit.models_registry.gate_columns import COUNTED
+from promptaudit.models_registry.gate_rules import JUDGE, LAST_NIGHT, SameRule, VerdictRule
 from promptaudit.models_registry.mart_columns import compared_column
 
 SPREAD = "accuracy_std"
@@ -28,9 +28,9 @@ def check_verdicts(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
     is no row to break any.
     """
     base = source.base_of(rule.reference)
-    is_of_night = rule.reference == LAST_NIGHT or any(
-        each.is_pinned and each.normal_run_id == base for each in source.night
-    )
+    pinned = {each.group for each in source.night if each.is_pinned and each.normal_run_id == base}
+    models = [state.group for state in source.night_states if not state.model_id.startswith(JUDGE)]
+    is_of_night = rule.reference == LAST_NIGHT or bool(pinned and pinned.issuperset(models))
     if isinstance(rule, VerdictRule) and is_of_night and source.night_states:
         return check_night(rule, source)
     audit, run = source.run.audit_id, source.audit_run_id
@@ -57,27 +57,28 @@ def check_verdicts(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
     return _result(rule, source, base, comparison, command)
 
 
-def _breaks(rule: VerdictRule | SameRule, figure: RunsCompared) -> bool:
-    """Whether a figure fails a rule."""
+def _state_of(rule: VerdictRule | SameRule, figure: RunsCompared) -> State | None:
+    """Whether a figure breaks a rule, or cannot be told yet; None where it keeps to it."""
     if isinstance(rule, VerdictRule):
-        return figure.verdict == rule.verdict
-    return figure.verdict == "regressed" or (not rule.is_one_sided and figure.verdict in NEWS)
-
-
-def _is_open(rule: VerdictRule | SameRule, figure: RunsCompared) -> bool:
-    """Whether it cannot be told yet: nights lie between of which nothing is known, or the interval is too wide."""
-    if figure.verdict in NOT_JUDGED:
-        return False
-    if isinstance(rule, VerdictRule):
-        return figure.verdict == "unconfirmed"
+        if figure.verdict == rule.verdict:
+            return "failed"
+        return "unmeasured" if figure.verdict == "unconfirmed" else None
     low, high = figure.difference_low, figure.difference_high
-    if (figure.n_alike_nights or 0) < FULL_RULE or low is None or high is None:
-        return figure.p_value is not None
-    limit = figure.min_effect if rule.limit is None else rule.limit
-    column = compared_column(figure.measure)
-    more_is_worse = figure.measure.startswith(SPREAD) or (column is not None and column.direction == "lower")
-    above, below = high < limit, low > -limit
-    return not ((above if more_is_worse else below) if rule.is_one_sided else above and below)
+    if figure.verdict in NOT_JUDGED or (figure.n_alike_nights or 0) < FULL_RULE or low is None or high is None:
+        return "unmeasured"
+    limit, is_above, is_below = _limit(rule, figure), True, True
+    if rule.is_one_sided or figure.measure == COUNTED:
+        column = compared_column(figure.measure)
+        is_above = figure.measure == COUNTED or (column is not None and column.direction == "lower")
+        is_above |= figure.measure.startswith(SPREAD)
+        is_below = not is_above
+    if (is_above and low >= limit) or (is_below and high <= -limit):
+        return "failed"
+    return "unmeasured" if (is_above and high >= limit) or (is_below and low <= -limit) else None
+
+
+def _limit(rule: SameRule, figure: RunsCompared) -> float:
+    return figure.min_effect if rule.limit is None else rule.limit
 
 
 def _result(
@@ -93,7 +94,7 @@ def _result(
     failed = tuple(
         failed_row(figure)
         for figure in figures
-        if _breaks(rule, figure) and all(selects(each, figure.row) for each in rule.conditions)
+        if _state_of(rule, figure) == "failed" and all(selects(each, figure.row) for each in rule.conditions)
     )
     against = f"against {'last night' if rule.reference == LAST_NIGHT else repr(rule.reference)} ({base})"
     if failed:
@@ -115,11 +116,11 @@ def _result(
     before = set(source.groups(base))
     silent = _silent(rule, groups & before, figures, comparison)
     n_judged = sum(figure.verdict not in NOT_JUDGED for figure in figures)
-    open_rows = tuple(_open_row(rule, each) for each in figures if _is_open(rule, each))
+    open_rows = tuple(_open_row(rule, each) for each in figures if _state_of(rule, each) == "unmeasured")
     if silent or open_rows or not n_judged:
         reason = f"{len(silent)} of {len(groups)} groups cannot be compared" if silent else NO_ROW
         if open_rows:
-            reason = f"of {len(open_rows)} of {n_judged} comparisons it cannot be told yet"
+            reason = f"of {len(open_rows)} of {len(figures)} comparisons it cannot be told yet"
         return RuleResult(
             rule=str(rule),
             outcome="unmeasured",
@@ -144,12 +145,9 @@ def _result(
 def _open_row(rule: VerdictRule | SameRule, figure: RunsCompared) -> RuleRow:
     row = failed_row(figure, "unmeasured")
     n = figure.row["n_samples_for_same"]
-    if (
-        isinstance(rule, VerdictRule)
-        or (figure.n_alike_nights or 0) < FULL_RULE
-        or not n
-        or rule.limit not in (None, figure.min_effect)
-    ):
+    is_of_card = isinstance(rule, SameRule) and _limit(rule, figure) == figure.min_effect
+    is_wide = is_of_card and abs(figure.difference or 0.0) < figure.min_effect and (n or 0) > (figure.n_samples or 0)
+    if not is_wide or figure.verdict in NOT_JUDGED or (figure.n_alike_nights or 0) < FULL_RULE:
         return row
     return replace(row, reason=f"the interval is too wide: about {count(n)} samples would do, did nothing change")
 

@@ -203,12 +203,16 @@ def alert(after: AfterRun, compared: NightComparison, outcome: GateResult) -> Al
     """Settles the alarms, and tells the people of the card what is worth telling."""
     warehouse, run, context = after.warehouse, after.audit_run_id, after.context
     with context.locked(), warehouse.kept_open():
-        # what tonight's own rule is held against is told by that rule
-        of_rule = {each.normal_run_id for each in compared.night if each.is_pinned}
-        pinned = {run for run, of in compared.against.items() if of == "baseline"}
-        baselines = [each for each in compared.figures if each.base_run_id in pinned - of_rule]
-        dearer = [each for each in compared.figures if each.base_run_id not in pinned and each.measure in COSTS]
+        baselines = [each for each in compared.figures if compared.against[each.base_run_id] == "baseline"]
+        dearer = [each for each in compared.figures if each not in baselines and each.measure in COSTS]
         of_baselines, verdicts = problems_of(baselines)
+        # groups that tonight's own rule holds against the same pinned night are told by that rule
+        of_rule = {(*each.group, each.normal_run_id) for each in compared.night if each.is_pinned}
+        of_baselines = [
+            each
+            for each in of_baselines
+            if each.measure in COSTS or (each.model_id, each.task_id, each.strategy, each.base_run_id) not in of_rule
+        ]
         of_costs, costs = problems_of(dearer, "normal_nights")
         of_night, told = problems_of_night(compared.night, open_alarms(warehouse, context.audit_id, run))
         problems = [*of_night, *of_costs, *of_baselines, *_gate_problems(outcome)]

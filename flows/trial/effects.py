@@ -18,14 +18,12 @@ from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import ALL_FIELDS
 from promptaudit.models_registry.cards import Level as ScaleLevel
 from promptaudit.udfs.differences.answers import paired_values
-from promptaudit.udfs.differences.pairs import AlikeNights, Compared, compare_values
+from promptaudit.udfs.differences.pairs import TOO_FEW_SAMPLES, AlikeNights, Clusters, Compared, compare_values
 from promptaudit.udfs.differences.values import Values
 from promptaudit.udfs.differences.verdict import adjusted, difference_verdict
 
-TOO_FEW = "too few samples"
 RIGHT_AND_WRONG = ("right", "wrong")
 """What stands for labels where answers are right or wrong by a scoring method; the share of `right` is its accuracy."""
-RATES = ("micro_f1", "invalid_rate")
 
 
 class Answer(NamedTuple):
@@ -63,7 +61,7 @@ class Effect:
     beyond_filler: after less with the filler; None without a control.
     p_value: of the difference that counts: beyond the filler, where there is one. None with too few samples.
     q_value: the same, adjusted for all models and measures of the trial.
-    verdict: of `difference_verdict`, or that there are too few samples.
+    verdict: of `difference_verdict`, or why there is none.
     """
 
     measure: str
@@ -74,7 +72,7 @@ class Effect:
     beyond_filler: Level | None
     p_value: float | None
     q_value: float | None = None
-    verdict: str = TOO_FEW
+    verdict: str = TOO_FEW_SAMPLES
 
     @property
     def counts(self) -> Level:
@@ -202,7 +200,8 @@ def _measured(trial: Trial, rated: _Rated, table: NDArray[np.int64]) -> Iterator
     place[sample] = np.where(gold >= 0, gold + 1, -1)
     figures = [levels(of_arm, place, audit.seed, audit.resamples) for of_arm in counts]
     # against the unchanged prompts, and against the filler where there is one
-    differences = [_differences(rated, table, first, last) for first in range(last)]
+    clusters = _clusters(trial, rated)
+    differences = [_differences(rated, clusters, table, first, last) for first in range(last)]
     for name, shown in rated.measures.items():
         if all(name in each for each in figures) and all(name in each for each in differences):
             yield Effect(
@@ -213,10 +212,22 @@ def _measured(trial: Trial, rated: _Rated, table: NDArray[np.int64]) -> Iterator
                 difference=_level(differences[0][name]),
                 beyond_filler=_level(differences[1][name]) if trial.filler is not None else None,
                 p_value=finite(differences[-1][name].p_value),
+                verdict=differences[-1][name].reason or TOO_FEW_SAMPLES,
             )
 
 
-def _differences(rated: _Rated, table: NDArray[np.int64], first: int, last: int) -> dict[str, Compared]:
+def _clusters(trial: Trial, rated: _Rated) -> Clusters:
+    """What samples have in common, by their codes of `_table`."""
+    samples = dict.fromkeys(answer.sample_id for arm in rated.arms for answer in arm)
+    known = [None if (sample := trial.base.samples.get(each)) is None else sample.cluster for each in samples]
+    codes: dict[object, int] = {}
+    own = [codes.setdefault((place if name is None else name), len(codes)) for place, name in enumerate(known)]
+    return Clusters(range(len(own)), own)
+
+
+def _differences(
+    rated: _Rated, clusters: Clusters, table: NDArray[np.int64], first: int, last: int
+) -> dict[str, Compared]:
     """Returns every measure of the last arm less that of the arm `first`, for other samples under these wordings."""
     labels, level = rated.labels, rated.level
     numbers = [float(name) for name in labels] if level == "interval" else list(range(len(labels)))
@@ -233,21 +244,26 @@ def _differences(rated: _Rated, table: NDArray[np.int64], first: int, last: int)
         numbers=np.array(numbers, np.float64),
         level=level,
     )
-    return {values.measure: compared(values) for values in found if values.measure in rated.measures and values.sample}
+    return {
+        values.measure: compared(values, clusters)
+        for values in found
+        if values.measure in rated.measures and values.sample
+    }
 
 
-def compared(values: Values) -> Compared:
+def compared(values: Values, clusters: Clusters | None = None) -> Compared:
     """Returns the difference of two arms in one measure, for other samples under these wordings."""
     if values.reason is not None:
         return Compared(values.candidate - values.base, reason=values.reason)
+    samples = np.array(values.sample)
     return compare_values(
-        np.array(values.sample),
-        None,
+        samples,
+        None if clusters is None else clusters.of(samples),
         np.array([values.in_base, values.in_candidate]),
         values.n_wordings,
         AlikeNights(),
         wordings=values.wordings,
-        is_rate=values.measure in RATES,
+        is_rate=True,  # which nights alone ask for
         are_kept=True,
         are_apart=False,
         ages=(0, 0),

@@ -83,7 +83,10 @@ def test_the_decision_comes_first_and_what_it_rests_on_is_said(folder: Path, com
     row = of(compared, "bad", "micro_f1")
     assert first.startswith("The candidate is worse than the base: micro_f1 ")
     assert " on these 60 samples of asked, -0." in first
-    assert "nights     held against 4 normal nights" in rest
+    assert (
+        "nights     held against up to 4 normal nights; what is said holds for these samples under these wordings"
+        in rest
+    )
     assert (row["claim"], row["n_alike_nights"]) == ("these samples under these wordings", 4)
 
 

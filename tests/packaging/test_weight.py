@@ -26,30 +26,32 @@ ROOT = Path(__file__).parents[2]
 #
 # Raised since it was first set: SQL dbt/models and macros, dbt/udfs, flows/marts, audit and YAML dbt for `try_` functions and
 # rpt_not_derived, by which no group takes others with it; flows/report for what breaks, the largest of many and what a cell is
-# of; flows/gate for figures of a part; SQL dbt/macros for `rules_of_figures`, which follow from `meta` and stood one by one in
-# YAML; dbt/udfs/differences, nights and SQL dbt/macros for the error of alike nights and for samples that are lost. In all rooms
-# together it is 97 lines less.
+# of; SQL dbt/macros for `rules_of_figures`, which follow from `meta` and stood one by one in YAML; dbt/udfs/differences and
+# nights, SQL dbt/models and flows, flows/gate and alerts for the error of alike nights, by which two runs are judged too, nights
+# that wait, gold labels as streams, samples that are lost, gates that say `same` or `no worse`, and what could not be tested;
+# flows/nightly and cli, one command and its options for `rehearse` (its page is guide/nights.md, its readers who is on call and a smoke
+# test of the alarm); flows/history for the band of normal nights; flows/comparison for the decision in a sentence. In all rooms
+# together it is 1471 lines more.
 MOST = {
     "SQL dbt/analyses": (808, 21),
     "SQL dbt/data-tests": (261, 16),
-    "SQL dbt/macros": (510, 36),
-    "SQL dbt/models": (9921, 154),
-    "SQL flows": (3648, 182),
-    "YAML dbt": (10363, 157),
+    "SQL dbt/macros": (525, 36),
+    "SQL dbt/models": (10370, 156),
+    "SQL flows": (3881, 189),
+    "YAML dbt": (10531, 159),
     "YAML models_registry": (1648, 82),
     "dbt/udfs": (1170, 17),
-    "dbt/udfs/comparison": (1241, 20),
     "dbt/udfs/designs": (583, 9),
-    "dbt/udfs/differences": (84, 2),
+    "dbt/udfs/differences": (1094, 13),
     "dbt/udfs/measures": (2185, 25),
-    "dbt/udfs/nights": (550, 5),
+    "dbt/udfs/nights": (525, 5),
     "dbt/udfs/raters": (116, 3),
     "dbt/udfs/readers": (1690, 10),
     "dbt/udfs/scoring": (1689, 18),
-    "dbt/udfs/stability": (1103, 10),
+    "dbt/udfs/stability": (1107, 10),
     "dbt/udfs/templates": (511, 6),
     "flows": (137, 2),
-    "flows/alerts": (733, 6),
+    "flows/alerts": (739, 6),
     "flows/annotation": (615, 6),
     "flows/ask": (2213, 19),
     "flows/asker": (255, 4),
@@ -57,45 +59,43 @@ MOST = {
     "flows/cards": (1863, 21),
     "flows/choice": (205, 4),
     "flows/citation": (458, 6),
-    "flows/cli": (1484, 10),
-    "flows/comparison": (292, 5),
+    "flows/cli": (1528, 10),
+    "flows/comparison": (347, 6),
     "flows/diagnosis": (929, 9),
-    "flows/display": (543, 11),
+    "flows/display": (547, 11),
     "flows/engines": (4298, 64),
     "flows/erase": (447, 6),
-    "flows/evidence": (1652, 18),
+    "flows/evidence": (1658, 18),
     "flows/formats": (363, 3),
-    "flows/gate": (1228, 13),
-    "flows/history": (418, 5),
+    "flows/gate": (1380, 14),
+    "flows/history": (484, 5),
     "flows/lineage": (938, 14),
     "flows/marts": (1018, 13),
-    "flows/nightly": (1005, 11),
-    "flows/plan": (1759, 15),
+    "flows/nightly": (1496, 14),
+    "flows/plan": (1761, 15),
     "flows/prompts": (1044, 18),
     "flows/python": (933, 7),
     "flows/query": (407, 7),
     "flows/recorded_runs": (3217, 25),
     "flows/rephrasers": (983, 13),
-    "flows/report": (9783, 114),
+    "flows/report": (9830, 114),
     "flows/system": (1284, 18),
-    "flows/trial": (983, 11),
+    "flows/trial": (1011, 11),
     "flows/trust": (484, 6),
     "flows/warehouse": (1752, 18),
     "flows/wordings": (917, 10),
     "infra": (472, 6),
-    "models_registry": (3994, 33),
+    "models_registry": (4048, 33),
     "page flows": (1223, 14),
 }
 MOST_COUNTED = {
     "fields of cards": 236,
-    "commands": 28,
-    "options and arguments of commands": 143,
+    "commands": 29,
+    "options and arguments of commands": 151,
     "marts": 61,
     "sections of the page": 33,
 }
-# lines of tests for each line of Python that they test; the aim is .9. Raised from .95: 42 SQL functions are held to their range,
-# each is made to fail on one group, and four breaking wordings are followed through every place that shows a figure
-MOST_TESTS = 0.96
+MOST_TESTS = 0.95
 
 ADVICE = "raise the number in this table in the same commit, with a word why, or take something away"
 # by a file's ending: the name of its rooms, how many folders deep a room lies, and what is a comment

@@ -104,7 +104,7 @@ def test_accuracies_of_all_fields_and_of_each_are_compared(tried: tuple[Path, st
     assert list(figures) == list(expected)
     for measure, three in expected.items():
         assert figures[measure] == pytest.approx(three), measure
-    assert {each.verdict for each in effects.measures} == {"too few samples"}
+    assert {each.verdict for each in effects.measures} == {"too few samples: 10 are needed"}
     lines = list(_table(effects, ("unchanged", "tried", "tried - unchanged")))
     assert [line.split()[:2] for line in lines[2:]] == [
         ["Accuracy,", "all_fields"],

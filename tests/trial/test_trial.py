@@ -189,7 +189,7 @@ def test_levels_by_hand() -> None:
         ("consistency", -0.4, -0.1, 0.01, "regressed"),
         ("micro_f1", 0.1, 0.4, 0.06, "none_shown"),
         ("micro_f1", -0.01, 0.01, 0.9, "same"),
-        ("consistency", None, None, np.nan, "too few samples"),
+        ("consistency", None, None, np.nan, "too few samples: 10 are needed"),
     ],
 )
 def test_verdicts(measure: str, low: float | None, high: float | None, q: float, verdict: str) -> None:

@@ -219,6 +219,7 @@ CALLS = """
     window_test([age, sample, cluster, value], [6, 5, 4], [6], {n_wordings}, false, 0, 0, 0, 0) from of_nights
     night_spread([age, sample, cluster, value], [6, 5, 4, 3, 2, 1]) from of_nights
     lost_samples_test([age, sample, value], [6, 5, 4, 3, 2, 1], null) from of_nights
+    lost_sample_test([age, sample, value]) from of_nights
     churn_test([age, other_age, sample, cluster, value], [6, 5, 4, 3, 2, 1], {n_wordings}, 0) from apart
     churn_test([age, other_age, sample, sample, value], [1], {n_wordings}, 0.02) from apart where age < 2 and other_age < 2
     paired_values([run, sample, variant, -1, is_own, repetition, answer, golden], max(labels), max(level), false) from sides

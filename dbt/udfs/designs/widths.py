@@ -211,9 +211,9 @@ def detectable_differences(
     """Returns the smallest difference that two nights of a design tell apart, at each number of samples.
 
     Those of `promptaudit.udfs.differences.detectable`. Both nights ask the same samples under the same wordings,
-    so what these add to a figure is the same in both and drops out: SE_d^2 = 2 d / (N q), with the degrees of freedom Q - 1
-    of exchanging wordings. Between two nights of an unchanged model the noise is less, that of repetitions alone; after a
-    change cells answer anew, and d holds.
+    so what these add to a figure is the same in both and drops out: SE_d^2 = 2 d / (N q), with N - 1 degrees of
+    freedom. Between two nights of an unchanged model the noise is less, that of repetitions alone; after a change cells answer
+    anew, and d holds.
 
     Args:
         components: of a table.
@@ -226,7 +226,7 @@ def detectable_differences(
         Shape (n,), >= min_effect.
     """
     error = np.sqrt(2 * components.of_a_cell(design.n_repetitions) / (n_samples * design.wordings_per_sample))
-    free = np.full(len(error), design.n_wordings - 1.0)
+    free = n_samples - 1.0
     return found_in_comparisons(error, free, n_comparisons, min_effect)
 
 

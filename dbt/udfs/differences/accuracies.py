@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.differences.availability import lacking
-from promptaudit.udfs.differences.matching import OTHER_SAMPLES, SAME_WORDING, match_variants, samples_of_both
+from promptaudit.udfs.differences.matching import (
+    FEWEST_CELLS,
+    OTHER_SAMPLES,
+    SAME_WORDING,
+    match_variants,
+    samples_of_both,
+)
 from promptaudit.udfs.differences.values import Both, Figure, Values, absent, mean_of, values_of
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Floats, Integers
@@ -72,6 +78,8 @@ def _accuracies(
     has_slot = slots.slot >= 0
     value[side[kept][has_slot], unit[has_slot], slots.slot[has_slot]] = accuracy[kept][has_slot]
     value[:, np.isnan(value).any(axis=0)] = np.nan
+    n_cells = (~np.isnan(value[0])).sum(axis=1)
+    value[:, n_cells < FEWEST_CELLS * n_cells.max(initial=0)] = np.nan
     value = value[:, :, ~np.isnan(value[0]).all(axis=0)]
     is_redrawn, n_wordings = bool((slots.stratum != SAME_WORDING).any()), value.shape[2]
 

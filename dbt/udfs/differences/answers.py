@@ -210,6 +210,7 @@ def _churn(table: AnswersTable, n_repetitions: int) -> Values:
         float(mean_defined(apart)),
         KEPT,
         table.is_redrawn,
+        False,  # noqa: FBT003 - a row
         table.n_slots,
         n_repetitions,
         OTHER_VARIANTS if table.is_redrawn else None,

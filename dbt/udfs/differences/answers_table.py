@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.differences.matching import (
+    FEWEST_CELLS,
     OTHER_SAMPLES,
     OTHER_VARIANTS,
     SAME_WORDING,
@@ -115,6 +116,8 @@ def answers_table(
 def _without_empty(table: AnswersTable) -> AnswersTable | str:
     """Returns the table less asks, repetitions and samples without an answer; `is_original` comes in per ask."""
     is_given = table.labels[0] != MISSING
+    n_cells = is_given.sum(axis=(0, 1))
+    is_given &= n_cells >= FEWEST_CELLS * n_cells.max(initial=0)
     asks, layers, samples = (np.flatnonzero(is_given.any(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1)))
     if len(samples) < 2:
         return OTHER_SAMPLES

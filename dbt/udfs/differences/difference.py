@@ -185,6 +185,7 @@ def between_samples(
     *,
     wordings: WordingsError = KEPT,
     of_nights: float = 0.0,
+    n_pairs: int = 0,
 ) -> Difference | None:
     """Returns a difference for other samples, and for other wordings where these are drawn anew; None below FEWEST_SAMPLES.
 
@@ -194,16 +195,18 @@ def between_samples(
         cluster: shape (n_samples,), codes of clusters; None where each sample is its own.
         wordings: what other wordings add to the variance.
         of_nights: what other nights add to it.
+        n_pairs: pairs of neighbouring nights that say so.
     """
     units = _units_of(differences, cluster, n_wordings)
-    return None if units is None else _of_samples(units, wordings, of_nights)
+    return None if units is None else _of_samples(units, wordings, of_nights, n_pairs)
 
 
-def _of_samples(units: _Units, wordings: WordingsError, of_nights: float = 0.0) -> Difference:
+def _of_samples(units: _Units, wordings: WordingsError, of_nights: float = 0.0, n_pairs: int = 0) -> Difference:
     own, free = units.by_samples / units.n_samples**2, len(units.values) - 1
-    total = own + wordings.excess
-    freedom = max(min(free, wordings.freedom), total**2 / (own**2 / free + wordings.variance**2 / wordings.freedom))
-    return Difference(units.mean, total + of_nights, 1.0, freedom, 0.0, carriers(units.values), units.n_samples)
+    total = own + wordings.excess + of_nights
+    parts = own**2 / free + wordings.variance**2 / wordings.freedom + of_nights**2 / (PRIOR_PAIRS + 2 * n_pairs / 3)
+    freedom = max(min(free, wordings.freedom), total**2 / parts)
+    return Difference(units.mean, total, 1.0, freedom, 0.0, carriers(units.values), units.n_samples)
 
 
 def _ways(differences: Floats, counts: NDArray[np.bool_], n_like: int) -> float:

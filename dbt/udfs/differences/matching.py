@@ -15,6 +15,10 @@ OTHER_SAMPLES = "other samples"
 OTHER_VARIANTS = "other variants"
 
 
+FEWEST_CELLS = 0.9
+"""Part of the cells that other samples have, below which a sample does not count."""
+
+
 def samples_of_both(side: NDArray[np.int64], sample: NDArray[np.int64]) -> NDArray[np.bool_] | None:
     """Returns whether each entry is of a sample that both runs have, of shape (n,); None with fewer than two such samples.
 

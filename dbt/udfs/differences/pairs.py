@@ -188,7 +188,14 @@ def compare_values(
         )
         return _told(found, values, n_like, 0.0)
     of_nights = _of_nights(ages_alike, like, cluster, nights) if are_apart and n_like >= FULL_RULE else 0.0
-    found = between_samples(values[1] - values[0], n_wordings, cluster, wordings=wordings, of_nights=2 * of_nights)
+    found = between_samples(
+        values[1] - values[0],
+        n_wordings,
+        cluster,
+        wordings=wordings,
+        of_nights=2 * of_nights,
+        n_pairs=nights.spread.n_pairs,
+    )
     return _told(found, values, n_like if are_apart else 0, of_nights)
 
 

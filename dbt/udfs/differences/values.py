@@ -27,6 +27,7 @@ class Values(NamedTuple):
         candidate: of the candidate run.
         wordings: what other wordings would add to the variance of the difference.
         is_redrawn: whether the runs have other wordings, and not the same ones.
+        are_wordings_drawn: whether what other wordings would add is known, and so the difference is for these too.
         n_wordings: wordings a side.
         n_repetitions: the most repetitions of a wording that both runs have.
         reason: why the runs have no verdict in it; None where they may.
@@ -40,6 +41,7 @@ class Values(NamedTuple):
     candidate: float
     wordings: WordingsError
     is_redrawn: bool
+    are_wordings_drawn: bool
     n_wordings: int
     n_repetitions: int
     reason: str | None
@@ -61,7 +63,7 @@ OfWordings = Callable[[int, NDArray[np.bool_]], Figure]
 
 def absent(measure: str, reason: str) -> Values:
     """Returns a row without figures that says why."""
-    return Values(measure, np.nan, np.nan, KEPT, False, 0, 0, reason, [], [], [])  # noqa: FBT003 - a row
+    return Values(measure, np.nan, np.nan, KEPT, False, False, 0, 0, reason, [], [], [])  # noqa: FBT003 - a row
 
 
 class Both(NamedTuple):
@@ -104,6 +106,7 @@ def values_of(measure: str, figure: OfWordings, is_given: NDArray[np.bool_], bot
         runs[1].figure,
         wordings,
         both.is_redrawn,
+        wordings is not KEPT,
         both.n_wordings,
         both.n_repetitions,
         None,

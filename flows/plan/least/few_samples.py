@@ -116,7 +116,9 @@ def few_samples(
     cells = cells if kind == "sensitivity" else min(MOST_VARIANCE, cells)
     wordings = np.array([each for each in WORDINGS if kind == "linear" or each >= MANY], np.float64)
     # two nights share samples and wordings, as in `promptaudit.udfs.designs.widths.detectable_differences`
-    found = detectable_differences(np.sqrt(2 * cells / (n * wordings)), wordings - 1, m, audit.min_effect)
+    found = detectable_differences(
+        np.sqrt(2 * cells / (n * wordings)), np.full(len(wordings), n - 1.0), m, audit.min_effect
+    )
     together = detectable_differences(np.sqrt([2 * MOST_VARIANCE / n]), np.array([n - 1.0]), m, audit.min_effect)
     return FewSamples(
         audit_id=audit_id,

@@ -20,7 +20,7 @@ LEGEND = (
     ("regressed-3", "regressed"),
     ("improved-3", "improved"),
     ("changed-3", "changed"),
-    ("h0", "no difference shown, or not judged"),
+    ("h0", "no difference shown, unconfirmed, or not judged"),
 )
 NOTE = (
     f"Candidate less base with its 95 % interval; below it from what to what. Deeper from {LARGE:g} and from {LARGER:g} on, of "

@@ -98,10 +98,10 @@ def test_no_number_of_samples_goes_below_what_wordings_leave() -> None:
 
 
 def test_smallest_detectable_difference_by_hand() -> None:
-    # SE_d^2 = 2 (.01 + .18) / (50 * 10) = .00076; exchanges of 10 wordings leave 9 degrees of freedom
+    # SE_d^2 = 2 (.01 + .18) / (50 * 10) = .00076; of 50 samples 49 degrees of freedom
     error = 0.00076**0.5
     found = detectable_difference(COMPONENTS, design(50, 10), n_comparisons=8, min_effect=0.02)
-    assert nct.sf(t.ppf(1 - 0.025 / 8, 9), 9, found / error) == pytest.approx(0.9)
+    assert nct.sf(t.ppf(1 - 0.025 / 8, 49), 49, found / error) == pytest.approx(0.9)
     # where answers scatter little it is the least difference that counts
     found = detectable_difference(COMPONENTS, design(5000, 60), n_comparisons=8, min_effect=0.02)
     assert found == pytest.approx(0.02 + norm.ppf(0.9) * (2 * 0.19 / 300_000) ** 0.5)

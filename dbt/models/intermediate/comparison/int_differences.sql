@@ -25,8 +25,7 @@ placed as (
         task_id,
         strategy,
         arg_min(age, age) filter (other_run_id = base_run_id) as base_age,
-        arg_min(age, age) filter (other_run_id = candidate_run_id) as candidate_age,
-        max(age) filter (is_normal) as oldest
+        arg_min(age, age) filter (other_run_id = candidate_run_id) as candidate_age
     from ages
     inner join paired using (comparison_id, model_id, task_id, strategy)
     group by all
@@ -41,14 +40,15 @@ measured as (
         found.measure,
         found.found,
         clusters.clusters,
-        -- a run of another plan lies farther than any normal night
-        coalesce(placed.base_age, placed.oldest + 1, 1) as base_age,
-        coalesce(placed.candidate_age, placed.oldest + 1, 0) as candidate_age,
+        coalesce(placed.base_age, 1) as base_age,
+        coalesce(placed.candidate_age, 0) as candidate_age,
         paired.base_run_id != paired.candidate_run_id as are_apart,
         paired.base_model_id != found.model_id as are_of_two_models,
-        not are_of_two_models and not found.found.is_redrawn as are_kept,
+        not are_of_two_models and not found.found.is_redrawn as have_same_cells,
+        -- two nights of one plan, of which normal nights say how far they lie apart
+        have_same_cells and placed.base_age is not null and placed.candidate_age is not null as are_nights,
         coalesce(
-            alike.nights,
+            if(found.measure = 'label_churn' and not are_nights, null, alike.nights),
             {
                 'age': []::integer[],
                 'sample': []::integer[],
@@ -70,7 +70,7 @@ compared as (
         *,
         case
             when found.reason is not null or len(found.sample) = 0 then null
-            when measure = 'label_churn' and are_kept
+            when measure = 'label_churn' and have_same_cells
                 then
                     try_compare_churn(
                         {{ told_as(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
@@ -82,7 +82,7 @@ compared as (
                     try_compare_values(
                         {{ told_as(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
                         found.sample, found.in_base, found.in_candidate, clusters, found.n_wordings, found.wordings,
-                        {{ is_rate('measure') }}, are_kept, are_apart, base_age, candidate_age, nights
+                        {{ is_rate('measure') }}, coalesce(are_nights, false), are_apart, base_age, candidate_age, nights
                     )
         end as test
     from measured
@@ -95,7 +95,7 @@ final as (
         task_id,
         strategy,
         measure,
-        found.base,
+        if(measure = 'label_churn' and test.difference is not null, found.candidate - test.difference, found.base) as base,
         found.candidate,
         coalesce(test.difference, found.candidate - found.base) as difference,
         test.low as difference_low,
@@ -112,13 +112,13 @@ final as (
         are_apart and coalesce(test.n_alike_nights, 0) < 3 as is_unconfirmed,
         case
             when found.reason is not null then found.reason
-            when measure = 'label_churn' and not are_kept then if(are_of_two_models, 'two models', 'other variants')
+            when measure = 'label_churn' and not have_same_cells then if(are_of_two_models, 'two models', 'other variants')
             when test.p_value is null then coalesce(test.reason, 'too little to test')
         end as reason,
         if(test.p_value is not null, test.reason, null) as doubt,
         case
-            when are_kept and are_apart and test.n_alike_nights >= 3 then 'these samples under these wordings'
-            when found.is_redrawn or not are_kept then 'other samples and wordings'
+            when are_nights and are_apart and test.n_alike_nights >= 3 then 'these samples under these wordings'
+            when found.are_wordings_drawn then 'other samples and wordings'
             else 'other samples under these wordings'
         end as claim
     from compared

@@ -148,10 +148,16 @@ final as (
             if(measure = 'label_churn', {{ significance_level() }}, {{ significance_level() }} / 2)
         ) as detectable_difference,
         -- of which the same measure would be within min_effect eight times in ten, did nothing change
-        ceil(
-            n_samples
-            * power(((difference_high - difference_low) / (2 * standard_error) + 1.2816) * standard_error / min_effect, 2)
-        )::bigint as n_samples_for_same,
+        try_cast(
+            ceil(
+                n_samples
+                * power(
+                    ((difference_high - difference_low) / (2 * standard_error) + 1.2816)
+                    * standard_error / nullif(min_effect, 0),
+                    2
+                )
+            ) as bigint
+        ) as n_samples_for_same,
         claim,
         coalesce(n_alike_nights, 0)::integer as n_alike_nights,
         spread_factor,
@@ -166,6 +172,7 @@ final as (
                     'asked at different times, and how far it wanders between nights is not known yet ('
                     || coalesce(n_alike_nights, 0) || ' of 3 normal nights)'
                 )
+                || if(len(own_causes) > 0, '; ' || array_to_string(list_transform(own_causes, lambda each: each.said), '; '), '')
             when verdict = 'not_judged' then 'no threshold in the audit''s card'
             when cause = 'other_model' then 'two models'
             when is_of_judge
@@ -183,8 +190,8 @@ final as (
                 || case
                     when churn_verdict = 'changed'
                         then 'drift, since the same cells are answered otherwise than on normal nights'
-                    when churn_verdict in ('same', 'none_shown')
-                        then 'noise, since the same cells differ no more than when they are asked again'
+                    when churn_verdict = 'same' and verdict in ('same', 'none_shown')
+                        then 'noise, since the same cells differ no more than on normal nights'
                     else 'drift or noise, which nothing here tells apart'
                 end
         end as reason,
