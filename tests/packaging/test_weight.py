@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 # of; SQL dbt/macros for `rules_of_figures`, which follow from `meta` and stood one by one in YAML; dbt/udfs/differences and
 # nights, SQL dbt/models and flows, flows/gate and alerts for the error of alike nights, by which two runs are judged too, nights
 # that wait, gold labels as streams, samples that are lost, gates that say `same` or `no worse`, and what could not be tested;
-# flows/nightly and cli, one command and its options for `rehearse` (its page is guide/nights.md, its readers who is on call and a smoke
+# flows/nightly and cli, one command and its options for `rehearse` (page: guide/nights.md; readers: who is on call, and a smoke
 # test of the alarm); flows/history for the band of normal nights; flows/comparison for the decision in a sentence. In all rooms
 # together it is 1471 lines more.
 MOST = {

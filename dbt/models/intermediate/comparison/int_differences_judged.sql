@@ -1,5 +1,5 @@
--- One row per comparison, model, task, strategy and measure: the verdict on its difference. Its p-value is adjusted for all that is
--- tested between the two runs (Benjamini and Hochberg).
+-- One row per comparison, model, task, strategy and measure: the verdict on its difference. Its p-value is adjusted for all that
+-- is tested between the two runs (Benjamini and Hochberg).
 with figures as {{ all_of('int_differences') }},
 
 paired as {{ all_of('int_groups_paired') }},
