@@ -26,7 +26,7 @@ def decision_of(comparison: RunComparison) -> str:
     n_apart = sum(each.verdict == "not_comparable" for each in figures)
     beside = [
         *([f"{' and '.join(sorted(set(costs)))} regressed"] if costs else []),
-        *([f"{count(n_apart)} figures cannot be compared"] if n_apart else []),
+        *([f"{count(n_apart)} {'figure' if n_apart == 1 else 'figures'} cannot be compared"] if n_apart else []),
     ]
     return "; ".join([_decision(comparison, judged), *beside])
 

@@ -60,7 +60,7 @@ def test_what_it_leaves_out_is_said() -> None:
     apart = row("accuracy:judge:j", "not_comparable", -0.3, reason="the judge rules otherwise")
     cost = row("cost_usd", "regressed", 2.0, p_value=None, base=1.0, candidate=3.0)
     found = decision_of(compared(row("micro_f1", "same"), apart, cost))
-    assert found == "the same within 0.02 in all 1 figures; cost_usd regressed; 1 figures cannot be compared"
+    assert found == "the same within 0.02 in all 1 figures; cost_usd regressed; 1 figure cannot be compared"
     better = decision_of(compared(row("consistency", "regressed", -0.03), row("micro_f1", "improved", 0.3)))
     assert "(1 improved)" in better
 

@@ -57,8 +57,6 @@ def verdict_of(data: ComparisonData) -> Verdict:
     decision = decision_of(data.comparison)
     of_measures = f"Of {_measures(n_judged)} {', '.join(told)}; corrected for {count(n_tests)} tests."
     reason = f"{decision[:1].upper()}{decision[1:]}. {of_measures}"
-    if counts["not_comparable"]:
-        reason += f" {_measures(counts['not_comparable'])} cannot be compared."
     if counts["same"] < n_judged:
         counts["same"] = 0
     return Verdict(state=next((verdict for verdict in GRAVEST if counts[verdict]), "none shown"), reason=reason)

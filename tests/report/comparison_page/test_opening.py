@@ -92,7 +92,7 @@ def data(
         (
             ["none_shown", "none_shown", "not_comparable"],
             "none shown",
-            "Of 2 measures 2 without a difference that is shown; corrected for 3 tests. 1 measure cannot be compared.",
+            "Of 2 measures 2 without a difference that is shown; corrected for 3 tests.",
         ),
         (["not_comparable", "not_judged"], "not comparable", "No measure could be tested: why not."),
         (["not_judged"], "not comparable", "No measure could be tested."),

@@ -57,7 +57,7 @@ measured as (
                 'shared': {'q': 0.0::double, 'n_pairs': 0}
             }
         ) as nights,
-        coalesce(alike.other_ages, []) as other_ages
+        if(are_nights, coalesce(alike.other_ages, []), []) as other_ages
     from found
     inner join paired using (comparison_id, model_id, task_id, strategy)
     inner join clusters using (comparison_id, task_id)
