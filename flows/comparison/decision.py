@@ -15,8 +15,11 @@ _RIGHT = ("micro_f1", "accuracy")
 _OF = {"regressed": "is worse than", "improved": "is better than", "changed": "answers otherwise than"}
 
 
-def decision_of(comparison: RunComparison) -> str:
-    """Returns the decision that the figures allow, in a sentence, with what it leaves out."""
+def decision_of(comparison: RunComparison, *, is_short: bool = False) -> str:
+    """Returns the decision that the figures allow, in a sentence, with what it leaves out.
+
+    A short one leaves out of how many samples, the interval and what moved in words of the task, which a page has beside it.
+    """
     figures = comparison.figures
     judged = [each for each in figures if each.p_value is not None and each.verdict != "not_comparable"]
     if not judged:
@@ -28,16 +31,18 @@ def decision_of(comparison: RunComparison) -> str:
         *([f"{' and '.join(sorted(set(costs)))} regressed"] if costs else []),
         *([f"{count(n_apart)} {'figure' if n_apart == 1 else 'figures'} cannot be compared"] if n_apart else []),
     ]
-    return "; ".join([_decision(comparison, judged), *beside])
+    return "; ".join([_decision(comparison, judged, is_short=is_short), *beside])
 
 
-def _decision(comparison: RunComparison, judged: Sequence[RunsCompared]) -> str:
+def _decision(comparison: RunComparison, judged: Sequence[RunsCompared], *, is_short: bool) -> str:
     for verdict in _OF:
         if told := [each for each in judged if each.verdict == verdict]:
-            return _told(comparison, judged, told, verdict)
+            sentence = _told(comparison, judged, told, verdict, is_short=is_short)
+            words = None if is_short else in_words(_largest(told), IN_BASE)
+            return sentence if words is None else f"{sentence}; most of it: {words}"
     if told := [each for each in judged if each.verdict == "unconfirmed"]:
         largest = _largest(told)
-        return f"unconfirmed: {_measured(largest)}; {cut(largest.reason or '', 200)}"
+        return f"unconfirmed: {_measured(largest, is_short=is_short)}; {cut(largest.reason or '', 200)}"
     if all(each.verdict == "same" for each in judged):
         return f"the same within {number(judged[0].min_effect, 2)} in all {count(len(judged))} figures"
     rest = [each for each in judged if each.verdict != "same"]
@@ -52,22 +57,31 @@ def _decision(comparison: RunComparison, judged: Sequence[RunsCompared]) -> str:
     )
 
 
-def _told(comparison: RunComparison, judged: Sequence[RunsCompared], told: Sequence[RunsCompared], verdict: str) -> str:
+def _told(
+    comparison: RunComparison,
+    judged: Sequence[RunsCompared],
+    told: Sequence[RunsCompared],
+    verdict: str,
+    *,
+    is_short: bool,
+) -> str:
     names = [cut(name, NAME) for name in comparison.models if name is not None] or ["the base", "the candidate"]
     largest = _largest(told)
     others = {other: sum(each.verdict == other for each in judged) - (other == verdict) for other in _OF}
     more = ", ".join(f"{count(n)} {'more ' if other == verdict else ''}{other}" for other, n in others.items() if n)
-    words = in_words(largest, IN_BASE)
-    most = "" if words is None else f"; most of it: {words}"
-    return f"{names[1]} {_OF[verdict]} {names[0]}: {_measured(largest)}{f' ({more})' if more else ''}{most}"
+    return (
+        f"{names[1]} {_OF[verdict]} {names[0]}: {_measured(largest, is_short=is_short)}{f' ({more})' if more else ''}"
+    )
 
 
-def _measured(figure: RunsCompared) -> str:
+def _measured(figure: RunsCompared, *, is_short: bool) -> str:
     """What a figure is for what it was, of what, and by how much."""
     unit = compared_unit(figure.measure)
     samples = f"{'these ' if (figure.claim or '').startswith('these') else ''}{count(figure.n_samples)} samples"
     difference = moved(figure.difference, figure.difference_low, figure.difference_high, unit)
     figures = f"{in_unit(figure.candidate, unit)} for {in_unit(figure.base, unit)}"
+    if is_short:
+        return f"{cut(figure.measure, NAME)} {figures}"
     return f"{cut(figure.measure, NAME)} {figures} on {samples} of {cut(figure.task_id, NAME)}, {difference}"
 
 

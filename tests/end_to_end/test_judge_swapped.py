@@ -192,7 +192,7 @@ def test_two_nights_compared_say_who_ruled_otherwise(week: Week) -> None:
         r"the judge rules otherwise on \d+ of \d+ answers that both runs gave: the judge's provider", found["reason"]
     )
     assert f"{OLD} -> {NEW}" in found["reason"]
-    assert rows["accuracy:token_f1"]["verdict"] == "none_shown"
+    assert rows["accuracy:token_f1"]["verdict"] == "same"
     page = (week.folder / f"warehouse/published/reports/{week.runs[3]}.html").read_text()
     assert "Judges on anchors" in page
     assert "judge:rater" in page

@@ -219,7 +219,7 @@ def test_an_edited_card_is_tried_against_the_run_s(audited: Path) -> None:
     found = tried(audited, "--on", "group:1", "--edited", "--no-control")
     assert found["edited"]["output_format"].startswith(HINT)
     effect = measure(found, "sensitivity")
-    assert (effect["verdict"], effect["beyond_filler"], effect["filler"]) == ("improved", None, None)
+    assert (effect["verdict"], effect["beyond_filler"], effect["filler"]) == ("unconfirmed", None, None)
     assert "without a control" in found["notes"][0]
     rows = sql(
         audited,

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from promptaudit.flows.comparison.decision import decision_of
-from promptaudit.flows.display.figures import count, cut
+from promptaudit.flows.display.figures import cut
 from promptaudit.flows.report.comparison_page.gather import ComparisonData
 from promptaudit.flows.report.summary import ID, command, diagnosis_of
 
@@ -51,19 +51,11 @@ def verdict_of(data: ComparisonData) -> Verdict:
         reasons = Counter(row["reason"] for row in measures if row["verdict"] == "not_comparable")
         why = f": {cut(reasons.most_common(1)[0][0], REASON)}" if reasons else ""
         return Verdict(state="not comparable", reason=f"No measure could be tested{why}.")
-    told = [f"{count(counts[verdict])} {verdict}" for verdict in GRAVEST if counts[verdict]]
-    told.append(f"{count(counts['none_shown'])} without a difference that is shown")
-    n_tests = sum(row["p_value"] is not None for row in measures)
-    decision = decision_of(data.comparison)
-    of_measures = f"Of {_measures(n_judged)} {', '.join(told)}; corrected for {count(n_tests)} tests."
-    reason = f"{decision[:1].upper()}{decision[1:]}. {of_measures}"
+    decision = decision_of(data.comparison, is_short=True)
+    reason = f"{decision[:1].upper()}{decision[1:]}."
     if counts["same"] < n_judged:
         counts["same"] = 0
     return Verdict(state=next((verdict for verdict in GRAVEST if counts[verdict]), "none shown"), reason=reason)
-
-
-def _measures(n: int) -> str:
-    return "1 measure" if n == 1 else f"{count(n)} measures"
 
 
 def next_command(data: ComparisonData) -> str:

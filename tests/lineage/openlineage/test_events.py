@@ -81,7 +81,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
             assert ended.code == 0, ended.err
             assert "lineage" not in ended.err
             run = ended.json()["audit_run_id"]
-            ended = with_lineage(folder, "compare", *MODELS, "--resamples", "100")
+            ended = with_lineage(folder, "compare", *MODELS)
             assert ended.code == 0, ended.err
         yield Told(folder, run, server)
 

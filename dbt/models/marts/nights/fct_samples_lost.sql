@@ -159,7 +159,18 @@ sinces as (
 
 final as (
     select
-        sinces.* exclude (is_wrong_in_all),
+        sinces.audit_run_id,
+        sinces.model_id,
+        sinces.task_id,
+        sinces.strategy,
+        sinces.measure,
+        sinces.sample_id,
+        sinces.n_nights_right,
+        sinces.n_nights_wrong,
+        sinces.since_run_id,
+        sinces.is_lost,
+        sinces.p_value,
+        sinces.n_wordings,
         samples.is_critical,
         {{ measure_version() }}
     from sinces
