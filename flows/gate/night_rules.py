@@ -82,7 +82,12 @@ def _unknown(
     unknown += [failed_row(each, "unmeasured") for each in counted if each.verdict == "unconfirmed"]
     if unknown or "regressed" not in rule.verdicts:
         return f"of {len(unknown)} of {len(figures) or len(states)} figures it cannot be told yet", unknown
-    gone = [each for each in no_longer_tested(source.night_before, figures, states) if rule.is_about(each.measure)]
+    groups = {state.group for state in states}
+    gone = [
+        each
+        for each in no_longer_tested(source.night_before, figures, source.night_states)
+        if each.group in groups and rule.is_about(each.measure)
+    ]
     if gone:
         names = named(each.measure for each in gone)
         return f"{names}: tested the night before, and could not be tonight", [_gone_row(each) for each in gone]

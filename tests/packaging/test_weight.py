@@ -31,12 +31,12 @@ ROOT = Path(__file__).parents[2]
 # that wait, gold labels as streams, samples that are lost, gates that say `same` or `no worse`, and what could not be tested;
 # flows/nightly and cli, one command and its options for `rehearse` (page: guide/nights.md; readers: who is on call, and a smoke
 # test of the alarm); flows/history for the band of normal nights; flows/comparison for the decision in a sentence. In all rooms
-# together it is 1471 lines more.
+# together it is 1490 lines more.
 MOST = {
     "SQL dbt/analyses": (808, 21),
     "SQL dbt/data-tests": (261, 16),
     "SQL dbt/macros": (525, 36),
-    "SQL dbt/models": (10370, 156),
+    "SQL dbt/models": (10381, 156),
     "SQL flows": (3881, 189),
     "YAML dbt": (10531, 159),
     "YAML models_registry": (1648, 82),
@@ -60,14 +60,14 @@ MOST = {
     "flows/choice": (205, 4),
     "flows/citation": (458, 6),
     "flows/cli": (1528, 10),
-    "flows/comparison": (347, 6),
+    "flows/comparison": (358, 6),
     "flows/diagnosis": (929, 9),
     "flows/display": (547, 11),
     "flows/engines": (4298, 64),
     "flows/erase": (447, 6),
     "flows/evidence": (1658, 18),
     "flows/formats": (363, 3),
-    "flows/gate": (1380, 14),
+    "flows/gate": (1385, 14),
     "flows/history": (484, 5),
     "flows/lineage": (938, 14),
     "flows/marts": (1018, 13),
@@ -78,7 +78,7 @@ MOST = {
     "flows/query": (407, 7),
     "flows/recorded_runs": (3217, 25),
     "flows/rephrasers": (983, 13),
-    "flows/report": (9830, 114),
+    "flows/report": (9822, 114),
     "flows/system": (1284, 18),
     "flows/trial": (1011, 11),
     "flows/trust": (484, 6),
