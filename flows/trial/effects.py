@@ -229,8 +229,6 @@ def _differences(
     rated: _Rated, clusters: Clusters, table: NDArray[np.int64], first: int, last: int
 ) -> dict[str, Compared]:
     """Returns every measure of the last arm less that of the arm `first`, for other samples under these wordings."""
-    labels, level = rated.labels, rated.level
-    numbers = [float(name) for name in labels] if level == "interval" else list(range(len(labels)))
     arm, sample, wording, temperature, is_original, repetition, label, gold = table[:, np.isin(table[0], (first, last))]
     found = paired_values(
         (arm == last).astype(np.int64),
@@ -241,8 +239,9 @@ def _differences(
         repetition,
         label,
         gold,
-        numbers=np.array(numbers, np.float64),
-        level=level,
+        rated.labels,
+        rated.level,
+        are_drawn=False,
     )
     return {
         values.measure: compared(values, clusters)

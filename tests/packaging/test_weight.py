@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 # that wait, gold labels as streams, samples that are lost, gates that say `same` or `no worse`, and what could not be tested;
 # flows/nightly and cli, one command and its options for `rehearse` (page: guide/nights.md; readers: who is on call, and a smoke
 # test of the alarm); flows/history for the band of normal nights; flows/comparison for the decision in a sentence. In all rooms
-# together it is 1490 lines more.
+# together it is 1459 lines more.
 MOST = {
     "SQL dbt/analyses": (808, 21),
     "SQL dbt/data-tests": (261, 16),
@@ -42,7 +42,7 @@ MOST = {
     "YAML models_registry": (1648, 82),
     "dbt/udfs": (1170, 17),
     "dbt/udfs/designs": (583, 9),
-    "dbt/udfs/differences": (1094, 13),
+    "dbt/udfs/differences": (1064, 13),
     "dbt/udfs/measures": (2185, 25),
     "dbt/udfs/nights": (525, 5),
     "dbt/udfs/raters": (116, 3),
@@ -80,7 +80,7 @@ MOST = {
     "flows/rephrasers": (983, 13),
     "flows/report": (9822, 114),
     "flows/system": (1284, 18),
-    "flows/trial": (1011, 11),
+    "flows/trial": (1010, 11),
     "flows/trust": (484, 6),
     "flows/warehouse": (1752, 18),
     "flows/wordings": (917, 10),
@@ -95,7 +95,7 @@ MOST_COUNTED = {
     "marts": 61,
     "sections of the page": 33,
 }
-MOST_TESTS = 0.95
+MOST_TESTS = 0.96
 
 ADVICE = "raise the number in this table in the same commit, with a word why, or take something away"
 # by a file's ending: the name of its rooms, how many folders deep a room lies, and what is a comment

@@ -135,7 +135,7 @@ def difference_of(before: np.ndarray, after: np.ndarray) -> Compared:
         place = np.tile(np.arange(1, R + 1), len(sample) // R)
         own = np.full(len(sample), side)
         parts.append((own, sample, wording, own * 0 - 1, wording == 0, place, label - 1, own * 0 - 1))
-    found = paired_values(*map(np.concatenate, zip(*parts, strict=True)), numbers=np.arange(C - 1.0), level="nominal")
+    found = paired_values(*map(np.concatenate, zip(*parts, strict=True)), "abc", "nominal", are_drawn=False)
     return next(compared(row) for row in found if row.measure == "sensitivity")
 
 

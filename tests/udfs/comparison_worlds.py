@@ -157,9 +157,7 @@ def answers_of(rng: np.random.Generator, nights: Nights, design: Design) -> Answ
 
 def values_of(answers: Answers, design: Design, *, are_drawn: bool = False) -> dict[str, Values]:
     """What samples add to every measure of the pair, by name: those of labels, and accuracy with its spread."""
-    rows = paired_values(
-        *answers, numbers=np.arange(design.n_labels, dtype=np.float64), level="nominal", are_drawn=are_drawn
-    )
+    rows = paired_values(*answers, [str(label) for label in range(design.n_labels)], "nominal", are_drawn=are_drawn)
     n_codes = 2 * design.n_variants
     cell = (answers.side * design.n_samples + answers.sample) * n_codes + answers.variant
     keys, which = np.unique(cell, return_inverse=True)

@@ -25,8 +25,8 @@ from promptaudit.udfs.stability.krippendorff import Level
 SMALL_CLASS = "a class has fewer than 5 samples"
 
 
-@sql_function("paired_values")
-def paired_values_of(
+@sql_function()
+def paired_values(
     side: Integers,
     sample: Integers,
     variant: Integers,
@@ -38,37 +38,6 @@ def paired_values_of(
     labels: Sequence[str],
     level: Level,
     are_drawn: bool,  # noqa: FBT001 - as SQL calls it
-) -> list[Values]:
-    """Returns `paired_values` of a task with these labels: numbers at interval level, else in the order of the card."""
-    numbers = [float(each) for each in labels] if level == "interval" else range(len(labels))
-    return paired_values(
-        side,
-        sample,
-        variant,
-        temperature,
-        is_original,
-        repetition,
-        label,
-        gold,
-        numbers=np.array(numbers, np.float64),
-        level=level,
-        are_drawn=are_drawn,
-    )
-
-
-def paired_values(
-    side: NDArray[np.int64],
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    temperature: NDArray[np.int64],
-    is_original: NDArray[np.bool_],
-    repetition: NDArray[np.int64],
-    label: NDArray[np.int64],
-    gold: NDArray[np.int64],
-    *,
-    numbers: NDArray[np.float64],
-    level: Level,
-    are_drawn: bool = False,
 ) -> list[Values]:
     """Returns what samples add to every measure of labels in two runs of one model, task and strategy.
 
@@ -87,7 +56,7 @@ def paired_values(
         repetition: shape (n,), from 1.
         label: shape (n,), position in the task's labels; -1 is N/A.
         gold: shape (n,), position in the task's labels; -1 is unknown.
-        numbers: shape (n_labels,), the labels as numbers; at ordinal level their order alone counts.
+        labels: of the task, in the order of its card, which counts at ordinal level; numbers at interval level.
         level: nominal, ordinal or interval.
         are_drawn: whether the difference is for other wordings though both runs have the same, as between two models.
 
@@ -99,6 +68,7 @@ def paired_values(
     Source:
         Errica et al. 2025 (sensitivity, consistency), Barrie et al. 2025 (PSS).
     """
+    numbers = np.array([float(each) for each in labels] if level == "interval" else range(len(labels)), np.float64)
     base, candidate = (
         available(variant[run], is_original[run], repetition[run], gold[run]) for run in (side == 0, side == 1)
     )

@@ -172,11 +172,8 @@ def compare_values(
     ages_alike, like = nights.table(sample)
     n_like = nights_a_sample(like) if len(like) >= FULL_RULE else 0
     if are_kept and are_apart and n_like >= FULL_RULE:
-        sides = Sides(
-            np.append(ages_alike, ages),
-            *(np.append(np.full(len(like), each), own) for each, *own in ((0, 0, 1), (0, 1, 0), (1, 0, 0))),
-        )
-        sides = sides._replace(**{name: getattr(sides, name).astype(bool) for name in ("inside", "before", "like")})
+        place = np.arange(len(like) + 2)  # the base and the candidate stand behind the normal nights
+        sides = Sides(np.append(ages_alike, ages), place > len(like), place == len(like), place < len(like))
         found = between_nights(
             np.vstack([like, values]),
             sides,

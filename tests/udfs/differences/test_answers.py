@@ -26,8 +26,8 @@ RIGHT = [A, A, B, B]
 def paired(
     columns: Columns, *, n_labels: int = 3, level: Level = "nominal", are_drawn: bool = False
 ) -> dict[str, Values]:
-    numbers = np.arange(n_labels, dtype=np.float64)
-    return {row.measure: row for row in paired_values(*columns, numbers=numbers, level=level, are_drawn=are_drawn)}
+    labels = [str(label) for label in range(n_labels)]
+    return {row.measure: row for row in paired_values(*columns, labels, level, are_drawn=are_drawn)}
 
 
 def columns_of(base: NDArray, candidate: NDArray, gold: list[int], *, first_codes: tuple[int, int] = (0, 0)) -> Columns:
