@@ -6,6 +6,7 @@
     'fct_prompt_stability',
     'fct_sample_values',
     'fct_sensitivity',
+    'fct_stability_trends',
     'fct_variations',
     'int_annotations_listed',
     'int_consistencies_measured',

@@ -1,5 +1,5 @@
 {# Of pairs of runs that are held against each other: which confusion grew most, as the body of a common table expression.
-   `pairs` is one with audit_run_id, base_run_id, model_id, base_model_id, task_id and strategy, whose grain the result has. Of the
+   `pairs` is one with audit_run_id, base_run_id, model_id, base_model_id, base_strategy, task_id and strategy, whose grain the result has. Of the
    samples that both asked with the same text, options and gold label: the label that most more of one gold label have as their
    commonest answer than in the base (a NULL label is no readable answer; all NULL where none has more), and how many have another
    commonest answer. No `exclude` of several columns: DuckDB writes those of a view in any order. #}
@@ -44,7 +44,7 @@
                     pairs.base_run_id = base.audit_run_id
                     and pairs.base_model_id = base.model_id
                     and pairs.task_id = base.task_id
-                    and pairs.strategy = base.strategy
+                    and pairs.base_strategy = base.strategy
                     and candidate.sample_id = base.sample_id
                     and candidate.gold_label is not distinct from base.gold_label
             inner join samples as asked
@@ -67,6 +67,7 @@
                 base_run_id,
                 model_id,
                 base_model_id,
+                base_strategy,
                 task_id,
                 strategy,
                 count(*) as n_samples,
@@ -81,11 +82,12 @@
                 base_run_id,
                 model_id,
                 base_model_id,
+                base_strategy,
                 task_id,
                 strategy,
                 gold_label,
                 count(*) over (
-                    partition by audit_run_id, base_run_id, model_id, base_model_id, task_id, strategy, gold_label
+                    partition by audit_run_id, base_run_id, model_id, base_model_id, base_strategy, task_id, strategy, gold_label
                 ) as n_moved_samples,
                 unnest([label, label_before]) as label,
                 unnest([true, false]) as is_candidate
@@ -99,6 +101,7 @@
                 base_run_id,
                 model_id,
                 base_model_id,
+                base_strategy,
                 task_id,
                 strategy,
                 n_moved_samples,
@@ -117,6 +120,7 @@
                 base_run_id,
                 model_id,
                 base_model_id,
+                base_strategy,
                 task_id,
                 strategy,
                 n_moved,
@@ -128,7 +132,7 @@
             where n_moved > n_moved_before
             qualify
                 row_number() over (
-                    partition by audit_run_id, base_run_id, model_id, base_model_id, task_id, strategy
+                    partition by audit_run_id, base_run_id, model_id, base_model_id, base_strategy, task_id, strategy
                     order by n_moved - n_moved_before desc, gold_label asc, label asc nulls last
                 ) = 1
         ),
@@ -136,7 +140,7 @@
         final as (
             select *
             from groups
-            left join confused using (audit_run_id, base_run_id, model_id, base_model_id, task_id, strategy)
+            left join confused using (audit_run_id, base_run_id, model_id, base_model_id, base_strategy, task_id, strategy)
         )
 
         select * from final

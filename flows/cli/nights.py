@@ -160,7 +160,10 @@ def deploy(
 
 @app.command()
 def compare(
-    base: Annotated[str, typer.Argument(help="Name the base as RUN, as RUN:MODEL, or as a model of the newest run.")],
+    base: Annotated[
+        str,
+        typer.Argument(help="Name the base as RUN, RUN:MODEL or RUN:MODEL:STRATEGY, or as a model of the newest run."),
+    ],
     candidate: Annotated[str, typer.Argument(help="Name the candidate in the same form.")] = "latest",
     min_effect: Annotated[
         float | None,
@@ -173,7 +176,7 @@ def compare(
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Show every measure, also where nothing differs.")] = False,
 ) -> None:
-    """Compare two runs or two models, and say what differs and why.
+    """Compare two runs, two models or two strategies, and say what differs and why.
 
     A difference is shown where it is larger than chance makes one. A page about the comparison is written.
     """

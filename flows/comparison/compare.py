@@ -19,12 +19,14 @@ AT_ONCE = 4  # comparisons a build: their answers lie side by side in memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two runs, or a model of each, and what counts as a difference between them."""
+    """Two runs, or a model or a strategy of each, and what counts as a difference between them."""
 
     base_run_id: str
     candidate_run_id: str
     base_model_id: str | None = None
     candidate_model_id: str | None = None
+    base_strategy: str | None = None
+    candidate_strategy: str | None = None
     min_effect: float = 0.02
     max_cost_increase: float | None = None
     max_latency_increase: float | None = None
@@ -33,7 +35,7 @@ class Pair:
     @property
     def comparison_id(self) -> str:
         """Returns a hash of all that it says, in the order of its fields."""
-        runs, thresholds = astuple(self)[:4], astuple(self)[4:]
+        runs, thresholds = astuple(self)[:6], astuple(self)[6:]
         return content_id("comparison", *runs, *(None if value is None else repr(value) for value in thresholds))
 
 

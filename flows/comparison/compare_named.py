@@ -1,4 +1,4 @@
-"""Compares two runs, or two models, that names say."""
+"""Compares two runs, two models or two strategies that names say."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def compare_runs(
     *,
     min_effect: float | None = None,
 ) -> RunComparison:
-    """Compares and publishes two runs, or two models, that names say; returns what is published of it."""
+    """Compares and publishes two runs, models or strategies that names say; returns what is published of it."""
     from promptaudit.flows.comparison.compare import compare, pair_of
     from promptaudit.flows.comparison.result import run_comparison
     from promptaudit.flows.system.child_processes import guarded
@@ -36,7 +36,13 @@ def compare_runs(
     with warehouse.published.connect():
         first, second = resolve_pair(warehouse, base, candidate)
         pair = pair_of(first.audit_run_id, second.audit_run_id, card_of(registry, second.audit_id))
-        pair = replace(pair, base_model_id=first.model_id, candidate_model_id=second.model_id)
+        pair = replace(
+            pair,
+            base_model_id=first.model_id,
+            candidate_model_id=second.model_id,
+            base_strategy=first.strategy,
+            candidate_strategy=second.strategy,
+        )
         if min_effect is not None:
             pair = replace(pair, min_effect=min_effect, is_trial=True)
 

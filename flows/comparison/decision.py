@@ -65,7 +65,7 @@ def _told(
     *,
     is_short: bool,
 ) -> str:
-    names = [cut(name, NAME) for name in comparison.models if name is not None] or ["the base", "the candidate"]
+    names = [cut(name, NAME) for name in comparison.names if name is not None] or ["the base", "the candidate"]
     largest = _largest(told)
     others = {other: sum(each.verdict == other for each in judged) - (other == verdict) for other in _OF}
     more = ", ".join(f"{count(n)} {'more ' if other == verdict else ''}{other}" for other, n in others.items() if n)

@@ -53,12 +53,18 @@ class RunComparison:
         return [RunsCompared.of(row) for row in self.measures]
 
     @property
-    def models(self) -> tuple[str, str] | tuple[None, None]:
-        """Returns the model of each side where two models are compared."""
-        for figure in self.figures[:1]:
-            if figure.base_model_id is not None and figure.base_model_id != figure.model_id:
-                return figure.base_model_id, figure.model_id
-        return None, None
+    def names(self) -> tuple[str, str] | tuple[None, None]:
+        """Returns what the sides are called where two models or strategies are compared: what they differ in."""
+        known = [each for each in self.figures if each.base_model_id is not None and each.base_strategy is not None]
+        parts = (
+            {(each.base_model_id, each.model_id) for each in known},
+            {(each.base_strategy, each.strategy) for each in known},
+        )
+        differing = [pair for pairs in parts if len(pairs) == 1 for pair in pairs if pair[0] != pair[1]]
+        if not differing:
+            return None, None
+        base, candidate = (":".join(str(pair[side]) for pair in differing) for side in (0, 1))
+        return base, candidate
 
     @encoded_property
     def verdicts(self) -> dict[str, int]:

@@ -24,17 +24,18 @@ NAME = 60
 
 def opening_lines(comparison: RunComparison) -> list[str]:
     """Returns the decision, a line for each run, what the verdicts rest on, and how many measures came out how."""
-    sides = zip(("base", "candidate"), comparison.runs, comparison.models, strict=bool(comparison.runs))
+    sides = zip(("base", "candidate"), comparison.runs, comparison.names, strict=bool(comparison.runs))
     lines = [
         f"{name:<10} {run.audit_run_id}  {cut(run.audit_id, NAME)}, {when(run.started_at)}"
-        + ("" if model is None else f", {cut(model, NAME)}")
-        for name, run, model in sides
+        + ("" if called is None else f", {cut(called, NAME)}")
+        for name, run, called in sides
     ]
     counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in comparison.verdicts.items())
     n_tests = sum(figure.p_value is not None for figure in comparison.figures)
     tests = f"{n_tests} tests at level .05; q says how often chance alone would show as much in any of them"
     decision = decision_of(comparison)
-    lines = [f"{decision[:1].upper()}{decision[1:]}.", *lines, *_rests_on(comparison)]
+    first = decision[:1] if comparison.names[1] and decision.startswith(comparison.names[1]) else decision[:1].upper()
+    lines = [f"{first}{decision[1:]}.", *lines, *_rests_on(comparison)]
     return [*lines, f"{counts or 'nothing to compare'} ({tests})"]
 
 

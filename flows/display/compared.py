@@ -56,6 +56,7 @@ class RunsCompared(Compared):
 
     base_run_id: str
     base_model_id: str | None
+    base_strategy: str | None
     min_effect: float
     detectable_difference: float | None
     claim: str | None

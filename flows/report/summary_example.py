@@ -95,6 +95,7 @@ def flip_of(copy: Copy, row: Row, sides: tuple[str, str]) -> Example | None:
         query("compared_answers"),
         base_run=row["base_run_id"],
         base_model=row["base_model_id"],
+        base_strategy=row["base_strategy"],
         model=row["model_id"],
         task=row["task_id"],
         strategy=row["strategy"],

@@ -1,12 +1,13 @@
-"""What names a run on the command line: an id or its beginning, latest, latest~1, a baseline, an audit; and a model of it.
+"""What names a run on the command line: its id or its beginning, latest, latest~1, a baseline, an audit; and a part of it.
 
-RUN[:MODEL], where RUN is one of
+RUN[:MODEL[:STRATEGY]], where RUN is one of
 
     3f2a...        a run's id, or the beginning of one
     latest         the newest complete run; latest~2 the one two before it, of the same audit
     nightly        the newest complete run of audit `nightly`; nightly~1 the one before it
     release-4      the run pinned under that name, by `promptaudit pin`
     :gpt-4o        model `gpt-4o` of the newest complete run
+    ::simple       every model of it under strategy `simple`
 """
 
 from __future__ import annotations
@@ -37,31 +38,33 @@ class PublishedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A run, and of it one model or all."""
+    """A run, and of it one model or all, and one strategy or all."""
 
     audit_run_id: str
     audit_id: str
     model_id: str | None = None
+    strategy: str | None = None
 
 
 def resolve(warehouse: Warehouse, text: str) -> Reference:
-    """Returns the complete run, and perhaps model, that a text names; raises UsageError with the nearest name there is."""
+    """Returns the complete run, and perhaps model and strategy, that a text names; raises UsageError with the nearest name."""
     known = [run for run in _published_runs(warehouse) if run.is_complete]
     if all(run.is_trial for run in known):
         msg = f"{warehouse.published.path} holds no complete run"
         raise DataError(msg)
     parts = _RUN.fullmatch(text)
     if parts is None:
-        msg = f"{text!r} names no run: RUN, RUN~1, RUN:MODEL or :MODEL is wanted"
+        msg = f"{text!r} names no run: RUN, RUN~1, RUN:MODEL, :MODEL or RUN:MODEL:STRATEGY is wanted"
         raise UsageError(msg)
     run = _run_named(warehouse, known, parts["name"] or LATEST, int(parts["back"] or 0), text)
-    model = parts["model"]
-    if model is not None:
-        models = models_of(warehouse, run.audit_run_id)
-        if model not in models:
-            msg = f"run {run.audit_run_id} has no model {model!r}{nearest(model, models)}"
-            raise UsageError(msg)
-    return Reference(audit_run_id=run.audit_run_id, audit_id=run.audit_id, model_id=model)
+    model, strategy = parts["model"], None
+    models = models_of(warehouse, run.audit_run_id)
+    if model is not None and model not in models and ":" in model:  # which a model's name may have, too
+        model, _, strategy = model.rpartition(":")
+        _refuse_other(run.audit_run_id, "strategy", strategy, _strategies_of(warehouse, run.audit_run_id))
+    if model:
+        _refuse_other(run.audit_run_id, "model", model, models)
+    return Reference(audit_run_id=run.audit_run_id, audit_id=run.audit_id, model_id=model or None, strategy=strategy)
 
 
 def resolve_pair(warehouse: Warehouse, base: str, candidate: str) -> tuple[Reference, Reference]:
@@ -73,9 +76,10 @@ def resolve_pair(warehouse: Warehouse, base: str, candidate: str) -> tuple[Refer
         first, second = (resolve(warehouse, f":{model}") for model in (base, candidate))
     else:
         first, second = resolve(warehouse, base), resolve(warehouse, candidate)
-    if (first.model_id is None) != (second.model_id is None):
-        msg = f"{base!r} and {candidate!r}: name a model of both, or of neither"
-        raise UsageError(msg)
+    for what in ("model_id", "strategy"):
+        if (getattr(first, what) is None) != (getattr(second, what) is None):
+            msg = f"{base!r} and {candidate!r}: name a {what.removesuffix('_id')} of both, or of neither"
+            raise UsageError(msg)
     if first == second:
         msg = f"{base!r} and {candidate!r} are the same: {first.audit_run_id}"
         raise UsageError(msg)
@@ -96,8 +100,8 @@ def resolve_id(warehouse: Warehouse, text: str | None) -> str:
     if any(run.audit_run_id.startswith(text) for run in known):
         return one_run([run.audit_run_id for run in known], text)
     named = resolve(warehouse, text)
-    if named.model_id is not None:
-        msg = f"{text!r} names a model of a run, and the whole run is wanted: {named.audit_run_id}"
+    if named.model_id is not None or named.strategy is not None:
+        msg = f"{text!r} names a part of a run, and the whole run is wanted: {named.audit_run_id}"
         raise UsageError(msg)
     return named.audit_run_id
 
@@ -143,6 +147,19 @@ def models_of(warehouse: Warehouse, audit_run_id: str) -> set[str]:
     """Returns the models of a published run."""
     rows = warehouse.published.read("select model_id from marts.dim_models where audit_run_id = $run", run=audit_run_id)
     return {row["model_id"] for row in rows}
+
+
+def _strategies_of(warehouse: Warehouse, audit_run_id: str) -> set[str]:
+    rows = warehouse.published.read(
+        "select distinct strategy from marts.rpt_audit where audit_run_id = $run", run=audit_run_id
+    )
+    return {row["strategy"] for row in rows}
+
+
+def _refuse_other(audit_run_id: str, what: str, name: str, names: set[str]) -> None:
+    if name not in names:
+        msg = f"run {audit_run_id} has no {what} {name!r}{nearest(name, names)}"
+        raise UsageError(msg)
 
 
 def baselines(warehouse: Warehouse) -> dict[str, str]:

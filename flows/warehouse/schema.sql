@@ -333,6 +333,8 @@ create table if not exists raw.comparisons (
     candidate_run_id varchar not null,
     base_model_id varchar, -- of two different models; null: every model against itself
     candidate_model_id varchar,
+    base_strategy varchar, -- of two different strategies; null: every strategy against itself
+    candidate_strategy varchar,
     min_effect double not null,
     max_cost_increase double, -- share; null: any
     max_latency_increase double, -- share; null: any

@@ -41,8 +41,20 @@ def test_what_is_worse_is_said_by_its_right_answers_and_what_moved() -> None:
         "-0.070 [-0.100, -0.040] (1 more regressed, 1 changed); most of it: samples called billing that are complaint: 14 of 20, "
         "1 of 20 in the base"
     )
-    models = compared(row("micro_f1", "improved", 0.07, base_model_id="small", claim="other samples and wordings"))
+    models = compared(
+        row(
+            "micro_f1",
+            "improved",
+            0.07,
+            base_model_id="small",
+            base_strategy="simple",
+            strategy="simple",
+            claim="other samples and wordings",
+        )
+    )
     assert decision_of(models).startswith("m is better than small: micro_f1 0.850 for 0.780 on 200 samples of intents")
+    ways = compared(row("micro_f1", "improved", 0.07, base_model_id="m", base_strategy="simple", strategy="detail"))
+    assert decision_of(ways).startswith("detail is better than simple: ")
 
 
 def test_what_is_not_shown_says_what_is_possible_and_what_would_have_been_found() -> None:

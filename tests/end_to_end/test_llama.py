@@ -15,7 +15,7 @@ from tests.support.questions import write_questions
 from tests.support.shell import promptaudit, promptaudit_process, sql, start
 from tests.support.vllm import until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]  # three audits, one of them killed on the way
 COLD, WARM = "cold", "warm"
 QUESTIONS = {
     "Who wrote the letter?": "person",

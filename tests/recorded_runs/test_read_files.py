@@ -1071,7 +1071,7 @@ def test_a_field_that_nearly_stands_in_its_prompt_a_million_times_is_not_looked_
     began = time.process_time()
     with pytest.raises(DataError, match=r"stand so often in its prompts.* split it"):
         template_of("a" * 2_000_000, {"text": "a" * 1_000_000})
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 30  # 2 s on an idle core; without the limit it is hours
 
 
 @pytest.mark.parametrize("texts", [["a" * n for n in range(1, 11)], [f"b{n}" for n in range(1000)]])

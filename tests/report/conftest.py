@@ -117,7 +117,7 @@ class Compared:
 
 
 def _build_compared(folder: Path) -> list[str]:
-    """The same warehouse with two models of the first run compared, and two of the hostile one, each with its page."""
+    """The same warehouse with two models and two strategies of the first run compared, and two models of the hostile one."""
     ordinary, hostile, *_ = shape("reported", built, folder)
     warehouse = Warehouse(folder / "audit.duckdb")
     pairs = [
@@ -127,6 +127,9 @@ def _build_compared(folder: Path) -> list[str]:
             (hostile, "plain", SCRIPT),
         )
     ]
+    pairs.append(
+        Pair(base_run_id=ordinary, candidate_run_id=ordinary, base_strategy="simple", candidate_strategy="one_shot")
+    )
     ids = compare(warehouse, pairs)
     for each in ids:
         write_page(warehouse, run_comparison(warehouse, each))
@@ -149,3 +152,9 @@ def compared(_compared: list[Compared]) -> Compared:
 def hostile_compared(_compared: list[Compared]) -> Compared:
     """Two models of the hostile run, one of which is called as a script would be."""
     return _compared[1]
+
+
+@pytest.fixture(scope="session")
+def strategies_compared(_compared: list[Compared]) -> Compared:
+    """Two strategies of the ordinary run, the second of which helps every model a little."""
+    return _compared[2]

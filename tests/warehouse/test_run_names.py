@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.run_names import resolve_id
+from promptaudit.flows.warehouse.run_names import Reference, resolve, resolve_id, resolve_pair
 from promptaudit.models_registry.errors import UsageError
 
 RUNS = """
@@ -26,7 +26,14 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     with duckdb.connect(str(warehouse.published.path)) as con:
         con.execute("create schema marts; create schema raw")
         con.execute(f"create table marts.dim_audit_runs as {RUNS}")
-        con.execute("create table marts.dim_models as select 'b1' as audit_run_id, 'gpt-x' as model_id")
+        con.execute(
+            "create table marts.dim_models as select 'b1' as audit_run_id, unnest(['gpt-x', 'x:free']) as model_id"
+        )
+        con.execute(
+            "create table marts.rpt_audit as select 'b1' as audit_run_id, unnest(['simple', 'detail']) as strategy"
+        )
+        names = "audit_run_id text, audit_id text, name text, reason text, pinned_at timestamp"
+        con.execute(f"create table raw.baselines ({names}); create table raw.erased (audit_run_id text)")
     return warehouse
 
 
@@ -50,10 +57,40 @@ def test_a_run_is_named_by_id_or_audit(warehouse: Warehouse, text: str | None, r
     ("text", "words"),
     [
         ("a", "several runs begin with 'a'"),
-        (":gpt-x", "':gpt-x' names a model of a run, and the whole run is wanted: b1"),
+        (":gpt-x", "':gpt-x' names a part of a run, and the whole run is wanted: b1"),
         ("nightly~2", "'nightly~2': audit 'nightly' has 2 complete runs up to there"),
     ],
 )
 def test_what_names_no_run_is_refused(warehouse: Warehouse, text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         resolve_id(warehouse, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (":gpt-x", {"model_id": "gpt-x"}),
+        (":x:free", {"model_id": "x:free"}),
+        ("answers:x:free:simple", {"model_id": "x:free", "strategy": "simple"}),
+        ("b1::detail", {"strategy": "detail"}),
+    ],
+)
+def test_a_part_of_a_run_is_a_model_or_a_strategy_or_both(
+    warehouse: Warehouse, text: str, part: dict[str, str]
+) -> None:
+    assert resolve(warehouse, text) == Reference(audit_run_id="b1", audit_id="answers", **part)
+
+
+@pytest.mark.parametrize(
+    ("base", "candidate", "words"),
+    [
+        (":gpt-x:simple2", ":gpt-x:detail", "has no strategy 'simple2'; nearest: simple"),
+        (":gpt-y", ":gpt-x", "has no model 'gpt-y'; nearest: gpt-x"),
+        ("::simple", ":gpt-x", "name a model of both, or of neither"),
+        (":gpt-x:simple", ":gpt-x", "name a strategy of both, or of neither"),
+        ("::simple", "b1::simple", "are the same"),
+    ],
+)
+def test_two_parts_are_of_one_kind(warehouse: Warehouse, base: str, candidate: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        resolve_pair(warehouse, base, candidate)

@@ -10,6 +10,8 @@ renamed as (
         candidate_run_id,
         base_model_id,
         candidate_model_id,
+        base_strategy,
+        candidate_strategy,
         min_effect,
         max_cost_increase,
         max_latency_increase,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from promptaudit.udfs.stability.prompt_stability import alpha_with_pseudo_values
 from promptaudit.udfs.stability.ratings import MISSING, Annotations
 
 FEW_DISAGREE = "too few samples disagree"
-_FEWEST_DISAGREEING = 5
+FEWEST_DISAGREEING = 5
 
 
 def stability_values(
@@ -80,11 +81,11 @@ def _alpha(
         return Figure(float(mean_defined(np.array(figures))), mean_defined(np.stack(by_sample)))
 
     row = values_of(measure, alpha, is_given, both)
-    disagreeing = min(int(np.any([_disagrees(labels[run]) for labels, _ in groups], axis=0).sum()) for run in (0, 1))
-    return row if disagreeing >= _FEWEST_DISAGREEING or row.reason else row._replace(reason=FEW_DISAGREE)
+    disagreeing = min(int(np.any([disagrees(labels[run]) for labels, _ in groups], axis=0).sum()) for run in (0, 1))
+    return row if disagreeing >= FEWEST_DISAGREEING or row.reason else row._replace(reason=FEW_DISAGREE)
 
 
-def _disagrees(labels: NDArray[np.int16]) -> NDArray[np.bool_]:
+def disagrees(labels: NDArray[np.signedinteger[Any]]) -> NDArray[np.bool_]:
     """Which samples two annotators of a replicate label otherwise; labels of shape (n_replicates, n_annotators, n_samples)."""
     most = labels.max(axis=1)
     least = np.where(labels == MISSING, np.iinfo(np.int16).max, labels).min(axis=1)

@@ -247,7 +247,7 @@ def _gain(table: Table, unit: NDArray[np.int64], original: int) -> float:
             return np.nan
         chosen = _best(choosing.effects, original)
         total += float(judging.effects[chosen] - judging.effects[original]) * len(judging.influence)
-    return float(np.clip(total / len(table), -1, 1))
+    return float(np.clip(round(total / len(table), 12), -1, 1))  # whichever order the cells came in
 
 
 def _gain_test(found: Effects, unit: NDArray[np.int64], chosen: int, original: int) -> tuple[float, float, float]:

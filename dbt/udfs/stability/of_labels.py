@@ -50,7 +50,7 @@ def prompt_stability_of_labels(
     """
     if not len(sample):
         return []
-    codes, numbers = _numbered(label, level)
+    codes, numbers = numbered_labels(label, level)
     annotations = annotations_of(sample, annotator, replicate, codes, family)
     if level == "nominal":  # completions and what they were read as have equal figures where both part answers alike
         annotations = annotations.numbered_as_they_come()
@@ -72,7 +72,7 @@ def prompt_stability_of_all_labels(
     """Returns the row `all` of `prompt_stability_of_labels`, uncut and without resamples; none below two annotators."""
     if not len(sample):
         return []
-    codes, numbers = _numbered(label, level)
+    codes, numbers = numbered_labels(label, level)
     return _of_all(annotations_of(sample, annotator, replicate, codes), numbers, level)
 
 
@@ -116,7 +116,7 @@ def prompt_stability_by_share_of_labels(
     """
     if not len(sample):
         return []
-    codes, numbers = _numbered(label, level)
+    codes, numbers = numbered_labels(label, level)
     found = []
     for share in SHARES:
         last = math.ceil(share * n_samples)
@@ -147,7 +147,7 @@ def alpha_pseudo_values_of_labels(
     """Returns what each sample of a group adds to alpha, as `alpha_pseudo_values` has it."""
     if not len(sample):
         return PseudoValues(np.empty(0, np.int64), np.empty(0))
-    codes, numbers = _numbered(label, level)
+    codes, numbers = numbered_labels(label, level)
     return alpha_pseudo_values(annotations_of(sample, annotator, replicate, codes), numbers, level)
 
 
@@ -159,7 +159,7 @@ def _key(annotations: Annotations, numbers: NDArray[np.float64], *settings: obje
     return digest.digest()
 
 
-def _numbered(label: Words, level: Level) -> tuple[WholeNumbers, NDArray[np.float64]]:
+def numbered_labels(label: Words, level: Level) -> tuple[WholeNumbers, NDArray[np.float64]]:
     """Returns the place of each label among the numbers, and these, ascending; labels that spell one number are one label."""
     if level not in LEVELS:
         message = f"prompt_stability: level must be one of {', '.join(LEVELS)}, got {level!r}"

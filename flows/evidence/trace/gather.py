@@ -118,7 +118,7 @@ def trace_row(
     """
     mart, column, _ = parse_figure(figure)
     compared = rows_of(con, COMPARISONS, comparison=row["comparison_id"]) if mart in COMPARED else []
-    whose = {"base_model_id": compared[0]["base_model_id"]} | row if compared else row
+    whose = {name: compared[0][name] for name in ("base_model_id", "base_strategy")} | row if compared else row
     where, parameters = scope_of(mart, column, whose)
     runs = rows_of(
         con, "select * from raw.audit_runs where list_contains($runs, audit_run_id)", runs=parameters["runs"]
@@ -291,6 +291,9 @@ def _p_tau(con: Connection, row: Row, runs: Sequence[str], answers: Sequence[Row
     samples = sorted({answer["sample_id"] for answer in answers})
     if any(row.get(name) is None for name in names) or not 0 < len(samples) <= MOST_P_TAU:
         return []
-    group = {"task": row["task_id"], "strategy": row["strategy"], "samples": samples}
-    models = sorted({row["model_id"], row.get("base_model_id") or row["model_id"]})
-    return rows_of(con, sql("evidence", "traced_p_tau"), **(group | {"runs": list(runs), "models": models}))
+    group = {"task": row["task_id"], "samples": samples}
+    models, strategies = (
+        sorted({row[name], row.get(f"base_{name}") or row[name]}) for name in ("model_id", "strategy")
+    )
+    held = {"runs": list(runs), "models": models, "strategies": strategies}
+    return rows_of(con, sql("evidence", "traced_p_tau"), **(group | held))

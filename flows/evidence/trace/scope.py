@@ -63,6 +63,9 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
     if "model_id" in wanted and row.get("base_model_id") is not None:  # one model held against another
         parts.append("model_id in ($of_model, $base_model)")
         wanted |= {"of_model": wanted.pop("model_id"), "base_model": row["base_model_id"]}
+    if "strategy" in wanted and row.get("base_strategy") is not None:
+        parts.append("strategy in ($of_strategy, $base_strategy)")
+        wanted |= {"of_strategy": wanted.pop("strategy"), "base_strategy": row["base_strategy"]}
     parts += _of_asks(mart, row)
     measured = row["measure"] if mart == RANKED and column not in OF_ALL_MODELS else column
     if measured is not None and measured.startswith(ORIGINALS):

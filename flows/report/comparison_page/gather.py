@@ -21,11 +21,11 @@ OF_THE_MODEL = {"we_changed_the_model", "provider_changed_the_model"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One of the two: its run, and its model where two models are compared."""
+    """One of the two: its run, and what it is called where two models or strategies are compared."""
 
     name: str  # base, candidate
     run: ComparedRun
-    model_id: str | None
+    called: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,15 +42,15 @@ class ComparisonData:
 
 def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None = None) -> ComparisonData:
     """Returns what the page about a comparison that has rows says; texts as `text` says, as sparing as either run's cards."""
-    is_of_models = comparison.models != (None, None)
     sides = [
-        Side(name=name, run=run, model_id=model)
-        for name, run, model in zip(("base", "candidate"), comparison.runs, comparison.models, strict=True)
+        Side(name=name, run=run, called=called)
+        for name, run, called in zip(("base", "candidate"), comparison.runs, comparison.names, strict=True)
     ]
     with warehouse.published.connect() as con:
         copy = _copy_of_both(con, warehouse, comparison, Texts(text))
         told = _with_texts(comparison, copy.texts)
-        recorded = [row for row in told.changes if not (is_of_models and row["cause"] in OF_THE_MODEL)]
+        are_models = any(each.base_model_id not in (None, each.model_id) for each in comparison.figures)
+        recorded = [row for row in told.changes if not (are_models and row["cause"] in OF_THE_MODEL)]
         largest = largest_of(told.measures)
         return ComparisonData(
             comparison=told,
@@ -114,4 +114,4 @@ def _group(row: Row) -> tuple[str, ...]:
 
 
 def _who(side: Side) -> str:
-    return side.name if side.model_id is None else side.model_id
+    return side.name if side.called is None else side.called

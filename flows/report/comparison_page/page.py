@@ -85,7 +85,7 @@ def _page(warehouse: Warehouse, comparison: RunComparison, text: Policy | None) 
 
 def title_of(data: ComparisonData) -> str:
     """Returns which two are compared."""
-    names = [cut(side.run.audit_id if side.model_id is None else side.model_id, NAME) for side in data.sides]
+    names = [cut(side.run.audit_id if side.called is None else side.called, NAME) for side in data.sides]
     return f"Two runs of {names[0]}" if names[0] == names[1] else " and ".join(names)
 
 

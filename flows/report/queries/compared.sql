@@ -5,6 +5,8 @@ select
     found.candidate_run_id,
     if(bool_and(found.base_model_id = found.model_id) is true, null, any_value(found.base_model_id)) as base_model_id,
     any_value(found.model_id) as model_id,
+    if(bool_and(found.base_strategy = found.strategy) is true, null, any_value(found.base_strategy)) as base_strategy,
+    any_value(found.strategy) as strategy,
     any_value(bases.audit_id) as base_audit_id,
     any_value(candidates.audit_id) as audit_id,
     any_value(candidates.started_at) as started_at,

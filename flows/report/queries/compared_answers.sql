@@ -1,4 +1,4 @@
--- Two answers to one ask that two runs, or two models, were given differently: the base's, then the candidate's ($run, $model).
+-- Two answers to one ask that two runs, models or strategies gave differently: the base's, then the candidate's ($run, $model).
 -- Of the sample that most pairs of answers tell apart in the direction of the verdict; the original wording first.
 with answers as (
     select
@@ -10,7 +10,7 @@ with answers as (
         predictions.variant_index,
         predictions.repetition,
         predictions.is_correct as is_known_correct,
-        predictions.audit_run_id = $run and predictions.model_id = $model as is_candidate,
+        predictions.audit_run_id = $run and predictions.model_id = $model and predictions.strategy = $strategy as is_candidate,
         -- each run has originals of its own where its prompt changed
         if(
             predictions.is_original,
@@ -20,10 +20,14 @@ with answers as (
         if(predictions.answer_status = 'valid', predictions.label, null) as known_label
     from marts.fct_predictions as predictions
     where
-        predictions.task_id = $task and predictions.strategy = $strategy
+        predictions.task_id = $task
         and (
-            (predictions.audit_run_id = $run and predictions.model_id = $model)
-            or (predictions.audit_run_id = $base_run and predictions.model_id = $base_model)
+            (predictions.audit_run_id = $run and predictions.model_id = $model and predictions.strategy = $strategy)
+            or (
+                predictions.audit_run_id = $base_run
+                and predictions.model_id = $base_model
+                and predictions.strategy = $base_strategy
+            )
         )
         and predictions.answer_status != 'error'
 ),
@@ -39,10 +43,10 @@ scores as (
         ) as place
     from marts.fct_scores
     where
-        task_id = $task and strategy = $strategy
+        task_id = $task
         and (
-            (audit_run_id = $run and model_id = $model)
-            or (audit_run_id = $base_run and model_id = $base_model)
+            (audit_run_id = $run and model_id = $model and strategy = $strategy)
+            or (audit_run_id = $base_run and model_id = $base_model and strategy = $base_strategy)
         )
 ),
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from promptaudit.flows.display.figures import number
+from promptaudit.flows.display.figures import ABSENT, moved, number
 from promptaudit.flows.display.variant_names import word_for
 from promptaudit.flows.report.blocks.blocks import Block, DrawnSection, by
 from promptaudit.flows.report.blocks.cells import Traced
 from promptaudit.flows.report.charts import panels
 from promptaudit.flows.report.data import ReportData
-from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, Column, bounds, table, tally
+from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, Column, bounds, figure, table, tally
 from promptaudit.flows.report.sections.extremes import known_rows, whose
 from promptaudit.flows.report.sections.reasons import why_one_variant, why_open
 from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
@@ -47,6 +47,17 @@ _WORDINGS = (
     bounds("pss", "95 % interval, these wordings"),
     bounds("pss_wordings", "for other wordings too"),
 )
+_TRENDS = (
+    MODEL,
+    STRATEGY,
+    Column("Verdict", lambda of: of.row["verdict"].replace("_", " ")),
+    Column("Reason", lambda of: of.row["reason"] or ABSENT),
+    tally("Temperatures", "n_temperatures"),
+    tally("Samples", "n_samples"),
+    figure("Change of PSS", "difference"),
+    bounds("difference", "95 % interval"),
+    figure("q", "q_value"),
+)
 _MODELS = (STRATEGY, ANSWERS, tally("Models", "n_annotators"), SAMPLES, PSS, INTERVAL)
 
 
@@ -55,6 +66,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
     if any(row["paraphrase_temperature"] is not None for row in inter):
         section.title = "PSS by paraphrase temperature"
     rows_of = by(inter, "task_id")
+    trends_of = by(data["stability_trends"], "task_id")
     between = [row for row in data["stabilities"] if row["scope"] == "inter_model" and row["series"] == "all"]
     between_of = by(between, "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
@@ -62,6 +74,9 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
             _of_wordings(block, rows_of[task_id], room)
         else:
             block.absent.append(why_open(data, task_id) or why_one_variant(scored, "PSS over prompt variants"))
+        if task_id in trends_of:
+            caption = "PSS from the lowest temperature to the highest"
+            block.tables.append(table(caption, _TRENDS, trends_of[task_id], "fct_stability_trends"))
         if task_id in between_of:
             caption = "PSS between models, original wording, first ask"
             block.tables.append(table(caption, _MODELS, between_of[task_id], MART))
@@ -88,6 +103,19 @@ def _temperatures(rows: list[Row], who: str, *, domain: panels.Domain) -> Drawn:
     return "", curves_of(rows, "paraphrase_temperature", "paraphrase temperature", "temperature", domain, label)
 
 
+def _falling(data: ReportData) -> str:
+    """In how many groups PSS falls as the temperature rises, and where most; nothing without a trend."""
+    known = known_rows(data, data["stability_trends"], "difference_low")
+    if not known:
+        return ""
+    falling = [row for row in known if row["verdict"] == "falls"]
+    if not falling:
+        return f"; no fall with the temperature is shown in {_all(len(known))}"
+    most = min(falling, key=lambda row: row["difference"])
+    size = moved(most["difference"], most["difference_low"], most["difference_high"])
+    return f"; it falls with the temperature in {len(falling)} of {len(known)} groups, most for {whose(most)}: {size}"
+
+
 def _all(n: int) -> str:
     return "the one group" if n == 1 else f"all {n} groups"
 
@@ -106,9 +134,9 @@ def _finding(data: ReportData) -> str:
         below = [row for row in warm if row["pss"] < panels.STABLE]
         if not below:
             hottest = max(row["paraphrase_temperature"] for row in warm)
-            return f"PSS stays at .8 or above at every paraphrase temperature, up to {hottest:g}"
+            return f"PSS stays at .8 or above at every paraphrase temperature, up to {hottest:g}{_falling(data)}"
         first = min(below, key=lambda row: (row["paraphrase_temperature"], row["pss"]))
-        return f"PSS falls below .8 from temperature {first['paraphrase_temperature']:g} for {whose(first)}"
+        return f"PSS falls below .8 from temperature {first['paraphrase_temperature']:g} for {whose(first)}{_falling(data)}"
     n = sum(row["pss"] < panels.STABLE for row in known)
     if not n:
         return f"PSS over {word_for(data.variants)}s is .8 or above for {_all(len(known))}"
@@ -126,5 +154,5 @@ stability_by_wording = Section(
     ),
     fill=_fill,
     finding=_finding,
-    queries=("stabilities",),
+    queries=("stabilities", "stability_trends"),
 )

@@ -29,6 +29,7 @@ def row(
         "base_run_id": "b" * 32,
         "candidate_run_id": "c" * 32,
         "base_model_id": "m",
+        "base_strategy": "s",
         "model_id": "m",
         "task_id": "t",
         "strategy": "s",
@@ -57,7 +58,7 @@ def data(
         for letter, audit in zip("bc", audits, strict=True)
     ]
     base, candidate = (
-        Side(name=name, run=run, model_id=model)
+        Side(name=name, run=run, called=model)
         for name, run, model in zip(("base", "candidate"), runs, models or (None, None), strict=True)
     )
     comparison = RunComparison(comparison_id=ID, runs=runs, measures=measures, changes=[], flips=[], moved=[])

@@ -52,6 +52,21 @@ def test_every_measure_stands_with_its_figures_names_verdict_and_reason(compared
         assert row["reason"] in text
 
 
+def test_two_strategies_of_one_run_are_paired_by_their_wordings(strategies_compared: Compared) -> None:
+    measures = run_comparison(Warehouse(strategies_compared.warehouse), strategies_compared.comparison_id).measures
+    assert {(row["base_strategy"], row["strategy"], row["cause"]) for row in measures if row["base_model_id"]} == {
+        ("simple", "one_shot", "other_strategy")
+    }
+    right = [row for row in measures if (row["task_id"], row["measure"]) == ("colours", "micro_f1")]
+    assert [row["model_id"] for row in right] == ["harbour-large-2025", "harbour-small", "لغة-mini"]
+    for row in right:
+        assert row["claim"] == "other samples and wordings"
+        assert row["n_variants"] == 18  # an original and 5 wordings at each of 3 temperatures
+        assert row["difference_low"] < row["difference"] < row["difference_high"]
+    assert {row["reason"] for row in measures if row["task_id"] == "moods"} == {"not in the candidate run"}
+    assert "simple and one_shot compared" in Seen(strategies_compared.html).text
+
+
 def test_the_first_screen_says_which_two_and_what_differs_most(compared: Compared) -> None:
     data, text = data_of(compared), Seen(compared.html).text
     assert "harbour-large-2025 and harbour-small compared" in text

@@ -68,6 +68,19 @@ def test_where_stability_falls(rows: list[dict[str, Any]], sentence: str) -> Non
     assert stability_by_wording.finding(data(stabilities=rows)) == sentence
 
 
+def test_whether_stability_falls_with_the_temperature_is_judged() -> None:
+    rows = [stability("lexical", 0.5, 0.95), stability("lexical", 2.1, 0.79)]
+    trend = {"difference": -0.16, "difference_low": -0.25, "difference_high": -0.07, "verdict": "falls"}
+    quiet = {"difference": -0.02, "difference_low": -0.1, "difference_high": 0.06, "verdict": "none_shown"}
+    found = data(stabilities=rows, stability_trends=[group("lexical", **trend), group("other", **quiet)])
+    assert stability_by_wording.finding(found) == (
+        "PSS falls below .8 from temperature 2.1 for lexical, t, s; it falls with the temperature in 1 of 2 groups, most for "
+        "lexical, t, s: -0.160 [-0.250, -0.070]"
+    )
+    found = data(stabilities=rows, stability_trends=[group("other", **quiet)])
+    assert stability_by_wording.finding(found).endswith("; no fall with the temperature is shown in the one group")
+
+
 def test_wordings_that_cost_much_are_counted_against_the_original() -> None:
     variants = [{"prompt_variant_id": f"v{place}", "is_original": place == 0, "variation": None} for place in range(4)]
     rows = [

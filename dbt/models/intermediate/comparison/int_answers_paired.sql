@@ -33,7 +33,7 @@ final as (
             sides.audit_run_id = predictions.audit_run_id
             and sides.own_model_id = predictions.model_id
             and sides.task_id = predictions.task_id
-            and sides.strategy = predictions.strategy
+            and sides.own_strategy = predictions.strategy
     inner join samples
         on
             sides.comparison_id = samples.comparison_id

@@ -43,8 +43,9 @@ measured as (
         coalesce(placed.base_age, 1) as base_age,
         coalesce(placed.candidate_age, 0) as candidate_age,
         paired.base_run_id != paired.candidate_run_id as are_apart,
-        paired.base_model_id != found.model_id as are_of_two_models,
-        not are_of_two_models and not found.found.is_redrawn as have_same_cells,
+        paired.base_model_id,
+        paired.are_two_groups,
+        not paired.are_two_groups and not found.found.is_redrawn as have_same_cells,
         -- two nights of one plan, of which normal nights say how far they lie apart
         have_same_cells and placed.base_age is not null and placed.candidate_age is not null as are_nights,
         coalesce(
@@ -112,7 +113,12 @@ final as (
         are_apart and coalesce(test.n_alike_nights, 0) < 3 as is_unconfirmed,
         case
             when found.reason is not null then found.reason
-            when measure = 'label_churn' and not have_same_cells then if(are_of_two_models, 'two models', 'other variants')
+            when measure = 'label_churn' and not have_same_cells
+                then case
+                    when base_model_id != model_id then 'two models'
+                    when are_two_groups then 'two strategies'
+                    else 'other variants'
+                end
             when test.p_value is null then coalesce(test.reason, 'too little to test')
         end as reason,
         if(test.p_value is not null, test.reason, null) as doubt,

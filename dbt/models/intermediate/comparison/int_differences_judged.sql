@@ -20,6 +20,8 @@ judged as (
         paired.candidate_run_id,
         paired.audit_id,
         paired.base_model_id,
+        paired.base_strategy,
+        paired.are_two_groups,
         paired.min_effect,
         adjusted.n_tests,
         adjusted.q_value,

@@ -13,13 +13,16 @@ bases as (
         coalesce(comparisons.candidate_model_id, scorecards.model_id) as model_id,
         scorecards.model_id as base_model_id,
         scorecards.task_id,
-        scorecards.strategy,
+        coalesce(comparisons.candidate_strategy, scorecards.strategy) as strategy,
+        scorecards.strategy as base_strategy,
         scorecards.n_landed,
         scorecards.cost_usd,
         scorecards.wordings_per_sample
     from comparisons
     inner join scorecards on comparisons.base_run_id = scorecards.audit_run_id
-    where comparisons.base_model_id is null or comparisons.base_model_id = scorecards.model_id
+    where
+        coalesce(comparisons.base_model_id, scorecards.model_id) = scorecards.model_id
+        and coalesce(comparisons.base_strategy, scorecards.strategy) = scorecards.strategy
 ),
 
 candidates as (
@@ -33,7 +36,9 @@ candidates as (
         scorecards.wordings_per_sample
     from comparisons
     inner join scorecards on comparisons.candidate_run_id = scorecards.audit_run_id
-    where comparisons.candidate_model_id is null or comparisons.candidate_model_id = scorecards.model_id
+    where
+        coalesce(comparisons.candidate_model_id, scorecards.model_id) = scorecards.model_id
+        and coalesce(comparisons.candidate_strategy, scorecards.strategy) = scorecards.strategy
 ),
 
 paired as (
@@ -43,6 +48,7 @@ paired as (
         task_id,
         strategy,
         bases.base_model_id,
+        bases.base_strategy,
         bases.n_landed as base_n_landed,
         bases.cost_usd as base_cost_usd,
         candidates.n_landed as candidate_n_landed,
@@ -64,6 +70,7 @@ scales as (
 final as (
     select
         paired.*,
+        paired.base_model_id != paired.model_id or paired.base_strategy != paired.strategy as are_two_groups,
         comparisons.base_run_id,
         comparisons.candidate_run_id,
         comparisons.min_effect,

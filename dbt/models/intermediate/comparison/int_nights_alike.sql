@@ -22,14 +22,16 @@ chosen as (
         sides.comparison_id,
         sides.model_id,
         sides.own_model_id,
-        states.* exclude (model_id)
+        sides.strategy,
+        sides.own_strategy,
+        states.* exclude (model_id, strategy)
     from sides
     inner join states
         on
             sides.audit_run_id = states.audit_run_id
             and sides.own_model_id = states.model_id
             and sides.task_id = states.task_id
-            and sides.strategy = states.strategy
+            and sides.own_strategy = states.strategy
     qualify
         row_number() over (
             partition by sides.comparison_id, sides.model_id, sides.task_id, sides.strategy
@@ -44,6 +46,7 @@ final as (
         chosen.task_id,
         chosen.strategy,
         chosen.own_model_id,
+        chosen.own_strategy,
         nights.audit_run_id as other_run_id,
         (chosen.night - nights.night)::integer as age,
         coalesce(list_contains(chosen.normal, nights.night), false) as is_normal
@@ -53,7 +56,7 @@ final as (
             chosen.audit_id = nights.audit_id
             and chosen.own_model_id = nights.model_id
             and chosen.task_id = nights.task_id
-            and chosen.strategy = nights.strategy
+            and chosen.own_strategy = nights.strategy
             and chosen.plan = nights.plan
 )
 

@@ -31,7 +31,7 @@ ruled as (
             sides.audit_run_id = scores.audit_run_id
             and sides.own_model_id = scores.model_id
             and sides.task_id = scores.task_id
-            and sides.strategy = scores.strategy
+            and sides.own_strategy = scores.strategy
     inner join samples
         on
             sides.comparison_id = samples.comparison_id

@@ -31,7 +31,7 @@ final as (
             sides.audit_run_id = scores.audit_run_id
             and sides.own_model_id = scores.model_id
             and sides.task_id = scores.task_id
-            and sides.strategy = scores.strategy
+            and sides.own_strategy = scores.strategy
     -- numbered in either run as in the base: a sample's place is its run's own
     inner join own_samples
         on

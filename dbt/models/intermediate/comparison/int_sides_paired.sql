@@ -9,7 +9,8 @@ final as (
         strategy,
         0 as side,
         base_run_id as audit_run_id,
-        base_model_id as own_model_id
+        base_model_id as own_model_id,
+        base_strategy as own_strategy
     from paired
     union all
     select
@@ -19,7 +20,8 @@ final as (
         strategy,
         1 as side,
         candidate_run_id as audit_run_id,
-        model_id as own_model_id
+        model_id as own_model_id,
+        strategy as own_strategy
     from paired
 )
 

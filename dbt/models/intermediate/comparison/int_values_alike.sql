@@ -11,6 +11,7 @@ asked as (
         nights.task_id,
         nights.strategy,
         nights.own_model_id,
+        nights.own_strategy,
         nights.other_run_id,
         nights.age,
         own.sample_id,
@@ -48,7 +49,7 @@ by_measure as (
             asked.other_run_id = figures.audit_run_id
             and asked.own_model_id = figures.model_id
             and asked.task_id = figures.task_id
-            and asked.strategy = figures.strategy
+            and asked.own_strategy = figures.strategy
             and asked.sample_id = figures.sample_id
     group by all
 ),
@@ -81,7 +82,7 @@ between_nights as (
             first.other_run_id = apart.audit_run_id
             and first.own_model_id = apart.model_id
             and first.task_id = apart.task_id
-            and first.strategy = apart.strategy
+            and first.own_strategy = apart.strategy
             and first.sample_id = apart.sample_id
     inner join asked as second
         on

@@ -25,7 +25,7 @@ labelled as (
                 list(answers.gold_index),
                 any_value(paired.labels),
                 any_value(paired.level),
-                any_value(paired.base_model_id != answers.model_id)
+                any_value(paired.are_two_groups)
             )
         ) as found
     from answers
@@ -48,7 +48,7 @@ scored as (
                 list(scores.sample_index),
                 list(scores.variant),
                 list(scores.accuracy),
-                any_value(paired.base_model_id != scores.model_id)
+                any_value(paired.are_two_groups)
             )
         ) as found
     from scores

@@ -12,6 +12,7 @@ pairs as (
         normal_run_id as base_run_id,
         model_id,
         model_id as base_model_id,
+        strategy as base_strategy,
         task_id,
         strategy
     from nights

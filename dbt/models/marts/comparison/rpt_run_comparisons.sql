@@ -47,7 +47,7 @@ judged_otherwise as (
             and rulings.task_id = accuracies.task_id
             and rulings.strategy = accuracies.strategy
             and accuracies.measure = 'accuracy:' || rulings.judge
-    where accuracies.model_id = accuracies.base_model_id
+    where not accuracies.are_two_groups
 ),
 
 pairs as (
@@ -56,6 +56,7 @@ pairs as (
         base_run_id,
         model_id,
         base_model_id,
+        base_strategy,
         task_id,
         strategy
     from measures
@@ -87,6 +88,7 @@ attributed as (
         churned.churn_verdict,
         case
             when measures.model_id != measures.base_model_id then 'other_model'
+            when measures.are_two_groups then 'other_strategy'
             when measures.measure like 'accuracy%'
                 then
                     case
@@ -108,6 +110,7 @@ attributed as (
             and measures.base_run_id = moved.base_run_id
             and measures.model_id = moved.model_id
             and measures.base_model_id = moved.base_model_id
+            and measures.base_strategy = moved.base_strategy
             and measures.task_id = moved.task_id
             and measures.strategy = moved.strategy
             and (
@@ -123,6 +126,7 @@ final as (
         candidate_run_id,
         audit_id,
         base_model_id,
+        base_strategy,
         model_id,
         task_id,
         strategy,
@@ -175,6 +179,7 @@ final as (
                 || if(len(own_causes) > 0, '; ' || array_to_string(list_transform(own_causes, lambda each: each.said), '; '), '')
             when verdict = 'not_judged' then 'no threshold in the audit''s card'
             when cause = 'other_model' then 'two models'
+            when cause = 'other_strategy' then 'two strategies'
             when is_of_judge
                 then
                     'the judge rules otherwise on ' || n_ruled_otherwise || ' of ' || n_same || ' answers that both runs gave'

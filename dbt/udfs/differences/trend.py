@@ -1,0 +1,148 @@
+"""Judges how agreement over wordings changes with the temperature that they were made at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from promptaudit.udfs.codes import dense_codes
+from promptaudit.udfs.differences.alike_nights import Floats as FloatArray
+from promptaudit.udfs.differences.alphas import FEW_DISAGREE, FEWEST_DISAGREEING, disagrees
+from promptaudit.udfs.differences.difference import WordingsError, between_samples
+from promptaudit.udfs.differences.pairs import TOO_FEW_SAMPLES
+from promptaudit.udfs.sql_function import sql_function
+from promptaudit.udfs.sql_types import Floats, SmallIntegers, SmallLabels, Texts
+from promptaudit.udfs.stability.krippendorff import Level
+from promptaudit.udfs.stability.of_labels import numbered_labels
+from promptaudit.udfs.stability.prompt_stability import alpha_with_pseudo_values
+from promptaudit.udfs.stability.ratings import Annotations, annotations_of
+from promptaudit.udfs.two_way import two_way_variance
+
+
+class Trend(NamedTuple):
+    """What PSS changes by from the lowest temperature to the highest, along the line of least squares; NaN where undefined.
+
+    Attributes:
+        difference: at the highest temperature less at the lowest.
+        low, high: its 95 % interval, for other samples and other wordings.
+        p_value: two-sided.
+        n_temperatures: how many there are.
+        n_samples: samples that every temperature has.
+        reason: why there is no interval; None where there is.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    n_temperatures: int
+    n_samples: int
+    reason: str | None
+
+
+@sql_function()
+def stability_trend(
+    temperature: Floats,
+    sample: SmallIntegers,
+    annotator: SmallIntegers,
+    replicate: SmallLabels,
+    label: Texts,
+    cluster: SmallIntegers,
+    level: Level,
+) -> Trend | None:
+    """Returns the trend of PSS with the temperature of the rephraser; None below two temperatures with a PSS.
+
+    Each temperature has wordings of its own, so what other wordings would change is the sum over temperatures.
+
+    Args:
+        temperature: shape (n,), of the rephraser.
+        sample: shape (n,), codes.
+        annotator: shape (n,), codes, of the wordings of one temperature.
+        replicate: shape (n,), any codes.
+        label: shape (n,), as of `prompt_stability`.
+        cluster: shape (n,), codes of what samples have in common; a sample without is one.
+        level: nominal, ordinal or interval.
+
+    Source:
+        Barrie et al. 2025 for PSS at rising temperatures.
+    """
+    codes, numbers = numbered_labels(label, level)
+    samples, place = np.unique(np.asarray(sample), return_inverse=True)
+    units = np.empty(len(samples), np.int64)
+    units[place] = cluster
+    points, figures, by_sample, tables = [], [], [], []
+    is_disagreeing = np.zeros(len(samples), np.bool_)
+    for each in np.unique(temperature):
+        own = temperature == each
+        annotations = annotations_of(place[own], annotator[own], replicate[own], codes[own])
+        figure, values = _by_sample(annotations, numbers, level, len(samples))
+        if np.isnan(figure):
+            continue
+        points.append(float(each))
+        figures.append(figure)
+        by_sample.append(values)
+        tables.append(_by_wording(annotations, numbers, level, values))
+        is_disagreeing[annotations.units] |= disagrees(annotations.label)
+    if len(points) < 2:
+        return None
+    away = np.array(points) - np.mean(points)
+    weight = away * (max(points) - min(points)) / (away @ away)
+    added = weight @ np.stack(by_sample)
+    difference, counts = float(weight @ np.array(figures)), ~np.isnan(added)
+    if not counts.any():
+        return None
+    added += difference - added[counts].mean()
+    own_units = units[counts]
+    found = between_samples(
+        added[counts],
+        min(len(table) for table in tables),
+        own_units if len(np.unique(own_units)) < len(own_units) else None,
+        wordings=_wordings_error(tables, weight),
+    )
+    n = int(counts.sum())
+    if found is None or is_disagreeing.sum() < FEWEST_DISAGREEING:
+        reason = TOO_FEW_SAMPLES if found is None else FEW_DISAGREE
+        return Trend(difference, np.nan, np.nan, np.nan, len(points), n, reason)
+    half = found.half_width
+    return Trend(difference, difference - half, difference + half, found.p_value(), len(points), n, None)
+
+
+def _by_sample(annotations: Annotations, numbers: FloatArray, level: Level, n_samples: int) -> tuple[float, FloatArray]:
+    """Alpha, and what each sample adds to it, NaN where nothing."""
+    figure, found = alpha_with_pseudo_values(annotations, numbers, level)
+    values = np.full(n_samples, np.nan)
+    values[found.sample] = found.value
+    return figure, values
+
+
+def _by_wording(annotations: Annotations, numbers: FloatArray, level: Level, values: FloatArray) -> FloatArray:
+    """What each sample adds to alpha under each wording, shape (n_wordings, n_samples): by leaving the wording out."""
+    n = annotations.label.shape[1]
+    others = ~np.eye(n, dtype=np.bool_)
+    without = [
+        replace(
+            annotations,
+            label=np.ascontiguousarray(annotations.label[:, kept]),
+            has_entries=annotations.has_entries[:, kept],
+            families=annotations.families[kept],
+        )
+        for kept in others
+    ]
+    return np.stack([n * values - (n - 1) * _by_sample(each, numbers, level, len(values))[1] for each in without])
+
+
+def _wordings_error(tables: list[FloatArray], weight: NDArray[np.float64]) -> WordingsError:
+    """What other wordings would add to the variance of the weighed sum over temperatures."""
+    excess, whole, freedom = 0.0, 0.0, 0.0
+    for table, part in zip(tables, np.square(weight).tolist(), strict=True):
+        wording, sample = np.nonzero(~np.isnan(table))
+        if len(np.unique(wording)) < 2:
+            continue
+        own = two_way_variance(dense_codes(sample)[0], dense_codes(wording)[0], table[wording, sample])
+        excess += part * (own.variants - own.both)
+        whole += part * own.variants
+        freedom += own.n_variants - 1
+    return WordingsError(max(0.0, excess), whole, max(1.0, freedom))
