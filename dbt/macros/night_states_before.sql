@@ -3,6 +3,7 @@
 {% macro night_states_before() -%}
     {%- set known = adapter.get_relation(model.database, 'marts', 'rpt_night_states') if execute -%}
     {%- if known -%}
+        {%- set is_counted = adapter.get_columns_in_relation(known) | selectattr('name', 'equalto', 'n_tests') | list -%}
         {%- set contract = graph.nodes['model.promptaudit.rpt_night_states'].columns -%}
         select
             audit_run_id,
@@ -13,6 +14,7 @@
             started_at,
             plan,
             night,
+            {{ 'n_tests' if is_counted else '0' }} as n_tests,
             memory::{{ contract.memory.data_type }} as memory
         from {{ known }}
     {%- else -%}
@@ -25,6 +27,7 @@
             null::timestamp as started_at,
             null::varchar as plan,
             null::bigint as night,
+            null::integer as n_tests,
             accepted_state(null, false) as memory
         where false
     {%- endif %}

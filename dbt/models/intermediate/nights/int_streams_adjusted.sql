@@ -1,8 +1,11 @@
--- One row per night, model, task, strategy and measure: its test, adjusted for all that is tested tonight.
--- Benjamini and Hochberg over all measures of the night, whatever the model and task: one budget of false alarms. What is
--- the same on all nights in every sample could not differ tonight, and is none of the tests that share the budget (Tarone, 1990).
+-- One row per night, model, task, strategy and measure: its test, adjusted for all that is tested.
+-- Benjamini and Hochberg over all measures of the night, whatever the model and task, times the share of other audits: those of the
+-- week before share one budget of false alarms with it, by the number of their tests. What is the same on all nights in every
+-- sample could not differ tonight, and is none of the tests that share the budget (Tarone, 1990).
 {{ config(materialized='view') }}
 with tested as {{ all_of('int_streams_tested') }},
+
+nights as {{ all_of('int_nights_before') }},
 
 hypotheses as (
     select
@@ -20,13 +23,63 @@ adjusted as (
     {{ benjamini_hochberg('hypotheses', family='audit_run_id') }}
 ),
 
+tonight as (
+    select distinct
+        audit_run_id,
+        audit_id,
+        started_at
+    from nights
+),
+
+earlier as (
+    {{ night_states_before() }}
+),
+
+counted as (
+    select
+        audit_id,
+        audit_run_id,
+        started_at,
+        sum(n_tests) as n_tests
+    from earlier
+    group by all
+),
+
+-- the newest night of each other audit: none waits for another's answers, and one that is derived again finds the same
+others as (
+    select
+        tonight.audit_run_id,
+        counted.audit_id,
+        arg_max(counted.n_tests, counted.started_at) as n_tests
+    from tonight
+    inner join counted
+        on
+            tonight.audit_id != counted.audit_id
+            and tonight.started_at > counted.started_at
+            and tonight.started_at <= counted.started_at + interval 7 day
+    group by all
+),
+
+of_others as (
+    select
+        audit_run_id,
+        sum(n_tests) as n_tests
+    from others
+    group by all
+),
+
 final as (
     select
         tested.*,
-        if(tested.varies, adjusted.q_value, tested.test.p_value) as q_value,
-        adjusted.n_tests
+        if(
+            adjusted.q_value is not null,
+            least(1, adjusted.q_value * (adjusted.n_tests + coalesce(of_others.n_tests, 0)) / adjusted.n_tests),
+            tested.test.p_value
+        ) as q_value,
+        (adjusted.n_tests + coalesce(of_others.n_tests, 0))::bigint as n_tests
     from tested
     left join adjusted using (audit_run_id, model_id, task_id, strategy, measure)
+    left join of_others using (audit_run_id)
 )
 
 select * from final

@@ -22,6 +22,7 @@ tested as (
         task_id,
         strategy,
         max(test.n_samples) as n_samples_tested,
+        count(n_tests) as n_tests,
         list({
             'measure': measure,
             'test': test,
@@ -56,6 +57,7 @@ judged as (
     select
         nights.*,
         coalesce(tested.streams, []) as streams,
+        coalesce(tested.n_tests, 0) as n_tests,
         coalesce(shared.n_samples_shared, 0) as n_samples_shared,
         nights.n_samples_counted >= 0.8 * nights.n_samples as is_answered,
         nights.memory.since is not null as is_in_alarm,
@@ -107,6 +109,7 @@ final as (
         n_samples,
         n_samples_counted,
         n_samples_shared::integer as n_samples_shared,
+        n_tests::integer as n_tests,
         min_effect,
         memory_after as memory,
         {{ measure_version() }}
