@@ -30,8 +30,8 @@ _UNITS_BESIDE = {
     "refusal_rate": "rate",
 }
 """Units of what is compared and has no column in the scorecard."""
-OF_CLASS = "accuracy of "
-"""How measures of the nights begin that are micro_f1 on the samples of one gold label."""
+OF_PARTS = {"accuracy of ": "micro_f1", "invalid_rate of ": "invalid_rate"}
+"""How measures of the nights begin that are another one on the samples of one gold label, or under one wording."""
 _OF_ENDS = ("unit", "range", "needs_full_grid")
 Form = Literal["figure", "interval"]
 About = Literal["samples", "samples and wordings"]
@@ -133,7 +133,8 @@ def compared_unit(measure: str) -> str | None:
     """Returns the unit that the figures of a measure of rpt_run_comparisons are printed in; None: to three digits."""
     if measure in _UNITS_BESIDE:
         return _UNITS_BESIDE[measure]
-    column = compared_column("micro_f1" if measure.startswith(OF_CLASS) else measure)
+    whole = next((whole for begins, whole in OF_PARTS.items() if measure.startswith(begins)), measure)
+    column = compared_column(whole)
     return None if column is None else column.unit
 
 

@@ -5,6 +5,7 @@
         when
             split_part({{ measure }}, ':', 1)
             in ('sensitivity', 'invalid_rate', 'accuracy_std', 'cost_usd', 'latency_ms')
+            or {{ is_of_wording(measure) }}
             then 1
         else -1
     end
@@ -13,7 +14,10 @@
 {# Whether a measure is a mean of what answers are, so that noise moves it both ways; sensitivity, consistency, PSS, spreads and
    lengths are none: noise itself moves them one way. #}
 {% macro is_rate(measure) -%}
-    split_part({{ measure }}, ':', 1) in (
-        'micro_f1', 'accuracy', 'invalid_rate', 'refusal_rate', 'token_limit_rate', 'judge_agreement', 'judge_match_rate'
+    (
+        split_part({{ measure }}, ':', 1) in (
+            'micro_f1', 'accuracy', 'invalid_rate', 'refusal_rate', 'token_limit_rate', 'judge_agreement', 'judge_match_rate'
+        )
+        or {{ is_of_wording(measure) }}
     )
 {%- endmacro %}

@@ -193,7 +193,7 @@ def _compared_block(group: Sequence[Problem], example: str | None) -> _Block:
     nights = any(problem.against == "normal_nights" for problem in group)
     against = "normal nights" if nights else "the baseline"
     lines = [f"{_models(group)} {_verb(group)} against {against}: {_counted(len(group), 'figure')}"]
-    gravest_first = sorted(group, key=lambda problem: problem.kind != "regressed")
+    gravest_first = sorted(group, key=lambda problem: (problem.kind != "regressed", _is_of_part(problem)))
     moved = next((safe(problem.moved, WIDTH) for problem in gravest_first if problem.moved), None)
     lines += [] if moved is None else [f"{moved[0].upper()}{moved[1:]}"]
     why = PHRASES.get(group[0].cause or "", "")
@@ -204,8 +204,13 @@ def _compared_block(group: Sequence[Problem], example: str | None) -> _Block:
         lines += _wrapped("Why: " + " – ".join(part for part in (why, reason) if part))
     lines += [] if example is None else _wrapped(f"Example: {safe(example, REASON)}")
     many = len({problem.model_id for problem in group}) > 1
-    rows = [f"{_place(problem.key, with_model=many)}: {safe(problem.summary, 120)}" for problem in group]
+    rows = [f"{_place(problem.key, with_model=many)}: {safe(problem.summary, 120)}" for problem in gravest_first]
     return _Block(lines, list(dict.fromkeys(rows)))
+
+
+def _is_of_part(problem: Problem) -> bool:
+    """Whether a figure is of one gold label, which stands behind the whole; a wording that breaks stands before."""
+    return (problem.key.measure or "").startswith("accuracy of ")
 
 
 def _rules_block(changes: Changes, kind: str, heading: str) -> _Block:

@@ -8,7 +8,7 @@ from promptaudit.flows.display.compared import NightFigure
 from promptaudit.flows.display.figures import NAME, cut
 from promptaudit.flows.gate.source import Group, NightState
 from promptaudit.models_registry.gate_rules import JUDGE
-from promptaudit.models_registry.mart_columns import OF_CLASS
+from promptaudit.models_registry.mart_columns import OF_PARTS
 
 FULL_RULE = 3
 """Normal nights from which an alarm is raised, as `promptaudit.udfs.differences.difference` has it."""
@@ -65,7 +65,7 @@ def no_longer_tested(
         and each.group in known
         and (*each.group, each.measure) not in tested
         and each.measure not in _COMPARED_ALONE
-        and not each.measure.startswith(OF_CLASS)
+        and not each.measure.startswith(tuple(OF_PARTS))
         and judge_of(each) not in judges
     ]
 

@@ -58,7 +58,7 @@ def resolve(warehouse: Warehouse, text: str) -> Reference:
         raise UsageError(msg)
     run = _run_named(warehouse, known, parts["name"] or LATEST, int(parts["back"] or 0), text)
     model, strategy = parts["model"], None
-    models = models_of(warehouse, run.audit_run_id)
+    models = set() if model is None else models_of(warehouse, run.audit_run_id)
     if model is not None and model not in models and ":" in model:  # which a model's name may have, too
         model, _, strategy = model.rpartition(":")
         _refuse_other(run.audit_run_id, "strategy", strategy, _strategies_of(warehouse, run.audit_run_id))

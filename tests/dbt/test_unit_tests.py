@@ -62,6 +62,7 @@ MARKING = {
     "rpt_prompt_variants",
     "fct_answer_formats",
     "dim_prompt_variants",
+    "int_streams_tested",
 }
 
 

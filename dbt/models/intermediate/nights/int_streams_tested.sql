@@ -1,5 +1,6 @@
 -- One row per night, model, task, strategy and measure: tonight's values of samples against those of normal nights. Of micro-F1
--- also the samples of each gold label, as `accuracy of` it: of labels with ten samples tonight, the twenty with most of them.
+-- also the samples of each gold label, as `accuracy of` it: of labels with ten samples tonight, the twenty with most of them. And of
+-- each wording that breaks tonight and broke on none of the last three normal nights, how often it is answered with no label.
 with nights as {{ all_of('int_nights_in_use', where='is_tested') }},
 
 groups as {{ all_of('int_nights_before') }},
@@ -39,11 +40,108 @@ labels as (
     ) <= 20
 ),
 
+formats as {{ all_of('fct_answer_formats', where='is_breaking') }},
+
+variants as {{ all_of('dim_prompt_variants') }},
+
+answers as {{ all_of('fct_predictions', where="answer_status != 'error'") }},
+
+newest_normal as (
+    select * from nights
+    where is_normal
+    qualify row_number() over (partition by audit_run_id, model_id, task_id, strategy order by age) <= 3
+),
+
+broken_before as (
+    select distinct
+        newest_normal.audit_run_id,
+        formats.model_id,
+        formats.prompt_variant_id
+    from newest_normal
+    inner join formats
+        on newest_normal.other_run_id = formats.audit_run_id and newest_normal.model_id = formats.model_id
+),
+
+alarmed as (
+    select
+        * exclude (told),
+        told.measure as measure
+    from (
+        select
+            audit_run_id,
+            model_id,
+            task_id,
+            strategy,
+            unnest(memory.alarm) as told
+        from groups
+    ) as alarms
+),
+
+wordings as (
+    select
+        groups.audit_run_id,
+        groups.model_id,
+        groups.task_id,
+        groups.strategy,
+        variants.prompt_variant_id,
+        {{ wording_measure('variants') }} as measure
+    from groups
+    inner join variants using (audit_run_id, task_id, strategy)
+    left join alarmed
+        on
+            groups.audit_run_id = alarmed.audit_run_id
+            and groups.model_id = alarmed.model_id
+            and groups.task_id = alarmed.task_id
+            and groups.strategy = alarmed.strategy
+            and {{ wording_measure('variants') }} = alarmed.measure
+    left join formats
+        on
+            groups.audit_run_id = formats.audit_run_id
+            and groups.model_id = formats.model_id
+            and variants.prompt_variant_id = formats.prompt_variant_id
+    left join broken_before
+        on
+            groups.audit_run_id = broken_before.audit_run_id
+            and groups.model_id = broken_before.model_id
+            and variants.prompt_variant_id = broken_before.prompt_variant_id
+    where
+        alarmed.measure is not null
+        or (formats.prompt_variant_id is not null and broken_before.prompt_variant_id is null)
+    group by all
+),
+
+by_wording as (
+    select
+        nights.* exclude (is_normal, is_pinned),
+        wordings.measure,
+        'invalid_rate' as of_measure,
+        samples.sample_id,
+        samples.sample_index,
+        samples.cluster_index,
+        avg((answers.label is null)::integer)::double as figure
+    from wordings
+    inner join nights using (audit_run_id, model_id, task_id, strategy)
+    inner join answers
+        on
+            nights.other_run_id = answers.audit_run_id
+            and nights.model_id = answers.model_id
+            and wordings.prompt_variant_id = answers.prompt_variant_id
+    inner join samples
+        on
+            nights.audit_run_id = samples.audit_run_id
+            and nights.other_run_id = samples.other_run_id
+            and nights.task_id = samples.task_id
+            and answers.sample_id = samples.sample_id
+    group by all
+),
+
 in_use as (
     select
         *,
         measure as of_measure
     from whole
+    union all by name
+    select * from by_wording
     union all by name
     select by_label.* from by_label
     semi join labels using (audit_run_id, model_id, task_id, strategy, measure)
@@ -206,7 +304,8 @@ tested_in_alarms as (
         try_window_test(
             {{ told_as('in_alarms', is_row=true) }},
             in_alarms.ages, in_alarms.samples, in_alarms.clusters, in_alarms.figures, in_alarms.alarm_ages,
-            null::bigint[], groups.n_wordings::integer, {{ is_rate('in_alarms.measure') }},
+            null::bigint[], if({{ is_of_wording('in_alarms.measure') }}, 1, groups.n_wordings)::integer,
+            {{ is_rate('in_alarms.measure') }},
             0::double, 0::integer, 0::double, 0::integer
         ).p_value_tonight as p_value_in_alarm
     from in_alarms
@@ -229,7 +328,8 @@ tested as (
         try_window_test(
             {{ told_as('by_measure', is_row=true) }},
             by_measure.ages, by_measure.samples, by_measure.clusters, by_measure.figures, normal.normal_ages,
-            normal.pinned_ages, groups.n_wordings::integer, {{ is_rate('by_measure.measure') }},
+            normal.pinned_ages, if({{ is_of_wording('by_measure.measure') }}, 1, groups.n_wordings)::integer,
+            {{ is_rate('by_measure.measure') }},
             coalesce(spreads.spread.q, 0), coalesce(spreads.spread.n_pairs, 0), shared.shared_q, shared.shared_pairs
         ) as test
     from by_measure

@@ -171,7 +171,8 @@ told as (
             and if(
                 figures.measure in {{ answer_measures() }}
                 or figures.measure = 'lost_samples'
-                or {{ is_of_class('figures.measure') }},
+                or {{ is_of_class('figures.measure') }}
+                or {{ is_of_wording('figures.measure') }},
                 'of answers',
                 figures.measure
             ) = comparisons.measure
