@@ -193,7 +193,7 @@ def _compared_block(group: Sequence[Problem], example: str | None) -> _Block:
     nights = any(problem.against == "normal_nights" for problem in group)
     against = "normal nights" if nights else "the baseline"
     lines = [f"{_models(group)} {_verb(group)} against {against}: {_counted(len(group), 'figure')}"]
-    gravest_first = sorted(group, key=lambda problem: (problem.kind != "regressed", _is_of_part(problem)))
+    gravest_first = sorted(group, key=lambda problem: (problem.kind != "regressed", _part(problem)))
     moved = next((safe(problem.moved, WIDTH) for problem in gravest_first if problem.moved), None)
     lines += [] if moved is None else [f"{moved[0].upper()}{moved[1:]}"]
     why = PHRASES.get(group[0].cause or "", "")
@@ -208,9 +208,10 @@ def _compared_block(group: Sequence[Problem], example: str | None) -> _Block:
     return _Block(lines, list(dict.fromkeys(rows)))
 
 
-def _is_of_part(problem: Problem) -> bool:
-    """Whether a figure is of one gold label, which stands behind the whole; a wording that breaks stands before."""
-    return (problem.key.measure or "").startswith("accuracy of ")
+def _part(problem: Problem) -> int:
+    """A wording that breaks stands before the figures of the whole, and gold labels behind them."""
+    places = {"invalid_rate of ": 0, "accuracy of ": 2}
+    return next((place for begins, place in places.items() if (problem.key.measure or "").startswith(begins)), 1)
 
 
 def _rules_block(changes: Changes, kind: str, heading: str) -> _Block:

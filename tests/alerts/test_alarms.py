@@ -587,6 +587,14 @@ def test_the_second_line_says_what_could_not_be_tested() -> None:
     assert second == r"2 of 40 figures could not be tested: sensitivity, accuracy of \x3c!channel\x3e"
 
 
+def test_a_wording_that_breaks_stands_before_the_whole_and_gold_labels_behind_it() -> None:
+    measures = ("accuracy of red", "invalid_rate", "invalid_rate of wording 4", "micro_f1")
+    message = compose(night(4), changes([], [drop(measure) for measure in measures], {}))
+    assert message is not None
+    rows = [line.split(":")[0].split(" / ")[-1] for line in message.body.split("\n") if line.startswith("- ")]
+    assert rows == ["invalid_rate of wording 4", "invalid_rate", "micro_f1", "accuracy of red"]
+
+
 def test_the_message_of_a_regression() -> None:
     measures = ["micro_f1", "sensitivity", *(f"accuracy:{n}" for n in range(12))]
     found = changes(
