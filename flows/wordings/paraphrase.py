@@ -130,7 +130,7 @@ def _reworded_template(design: Design, task_id: str, rewording: Rewording, purse
         return []
     wording = template_wording(design, task_id, is_given=card.is_given)
     known = {_folded(template.text) for template in design.templates[task_id].templates}
-    proposals = reworded(design, card, wording, purse, wanted=rephrasing.wanted, known=known)
+    proposals = _reworded(design, card, wording, purse, wanted=rephrasing.wanted, known=known)
     return [replace(proposal, own_of=rewording.own_of) for proposal in proposals]
 
 
@@ -190,12 +190,12 @@ def make_proposals(design: Design, task_id: str, rewording: Rewording, purse: Pu
         return [original]
     protected = protected_words(design.tasks[task_id], card, is_given=card.is_given)
     wording = Wording(task_id, instruction, protected, is_given=card.is_given)
-    proposals = numbered(reworded(design, card, wording, purse, wanted=rephrasing.wanted))
+    proposals = _numbered(_reworded(design, card, wording, purse, wanted=rephrasing.wanted))
     own = [replace(proposal, own_of=rewording.own_of) for proposal in proposals]
     return [original, *own] if rewording.has_original else own
 
 
-def reworded(
+def _reworded(
     design: Design,
     card: RephraserCard,
     wording: Wording,
@@ -203,14 +203,13 @@ def reworded(
     *,
     wanted: int,
     known: Iterable[str] = (),
-    temperatures: Sequence[float | None] | None = None,
 ) -> list[Proposal]:
     """Returns what a rephraser makes of a wording at each paraphrase temperature, refused ones last, none of them numbered.
 
-    `temperatures`: default those of the audit. A text with lines of layout is given to rules stretch by stretch.
+    A text with lines of layout is given to rules stretch by stretch.
     """
     rephrasing = design.audit.rephrasing
-    groups = temperatures or (None if rephrasing is None else rephrasing.temperatures) or (None,)
+    groups = (None if rephrasing is None else rephrasing.temperatures) or (None,)
 
     async def propose() -> list[Proposal]:
         opened = _opened(design, card, purse)
@@ -275,7 +274,7 @@ def _folded(text: str) -> str:
     return " ".join(text.split())
 
 
-def numbered(proposals: Sequence[Proposal]) -> list[Proposal]:
+def _numbered(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Returns them with indices from 1 up for what is asked, from -1 down for what is refused."""
     found, n_kept, n_refused = [], 0, 0
     for proposal in proposals:

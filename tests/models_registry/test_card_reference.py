@@ -38,9 +38,7 @@ def test_every_row_has_four_cells_and_every_link_a_heading() -> None:
 
 def test_types_ranges_and_defaults_are_said_in_words() -> None:
     assert row("audits", "tasks")[:2] == ["text; one or a list", "needed"]
-    assert (
-        row("audits", "judges")[0] == "text; one or a list, or a mapping of text to [RubricWordings](#rubricwordings)"
-    )
+    assert row("audits", "judges")[0] == "text; one or a list"
     assert row("audits", "strategies")[:2] == [
         "`simple`, `detail`, `one_shot`, `structured`; one or a list",
         '`["simple"]`',

@@ -67,8 +67,6 @@ def value_rule(text: str) -> ValueRule:
         ("mean_spearman >= 0.9 at model_set = all", "fct_ranking_consistency", "mean_spearman", ()),
         ('fleiss_kappa >= 0.6 at kind = "judge and judge"', "fct_judge_agreement", "fleiss_kappa", ()),
         ("fleiss_kappa >= 0.6", "fct_scoring_sensitivity", "fleiss_kappa", ()),
-        ("sensitivity_high <= 0.2 at scoring_method = judge:j", "rpt_judge_wordings", "sensitivity_high", ()),
-        ("match_rate_std <= 0.05", "rpt_judge_wordings", "match_rate_std", ()),
         ("n_samples >= 100", "rpt_audit", "n_samples", ()),
         ("n_samples_planned >= 100", "rpt_audit", "n_samples_planned", ()),
         ("sensitivity_if_missing_na <= 0.2", "rpt_audit", "sensitivity_if_missing_na", ()),
