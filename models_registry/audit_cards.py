@@ -284,9 +284,6 @@ class AuditCard(Card):
         ),
     )
     retention: Retention = Field(default_factory=Retention, description="what is kept of older runs")
-    notify_success: bool = Field(
-        default=False, description="whether a message is sent after a night without findings too"
-    )
     notify_blocks: Annotated[
         tuple[Annotated[str, AfterValidator(sound_block)], ...],
         BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),

@@ -47,8 +47,3 @@ def test_types_ranges_and_defaults_are_said_in_words() -> None:
     assert row("Repetitions", "twice")[0] == "number above 0 below 1"
     assert row("tasks", "labels")[0] == "list of text or [TaskLabel](#tasklabel) or mapping of text to text"
     assert row("models", "extra_body")[0] == "mapping of text to anything"
-    assert row("audits", "notify_success") == [
-        "true or false",
-        "`false`",
-        "whether a message is sent after a night without findings too",
-    ]
