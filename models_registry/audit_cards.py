@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from cronsim import CronSim, CronSimError
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from promptaudit.models_registry.ages import Age
 from promptaudit.models_registry.base import Card, Name, Names, Rate, SomeNames, listed
@@ -198,61 +198,6 @@ def sound_schedule(value: str) -> str:
     return value
 
 
-class RubricWordings(Card):
-    """The rewording of a judge's rubric: its prompt is a prompt too, and its verdicts may depend on how it is said."""
-
-    wordings: int | None = Field(
-        None,
-        ge=2,
-        le=60,
-        description=(
-            "under how many wordings of its rubric the judge rules, the rubric as it is written among them; the "
-            "audit's rephraser makes the others once, and later runs use them again; default: only the rubric as it is "
-            "written"
-        ),
-    )
-    answers: int = Field(
-        100,
-        ge=1,
-        description=(
-            "how many distinct answers to a task the judge rules on under the other wordings; they are those with the "
-            "smallest hashes, and so the same on every night. All other answers, controls and anchors are ruled on "
-            "under the rubric as it is written"
-        ),
-    )
-
-    def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
-        if self.wordings is None and "answers" in self.model_fields_set:
-            yield "answers are ruled on under further wordings; say how many with wordings"
-
-
-_Judges = dict[Name, RubricWordings]
-_NOTHING = (None, "", "null", "~")  # as a card's YAML is read
-_JudgesAsWritten = Name | tuple[Name, ...] | dict[Name, RubricWordings | None]
-
-
-def _judges(value: object) -> object:
-    """Returns the names of a list with nothing beside them; of a mapping those without options likewise."""
-    if isinstance(value, dict):
-        return {name: {} if options in _NOTHING else options for name, options in value.items()}
-    names = listed(value)
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        msg = "a list of judge cards, or a mapping of each to how its rubric is reworded"
-        raise ValueError(msg)
-    if len(set(names)) != len(names):
-        msg = "names one thing twice"
-        raise ValueError(msg)
-    return dict.fromkeys(names, RubricWordings())
-
-
-def _judges_as_written(judges: _Judges) -> tuple[str, ...] | dict[str, dict[str, int]]:
-    """Returns the names alone where no rubric is reworded, so that such a card is the same text in every version."""
-    if all(options.wordings is None for options in judges.values()):
-        return tuple(judges)
-    return {name: options.model_dump(exclude_defaults=True) for name, options in judges.items()}
-
-
 NAskers = Annotated[int, Field(ge=1, le=1000)]
 
 
@@ -290,14 +235,7 @@ class AuditCard(Card):
     samples: Samples = Field(default_factory=Samples, description="which rows are asked")
     design: GridDesign = Field(default_factory=GridDesign, description="which wordings each row is asked under")
     format: FormatLimits = Field(default_factory=FormatLimits, description="limits on the answers' format")
-    judges: Annotated[
-        _Judges,
-        BeforeValidator(_judges, json_schema_input_type=_JudgesAsWritten),
-        PlainSerializer(_judges_as_written),
-    ] = Field(
-        default_factory=dict,
-        description="judge cards: a list of names, or a mapping of each to how its rubric is reworded, `{x: {wordings: 6}, y: }`",
-    )
+    judges: Names = Field((), description="judge cards")
     model_sets: dict[Name, Names] = Field(
         default_factory=dict, description="named subsets of the models, ranked on their own beside all of them"
     )
@@ -346,9 +284,6 @@ class AuditCard(Card):
         ),
     )
     retention: Retention = Field(default_factory=Retention, description="what is kept of older runs")
-    notify_success: bool = Field(
-        default=False, description="whether a message is sent after a night without findings too"
-    )
     notify_blocks: Annotated[
         tuple[Annotated[str, AfterValidator(sound_block)], ...],
         BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
@@ -365,7 +300,7 @@ class AuditCard(Card):
 
     def faults(self) -> Iterator[str]:
         """Gives what fields demand of each other and do not get."""
-        for field in ("tasks", "models", "strategies"):
+        for field in ("tasks", "models", "strategies", "judges"):
             names: Any = getattr(self, field)
             if len(set(names)) != len(names):
                 yield f"{field} names one thing twice"

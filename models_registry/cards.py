@@ -11,7 +11,6 @@ from promptaudit.models_registry.audit_cards import (
     GridDesign,
     Policy,
     Repetitions,
-    RubricWordings,
     Samples,
     Strategy,
 )
@@ -78,7 +77,6 @@ __all__ = [
     "Repetitions",
     "RephraserCard",
     "Rephrasing",
-    "RubricWordings",
     "Samples",
     "Sampling",
     "SimulatedAnswers",

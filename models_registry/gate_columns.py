@@ -62,7 +62,6 @@ TABLES: tuple[Columns, ...] = (  # a rule reads the first that has all it names
     Columns(table="fct_ranking_consistency", keys=("task_id", "scoring_method", "model_set")),
     Columns(table="fct_judge_agreement", keys=("task_id", "raters", "kind")),
     Columns(table="rpt_judge_anchors", keys=("task_id", "scoring_method")),
-    Columns(table="rpt_judge_wordings", keys=("task_id", "scoring_method")),
     Columns(table="fct_field_stability", keys=("model_id", "task_id", "strategy", "field")),
 )
 COMPARISONS = Columns(table="rpt_run_comparisons", keys=("model_id", "task_id", "strategy", "cause", "claim"))

@@ -181,12 +181,9 @@ class Registry:
     def _named_by_audit(self, audit_id: str) -> Iterator[tuple[str, str, str]]:
         """Kind and id of every card that an audit names, and where it does."""
         audit, where = self.audit(audit_id), self.entry("audits", audit_id).where
-        for index, name in enumerate(audit.tasks):
-            yield "tasks", name, where(audit_id, "tasks", index)
-        lines = self.entry("audits", audit_id).lines
-        for index, name in enumerate(audit.judges):
-            is_mapped = (audit_id, "judges", name) in lines
-            yield "judges", name, where(audit_id, "judges", name if is_mapped else index)
+        for kind in ("tasks", "judges"):
+            for index, name in enumerate(getattr(audit, kind)):
+                yield kind, name, where(audit_id, kind, index)
         for index, name in enumerate(audit.models):
             for point in self._points_of(name):
                 yield "models", point, where(audit_id, "models", index)

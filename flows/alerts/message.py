@@ -18,7 +18,7 @@ from promptaudit.flows.display.encode import NOT_ENCODED
 from promptaudit.flows.display.figures import cut, shown
 from promptaudit.udfs.causes import PHRASES
 
-MessageKind = Literal["regression", "gate_failed", "unmeasured", "recovered", "success"]
+MessageKind = Literal["regression", "gate_failed", "unmeasured", "recovered"]
 
 T = TypeVar("T")
 
@@ -87,12 +87,12 @@ def safe(text: str, limit: int = NAME) -> str:
     return _MARKUP.sub(lambda match: f"\\x{ord(match[0]):02x}", cut(text, limit))
 
 
-def compose(night: Night, changes: Changes, *, tell_success: bool = False) -> Message | None:
+def compose(night: Night, changes: Changes) -> Message | None:
     """Returns the night's message, or None when there is nothing to tell.
 
     One message tells all of a night; its kind is the gravest of what is new: regression (regressed or changed), gate_failed,
-    unmeasured, recovered, success (only if asked, and only for exit code 0). An alarm whose message reached nobody is told
-    again, as the standing alarm it is; other standing alarms are lines in the messages of later news, and no news themselves.
+    unmeasured, recovered. An alarm whose message reached nobody is told again, as the standing alarm it is; other standing
+    alarms are lines in the messages of later news, and no news themselves.
     """
     untold = [item.alarm for item in changes.standing if item.alarm.is_untold]
     back = [item for item in changes.recovered if item.is_news]
@@ -104,8 +104,6 @@ def compose(night: Night, changes: Changes, *, tell_success: bool = False) -> Me
         kind = "gate_failed" if "gate" in kinds else "unmeasured"
     elif back:
         kind = "recovered"
-    elif tell_success and night.exit_code == 0:
-        kind = "success"
     else:
         return None
     compared = [problem for problem in changes.news if problem.key.is_compared]
@@ -155,11 +153,9 @@ def _title(
         what = "the gate failed" if kind == "gate_failed" else "could not be measured"
         keys = [problem.key for problem in changes.news] + [alarm.key for alarm in untold]
         what += _named([key.measure for key in keys if key.kind == kind.removesuffix("_failed")])
-    elif kind == "recovered":
+    else:
         keys = [item.alarm.key for item in changes.recovered if item.is_news]
         what = "recovered" + _named([key.model_id if key.is_compared else key.measure for key in keys])
-    else:
-        what = "passed, nothing got worse"
     return _cut_line(f"{safe(night.audit_id, 24)}: {what}", TITLE)
 
 

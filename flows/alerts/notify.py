@@ -38,7 +38,6 @@ TONES = {
     "gate_failed": "failure",
     "unmeasured": "warning",
     "recovered": "success",
-    "success": "success",
 }
 # an address may hold commas and colons; what follows one begins like an address
 _BETWEEN = re.compile(r"\s*,\s*(?=[A-Za-z][A-Za-z0-9+.-]{0,30}://)|\s+,?\s*|,\s+|,$")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from promptaudit.flows.ask.collect_batches import COLLECTED, SUBMITTED, Batch, BatchCollector, BatchContext
 from promptaudit.flows.engines import Answer, Request
 from promptaudit.flows.engines.batches.lines import Draft
-from promptaudit.flows.engines.batches.protocol import Batches
+from promptaudit.flows.engines.batches.openai_batches import BatchApi
 from promptaudit.flows.system.files import private_folder
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.cards import ModelCard
@@ -20,19 +20,17 @@ OF_RUN = "promptaudit_run"  # says in a batch's metadata whose it is
 BREATH = 200  # requests until other tasks get their turn
 
 
-def open_batches(card: ModelCard, warehouse: Warehouse) -> Batches:
-    """Returns whoever takes the batches of a card; its files lie in a private folder beside the warehouse.
+def open_batches(card: ModelCard, warehouse: Warehouse) -> BatchApi:
+    """Returns the provider that takes the batches of a card; its files lie in a private folder beside the warehouse.
 
     Raises EngineError for a missing key or a malformed address.
     """
     folder = warehouse.places.batches
     private_folder(folder)
-    from promptaudit.flows.engines.batches.openai_batches import BatchApi
-
     return BatchApi(card, folder)
 
 
-async def ask_in_batches(batches: Batches, context: BatchContext) -> None:
+async def ask_in_batches(batches: BatchApi, context: BatchContext) -> None:
     """Asks every missing cell of a model in batches and lands the answers.
 
     First the batches of an earlier process are waited for and landed. Then all that is missing is handed over, and what
@@ -61,7 +59,7 @@ async def ask_in_batches(batches: Batches, context: BatchContext) -> None:
         n_rounds += 0 if has_no_room else 1
 
 
-async def _reattached(batches: Batches, context: BatchContext, collector: BatchCollector) -> list[Batch]:
+async def _reattached(batches: BatchApi, context: BatchContext, collector: BatchCollector) -> list[Batch]:
     """Batches of this run and model that were handed over before and whose answers have not landed, oldest first."""
     rows = context.warehouse.read(
         "select batch_id, max(n_requests) as n_requests, arg_max(state, recorded_at) as state, list(state) as states "
@@ -89,7 +87,7 @@ async def _reattached(batches: Batches, context: BatchContext, collector: BatchC
 class _BatchSubmitter:
     """One pass over what is missing; `reached` is the budget's end where that came first."""
 
-    def __init__(self, batches: Batches, context: BatchContext, collector: BatchCollector) -> None:
+    def __init__(self, batches: BatchApi, context: BatchContext, collector: BatchCollector) -> None:
         self._batches, self._context, self._collector = batches, context, collector
         self._left: Request | None = None  # reserved, when the draft was full
         self.reached: BudgetReached | None = None

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from promptaudit.flows.engines import Answer, Request
-from promptaudit.flows.engines.batches.protocol import Batches, BatchStatus
+from promptaudit.flows.engines.batches.openai_batches import BatchApi, BatchStatus
 from promptaudit.flows.warehouse import Warehouse, now
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.models_registry.cards import ModelCard
@@ -59,7 +59,7 @@ class CollectedBatches:
 class BatchCollector:
     """One model's batches on their way back."""
 
-    def __init__(self, batches: Batches, context: BatchContext) -> None:
+    def __init__(self, batches: BatchApi, context: BatchContext) -> None:
         self._batches, self._context = batches, context
         self._n_unread = 0  # lines of the batch at hand that are no results
 
@@ -81,7 +81,7 @@ class BatchCollector:
                     failed = seen
                 n_landed += await self._land(batch, seen)
             if running:
-                await self._batches.wait(poll_s)
+                await asyncio.sleep(poll_s)
         return CollectedBatches(n_landed, failed)
 
     def record(self, batch: Batch, state: str, error: str | None = None) -> None:
@@ -128,7 +128,7 @@ class BatchCollector:
             n_strange += len(part)
         self._context.flush()
         self.record(batch, COLLECTED, seen.error)
-        await self._batches.forget(batch.batch_id)
+        self._batches.forget(batch.batch_id)
         strange = f"; results of no open cell: {n_strange}" if n_strange else ""
         unread = f"; lines that are no results: {self._n_unread}" if self._n_unread else ""
         self.say(f"batch {batch.batch_id}: {n_landed} of {batch.n_requests} landed{strange}{unread}")

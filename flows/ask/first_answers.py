@@ -51,11 +51,8 @@ class Look:
         if self._n_sent > FIRST and not self._is_over.is_set():
             await self._is_over.wait()
 
-    def see(self, request: Request, answer: Answer, *, may_stop: bool = True) -> None:
-        """Takes one answer in; raises MeasureError when over the allowed share of the first 50 is invalid.
-
-        One that may not stop the run is taken for read.
-        """
+    def see(self, request: Request, answer: Answer) -> None:
+        """Takes one answer in; raises MeasureError when over the allowed share of the first 50 is invalid."""
         if self._is_over.is_set():
             return
         self._n_back += 1
@@ -64,7 +61,7 @@ class Look:
             if not self._n_answers:
                 self._say(shown(request, answer, self._noun if label is not None or not is_read else None, label))
             self._n_answers += 1
-            self._n_invalid += may_stop and not is_read
+            self._n_invalid += not is_read
         if self._n_invalid > self._max_invalid:
             self._is_over.set()
             what = (

@@ -1,7 +1,4 @@
-"""Has judges rule on landed completions: an answer once, however many predictions give it, and controls among them.
-
-Under further wordings of its rubric a judge rules on some of the answers again.
-"""
+"""Has judges rule on landed completions: an answer once, however many predictions give it, and controls among them."""
 
 from __future__ import annotations
 
@@ -25,7 +22,6 @@ from promptaudit.flows.system.keys import as_json, content_id, request_sha256, s
 from promptaudit.flows.warehouse import Warehouse, now
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.sql import sql
-from promptaudit.flows.wordings.judge_wordings import RubricWording, reword_rubrics, rubric_key, rubric_wordings
 from promptaudit.models_registry.ages import age_of
 from promptaudit.models_registry.cards import JudgeCard, ModelCard, Price
 from promptaudit.models_registry.samples import Sample
@@ -46,7 +42,6 @@ class _OpenRuling:
     reader: str | None = None
     option_order: Sequence[int] | None = None
     control: Control | None = None
-    by: RubricWording
 
     @property
     def judged_id(self) -> str:
@@ -60,7 +55,6 @@ def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], An
     """
     if not design.judges:
         return AskResult()
-    notes = reword_rubrics(purse, design)  # of judges that were named or changed since the run made its wordings
     controls = _controls_and_anchors(purse.warehouse, purse.audit_run_id, design)
     land_changed_judges(purse.warehouse, purse.audit_run_id, design)
     _land_controls(purse.warehouse, purse.audit_run_id, controls)
@@ -77,8 +71,7 @@ def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], An
                 for name, wanted in missing.items():
                     group.create_task(workers.ask(_JudgeWork(purse, design, name, wanted, workers.landing)))
 
-        result = workers.run(ask_all())
-    return replace(result, notes=(*notes, *result.notes))
+        return workers.run(ask_all())
 
 
 def asked_judges(design: Design) -> list[str]:
@@ -96,11 +89,11 @@ def count_missing_rulings(warehouse: Warehouse, audit_run_id: str, design: Desig
 def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[str]:
     """Keeps the judges that are new or changed since the run opened; returns their names."""
     newest = warehouse.read(
-        "select judge_id, judge_key, card, rephrasing_key, n_reworded_answers from raw.judges where audit_run_id = $audit_run_id "
+        "select judge_id, judge_key, card from raw.judges where audit_run_id = $audit_run_id "
         "qualify recorded_at = max(recorded_at) over (partition by judge_id)",
         audit_run_id=audit_run_id,
     )
-    decides = ("judge_id", "judge_key", "card", "rephrasing_key", "n_reworded_answers")
+    decides = ("judge_id", "judge_key", "card")
     known = {tuple(row[name] for name in decides) for row in newest}
     rows = [
         {
@@ -114,19 +107,12 @@ def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design)
             "card": card.canonical_json(),
             "model_card": None if card.model is None else design.registry.model(card.model).canonical_json(),
             "recorded_at": now(),
-            "rephrasing_key": rubric_key(design, name),
-            "n_reworded_answers": _n_reworded_answers(design, name),
         }
         for name, card in design.judges.items()
     ]
     changed = [row for row in rows if tuple(row[name] for name in decides) not in known]
     warehouse.land([("judges", frame_of("judges", changed))])
     return [str(row["judge_id"]) for row in changed]
-
-
-def _n_reworded_answers(design: Design, judge_id: str) -> int | None:
-    """Returns how many answers to a task are ruled on under further wordings of a rubric; None where there are none."""
-    return None if rubric_key(design, judge_id) is None else design.audit.judges[judge_id].answers
 
 
 def _controls_and_anchors(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[Control]:
@@ -152,52 +138,35 @@ def _land_controls(warehouse: Warehouse, audit_run_id: str, controls: Sequence[C
 def missing_rulings(
     warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: str, controls: Sequence[Control]
 ) -> list[_OpenRuling]:
-    """Returns what a judge has not ruled on, controls where a hash puts them among the answers; further wordings come last."""
+    """Returns what a judge has not ruled on, controls where a hash puts them among the answers."""
     card = design.judges[judge_id]
     tasks = [task_id for task_id in design.tasks if card.rules_on(task_id)]
-    as_written, *others = rubric_wordings(warehouse, audit_run_id, design, judge_id)
-    by_key = {wording.judge_key: wording for wording in (as_written, *others)}
+    key = judge_key(design, judge_id)
     rows = warehouse.read(
         sql("ask", "missing_rulings"),
         run=audit_run_id,
         judge=judge_id,
-        keys=list(by_key),
+        key=key,
         repetitions=card.repetitions,
         tasks=tasks,
-        n_answers=_n_reworded_answers(design, judge_id),
     )
-    wanted = [
-        _OpenRuling(**{name: row[name] for name in row if name != "judge_key"}, by=by_key[row["judge_key"]])
-        for row in rows
-    ]
+    wanted = [_OpenRuling(**row) for row in rows]
     settled = warehouse.read(
         "select control_id, repetition from raw.verdicts where audit_run_id = $run and judge_id = $judge "
         "and judge_key = $key and is_settled and control_id is not null",
         run=audit_run_id,
         judge=judge_id,
-        key=as_written.judge_key,
+        key=key,
     )
     done = {(row["control_id"], row["repetition"]) for row in settled}
     wanted += [
-        _OpenRuling(
-            repetition=repetition,
-            task_id=control.task_id,
-            sample_id=control.sample_id,
-            control=control,
-            by=as_written,
-        )
+        _OpenRuling(repetition=repetition, task_id=control.task_id, sample_id=control.sample_id, control=control)
         for control in controls
         if control.task_id in tasks and control.place < getattr(card.controls, control.kind)
         for repetition in range(1, card.repetitions + 1)
         if (control.control_id, repetition) not in done
     ]
-
-    def place(ruling: _OpenRuling) -> tuple[bool, str]:
-        is_further = ruling.by.wording_index > 0
-        parts = (judge_id, ruling.judged_id, str(ruling.repetition))
-        return is_further, content_id(*parts, ruling.by.judge_key) if is_further else content_id(*parts)
-
-    return sorted(wanted, key=place)
+    return sorted(wanted, key=lambda ruling: content_id(judge_id, ruling.judged_id, str(ruling.repetition)))
 
 
 class _JudgeWork:
@@ -212,6 +181,7 @@ class _JudgeWork:
         self.name = judge_id
         self._purse, self._design, self._landing = purse, design, landing
         self._card: JudgeCard = design.judges[judge_id]
+        self._key = judge_key(design, judge_id)
         entry = design.registry.entry("models", self._card.model or "")
         model = _capped(design.registry.model(self._card.model or ""), self._card.max_tokens)
         self.entry = replace(entry, card=model)
@@ -259,7 +229,7 @@ class _JudgeWork:
             "prediction_id": wanted.prediction_id,
             "control_id": ruling.control_id,
             "judge_id": self.name,
-            "judge_key": wanted.by.judge_key,
+            "judge_key": self._key,
             "repetition": wanted.repetition,
             "ask": ask,
             "is_settled": is_settled,
@@ -269,8 +239,7 @@ class _JudgeWork:
         }
         self._landing.append("verdicts", row)
         self._landing.n_landed += is_settled
-        # that no verdict comes of another wording is found, and no reason to stop
-        self._look.see(request, answer, may_stop=wanted.by.wording_index == 0)
+        self._look.see(request, answer)
         return None if is_settled else self._request(wanted, ruling, ask + 1)
 
     def end(self) -> None:
@@ -299,15 +268,13 @@ class _JudgeWork:
                     completion=completion,
                     option_order=tuple(each.option_order or ()),
                 )
-                yield self._request(
-                    each, ruling, n_asked.get((each.by.judge_key, each.judged_id, each.repetition), 0) + 1
-                )
+                yield self._request(each, ruling, n_asked.get((each.judged_id, each.repetition), 0) + 1)
 
     def _request(self, wanted: _OpenRuling, ruling: Ruling, ask: int) -> Request:
         task = self._design.tasks[ruling.task_id]
         sample: Sample = self._samples[ruling.task_id, ruling.sample_id]
-        messages, question = rulings_of(task, wanted.by.card, sample, ruling)
-        messages = asked_again(messages, wanted.by.card, ask)
+        messages, question = rulings_of(task, self._card, sample, ruling)
+        messages = asked_again(messages, self._card, ask)
         sha256 = request_sha256(self._sent, messages, wanted.repetition, self._schema)
         asked_id = verdict_id(self._purse.audit_run_id, self.name, wanted.judged_id, wanted.repetition, ask, sha256)
         self._open[asked_id] = (wanted, ruling, ask)
@@ -334,14 +301,15 @@ class _JudgeWork:
         is_match = read_verdict(answer.completion, self._card.reply_form).is_match
         return None if is_match is None else f"match {is_match}".lower(), is_match is not None
 
-    def _asked_before(self) -> dict[tuple[str, str, int], int]:
-        """Returns how often executions that were stopped have asked for a ruling that is unsettled, by the judge's key too."""
+    def _asked_before(self) -> dict[tuple[str, int], int]:
+        """Returns how often executions that were stopped have asked for a ruling that is unsettled."""
         rows = self._purse.warehouse.read(
             sql("ask", "unsettled_rulings"),
             run=self._purse.audit_run_id,
             judge=self.name,
+            key=self._key,
         )
-        return {(row["judge_key"], row["judged_id"], row["repetition"]): row["ask"] for row in rows}
+        return {(row["judged_id"], row["repetition"]): row["ask"] for row in rows}
 
 
 def _capped(model: ModelCard, max_tokens: int) -> ModelCard:

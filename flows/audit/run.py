@@ -39,7 +39,6 @@ from promptaudit.flows.system.prefect_server import as_flow_run
 from promptaudit.flows.trust.refuse import refuse_untrusted
 from promptaudit.flows.warehouse import Warehouse, now
 from promptaudit.flows.wordings.edit_prompts import export_prompts, read_prompts
-from promptaudit.flows.wordings.judge_wordings import are_rubrics_made
 from promptaudit.flows.wordings.paraphrase import make_proposals
 from promptaudit.flows.wordings.template_variants import rewords_templates, variants_key
 from promptaudit.flows.wordings.variants import earlier_proposals, rewordings, same_wordings
@@ -116,7 +115,6 @@ def run_audit(
             if found is None:
                 is_given = options.prompts is not None and not rewords_templates(design)
                 are_made = is_given or (not options.rephrase and _are_made(warehouse, design))
-                are_made &= are_rubrics_made(warehouse, design, anew=options.rephrase)
                 raise_all(checked.lacking_engines if not are_made else lacking_engines(_without_rephraser(checked)))
                 # a pilot plans from all samples, and the run that goes on with it asks them all
                 design = design if options.is_pilot else design.asking(design.panel(count_runs(warehouse, design)))

@@ -41,7 +41,6 @@ from promptaudit.flows.report.summary_unread import unread_answers
 from promptaudit.flows.system import prefect_steps
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.sql import sql
-from promptaudit.flows.wordings.judge_wordings import reword_rubrics
 from promptaudit.flows.wordings.paraphrase import ParaphraseResult
 from promptaudit.flows.wordings.paraphrase import paraphrase as make_variants
 from promptaudit.models_registry.cards import FormatLimits
@@ -181,8 +180,7 @@ def paraphrase(run: AuditRun) -> ParaphraseResult:
     with run.kept_open_if(is_quick=_are_made_here(design)):
         result = make_variants(run.purse(), design, anew=run.options.rephrase, prompts=run.options.prompts)
         variants = tuple(deal_samples(run.warehouse, run.audit_run_id, design, result.variants))
-        of_rubrics = () if run.options.is_pilot else reword_rubrics(run.purse(), design, anew=run.options.rephrase)
-    return replace(result, variants=variants, notes=(*result.notes, *of_rubrics))
+    return replace(result, variants=variants)
 
 
 @step(run_name="infer {model_id} {strategy}")

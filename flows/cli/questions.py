@@ -88,8 +88,8 @@ def report(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write the papers' figures of this run into this folder instead, with all tasks in one: as SVG and PNG, with "
-            "their data as CSV and tables across tasks as CSV and LaTeX.",
+            help="Write the charts of the papers' figures of this run into this folder instead, as SVG and PNG, with their "
+            "data as CSV and tables across tasks as CSV and LaTeX.",
         ),
     ] = None,
     only: Annotated[
@@ -125,7 +125,7 @@ def report(
         files = charts_of(Warehouse(settings.warehouse), run, charts, only or ())
         n_charts, n_tables = (sum(path.suffix == ending for path in files) for ending in (".svg", ".tex"))
         tables = f"; {n_tables} tables, each as CSV and LaTeX" if n_tables else ""
-        show({"charts": list(map(str, files))}, f"{n_charts} figures in {charts}, each as SVG, PNG and CSV{tables}")
+        show({"charts": list(map(str, files))}, f"{n_charts} charts in {charts}, each as SVG, PNG and CSV{tables}")
         return
     if form == "html" and output is None:
         with held_if_free(Warehouse(settings.warehouse), state.progress()) as is_held:

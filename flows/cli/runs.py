@@ -189,7 +189,7 @@ def _close(warehouse: Warehouse, result: RunResult) -> int:
     from promptaudit.flows.audit.terminal import lines_of
     from promptaudit.flows.display.encode import encoded
     from promptaudit.flows.display.progress import visible
-    from promptaudit.flows.report import comparison_rows, judge_wording_rows
+    from promptaudit.flows.report import comparison_rows
     from promptaudit.flows.report.summary import summary_of
     from promptaudit.flows.report.terminal.closing import closing_lines, first_lines
     from promptaudit.flows.report.terminal.scorecard import scorecard, scorecard_rows
@@ -200,7 +200,6 @@ def _close(warehouse: Warehouse, result: RunResult) -> int:
     run, text = result.audit_run_id, state.settings().text
     if state.as_json:
         figures = {"scorecard": scorecard_rows(warehouse, run), "rule_against_judge": comparison_rows(warehouse, run)}
-        figures["judge_wordings"] = judge_wording_rows(warehouse, run)
         unread = [each.sentence for each in summary_of(warehouse, run, text).unread]
         show({**encoded(result), **figures, "unread": unread})
         return result.exit_code

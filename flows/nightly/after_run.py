@@ -229,7 +229,7 @@ def alert(after: AfterRun, compared: NightComparison, outcome: GateResult) -> Al
         example=outcome.example,
         example_of=None if outcome.flip is None else outcome.flip.model_id,
     )
-    message, delivery = compose(night, changes, tell_success=context.card.notify_success), None
+    message, delivery = compose(night, changes), None
     if message is not None:
         after.progress.step("telling")
         delivery = notify(warehouse, run, message.kind, message, context.settings, after.progress)

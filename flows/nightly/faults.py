@@ -27,7 +27,6 @@ COPIED = (
     "predictions",
     "engines",
     "judges",
-    "judge_wordings",
     "judge_controls",
     "verdicts",
 )

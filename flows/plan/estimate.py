@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -234,7 +233,7 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[Line]:
     n_texts = sum(audit.rephrasing.templates or registry.task(each).templates is None for each in audit.tasks)
     requests = len(groups) * (n_texts + _n_descriptions(registry, audit))
     tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * audit.rephrasing.wanted * REPHRASING_TOKENS
-    rows = [
+    return [
         Line(
             "rephraser",
             name if rewording.own_of is None else f"{rewording.own_of} for itself",
@@ -246,27 +245,12 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[Line]:
         for rewording in rewordings_of(card, models)
         if audit.rephrasing.has_wording and rewording.card is not None and rewording.card.model is not None
     ]
-    rewords = card.model is not None
-    return rows + [_rubric_row(registry, audit, each) for each, own in audit.judges.items() if rewords and own.wordings]
-
-
-def _rubric_row(registry: Registry, audit: AuditCard, judge_id: str) -> Line:
-    """Returns the requests that have the rubric of a judge reworded."""
-    from promptaudit.flows.rephrasers.by_model import MAX_ASKED_AT_ONCE
-
-    name = (audit.rephrasing.rephraser if audit.rephrasing is not None else None) or ""
-    card, judge, wanted = registry.rephraser(name), registry.judge(judge_id), (audit.judges[judge_id].wordings or 1) - 1
-    model = registry.model((judge.model if card.is_self else card.model) or "")
-    tokens, requests = round(len(judge.rubric) / CHARACTERS_A_TOKEN), math.ceil(wanted / MAX_ASKED_AT_ONCE)
-    tokens_in, tokens_out = requests * (2 * REPHRASING_TOKENS + tokens), wanted * tokens
-    usd = _usd(model, tokens_in, tokens_out)
-    return Line("rephraser", f"{name}, rubric of {judge_id}", requests, tokens_in, tokens_out, usd)
 
 
 def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, TaskSize]) -> Line:
-    """Every answer that has a key judged once a repetition, and the controls; some answers again under each further wording."""
+    """Every answer that has a key judged once a repetition, and the controls."""
     audit, card = registry.audit(audit_id), registry.judge(name)
-    model, options = registry.model(card.model or ""), audit.judges.get(name)
+    model = registry.model(card.model or "")
     requests = tokens_in = 0
     n_models = len(registry.models_of(audit_id))
     for task_id in filter(card.rules_on, audit.tasks):
@@ -274,9 +258,7 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
         some = measured[task_id].some
         asks = sum(_n_asks(registry, audit, task_id, each, measured[task_id]) for each in _strategies(audit, task))
         answers = asks * n_models
-        n_further = 0 if options is None or options.wordings is None else options.wordings - 1
-        again = 0 if options is None else min(answers, options.answers) * n_further
-        ruled = (answers + sum(value for _, value in card.controls) + again) * card.repetitions
+        ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
         rulings = [
             Ruling(
                 prediction_id=None,

@@ -58,12 +58,9 @@ class Ruling:
     ] = ()  # for each place as the model saw it the option's place in the data; nothing: as there
 
 
-def judge_key(design: Design, judge_id: str, card: JudgeCard | None = None) -> str:
-    """Returns what decides a judge's verdicts: its rubric and instructions, and what of its model's card is sent.
-
-    `card`: the judge with another wording of its rubric; default: as its card is written.
-    """
-    card = card or design.judges[judge_id]
+def judge_key(design: Design, judge_id: str) -> str:
+    """Returns what decides a judge's verdicts: its rubric and instructions, and what of its model's card is sent."""
+    card = design.judges[judge_id]
     about = card.model_dump(mode="json", include={"rubric", "max_tokens", "panel"})
     about["instructions"] = {task_id: text for task_id, text in card.instructions.items() if task_id in design.tasks}
     sent = None if card.model is None else as_json(sent_by(design.registry.model(card.model)))

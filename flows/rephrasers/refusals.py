@@ -64,13 +64,8 @@ def shortfall(
     n_refused: int,
     temperature: float | None,
     own_of: str | None = None,
-    *,
-    what: str = "task",
 ) -> str:
-    """Returns what there is to say where fewer rephrasings were kept than wanted, of a model for itself or for all.
-
-    `what` is reworded: a task's instruction or template, or a judge's rubric.
-    """
+    """Returns what there is to say where fewer rephrasings were kept than wanted, of a model for itself or for all."""
     at = "" if temperature is None else f" at paraphrase temperature {temperature:g}"
     by = "" if own_of is None else f", model '{own_of}' for itself"
-    return f"{what} '{name}'{by}: {n_kept} of {wanted} distinct rephrasings{at}, {n_refused} refused"
+    return f"task '{name}'{by}: {n_kept} of {wanted} distinct rephrasings{at}, {n_refused} refused"

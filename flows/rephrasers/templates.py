@@ -9,7 +9,7 @@ from itertools import groupby
 
 from promptaudit.flows.rephrasers import Rephraser, Wording
 from promptaudit.flows.rephrasers.protected_spans import is_unspaced, whole_word
-from promptaudit.models_registry.cards import JudgeCard, TaskCard, Template
+from promptaudit.models_registry.cards import TaskCard, Template
 from promptaudit.models_registry.placeholders import placeholders, substitute
 
 LEAST_WORDS = 3  # a line of fewer, beside placeholders, is layout: "Question: {question}", "Answer:"
@@ -19,7 +19,6 @@ SIGN_WORDS = ("letter", "letters", "number", "numeral", "digit", "mark", "bracke
 """Words that say which sign an answer is, or what stands around it."""
 
 _PLACEHOLDER = re.compile(r"\{[A-Za-z_][A-Za-z0-9_]*\}")
-_OBJECT = re.compile(r"\{[^{}\n]*:[^{}\n]*\}")
 _FORMS = re.compile(rf"\\[A-Za-z]+(?:\{{[^{{}}\n]*\}})?|\"[^\"\n]{{1,{MOST_QUOTED}}}\"|“[^”\n]{{1,{MOST_QUOTED}}}”")
 
 
@@ -30,25 +29,6 @@ def wording_of(task_id: str, task: TaskCard, template: Template, *, is_given: bo
     lines = tuple(line for line in lines if line)
     kept = [*task.protected, *braces] if is_given else [*task.protected, *braces, *lines, *_answer_form(template)]
     return Wording(task_id, template.text, tuple(dict.fromkeys(kept)), is_given=is_given, lines=lines)
-
-
-def rubric_wording(judge_id: str, card: JudgeCard, *, is_given: bool) -> Wording:
-    """Returns what is to be reworded of a judge: its rubric as the card has it, with the placeholders that the card names.
-
-    The form of its replies comes through as it is: objects, quoted words, and the words that its replies are read by. It goes by
-    `judge:<id>` among the tasks of a rephraser, which is where a person lists its rewordings.
-    """
-    text = card.rubric
-    braces = [f"{{{name}}}" for name in placeholders(text)]
-    lines = () if is_given else tuple(line.strip() for line in text.splitlines() if _is_layout(line))
-    lines = tuple(line for line in lines if line)
-    read_by = (
-        ("match",) if card.reply is None else (*card.reply.grades, card.reply.field or "", card.reply.reason or "")
-    )
-    form = [match[0] for pattern in (_OBJECT, _FORMS) for match in pattern.finditer(text)]
-    kept = [word for word in read_by if word and whole_word(word).search(text)]
-    protected = (*braces, *kept) if is_given else (*braces, *lines, *form, *kept)
-    return Wording(f"judge:{judge_id}", text, tuple(dict.fromkeys(protected)), is_given=is_given, lines=lines)
 
 
 def _answer_form(template: Template) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from promptaudit.flows.report.terminal.scorecard import comparison_rows, judge_wording_rows, scorecard, scorecard_rows
+from promptaudit.flows.report.terminal.scorecard import comparison_rows, scorecard, scorecard_rows
 from promptaudit.models_registry.errors import UsageError
 from promptaudit.models_registry.extras import is_installed, needs_extra
 
@@ -24,7 +24,6 @@ __all__ = [
     "Form",
     "charts_of",
     "comparison_rows",
-    "judge_wording_rows",
     "report",
     "report_as",
     "scorecard",

@@ -1,4 +1,4 @@
-"""Writes figures of a report as SVG and PNG, at a size and in colours that go into a paper, with their data as CSV.
+"""Writes charts of a report as SVG and PNG, at a size and in colours that go into a paper, with their data as CSV.
 
 Tables across tasks, which papers print, are written beside them (`table_files.py`).
 """
@@ -9,21 +9,22 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 from promptaudit.flows.display.figures import shown
 from promptaudit.flows.display.spreadsheet import CsvRows, number_or_cell
 from promptaudit.flows.report.blocks.blocks import Block, DrawnSection
-from promptaudit.flows.report.charts.drawing import Drawing
-from promptaudit.flows.report.charts.plot import PADDING
+from promptaudit.flows.report.charts.drawing import WIDTH, Drawing, Source
+from promptaudit.flows.report.charts.plot import PADDING, plotted
 from promptaudit.flows.report.charts.scales import FONT_SIZE, fitted, width_of
 from promptaudit.flows.report.data import ReportData
-from promptaudit.flows.report.joint_charts import Picture, joined, single
 from promptaudit.flows.report.page import sections
 from promptaudit.flows.report.sections.room import unlimited
 from promptaudit.flows.report.table_files import as_csv, as_latex
 from promptaudit.flows.system.files import SHARED, write_bytes, write_text
+from promptaudit.flows.warehouse import Row
 from promptaudit.models_registry.errors import UsageError, WarehouseError, nearest
 
 STYLE = Path(__file__).with_name("report.css")
@@ -56,7 +57,7 @@ FIGURES: Mapping[str, str] = {
 
 class _Chart(NamedTuple):
     stem: str  # of its files
-    picture: Picture
+    source: Source
     legend: tuple[tuple[str, str], ...]
 
 
@@ -67,12 +68,12 @@ class _Key(NamedTuple):
 
 
 def write_charts(data: ReportData, folder: Path, only: Sequence[str] = ()) -> list[Path]:
-    """Writes the figures of the papers into the folder, one a section, and tables across tasks; returns the files.
+    """Writes the charts of the papers' figures into the folder, and tables across tasks; returns the files.
 
-    A figure has the charts of all tasks as panels, also those that a page has no room for, in the colours of the light page. It
-    is named as in `FIGURES`, else after the section. `only` names the sections by the anchors of the page that are written
-    instead. A file of that name is replaced. Raises UsageError for a section without charts, WarehouseError where the folder or a
-    file cannot be written.
+    These are the charts of all tasks, also those that a page has no room for, in the colours of the light page. A chart is named
+    as in `FIGURES`, else after the section, and by what tells it from the others there. `only` names the sections by the anchors
+    of the page that are written instead. A file of that name is replaced. Raises UsageError for a section without charts,
+    WarehouseError where the folder or a file cannot be written.
     """
     import vl_convert
 
@@ -90,14 +91,15 @@ def write_charts(data: ReportData, folder: Path, only: Sequence[str] = ()) -> li
         msg = f"{folder}: cannot be written: {error.strerror}"
         raise WarehouseError(msg) from None
     colours = _colours()
-    written = []
+    written: list[Path] = []
+    stems: set[str] = set()
     for chart in (each for anchor in known if anchor in (only or FIGURES) for each in _charts(known[anchor])):
-        svg = _as_svg(chart, colours)
+        svg, stem = _as_svg(chart, colours), _free(chart.stem, stems)
         png = vl_convert.svg_to_png(svg, scale=POINTS_AN_INCH / PIXELS_AN_INCH, ppi=DOTS_AN_INCH)
         written += [
-            write_text(svg, folder / f"{chart.stem}.svg", SHARED),
-            write_bytes(png, folder / f"{chart.stem}.png", SHARED),
-            write_text(_as_csv(chart.picture), folder / f"{chart.stem}.csv", SHARED),
+            write_text(svg, folder / f"{stem}.svg", SHARED),
+            write_bytes(png, folder / f"{stem}.png", SHARED),
+            write_text(_as_csv(chart.source.rows), folder / f"{stem}.csv", SHARED),
         ]
     return written + ([] if only else _write_tables(everything, folder))
 
@@ -115,21 +117,26 @@ def _write_tables(everything: Sequence[DrawnSection], folder: Path) -> list[Path
 
 
 def _charts(section: DrawnSection) -> Iterator[_Chart]:
-    """Yields the figures of a section: one, or those that its blocks name."""
+    """Yields the charts of a section; those of one figure are told apart by their names."""
     for figure, blocks in _by_figure(section.blocks).items():
         drawn = [
-            ((block.task_id, panel.name, panel.beside, panel.detail), panel.drawing)
+            (block, panel, panel.drawing)
             for block in blocks
             for panel in block.panels
             if isinstance(panel.drawing, Drawing)
         ]
-        if drawn:
-            stem = _file_name(FIGURES.get(section.anchor, section.anchor), figure)
-            legend = tuple(dict.fromkeys(key for block in blocks for key in block.legend))
-            names, drawings = _names([about for about, _ in drawn]), [drawing for _, drawing in drawn]
-            is_one = len(drawings) == 1
-            panels = list(zip(names, drawings, strict=True))
-            yield _Chart(stem, single(drawings[0]) if is_one else joined(section.title, panels), legend)
+        names = _names([(block.task_id, panel.name, panel.beside, panel.detail) for block, panel, _ in drawn])
+        for name, (block, _, drawing) in zip(names, drawn, strict=True):
+            stem = _file_name(FIGURES.get(section.anchor, section.anchor), figure, name)
+            yield _Chart(stem, drawing.source, tuple(block.legend))
+
+
+def _free(stem: str, taken: set[str]) -> str:
+    """Returns a name that no other chart has, with a number behind it where names are alike in plain letters, and takes it."""
+    numbered = (f"{stem}-{place}" for place in count(2))
+    free = stem if stem not in taken else next(each for each in numbered if each not in taken)
+    taken.add(free)
+    return free
 
 
 def _names(panels: Sequence[Sequence[str]]) -> list[str]:
@@ -160,31 +167,32 @@ def _colours() -> dict[str, str]:
 
 
 def _as_svg(chart: _Chart, colours: Mapping[str, str]) -> str:
-    """Returns the drawing of the page with its colours written out, on white, its legend below it."""
-    inner, label, width, height = chart.picture[:4]
-    lines = list(_legend_lines(chart.legend, width))
-    whole = height + LINE * len(lines)
+    """Returns the drawing of the page without the titles of its marks, its colours written out, on white, its legend below it."""
+    source, lines = chart.source, list(_legend_lines(chart.legend))
+    spec = {"layer": source.layers, "width": WIDTH, "height": source.height}
+    inner = str(plotted(spec, source.datasets, "", {})).removesuffix("</svg>").split(">", 1)[1]
+    whole = source.height + LINE * len(lines)
     rules = "".join(
         f".fill-{name}{{fill:{colour}}}.stroke-{name}{{stroke:{colour}}}" for name, colour in colours.items()
     )
     text = f"text{{font-family:Helvetica,Arial,sans-serif;font-size:{FONT_SIZE}px;fill:{colours['ink']}}}"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" '
-        f'width="{width}" height="{whole}" viewBox="0 0 {width} {whole}"><style>{text}{rules}</style>'
-        f'<rect width="{width}" height="{whole}" fill="#ffffff"/>{inner}'
-        + "".join(_legend(keys, height + LINE * place) for place, keys in enumerate(lines))
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(source.label)}" '
+        f'width="{WIDTH}" height="{whole}" viewBox="0 0 {WIDTH} {whole}"><style>{text}{rules}</style>'
+        f'<rect width="{WIDTH}" height="{whole}" fill="#ffffff"/>{inner}'
+        + "".join(_legend(keys, source.height + LINE * place) for place, keys in enumerate(lines))
         + "</svg>\n"
     )
 
 
-def _legend_lines(legend: Sequence[tuple[str, str]], whole: int) -> Iterator[list[_Key]]:
+def _legend_lines(legend: Sequence[tuple[str, str]]) -> Iterator[list[_Key]]:
     """Yields the keys of each line of a legend; one that is wider than the chart goes on in lines of its own."""
     line: list[_Key] = []
     place = PADDING
     for colour, meaning in legend:
-        for nth, piece in enumerate(_wrapped(shown(meaning), whole)):
+        for nth, piece in enumerate(_wrapped(shown(meaning))):
             width = KEY + 4 + round(width_of(piece)) + 12
-            if line and (nth or place + width > whole):
+            if line and (nth or place + width > WIDTH):
                 yield line
                 line, place = [], PADDING
             line.append(_Key(place, "" if nth else colour, piece))
@@ -193,9 +201,9 @@ def _legend_lines(legend: Sequence[tuple[str, str]], whole: int) -> Iterator[lis
         yield line
 
 
-def _wrapped(text: str, whole: int) -> list[str]:
-    """Returns a text in pieces that fit beside a patch of colour, in a picture as wide as that."""
-    most = whole - 2 * PADDING - KEY - 4
+def _wrapped(text: str) -> list[str]:
+    """Returns a text in pieces that fit beside a patch of colour."""
+    most = WIDTH - 2 * PADDING - KEY - 4
     pieces: list[str] = []
     for word in text.split(" "):
         if pieces and width_of(f"{pieces[-1]} {word}") <= most:
@@ -217,11 +225,11 @@ def _legend(keys: Sequence[_Key], top: int) -> str:
     return "".join((*patches, *texts))
 
 
-def _as_csv(picture: Picture) -> str:
+def _as_csv(drawn: Sequence[Row]) -> str:
     """Returns what is drawn, a row a mark, at full precision; `figure` is the name that `trace` takes, where a mark has one."""
     out = io.StringIO()
-    rows = CsvRows(out)
-    rows.row(picture.names)
-    for row in picture.rows:
-        rows.row(number_or_cell(value) if isinstance(value, str) else value for value in row)
+    rows, names = CsvRows(out), list(dict.fromkeys(name for row in drawn for name in row))
+    rows.row(names)
+    for values in ([row.get(name) for name in names] for row in drawn):
+        rows.row(number_or_cell(value) if isinstance(value, str) else value for value in values)
     return out.getvalue()

@@ -21,8 +21,6 @@ class JudgingData:
     agreements: list[Row] = field(default_factory=list)
     controls: list[Row] = field(default_factory=list)
     anchors: list[Row] = field(default_factory=list)
-    judge_wordings: list[Row] = field(default_factory=list)
-    rubrics: list[Row] = field(default_factory=list)
     judges: list[Row] = field(default_factory=list)
     rulings: list[Row] = field(default_factory=list)
     disagreements: list[Row] = field(default_factory=list)
@@ -42,11 +40,6 @@ def comparisons(ask: Ask) -> list[Row]:
     return ask(query("comparisons"))
 
 
-def judge_wordings(ask: Ask) -> list[Row]:
-    """Returns how much each judge's verdicts depend on its rubric's wording."""
-    return ask(query("judge_wordings"))
-
-
 def gather_judging(ask: Ask) -> JudgingData:
     """Returns the rows of one run; none where answers are only matched with labels."""
     spreads = ask(query("spreads"))
@@ -56,7 +49,7 @@ def gather_judging(ask: Ask) -> JudgingData:
     if not tasks:
         return JudgingData()
     judges = ask(query("judges"))
-    names = ("comparisons", "controls", "anchors", "judge_wordings", "rubrics", "rulings", "disagreements")
+    names = ("comparisons", "controls", "anchors", "rulings", "disagreements")
     return JudgingData(
         spreads=[row for row in spreads if row["task_id"] in tasks],
         rankings=[row for row in ask(query("rankings")) if row["task_id"] in tasks],

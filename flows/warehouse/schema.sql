@@ -234,24 +234,7 @@ create table if not exists raw.judges (
     max_asks integer not null,
     card varchar not null, -- JSON
     model_card varchar, -- JSON
-    recorded_at timestamp not null,
-    rephrasing_key varchar, -- of the wordings of its rubric that it rules under too; null: as it is written alone
-    n_reworded_answers integer -- of a task that it rules on under those, at most
-);
-
--- one row per audit_run_id, judge_id, judge_key, rephrasing_key, wording_index
-create table if not exists raw.judge_wordings (
-    audit_run_id varchar not null,
-    judge_id varchar not null,
-    judge_key varchar not null, -- of the judge with its rubric as it is written
-    rephrasing_key varchar not null, -- hash of rubric, rephraser and number of wordings: later runs reuse what has the same
-    wording_index integer not null, -- 0 as it is written; of a refused proposal: its place among them, counted down from -1
-    wording_key varchar, -- the judge_key of verdicts under this wording; null of a refused proposal
-    rubric varchar not null,
-    is_original boolean not null,
-    rephraser_id varchar,
-    refused_because varchar,
-    landed_at timestamp not null
+    recorded_at timestamp not null
 );
 
 -- one row per audit_run_id, control_id

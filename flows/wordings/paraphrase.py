@@ -43,7 +43,7 @@ from promptaudit.flows.wordings.variants import (
     rephrasing_key,
     rewordings,
 )
-from promptaudit.models_registry.cards import RephraserCard, Template
+from promptaudit.models_registry.cards import RephraserCard, Rephrasing, Template
 from promptaudit.models_registry.tables import escape
 
 
@@ -130,7 +130,7 @@ def _reworded_template(design: Design, task_id: str, rewording: Rewording, purse
         return []
     wording = template_wording(design, task_id, is_given=card.is_given)
     known = {_folded(template.text) for template in design.templates[task_id].templates}
-    proposals = reworded(design, card, wording, purse, wanted=rephrasing.wanted, known=known)
+    proposals = _reworded(design, rephrasing, card, wording, purse, known)
     return [replace(proposal, own_of=rewording.own_of) for proposal in proposals]
 
 
@@ -190,33 +190,30 @@ def make_proposals(design: Design, task_id: str, rewording: Rewording, purse: Pu
         return [original]
     protected = protected_words(design.tasks[task_id], card, is_given=card.is_given)
     wording = Wording(task_id, instruction, protected, is_given=card.is_given)
-    proposals = numbered(reworded(design, card, wording, purse, wanted=rephrasing.wanted))
+    proposals = _numbered(_reworded(design, rephrasing, card, wording, purse))
     own = [replace(proposal, own_of=rewording.own_of) for proposal in proposals]
     return [original, *own] if rewording.has_original else own
 
 
-def reworded(
+def _reworded(
     design: Design,
+    rephrasing: Rephrasing,
     card: RephraserCard,
     wording: Wording,
     purse: Purse | None,
-    *,
-    wanted: int,
     known: Iterable[str] = (),
-    temperatures: Sequence[float | None] | None = None,
 ) -> list[Proposal]:
     """Returns what a rephraser makes of a wording at each paraphrase temperature, refused ones last, none of them numbered.
 
-    `temperatures`: default those of the audit. A text with lines of layout is given to rules stretch by stretch.
+    A text with lines of layout is given to rules stretch by stretch.
     """
-    rephrasing = design.audit.rephrasing
-    groups = temperatures or (None if rephrasing is None else rephrasing.temperatures) or (None,)
 
     async def propose() -> list[Proposal]:
         opened = _opened(design, card, purse)
         rephraser = ByStretch(opened) if wording.lines is not None and card.kind == "rules" else opened
         try:
-            return [p for each in groups for p in await _proposed(rephraser, wording, each, wanted, known)]
+            groups = rephrasing.temperatures or (None,)
+            return [p for each in groups for p in await _proposed(rephraser, wording, each, rephrasing.wanted, known)]
         finally:
             await rephraser.close()
 
@@ -275,7 +272,7 @@ def _folded(text: str) -> str:
     return " ".join(text.split())
 
 
-def numbered(proposals: Sequence[Proposal]) -> list[Proposal]:
+def _numbered(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Returns them with indices from 1 up for what is asked, from -1 down for what is refused."""
     found, n_kept, n_refused = [], 0, 0
     for proposal in proposals:

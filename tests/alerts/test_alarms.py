@@ -683,14 +683,6 @@ def test_the_message_of_a_recovery_folds_what_was_one_alarm() -> None:
     )
 
 
-def test_success_is_told_only_if_asked_and_only_then() -> None:
-    told = compose(night(5, 0), Changes(), tell_success=True)
-    assert told is not None
-    assert (told.kind, told.title) == ("success", "nightly: passed, nothing got worse")
-    assert compose(night(5, 0), Changes()) is None
-    assert compose(night(5, 3), Changes(), tell_success=True) is None
-
-
 def test_a_night_of_everything_fits_one_screen() -> None:
     findings = [
         drop(f"m{n}", model_id=f"model {n % 9}" + "y" * 300, cause=f"c{n % 2}", reason="r" * 999) for n in range(99)

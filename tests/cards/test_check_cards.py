@@ -216,64 +216,7 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a judge twice": (
         audit("models: [lexical]\n  judges: [matcher, matcher]"),
-        "CardError: audits/a.yml line 4: judges: names one thing twice",
-    ),
-    "a judge there is not, among options": (
-        audit("models: [lexical]\n  judges:\n    matcher:\n    macher: {wordings: 3}"),
-        "UnknownCard: judge 'macher' in audits/a.yml line 6; nearest: matcher",
-    ),
-    "a misspelt option of a judge": (
-        audit("models: [lexical]\n  judges: {matcher: {wording: 3}}"),
-        "CardError: audits/a.yml line 4: unknown field 'judges.matcher.wording' of 'a'; nearest: wordings",
-    ),
-    "one wording of a rubric": (
-        audit("models: [lexical]\n  judges: {matcher: {wordings: 1}}"),
-        "CardError: audits/a.yml line 4: judges.matcher.wordings: Input should be greater than or equal to 2, found '1'",
-    ),
-    "answers without wordings": (
-        audit("models: [lexical]\n  judges: {matcher: {answers: 50}}"),
-        "CardError: audits/a.yml line 4: judges.matcher: answers are ruled on under further wordings; say how many with wordings",
-    ),
-    "judges that are no names": (
-        audit("models: [lexical]\n  judges: [[matcher]]"),
-        "CardError: audits/a.yml line 4: judges: a list of judge cards, or a mapping of each to how its rubric is reworded",
-    ),
-    "the rubric of a panel reworded": (
-        {
-            "judges/j.yml": "j: {panel: [matcher, matcher_erring]}\n",
-            **audit("models: [lexical]\n  judges: {j: {wordings: 3}}\n  rephrasing: {rephraser: rules, variants: 2}"),
-        },
-        (
-            "CardError: audits/a.yml line 4: judges.j.wordings: 'j' is a panel, which has no rubric of its own; give wordings "
-            "to its members instead"
-        ),
-    ),
-    "the rubric of a judge that reads none": (
-        audit("models: [lexical]\n  judges: {matcher: {wordings: 3}}\n  rephrasing: {rephraser: rules, variants: 2}"),
-        (
-            "CardError: audits/a.yml line 4: judges.matcher.wordings: 'matcher' rules by itself and reads no rubric; leave "
-            "wordings out"
-        ),
-    ),
-    "a rubric that nobody rewords": (
-        {
-            "models/m.yml": API,
-            "judges/j.yml": "j: {model: m}\n",
-            **audit("models: [lexical]\n  judges: {j: {wordings: 3}}"),
-        },
-        "CardError: audits/a.yml line 4: judges.j.wordings: rephrasing.rephraser rewords rubrics too, and audit 'a' has none",
-    ),
-    "a rubric that a list has no rewordings of": (
-        {
-            "models/m.yml": API,
-            "judges/j.yml": "j: {model: m}\n",
-            "rephrasers/r.yml": "r: {kind: fixed, variants: {t: [Say a or b.], j: [x]}}\n",
-            **audit("models: [lexical]\n  judges: {j: {wordings: 3}}\n  rephrasing: {rephraser: r, variants: 2}"),
-        },
-        (
-            "CardError: rephrasers/r.yml line 1: variants: none of 'judge:j', whose rubric audit 'a' has reworded; "
-            "known: j, t"
-        ),
+        "CardError: audits/a.yml line 1: a: judges names one thing twice",
     ),
     "a rubric that shows no answer": (
         {"judges/j.yml": "j: {model: lexical, rubric: '{question}'}\n", **audit("models: [lexical]\n  judges: [j]")},
@@ -582,22 +525,6 @@ def test_a_persons_wordings_are_sent_as_they_are(tmp_path: Path, of_rephraser: s
     made = paraphrase(Purse(warehouse, run, budget_of(warehouse, run, design.audit.budget)), design).variants
     kept = wordings if n_kept == 3 else wordings[2:]
     assert [variant.instruction for variant in made] == ["Say a or b.", *kept]
-
-
-def test_refused_rewordings_of_a_rubric_are_told(tmp_path: Path) -> None:
-    rubric = "{question} {references} {completion} match?"
-    listed = [rubric.replace("{references}", "what is right"), f"Well: {rubric}", rubric]
-    files = {
-        "models/m.yml": API,
-        "judges/j.yml": json.dumps({"j": {"model": "m", "rubric": rubric}}),
-        "rephrasers/r.yml": json.dumps({"r": {"kind": "fixed", "variants": {"judge:j": listed}}}),
-        **audit("models: [lexical]\n  judges: {j: {wordings: 3}}\n  rephrasing: {rephraser: r, variants: 1}"),
-    }
-    notes = check_audit(load_registry([registry_of(tmp_path, files)]), "a").notes
-    assert [note for note in notes if "each reference" not in note and "marks go" not in note] == [
-        "rephrasers/r.yml line 1: variants.judge:j.0 is refused: placeholder {references} is lost",
-        "judge 'j': 1 of 2 distinct rephrasings, 1 refused",
-    ]
 
 
 def test_what_is_put_around_a_rubric_of_somebody_elses_is_told(tmp_path: Path) -> None:

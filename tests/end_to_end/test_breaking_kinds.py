@@ -1,4 +1,4 @@
-"""One template of four, one wording of an extraction and one rubric of a judge give nothing that can be read, and all count."""
+"""One template of four and one wording of an extraction give nothing that can be read, nor does a judge once, and all count."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import yaml
 
-from promptaudit.models_registry.cards import JudgeCard
 from tests.support.files import write_files
 from tests.support.loopback import QuietHandler, completion_of, served_in_threads
 from tests.support.shell import promptaudit, sql
@@ -21,7 +20,6 @@ N, FREELY, PROSE = 8, "Speak freely.", "That is hard to say."
 WRONG = {"good": 0, "fair": 2, "poor": 4}  # of the eight questions, the first ones
 BEFORE = ("Please do this.", FREELY, "It is urgent.")
 WORDINGS = [f"{words} Extract the total and the day of the bill." for words in BEFORE]
-RUBRICS = [f"{words} {JudgeCard(model='rater').rubric}" for words in BEFORE]
 TEMPLATES = [f"{words}\n{{question}}\n{{options}}" for words in ("Choose.", *BEFORE)]
 CARDS: dict[str, Any] = {
     "tasks/t.yml": {
@@ -41,12 +39,12 @@ CARDS: dict[str, Any] = {
     },
     "templates/t.yml": {"forms": {"kind": "multiple_choice", "templates": TEMPLATES}},
     "judges/rater.yml": {"rater": {"model": "rater", "tasks": ["pick"], "max_asks": 1}},
-    "rephrasers/own.yml": {"own": {"kind": "fixed", "variants": {"bill": WORDINGS, "judge:rater": RUBRICS}}},
+    "rephrasers/own.yml": {"own": {"kind": "fixed", "variants": {"bill": WORDINGS}}},
     "audits/mine.yml": {
         "mine": {
             "tasks": ["pick", "bill"],
             "models": list(WRONG),
-            "judges": {"rater": {"wordings": 4, "answers": 40}},
+            "judges": ["rater"],
             "rephrasing": {
                 "rephraser": "own",
                 "kinds": ["wording", "system"],
@@ -62,9 +60,9 @@ CARDS: dict[str, Any] = {
 
 
 def answer(model: str, prompt: str) -> str:
-    """`good` and the judge say nothing when they are told to speak freely; the judge nothing of one wrong answer either."""
+    """`good` says nothing when it is told to speak freely, the judge nothing of one wrong answer."""
     n = int(re.findall(r"number (\d)", prompt)[-1])
-    if FREELY in prompt and model in {"good", "rater"}:
+    if FREELY in prompt and model == "good":
         return PROSE
     if model == "rater":
         said = prompt.split(re.findall(r"^===== [0-9a-f]{16} =====$", prompt, re.MULTILINE)[0])[-2].strip()
@@ -174,20 +172,8 @@ def test_a_wording_under_which_no_field_can_be_read_counts_in_each_field(folder:
 
 
 def test_what_a_judge_does_not_say_counts(folder: Path) -> None:
-    # 20 answers: 8 right, 4 wrong, 8 prose; as written the rubric gives 8 matches, 11 that are none, and no verdict on one
-    wordings = sql(
-        folder,
-        "select n_ruled, n_unreadable, match_rate, agreement_rate, cohen_kappa from marts.fct_judge_wordings "
-        "order by wording_index",
-    )
-    rate = pytest.approx(8 / 19)
-    # the third rubric gives no verdict at all, as the first does once: 1/20 agree, and so they would by chance
-    as_written, broken = [20, 1, rate, None, None], [20, 20, None, 1 / 20, 0]
-    alike = [20, 1, rate, 1, 1]
-    assert [list(row.values()) for row in wordings] == [as_written, alike, broken, alike]
-    (judge,) = sql(folder, "select n_answers, n_wordings, sensitivity from marts.rpt_judge_wordings")
-    assert list(judge.values()) == [20, 4, pytest.approx(entropy(1 / 4, 3) * 19 / 20)]
-    # prose is not right for the rule nor the judge; the answer without a verdict is the one that they cannot agree on
+    # of 20 answers 8 are right, 4 wrong, 8 prose, which is not right for the rule nor the judge; the answer without a verdict is
+    # the one that they cannot agree on
     (agreement,) = sql(folder, "select raters, n_rated, agreement_rate, cohen_kappa from marts.fct_judge_agreement")
     assert list(agreement.values()) == ["judge:rater | option_letter", 19, 1, 1]
     accuracies = sql(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,7 +59,6 @@ RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
         "No two raters, be they judges, people or rules, ruled on the same answer.",
     },
 }
-PARTS = ("-pss-intra", "-pss-intra-by-task", "-pss-inter", "-pss-inter-by-task")
 ANSWERS = "Answers"  # a grid, which a script draws
 EMPTY = {  # sections of which nothing is there
     "paper_errica": {"PSS by repetition", "PSS by share of the samples", "How much is enough", "Format checks"},
@@ -187,9 +185,8 @@ def test_barrie_et_al(tmp_path: Path, models: RunningServer) -> None:
     )
     assert {(row["n"], row["n_distinct"]) for row in wordings} == {(12 * 3, 12 * 3)}
     names = check_charts(tmp_path)
-    assert names < {f"{each}{part}" for each in FIGURES.values() for part in ("", *PARTS)}
-    with (tmp_path / f"charts/{FIGURES['stability_by_wording']}.csv").open(encoding="utf-8", newline="") as file:
-        assert len({row["panel"] for row in csv.DictReader(file)}) == 12
+    assert all(name.startswith(tuple(FIGURES.values())) for name in names)
+    assert sum(name.startswith(FIGURES["stability_by_wording"]) for name in names) == 12
 
 
 @pytest.fixture(scope="module")

@@ -102,7 +102,6 @@ def test_every_card_of_the_tests_and_the_documentation_that_loads_holds_to_its_s
         ("audits", f"{AUDIT}, askers: '4'}}"),
         ("audits", f"{AUDIT}, askers: {{n: 4, work_pool: far}}}}"),
         ("audits", "a: {tasks: t, models: m, strategies: detail, gate: sensitivity <= 0.2, judges: j}"),
-        ("audits", f"{AUDIT}, judges: {{i: , j: {{wordings: 6}}, k: {{wordings: '3', answers: 50}}}}}}"),
         ("audits", f"{AUDIT}, samples: {{limit: '1_000', seed: -1, balanced: no}}, min_effect: 2e-2}}"),
         ("audits", f"{AUDIT}, model_sets: {{small: m}}, samples: {{by_task: {{t: {{limit: 5}}}}}}}}"),
         ("tasks", f"{TASK}}}"),
@@ -128,7 +127,6 @@ def test_what_loads_in_short_is_taken(kind: str, text: str, tmp_path: Path) -> N
     ("kind", "text"),
     [
         ("audits", f"{AUDIT}, strategy: simple}}"),
-        ("audits", f"{AUDIT}, judges: {{j: {{wordings: 61}}}}}}"),
         ("audits", f"{AUDIT}, strategies: [plain]}}"),
         ("audits", f"{AUDIT}, askers: 1001}}"),
         ("audits", f"{AUDIT}, askers: many}}"),

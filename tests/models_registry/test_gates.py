@@ -67,8 +67,6 @@ def value_rule(text: str) -> ValueRule:
         ("mean_spearman >= 0.9 at model_set = all", "fct_ranking_consistency", "mean_spearman", ()),
         ('fleiss_kappa >= 0.6 at kind = "judge and judge"', "fct_judge_agreement", "fleiss_kappa", ()),
         ("fleiss_kappa >= 0.6", "fct_scoring_sensitivity", "fleiss_kappa", ()),
-        ("sensitivity_high <= 0.2 at scoring_method = judge:j", "rpt_judge_wordings", "sensitivity_high", ()),
-        ("match_rate_std <= 0.05", "rpt_judge_wordings", "match_rate_std", ()),
         ("n_samples >= 100", "rpt_audit", "n_samples", ()),
         ("n_samples_planned >= 100", "rpt_audit", "n_samples_planned", ()),
         ("sensitivity_if_missing_na <= 0.2", "rpt_audit", "sensitivity_if_missing_na", ()),
@@ -423,7 +421,7 @@ def test_what_is_held_against_a_run_asks_nothing_again(tmp_path: Path) -> None:
     """Neither a gate nor a threshold is part of what decides requests."""
     more = (
         "  gate: [no regressed]\n  max_age: 2d\n  min_effect: 0.1\n  max_cost_increase: 0.25\n  max_latency_increase: 1\n"
-        "  retention: {raw_nights: 30}\n  notify_success: true\n"
+        "  retention: {raw_nights: 30}\n"
     )
     plain, held = (
         design_audit(load_registry([folder]), "own")
@@ -432,14 +430,13 @@ def test_what_is_held_against_a_run_asks_nothing_again(tmp_path: Path) -> None:
     assert plain.audit != held.audit
     assert plain.plan_fingerprint == held.plan_fingerprint
     assert (held.audit.min_effect, held.audit.max_cost_increase, held.audit.max_latency_increase) == (0.1, 0.25, 1)
-    assert (held.audit.retention.raw_nights, held.audit.notify_success) == (30, True)
+    assert held.audit.retention.raw_nights == 30
 
 
 def test_defaults() -> None:
     card = AuditCard(tasks=("t",), models=("m",))
     assert (card.gate, card.max_age, card.min_effect) == ((), "36h", 0.02)
     assert (card.max_cost_increase, card.max_latency_increase, card.retention.raw_nights) == (None, None, None)
-    assert card.notify_success is False
 
 
 @pytest.mark.parametrize(

@@ -273,7 +273,7 @@ def test_the_design_of_hua_et_al(task: str) -> None:
     assert (audit.format.max_invalid_rate, audit.format.max_invalid_rate_at_first) == (1, 1)
     both = ("gpt_judge", "gemini_judge", "both_judges")
     judges = {"arc_challenge": both, "simpleqa": ("simpleqa_judge",)}
-    assert tuple(audit.judges) == judges.get(task, ("gemini_judge",))
+    assert audit.judges == judges.get(task, ("gemini_judge",))
     n_samples = audit.samples.limit or REGISTRY.task(task).data.rows or 0
     answers = n_samples * len(templates.templates) * len(audit.models)
     text = (SHIPPED / f"audits/papers/{task}.yml").read_text("utf-8")

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from promptaudit.flows.report import charts_of
-from promptaudit.flows.report.chart_files import FIGURES, _file_name, _names, _wrapped
+from promptaudit.flows.report.chart_files import FIGURES, _file_name, _free, _names, _wrapped
 from promptaudit.flows.report.charts.drawing import WIDTH
 from promptaudit.flows.report.charts.scales import width_of
 from promptaudit.flows.warehouse import Warehouse
@@ -35,6 +35,11 @@ def test_a_file_is_named_in_plain_letters(names: tuple[str, ...], file: str) -> 
     assert _file_name(*names) == file
 
 
+def test_names_that_are_alike_in_plain_letters_are_numbered() -> None:
+    taken: set[str] = set()
+    assert [_free(stem, taken) for stem in ("a", "a-2", "a", "a", "b")] == ["a", "a-2", "a-3", "a-4", "b"]
+
+
 def test_panels_are_named_by_what_tells_them_apart() -> None:
     assert _names([("t", "m", "simple", "1"), ("u", "m", "simple", "2")]) == ["t", "u"]
     assert _names([("t", "m", "", "class a"), ("t", "m", "", "class b")]) == ["class a", "class b"]
@@ -43,7 +48,7 @@ def test_panels_are_named_by_what_tells_them_apart() -> None:
 
 def test_a_long_key_of_a_legend_goes_on_in_the_next_line() -> None:
     text = "another model's answers with errors of a known share, drawn from a seed, " + "w" * 200
-    pieces = _wrapped(text, WIDTH)
+    pieces = _wrapped(text)
     assert " ".join(pieces[:-1]) == text[: text.index(" ww")]
     assert all(width_of(piece) < WIDTH for piece in pieces)
 
@@ -63,8 +68,7 @@ def test_every_chart_is_a_drawing_a_picture_and_its_data(
     charts = [path for path in files if path.stem not in tables]
     figures = {path.stem for path in charts}
     assert len(charts) == 3 * len(figures) > 0
-    # one a figure of the papers, whatever the number of tasks, models and strategies, but for parts that blocks name
-    assert len({next(each for each in FIGURES.values() if stem.startswith(each)) for stem in figures}) == len(figures)
+    assert all(stem.startswith(tuple(FIGURES.values())) for stem in figures)
     for path in files:
         if path.suffix == ".svg":
             _is_sound(path)
@@ -96,10 +100,10 @@ def test_the_command_says_how_many_it_wrote_and_where(
         tmp_path, "--warehouse", str(ordinary.warehouse), "report", ordinary.audit_run_id, "--charts", "figures"
     )
     n = len(list((tmp_path / "figures").glob("*.svg")))
-    assert (ended.code, ended.out) == (0, f"{n} figures in figures, each as SVG, PNG and CSV\n")
+    assert (ended.code, ended.out) == (0, f"{n} charts in figures, each as SVG, PNG and CSV\n")
     warehouse = Warehouse(ordinary.warehouse)
     own = charts_of(warehouse, ordinary.audit_run_id, tmp_path / "own", ["consistency", "sample_pairs"])
-    assert {path.stem for path in own} == {"consistency", FIGURES["sample_pairs"]}
+    assert all(path.stem.startswith(("consistency", FIGURES["sample_pairs"])) for path in own)
     with pytest.raises(
         UsageError, match="--only sample_pair: no section with charts is called so; nearest: sample_pairs"
     ):

@@ -128,33 +128,6 @@ def test_rankings_and_agreement_print_the_marts_figures(judged: Reported) -> Non
         assert row["fleiss_kappa"] is None or number(row["fleiss_kappa"]) in agreement
 
 
-def test_a_judge_whose_rubric_was_reworded_stands_beside_the_models(judged: Reported) -> None:
-    text = section(judged, "agreement")
-    rates = set(re.findall(r">([\d.]+ %)<", html_of(judged, "agreement")))
-    rows = asked(judged, "select * from marts.rpt_judge_wordings where audit_run_id = $run order by task_id")
-    assert [(row["task_id"], row["n_wordings"]) for row in rows] == [("facts", 4), ("letters", 4), ("passages", 4)]
-    for row in rows:
-        for name in ("sensitivity", "fleiss_kappa", "match_rate_std"):
-            assert number(row[name]) in text, name
-        assert interval(row["sensitivity_low"], row["sensitivity_high"]) in text
-        assert {percent(row["match_rate_min"]), percent(row["match_rate_max"])} <= rates
-    (of_models,) = asked(
-        judged,
-        "select min(sensitivity) as least, max(sensitivity) as most from marts.rpt_audit "
-        "where audit_run_id = $run and task_id = 'letters'",
-    )
-    letters = task(text, "letters", "passages")
-    assert f"{number(of_models['least'])} to {number(of_models['most'])}" in letters
-    assert "not measured" in task(text, "facts", "letters")  # open answers have no labels
-    for row in asked(
-        judged, "select * from marts.fct_judge_wordings where audit_run_id = $run and task_id = 'letters'"
-    ):
-        named = "as written" if row["wording_index"] == 0 else str(row["wording_index"])
-        assert f"{named}: {row['rubric']}" in letters
-        assert percent(row["match_rate"]) in letters
-        assert row["people_agreement_rate"] is None or percent(row["people_agreement_rate"]) in letters
-
-
 def test_a_correlation_that_is_missing_says_why() -> None:
     row = {"mean_spearman": None, "n_models": 5, "n_variants": 8, "is_of_few_models": False}
     assert correlation(row | {"n_models": 2}, "mean_spearman", 0) == "needs three models"

@@ -49,9 +49,6 @@ class Rulings:
     repetitions: Mapping[str, int] = field(default_factory=dict)
     people: Mapping[str, Callable[[Answer], bool | None]] = field(default_factory=dict)
     controls: Sequence[tuple[str, str, str, bool]] = ()  # task, kind, completion, whether it is right
-    rubrics: Mapping[str, int] = field(
-        default_factory=dict
-    )  # by judge: how many wordings its rubric has, each an ask of its own
 
     def land(self, warehouse: Path, audit_run_id: str) -> None:
         """Lands judges, controls and verdicts as the judging step and the import of people's rulings do."""
@@ -67,7 +64,6 @@ class Rulings:
                 "max_asks": 1,
                 "card": "{}",
                 "recorded_at": now(),
-                "rephrasing_key": "reworded" if name in self.rubrics else None,
             }
             for name in (*self.judges, *self.panels)
         ]
@@ -83,28 +79,12 @@ class Rulings:
             }
             for task, kind, completion, is_right in self.controls
         ]
-        rubrics = [
-            {
-                "audit_run_id": audit_run_id,
-                "judge_id": name,
-                "judge_key": content_id("key", name),
-                "rephrasing_key": "reworded",
-                "wording_index": index,
-                "wording_key": _wording_key(name, index),
-                "is_original": index == 0,
-                "landed_at": now(),
-                "rubric": f"Wording {index}: {{question}} {{references}} {{completion}}",
-            }
-            for name, n_wordings in self.rubrics.items()
-            for index in range(n_wordings)
-        ]
         verdicts = [about | verdict for verdict in self._verdicts(warehouse, audit_run_id, controls)]
         for place, verdict in enumerate(verdicts):
             verdict["verdict_id"] = content_id("verdict", audit_run_id, str(place))
         Warehouse(warehouse).land(
             [
                 ("judges", frame_of("judges", judges)),
-                ("judge_wordings", frame_of("judge_wordings", rubrics)),
                 ("judge_controls", frame_of("judge_controls", controls)),
                 ("verdicts", frame_of("verdicts", verdicts)),
             ],
@@ -134,7 +114,6 @@ class Rulings:
                 for control in controls:
                     answer = (control["task_id"], "control", control["completion"])
                     yield by | {"control_id": control["control_id"], "completion": reply(answer, repetition)}
-        yield from self._under_other_wordings(answers[::4])
         for name, ruling in self.people.items():
             for row in answers:
                 is_match = ruling((row["task_id"], row["sample_id"], row["completion"]))
@@ -148,20 +127,6 @@ class Rulings:
                         "is_match": is_match,
                         "source": "sheet.csv",
                     }
-
-    def _under_other_wordings(self, answers: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-        for name, n_wordings in self.rubrics.items():
-            for index in range(1, n_wordings):
-                by = {"judge_id": name, "judge_key": _wording_key(name, index), "ask": 1, "is_settled": True}
-                for repetition in range(1, self.repetitions.get(name, 1) + 1):
-                    for row in answers:
-                        answer = (row["task_id"], row["sample_id"], row["completion"])
-                        said = self.judges[name](answer, 10 * index + repetition)
-                        yield by | {"repetition": repetition, "prediction_id": row["prediction_id"], "completion": said}
-
-
-def _wording_key(name: str, index: int) -> str:
-    return content_id("key", name, str(index)) if index else content_id("key", name)
 
 
 def judged_registry(folder: Path) -> Registry:
@@ -297,7 +262,6 @@ def judged_rulings() -> Rulings:
         repetitions={"hasty": 2},
         people={"ada": person},
         controls=controls,
-        rubrics={"hasty": 4},
     )
 
 
@@ -342,5 +306,4 @@ def hostile_rulings() -> Rulings:
         panels={"<img src=x onerror=alert(6)>": (HOSTILE_JUDGE, "</td></table>")},
         people={SCRIPT: lambda answer: len(answer[2]) % 3 == 0},
         controls=[("facts", "right", f"{SCRIPT}{place}", True) for place in range(3)],
-        rubrics={HOSTILE_JUDGE: 3},
     )

@@ -22,8 +22,7 @@ class JudgingProvider:
     """A started provider; what a test sets holds from the next request on.
 
     The model `small` knows four of five facts, and says half of them in a sentence. The judge `rater` rules right what names a
-    reference anywhere; a harsh one nothing but the reference itself. It does as its rubric says: told to be strict it is harsh,
-    told to think aloud it gives no verdict.
+    reference anywhere; a harsh one nothing but the reference itself.
     """
 
     base_url: str
@@ -44,11 +43,8 @@ class JudgingProvider:
         listed = prompt.split("Reference answers:\n")[1].split("\n\n", maxsplit=1)[0]
         references = [line.removeprefix("- ").casefold() for line in listed.splitlines()]
         words = f" {re.sub(r'[^a-z0-9]+', ' ', said)} "
-        if "Think aloud" in prompt:
-            return "Well, it may match."
-        is_harsh = self.is_harsh or "Be strict" in prompt
         named = [each for each in references if f" {re.sub(r'[^a-z0-9]+', ' ', each).strip()} " in words]
-        return json.dumps({"reason": "as told", "match": said in references if is_harsh else bool(named)})
+        return json.dumps({"reason": "as told", "match": said in references if self.is_harsh else bool(named)})
 
     @property
     def facts(self) -> dict[str, str]:

@@ -1,7 +1,6 @@
 -- How far those who say which answers are right agree, in each audit's newest run. Rows of `templates` hold the templates of a
 -- task against each other, under one scoring method (people's majority too) and of one model; rows of `raters` hold judges,
--- people and rules against each other on the same answers, rows of `rubrics` a judge against itself under other wordings of its
--- rubric. Perfect agreement is the share on which all say the same.
+-- people and rules against each other on the same answers. Perfect agreement is the share on which all say the same.
 with newest as (
     select
         audit_run_id,
@@ -36,19 +35,6 @@ agreements as (
         cohen_kappa,
         perfect_agreement_rate
     from {{ ref('fct_judge_agreement') }}
-    union all by name
-    select
-        audit_run_id,
-        task_id,
-        'rubrics' as between_whom,
-        scoring_method as raters,
-        null::varchar as model_id,
-        n_wordings as n_raters,
-        n_answers as n_rated,
-        fleiss_kappa,
-        null::double as cohen_kappa,
-        null::double as perfect_agreement_rate
-    from {{ ref('rpt_judge_wordings') }}
 )
 
 select

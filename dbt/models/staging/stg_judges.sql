@@ -15,9 +15,7 @@ renamed as (
         max_asks,
         card,
         model_card,
-        recorded_at,
-        rephrasing_key,
-        n_reworded_answers
+        recorded_at
     from source
     qualify recorded_at = max(recorded_at) over (partition by audit_run_id, judge_id)
 )

@@ -41,16 +41,8 @@ answers as (
     group by all
 ),
 
-placed as (
-    select
-        *,
-        row_number() over (partition by task_id order by answer) as place
-    from answers
-),
-
 settled as (
     select
-        verdicts.judge_key,
         asked.task_id,
         verdicts.repetition,
         asked.answer
@@ -59,22 +51,17 @@ settled as (
     where
         verdicts.audit_run_id = $run
         and verdicts.judge_id = $judge
-        and list_contains($keys, verdicts.judge_key)
+        and verdicts.judge_key = $key
         and verdicts.is_settled
 )
 
--- the first key is of the judge's rubric as it is written; under the others, of further wordings, it rules on so many answers
--- to a task, by smallest hash: the same ones on every night
 select
-    keys.judge_key,
-    placed.prediction_id,
+    answers.prediction_id,
     asks.repetition,
-    placed.task_id,
-    placed.sample_id,
-    placed.reader,
-    placed.option_order
-from placed
-cross join (select unnest($keys) as judge_key) as keys
+    answers.task_id,
+    answers.sample_id,
+    answers.reader,
+    answers.option_order
+from answers
 cross join (select unnest(range(1, $repetitions + 1))::integer as repetition) as asks
-anti join settled using (judge_key, task_id, answer, repetition)
-where keys.judge_key = $keys[1] or placed.place <= $n_answers
+anti join settled using (task_id, answer, repetition)

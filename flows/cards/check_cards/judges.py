@@ -22,41 +22,10 @@ def check_judges(cards: AuditCards) -> Errors:
             where = cards.where("judges", name, "model")
             yield CardError(f"{where}: '{card.model}' gives no verdicts; of the embedded models `matcher` does")
         yield from _check_tasks_of_judge(cards, name, card, known)
-        yield from _check_wordings_of_judge(cards, name, card)
         for index, member in enumerate(card.panel):
             if member in cards.used["judges"] and cards.registry.judge(member).panel:
                 where = cards.where("judges", name, "panel", index)
                 yield CardError(f"{where}: '{member}' is a panel itself; a panel is of judges with a model")
-
-
-def _check_wordings_of_judge(cards: AuditCards, name: str, card: JudgeCard) -> Errors:
-    """Checks that a judge whose rubric is reworded has one that is read, and that the audit's rephraser can reword it."""
-    options = cards.audit.judges.get(name)
-    if options is None or options.wordings is None:
-        return
-    where, said = cards.where("audits", cards.audit_id, "judges", name, "wordings"), f"judges.{name}.wordings"
-    if card.panel:
-        yield CardError(
-            f"{where}: {said}: '{name}' is a panel, which has no rubric of its own; give wordings to its members instead"
-        )
-        return
-    model = cards.registry.model(card.model or "") if card.model in cards.used["models"] else None
-    if model is not None and model.engine == "embedded":
-        yield CardError(f"{where}: {said}: '{card.model}' rules by itself and reads no rubric; leave wordings out")
-    rephraser = cards.rephraser
-    if rephraser is None:
-        yield CardError(
-            f"{where}: {said}: rephrasing.rephraser rewords rubrics too, and audit '{cards.audit_id}' has none"
-        )
-    elif rephraser.variants is not None and (listed_as := f"judge:{name}") not in rephraser.variants:
-        (known_as,) = cards.used["rephrasers"]
-        where = cards.where("rephrasers", known_as, "variants")
-        hint = nearest(listed_as, rephraser.variants)
-        yield CardError(
-            f"{where}: variants: none of '{listed_as}', whose rubric audit '{cards.audit_id}' has reworded{hint}"
-        )
-    elif rephraser.is_self and model is not None and model.is_in_process and model.engine != "embedded":
-        yield CardError(f"{where}: {said}: each model rewords its own prompts, and '{card.model}' can reword nothing")
 
 
 def _check_tasks_of_judge(cards: AuditCards, name: str, card: JudgeCard, known: Collection[str]) -> Errors:

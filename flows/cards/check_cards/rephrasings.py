@@ -8,7 +8,7 @@ from promptaudit.flows.cards.check_cards.cards import AuditCards, Errors
 from promptaudit.flows.rephrasers import Wording
 from promptaudit.flows.rephrasers.protected_spans import protected_words
 from promptaudit.flows.rephrasers.refusals import shortfall, why_wording_refused
-from promptaudit.flows.rephrasers.templates import rubric_wording, wording_of
+from promptaudit.flows.rephrasers.templates import wording_of
 from promptaudit.models_registry.cards import TaskCard
 from promptaudit.models_registry.errors import CardError, nearest
 from promptaudit.models_registry.tables import escape
@@ -40,21 +40,7 @@ def refused_rephrasings(cards: AuditCards) -> list[str]:
         if n_kept < rephrasing.wanted:
             groups = rephrasing.temperatures or (None,)
             notes += [shortfall(task_id, n_kept, rephrasing.wanted, len(refused), each) for each in groups]
-    return [*notes, *_of_rubrics(cards)]
-
-
-def _of_rubrics(cards: AuditCards) -> Iterator[str]:
-    """Yields the same of rubrics, whose rewordings stand under `judge:<id>`."""
-    variants = (None if cards.rephraser is None else cards.rephraser.variants) or {}
-    for judge_id, options in cards.audit.judges.items():
-        if options.wordings is None or judge_id not in cards.used["judges"]:
-            continue
-        wording, wanted = rubric_wording(judge_id, cards.registry.judge(judge_id), is_given=True), options.wordings - 1
-        if wording.task_id in variants:
-            refused, n_kept = _refused(wording, (), variants[wording.task_id], wanted)
-            yield from _notes(cards, wording.task_id, refused)
-            if n_kept < wanted:
-                yield shortfall(judge_id, n_kept, wanted, len(refused), None, what="judge")
+    return notes
 
 
 def _notes(cards: AuditCards, listed_as: str, refused: Mapping[int, str]) -> Iterator[str]:

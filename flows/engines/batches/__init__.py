@@ -1,1 +1,1 @@
-"""Batch interfaces: a provider's, or vLLM's on this machine."""
+"""The batch interface of a provider."""

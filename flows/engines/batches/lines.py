@@ -124,7 +124,7 @@ class Results:
             request_id = request_id if isinstance(request_id, str) else None
             outcome = read_completion(json.dumps(body).encode(), request_id, self._secrets, self._sent)
             return self._learnt(outcome) if isinstance(outcome, Failure) else outcome
-        # vLLM leaves the body out and puts its error where a request that was never made has its own
+        # a request that was never made has an error and no body
         error = error_in(body or result.get("error") or {})
         if type(status) is not int or not HTTPStatus.BAD_REQUEST <= status < 600:  # noqa: PLR2004 - an error's status
             # not carried out: the batch expired or was cancelled first

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from promptaudit.flows.engines import Answer, ServedModel
+from promptaudit.flows.engines import Answer, Request, ServedModel
 from promptaudit.flows.engines.batches.lines import ENDPOINT, Draft, Results
-from promptaudit.flows.engines.batches.protocol import Batches, BatchStatus
 from promptaudit.flows.engines.batches.provider import Provider
+from promptaudit.flows.engines.openai_api.body import Body
 from promptaudit.flows.engines.openai_api.error_bodies import described
 from promptaudit.flows.engines.openai_api.faults import Failure
 from promptaudit.flows.engines.pacing.retry import wait_before
 from promptaudit.flows.system.scrub import one_line, scrub
 from promptaudit.models_registry.cards import ModelCard
+from promptaudit.models_registry.errors import EngineError
+from promptaudit.models_registry.model_cards import Batching
 
 ENDED = ("completed", "failed", "expired", "cancelled")
 FULL = "token_limit_exceeded"  # more tokens of this organisation wait than may
@@ -29,17 +32,48 @@ MAX_COUNT = 2**31 - 1
 _ID = re.compile(r"[\w-][\w.:-]{0,199}")
 
 
-class BatchApi(Batches):
-    """Batches of an OpenAI-compatible endpoint, for one event loop.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchStatus:
+    """A batch at one look. `n_requests` is 0 until they are counted."""
+
+    state: str
+    is_ended: bool
+    n_requests: int
+    n_done: int
+    error: str | None = None  # why the whole batch failed, or what is wrong with it
+    is_full: bool = False  # it failed because too much of ours waits there already
+
+
+class BatchApi:
+    """Batches of an OpenAI-compatible endpoint, for one event loop; temporary files lie in `folder`.
 
     Raises EngineError, in one line and without the key, where nothing can be handed over or fetched: wrong key, unknown
     model or address, a redirect, or an endpoint that fails `limits.max_attempts` times.
     """
 
     def __init__(self, card: ModelCard, folder: Path) -> None:
-        super().__init__(card, folder)
+        self._card, self._folder = card, folder
         self._provider = Provider(card)
         self.served = ServedModel(self._provider.host)
+        self.refused: EngineError | None = None  # after `answers`: a refusal among them that holds for every request
+        self._body = Body(card)
+        # by batch what it was sent as: its refusals are understood by that, and the next may be sent differently
+        self._sent: dict[str, Body] = {}
+        self._sent_first = copy.deepcopy(self._body)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Returns the parameters that were refused and are left out."""
+        return self._body.learnt
+
+    def draft(self) -> Draft:
+        """Returns a new, empty file of requests, up to the card's `max_requests` and 200 MB."""
+        batching = self._card.batch or Batching()
+        return Draft(self._folder, self._body.of, batching.max_requests)
+
+    def sent_as(self, batch_id: str, request: Request) -> str:
+        """Returns JSON of the sampling parameters that a request of the batch was sent with."""
+        return self._sent.get(batch_id, self._sent_first).sent_as(request)
 
     async def submit(self, draft: Draft, metadata: Mapping[str, str]) -> str:
         """Uploads a draft and makes a batch of it; returns its id.
@@ -62,7 +96,8 @@ class BatchApi(Batches):
         batch_id = _id_of(outcome)
         if scrub(batch_id, self._provider.secrets) != batch_id or not batch_id:
             self._provider.fail("the making of a batch", Failure("stop", "it came back without a usable id"))
-        return self._taken(batch_id)
+        self._sent[batch_id] = copy.deepcopy(self._body)
+        return batch_id
 
     async def look(self, batch_id: str) -> BatchStatus | None:
         """Returns how a batch stands; None where the endpoint does not answer for now."""
@@ -109,17 +144,33 @@ class BatchApi(Batches):
                 batch_ids.append(_id_of(batch))
         return [batch_id for batch_id in reversed(batch_ids) if batch_id]
 
-    async def forget(self, batch_id: str) -> None:
-        """Forgets how a batch was sent; the provider keeps its files as long as it does."""
+    def forget(self, batch_id: str) -> None:
+        """Forgets how a batch was sent, once its answers have landed; the provider keeps its files as long as it does."""
         self._sent.pop(batch_id, None)
-
-    async def wait(self, seconds: float) -> None:
-        """Waits so long: the provider calls nobody."""
-        await asyncio.sleep(seconds)
 
     async def close(self) -> None:
         """Closes the connections, and leaves the batches running; a second call does nothing."""
         await self._provider.close()
+
+    def _learn(self, batch_id: str, status: int, error: Mapping[str, Any]) -> bool:
+        # a result does not say what was sent, but every request of a batch was sent alike: so this one stands for all
+        request = Request(
+            prediction_id="",
+            model_id="",
+            task_id="",
+            strategy="",
+            prompt_variant_id="",
+            paraphrase_temperature=None,
+            variant_index=0,
+            sample_id="",
+            repetition=1,
+            messages=(("user", ""),),
+            labels=(),
+            text="",
+            request_sha256="",
+            answer_schema="{}",
+        )
+        return self._body.learn(status, error, self._sent.get(batch_id, self._sent_first).of(request))
 
     def _seen(self, batch: Mapping[str, Any]) -> BatchStatus:
         counts = batch.get("request_counts")

@@ -218,7 +218,6 @@ def _rulings(con: Connection, runs: Sequence[str], answers: Sequence[Row]) -> di
     return {
         "verdicts": rows_of(con, f"select * from raw.verdicts {of_answers} order by verdict_id", **own, ids=ids),  # noqa: S608 - ours
         "judges": rows_of(con, f"select * from raw.judges {of_runs} order by all", **own),  # noqa: S608
-        "judge_wordings": rows_of(con, f"select * from raw.judge_wordings {of_runs} order by all", **own),  # noqa: S608
         "judge_controls": rows_of(con, f"select * from raw.judge_controls {of_runs} order by all", **own),  # noqa: S608
     }
 

@@ -24,8 +24,10 @@ _is_drawing: ContextVar[bool] = ContextVar("_is_drawing", default=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What a chart is drawn from: layers, and the rows that they name."""
+    """What a chart is drawn from: its label and height, layers, and the rows that they name."""
 
+    label: str = ""
+    height: int = HEIGHT
     layers: Sequence[Spec] = ()
     datasets: Mapping[str, Sequence[Row]] = field(default_factory=dict)
 
@@ -80,6 +82,8 @@ def drawn(
         return Drawing.of(Markup(""), Source(), None)
     used = {each["data"]["name"] for each in layers}
     source = Source(
+        label=label,
+        height=height,
         layers=layers,
         datasets={name: [_settled(row) for row in rows] for name, rows in data.items() if name in used},
     )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from promptaudit.flows.display.figures import cut, number
+from promptaudit.flows.display.figures import number
 from promptaudit.flows.report.blocks.blocks import DrawnSection, by
 from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced
 from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.gather_judging import JudgingData
 from promptaudit.flows.report.sections.columns import (
-    LONG_WORDING,
     MODEL,
     Column,
-    bounds,
     counted,
     figure,
     judge_errors,
@@ -32,7 +30,6 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     judging = data.judging
     agreements, controls = by(judging.agreements, "task_id"), by(judging.controls, "task_id")
     anchors = by(judging.anchors, "task_id")
-    worded, rubrics = by(judging.judge_wordings, "task_id"), by(judging.rubrics, "task_id")
     for task_id, spreads in by(judging.spreads, "task_id").items():
         block = section.add(task_id)
         if task_id in agreements:
@@ -51,11 +48,6 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
             block.tables.append(
                 table(caption, _ANCHORS, anchors[task_id], "rpt_judge_anchors", n_heads=1, is_open=True)
             )
-        if task_id in worded:
-            caption = "Judges under other wordings of their rubrics"
-            block.tables.append(table(caption, _WORDED, worded[task_id], "rpt_judge_wordings", n_heads=1, is_open=True))
-            caption = "Judges by the wording of their rubrics"
-            block.tables.append(table(caption, _RUBRICS, rubrics[task_id], "fct_judge_wordings", is_open=True))
         caption = "Agreement of the templates on which answers are right"
         block.tables.append(table(caption, _template_columns(judging), spreads, "fct_scoring_sensitivity"))
 
@@ -79,45 +71,6 @@ _ANCHORS = (
     counted("Too mild", "n_too_mild"),
     figure("As known", "judge_agreement", Traced.percent),
 )
-
-
-def _of_models(of: Traced) -> Printed:
-    """Returns the least and the largest sensitivity of the models to the wording of the task."""
-    low, high = of.row["model_sensitivity_min"], of.row["model_sensitivity_max"]
-    if low is None:
-        return "not measured"
-    return number(low) if low == high else f"{number(low)} to {number(high)}"
-
-
-_WORDED = (
-    words("Judge", "scoring_method"),
-    counted("Answers", "n_answers"),
-    counted("Wordings", "n_wordings"),
-    figure("Sensitivity", "sensitivity"),
-    bounds("sensitivity"),
-    Column("Sensitivity of the models", _of_models, is_figure=True),
-    figure("Fleiss' κ", "fleiss_kappa"),
-    figure("Rules right, least", "match_rate_min", Traced.percent),
-    figure("Rules right, most", "match_rate_max", Traced.percent),
-    figure("Rules right, standard deviation", "match_rate_std"),
-)
-
-
-_RUBRICS = (
-    words("Judge", "scoring_method"),
-    Column("Wording", lambda of: _wording(of.row)),
-    counted("Answers", "n_ruled"),
-    counted("Without a verdict", "n_unreadable"),
-    figure("Rules right", "match_rate", Traced.percent),
-    figure("As its rubric as written", "agreement_rate", Traced.percent),
-    figure("Cohen's κ", "cohen_kappa"),
-    counted("Ruled by people", "n_ruled_by_people"),
-    figure("As people", "people_agreement_rate", Traced.percent),
-)
-
-
-def _wording(row: Row) -> str:
-    return f"{row['wording_index'] or 'as written'}: {cut(' '.join(row['rubric'].split()), LONG_WORDING)}"
 
 
 def _rater_columns(judging: JudgingData) -> tuple[Column, ...]:
@@ -187,9 +140,7 @@ agreement = Section(
         "how far templates agree on which answers are right. They show how often each judge is wrong on controls, "
         "which are answers known to be right or wrong, blank ones, and wrong ones that tell the judge to call them "
         "right. They show how often the judge of tonight gives the known verdict on anchors, which are right and "
-        "likely wrong answers in a sentence, and answers that people ruled on. Where a judge's rubric was "
-        "reworded, they show how far its verdicts on the same answers depend on the wording, beside how far the "
-        "models' answers depend on theirs."
+        "likely wrong answers in a sentence, and answers that people ruled on."
     ),
     fill=_fill,
     finding=_finding,

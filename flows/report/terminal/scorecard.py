@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from promptaudit.flows.display.figures import ABSENT, NAME, count, counted_of, cut, in_unit, interval
 from promptaudit.flows.report.ask_copy import rows
-from promptaudit.flows.report.gather_judging import comparisons, judge_wordings
+from promptaudit.flows.report.gather_judging import comparisons
 from promptaudit.flows.report.queries import query
 from promptaudit.flows.report.sections.reasons import why_no_figure
 from promptaudit.flows.report.terminal.field_stability import fields_of_tasks
-from promptaudit.flows.report.terminal.judge_wordings import lines_of_rubrics
 from promptaudit.flows.report.terminal.missing_answers import missing_of_rows
 from promptaudit.flows.report.terminal.rule_against_judge import comparisons_of_tasks
 from promptaudit.flows.report.terminal.tables import Footnotes, Line, tables
@@ -37,14 +36,6 @@ def comparison_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, A
     return comparisons(_asker(warehouse, audit_run_id))
 
 
-def judge_wording_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
-    """Returns the rows of marts.rpt_judge_wordings of one run at full precision, by task and judge.
-
-    Beside them stand the least and the largest sensitivity of the models to the wording of the task.
-    """
-    return judge_wordings(_asker(warehouse, audit_run_id))
-
-
 def field_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
     """Returns the rows of marts.fct_field_stability of one run at full precision, by task, strategy, model and field."""
     return rows(warehouse, query("fields"), audit_run_id)
@@ -61,7 +52,7 @@ def scorecard(warehouse: Warehouse, audit_run_id: str, width: int) -> Renderable
     tasks = rows(warehouse, query("tasks"), audit_run_id)
     kinds = {row["task_id"]: row["kind"] for row in tasks}
     scores, compared = scorecard_rows(warehouse, audit_run_id), comparison_rows(warehouse, audit_run_id)
-    parts = drawn(scores, compared, width, kinds, judge_wording_rows(warehouse, audit_run_id))
+    parts = drawn(scores, compared, width, kinds)
     return Group(*parts, *fields_of_tasks(field_rows(warehouse, audit_run_id), width))
 
 
@@ -70,14 +61,11 @@ def drawn(
     compared: list[Row],
     width: int,
     kinds: Mapping[str, str] | None = None,
-    rubrics: Sequence[Row] = (),
 ) -> Iterator[RenderableType]:
     """Yields the parts of the scorecard; each dash has a number that a sentence below tells the reason of.
 
     A column that is the same in every row is a sentence instead.
     """
-    from rich.text import Text
-
     if not scores:
         yield "no figures yet: nothing of this run has been measured"
         return
@@ -101,7 +89,6 @@ def drawn(
     yield from notes.lines(f"In every row: {told}." if told else "", width)
     yield from missing_of_rows(scores, width)
     yield from comparisons_of_tasks(compared, width)
-    yield from map(Text, lines_of_rubrics(rubrics))
 
 
 def names(scores: Sequence[Row]) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The sections across tasks, their tables and joint figures, of rows as the marts have them."""
+"""The sections across tasks, their tables and charts, of rows as the marts have them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.gather import OF_SECTIONS
 from promptaudit.flows.report.gather_answers import GridAnswers
 from promptaudit.flows.report.gather_judging import JudgingData
-from promptaudit.flows.report.joint_charts import PANEL_WIDTH
 from promptaudit.flows.report.plain import _table as as_markdown
 from promptaudit.flows.report.sections.measures_across_tasks import measures_across_tasks
 from promptaudit.flows.report.sections.room import Room, unlimited
@@ -325,24 +324,25 @@ def test_a_figure_is_of_all_models_or_of_one_with_its_strategies() -> None:
     assert not stability_across_tasks.drawn(stable(1)).blocks
 
 
-def test_panels_are_one_picture_as_wide_as_a_page() -> None:
-    (_, by_task, _, _) = charts = list(_charts(stability_across_tasks.drawn(stable(12))))
-    picture = by_task.picture
-    assert (picture.width, picture.inner.count('<text x="6" y="13"')) == (3 * PANEL_WIDTH, 12)
-    assert picture.names[0] == "panel"
-    assert [row[0] for row in picture.rows] == [f"task {k}" for k in range(12) for _ in range(2)]
-    assert sum(name == "figure" for name in picture.names) == 1
-    assert [chart.stem for chart in charts] == [
-        f"barrie-2025-all-tasks-{part}" for part in ("pss-intra", "pss-intra-by-task", "pss-inter", "pss-inter-by-task")
-    ]
-    # the panels of two models are one figure, each named after task and model
+def test_each_panel_is_a_picture_named_by_what_tells_it_apart() -> None:
+    charts = list(_charts(stability_across_tasks.drawn(stable(12))))
+    stem = "barrie-2025-all-tasks"
+    for scope, place in (("intra", 0), ("inter", 13)):
+        joint, *by_task = charts[place : place + 13]
+        assert joint.stem == f"{stem}-pss-{scope}"
+        assert [chart.stem for chart in by_task] == [f"{stem}-pss-{scope}-by-task-task-{k}" for k in range(12)]
+        assert all(len(chart.source.rows) == 2 and "figure" in chart.source.rows[0] for chart in by_task)
+    assert len(charts) == 26
+    # the panels of two models are named after task and model
     with unlimited():
-        (_, of_two, *_) = _charts(stability_across_tasks.drawn(stable(2, ("a", "b"), ("simple", "detail"))))
-    assert list(dict.fromkeys(row[0] for row in of_two.picture.rows)) == [
-        "task 0 · a",
-        "task 1 · a",
-        "task 0 · b",
-        "task 1 · b",
+        of_two = list(_charts(stability_across_tasks.drawn(stable(2, ("a", "b"), ("simple", "detail")))))
+    assert [
+        chart.stem.removeprefix(f"{stem}-pss-intra-by-task-") for chart in of_two if "intra-by-task" in chart.stem
+    ] == [
+        "task-0-a",
+        "task-1-a",
+        "task-0-b",
+        "task-1-b",
     ]
 
 
@@ -355,7 +355,7 @@ def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() ->
         stabilities=[{**row, "task_id": row["task_id"] + hostile} for row in data["stabilities"]],
     )
     charts = list(_charts(stability_across_tasks.drawn(data)))
-    assert len(charts) == 4
+    assert charts
     for chart in charts:
         root = ET.fromstring(_as_svg(chart, _colours()))  # noqa: S314 - our own
         assert {each.tag.rpartition("}")[2] for each in root.iter()} <= {"svg", "style", "rect", "path", "g", "text"}

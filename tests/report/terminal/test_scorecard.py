@@ -7,9 +7,8 @@ import re
 import pytest
 from rich.console import Console
 
-from promptaudit.flows.display.figures import interval, number, percent, share
-from promptaudit.flows.report import comparison_rows, judge_wording_rows, scorecard_rows
-from promptaudit.flows.report.terminal.judge_wordings import lines_of_rubrics
+from promptaudit.flows.display.figures import number, percent, share
+from promptaudit.flows.report import comparison_rows, scorecard_rows
 from promptaudit.flows.report.terminal.scorecard import drawn, scorecard
 from promptaudit.flows.warehouse import Warehouse
 from tests.report.conftest import Reported
@@ -98,30 +97,6 @@ def test_the_scorecard_says_what_is_found_and_how_far_judges_are_known(judged: R
     assert "unverified" not in letters
     assert " answers that people ruled on take its own errors out" in letters
     assert " rectified " in letters
-
-
-def test_a_reworded_judge_has_a_line_a_task(judged: Reported) -> None:
-    text = " ".join(printed(judged, 200).split())
-    rows = judge_wording_rows(Warehouse(judged.warehouse), judged.audit_run_id)
-    assert len(rows) == 3
-    for row in rows:
-        rates = f"{number(row['match_rate_min'])} to {number(row['match_rate_max'])}"
-        assert (
-            f"judge:hasty on task {row['task_id']} changes its verdict with the wording of its rubric: sensitivity "
-            in text
-        )
-        assert (
-            f"κ {number(row['fleiss_kappa'])} over 4 wordings, calls {rates} of the same {row['n_answers']} answers right"
-            in text
-        )
-    steady = {**rows[0], "sensitivity": 0.0, "sensitivity_low": 0.0, "sensitivity_high": 0.04}
-    steady |= {"fleiss_kappa": None, "match_rate_max": rows[0]["match_rate_min"]}
-    (line,) = lines_of_rubrics([steady])
-    assert line == (
-        "judge:hasty keeps its verdicts under other wordings of its rubric: sensitivity "
-        f"{number(0)} {interval(0, 0.04)}, κ of one verdict alone over 4 wordings, calls "
-        f"{number(steady['match_rate_min'])} of the same {steady['n_answers']} answers right"
-    )
 
 
 def test_a_run_without_judges_has_its_scorecard_alone(ordinary: Reported) -> None:

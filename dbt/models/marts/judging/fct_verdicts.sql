@@ -3,8 +3,6 @@ with landed as {{ of_this_build('stg_verdicts') }},
 
 judges as {{ of_this_build('stg_judges') }},
 
-rubrics as {{ of_this_build('int_judge_rubrics') }},
-
 predictions as {{ of_this_build('stg_predictions') }},
 
 controls as {{ of_this_build('stg_judge_controls') }},
@@ -26,10 +24,6 @@ final as (
         coalesce(predictions.task_id, controls.task_id) as task_id,
         coalesce(predictions.sample_id, controls.sample_id) as sample_id,
         if(starts_with(verdicts.judge_id, 'person:'), verdicts.judge_id, 'judge:' || verdicts.judge_id) as rater,
-        case
-            when judges.judge_id is not null and verdicts.judge_key = judges.judge_key then 0
-            else rubrics.wording_index
-        end as wording_index,
         verdicts.repetition,
         verdicts.ask,
         verdicts.is_settled,
@@ -55,11 +49,6 @@ final as (
         {{ measure_version() }}
     from verdicts
     left join judges using (audit_run_id, judge_id)
-    left join rubrics
-        on
-            verdicts.audit_run_id = rubrics.audit_run_id
-            and verdicts.judge_id = rubrics.judge_id
-            and verdicts.judge_key = rubrics.wording_key
     left join predictions using (audit_run_id, prediction_id)
     left join controls using (audit_run_id, control_id)
 )
