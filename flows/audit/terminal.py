@@ -58,9 +58,8 @@ def lines_of_estimate(estimate: Estimate) -> list[str]:
 def lines_of_plan(plan: DesignPlan) -> list[str]:
     """Returns the least design of an audit, what it costs and does, the least full grid beside an incomplete one, and a curve."""
     design, source = plan.design, "pilot" if plan.is_pilot else "run"
-    assurance = "the estimates as they are" if plan.assurance is None else f"assurance {plan.assurance:g}"
     lines = [
-        f"{plan.measure}, planned from {source} {plan.audit_run_id} with {assurance}",
+        f"{plan.measure}, planned from {source} {plan.audit_run_id}",
         f"design     {_shape(design)}",
         *_lines_of_incomplete(plan),
         f"cost       {_cost(design)}",
@@ -90,7 +89,7 @@ def lines_of_few_samples(few: FewSamples) -> list[str]:
     if few.audit_run_id is None:
         cells = "with answers that vary as much as they can"
     else:
-        cells = f"with answers that vary as in run {few.audit_run_id}, assurance 0.8"
+        cells = f"with answers that vary as in run {few.audit_run_id}"
     enough = next((each for each in few.differences if each.detectable_difference <= few.detect), None)
     found = (
         f"not found under {few.differences[-1].n_wordings} wordings or fewer"
@@ -157,11 +156,7 @@ def _difference(plan: DesignPlan) -> str:
 
 
 def _width(plan: DesignPlan) -> str:
-    expected = f"{number(plan.design.width)} expected"
-    if plan.target_width is None:
-        return f"{expected}, of the 95 % interval"
-    chance = f"at most {plan.target_width:g} with a chance of {plan.chance_of_width:.2f}"
-    return chance if plan.assurance is not None else f"{expected}, {chance}"
+    return f"{number(plan.design.width)} expected, of the 95 % interval"
 
 
 def _line(label: str, own: Line | Total) -> str:

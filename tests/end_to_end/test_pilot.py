@@ -37,9 +37,7 @@ def test_a_pilot_is_planned_from_and_used(tmp_path: Path) -> None:
     assert not (tmp_path / "warehouse/published").exists()
     planned = {}
     for measure, width in (("accuracy", "0.25"), ("sensitivity", "0.4")):
-        ended = promptaudit(
-            tmp_path, "plan", "sized", "--target-width", width, "--measure", measure, "--assurance", "0.8", "--json"
-        )
+        ended = promptaudit(tmp_path, "plan", "sized", "--target-width", width, "--measure", measure, "--json")
         assert ended.code == 0, ended.err
         planned[measure] = ended.json()
     for plan in planned.values():

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from promptaudit.udfs.designs.variance_components import ComponentDraws, VarianceComponents
+from promptaudit.udfs.designs.variance_components import VarianceComponents
 from promptaudit.udfs.differences.detectable import detectable_differences as found_in_comparisons
-from promptaudit.udfs.resampling import TAIL, generator
+from promptaudit.udfs.resampling import TAIL
 
 Kind = Literal["linear", "sensitivity"]
 """A mean of single answers (micro-F1, accuracy, invalid rate), or sensitivity."""
 
 MEASURES_COMPARED = 8
 """Differences that two nights are tested for in each group of answers, where no night has been compared yet."""
-
-_PURPOSE = 32
-_NODES = np.linspace(0, 1, 4097)
-"""Inverse degrees of freedom at which t is known; between them it is interpolated, to 1e-7 from 4 degrees of freedom up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +59,7 @@ class Design:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:
-    """The terms of V, of samples, wordings and cells, and what gaps add to that of wordings; of shape (n,), of draws (B, n)."""
+    """The terms of V, of samples, wordings and cells, and what gaps add to that of wordings; of shape (n,)."""
 
     samples: NDArray[np.float64]
     wordings: NDArray[np.float64]
@@ -121,85 +116,6 @@ def least_half_width(components: VarianceComponents, n_wordings: int) -> float:
     return float(stdtrit(n_wordings - 1, 1 - TAIL)) * float(np.sqrt(components.wordings / n_wordings))
 
 
-def assured_half_widths(
-    components: VarianceComponents, n_samples: NDArray[np.float64], design: Design, assurance: float
-) -> NDArray[np.float64]:
-    """Returns what the half-width of a run stays below with a probability of `assurance`, at each number of samples.
-
-    The true components are not those of the table, and are drawn: each mean square of the two-way fit (of samples' means, of
-    wordings' means, of residuals) is the table's times what it is of that of a resample, in which samples and wordings are drawn
-    anew. The run's own estimates scatter around the true ones: its mean squares are multiplied by chi-square over the design's
-    degrees of freedom (Wilson and Hilferty).
-
-    Args:
-        components: of a table, with draws.
-        n_samples: shape (n,), numbers of samples.
-        design: of the run; its own number of samples is not looked at.
-        assurance: in (0, 1); .8 is usual.
-
-    Returns:
-        Shape (n,), >= 0.
-
-    Planned from 60 x 8 with .8 a width of micro-F1 or invalid rate was reached in .79 to .94 of worlds with nine in ten samples
-    unanimous, rare invalid answers or skewed samples, in .83 to .92 of ordinary ones, and in .70 to .79 where a wording harms by
-    the square of its shift; with chi-square for the samples and wordings of the pilot in .55 to .62 of the first two.
-
-    Source:
-        Owen 2007, the pigeonhole bootstrap; Wilson and Hilferty 1931.
-    """
-    halves = _drawn_half_widths(components, n_samples, design)
-    rank = min(len(halves) - 1, int(np.ceil(assurance * len(halves))) - 1)
-    return np.asarray(np.partition(halves, rank, axis=0)[rank], np.float64)
-
-
-def chance_of_width(components: VarianceComponents, design: Design, width: float) -> float:
-    """Returns the chance that the interval of a run of a design is no wider than `width`, that of `assured_half_widths`.
-
-    Returns:
-        In [0, 1], with a standard error of at most .025.
-    """
-    n = np.array([design.n_samples], np.float64)
-    return float((2 * _drawn_half_widths(components, n, design) <= width).mean())
-
-
-def _drawn_half_widths(
-    components: VarianceComponents, n_samples: NDArray[np.float64], design: Design
-) -> NDArray[np.float64]:
-    """Returns the half-widths that runs of a design may have, shape (B, n)."""
-    if components.draws is None:
-        msg = "a chance of a width needs components with draws"
-        raise ValueError(msg)
-    true = _parts(components.draws, n_samples, design)
-    by_samples, by_wordings = _scatter(len(components.draws.samples))
-    parts = _Parts(
-        samples=np.maximum(0, true.of_samples * _scattered(by_samples, n_samples - 1) - true.cells),
-        wordings=np.maximum(
-            0, true.of_wordings * _scattered(by_wordings, design.n_wordings - 1.0) - true.cells - true.gaps
-        ),
-        cells=true.cells,
-        gaps=true.gaps,
-    )
-    nu = _degrees_of_freedom(parts, n_samples, design.n_wordings)
-    return np.asarray(np.interp(1 / nu, _NODES, _quantiles()) * np.sqrt(parts.total), np.float64)
-
-
-@lru_cache(maxsize=1)
-def _quantiles() -> NDArray[np.float64]:
-    return np.asarray(stdtrit(1 / np.maximum(_NODES, 1e-12), 1 - TAIL), np.float64)
-
-
-@lru_cache(maxsize=4)
-def _scatter(n_draws: int) -> NDArray[np.float64]:
-    """Normal deviates of the run's own mean squares, of samples and of wordings, shape (2, B, 1)."""
-    return generator(0, _PURPOSE).normal(size=(2, n_draws, 1))
-
-
-def _scattered(normal: NDArray[np.float64], free: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Chi-square over its degrees of freedom."""
-    spread = 2 / (9 * free)
-    return np.asarray(np.maximum(0, 1 - spread + normal * np.sqrt(spread)) ** 3, np.float64)
-
-
 def detectable_differences(
     components: VarianceComponents,
     n_samples: NDArray[np.float64],
@@ -239,7 +155,7 @@ def detectable_difference(
     return float(found[0])
 
 
-def _parts(components: VarianceComponents | ComponentDraws, n_samples: NDArray[np.float64], design: Design) -> _Parts:
+def _parts(components: VarianceComponents, n_samples: NDArray[np.float64], design: Design) -> _Parts:
     cells = components.of_a_cell(design.n_repetitions) / (n_samples * design.wordings_per_sample)
     return _Parts(
         samples=components.samples / n_samples,

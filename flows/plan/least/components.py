@@ -21,12 +21,7 @@ from promptaudit.models_registry.registry import Registry
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.designs.bias import sensitivity_bias
 from promptaudit.udfs.designs.search import FEWEST_WORDINGS
-from promptaudit.udfs.designs.variance_components import (
-    N_DRAWS,
-    VarianceComponents,
-    linear_components,
-    sensitivity_components,
-)
+from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
 from promptaudit.udfs.designs.widths import Kind
 from promptaudit.udfs.designs.without_near_duplicates import one_wording_a_family
 from promptaudit.udfs.measures.answer_families import answer_families
@@ -72,7 +67,7 @@ class AnswerGroup:
         n_wordings_effective: how many unlike wordings these tell as much as.
         breaking: the wordings that break, which the components are without: prompt variant, working rate, and that of the
             others.
-        components: of the measure, with draws.
+        components: of the measure.
         bias_of_one_wording: the plain sensitivity of n wordings lies this divided by n below that of endless wordings; at
             most 0, and 0 of other measures.
     """
@@ -305,7 +300,6 @@ def _linear(cells: pl.DataFrame) -> dict[str, Any]:
         cells["within"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
         cells["n_asks"].to_numpy(),
         _codes(cells["family"]),
-        n_draws=N_DRAWS,
     )
     return {"components": components}
 
@@ -317,7 +311,7 @@ def _sensitivity(cells: pl.DataFrame) -> dict[str, Any]:
     unlike = next(one_wording_a_family(wording, family))
     codes = [dense_codes(each[unlike])[0] for each in table[:3]]
     return {
-        "components": sensitivity_components(*table, family, n_draws=N_DRAWS),
+        "components": sensitivity_components(*table, family),
         "bias_of_one_wording": sensitivity_bias(codes[0], codes[1], codes[2], table[3][unlike], n_classes, 1),
     }
 

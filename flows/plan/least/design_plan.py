@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class DesignCost:
     """A design and what a night of it costs.
 
-    `width` is that of the widest interval expected of it, with assurance what it stays below so surely. `wordings_per_sample` is
+    `width` is that of the widest interval expected of it. `wordings_per_sample` is
     how many of the wordings each sample is asked under, all of them in a full grid.
     """
 
@@ -47,7 +47,6 @@ class GroupPlan:
     var_cells: float
     var_repetitions: float | None
     width: float
-    chance_of_width: float
     detectable_difference: float
     bias: float
 
@@ -63,12 +62,9 @@ class DesignPlan:
         measure: the measure whose interval or difference is planned.
         target_width: the widest interval that is wanted; None where a difference is.
         detect: the difference that is to be detected; None where a width is wanted.
-        assurance: the probability with which the width is reached; None: planned with the estimates as they are.
         design: the least design.
         full_design: the least one in which every sample is asked under every wording, where `design` is none such.
         unmeasured: labels of the scorecard's figures that `design` leaves out for it.
-        chance_of_width: the chance that the run's interval is no wider than the target, of the group that reaches it least;
-            of a planned difference, than the design's own expected width.
         detectable_difference: the smallest difference that two such nights tell apart, of the group that tells least.
         n_comparisons: how many differences are tested between two nights.
         min_effect: the least difference that the card calls one.
@@ -86,11 +82,9 @@ class DesignPlan:
     measure: str
     target_width: float | None
     detect: float | None
-    assurance: float | None
     design: DesignCost
     full_design: DesignCost | None
     unmeasured: tuple[str, ...]
-    chance_of_width: float
     detectable_difference: float
     n_comparisons: int
     min_effect: float

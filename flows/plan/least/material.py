@@ -33,7 +33,6 @@ from promptaudit.udfs.designs.widths import (
     MEASURES_COMPARED,
     Design,
     Kind,
-    assured_half_widths,
     detectable_differences,
     half_widths,
 )
@@ -47,12 +46,11 @@ Figure = Callable[[VarianceComponents, NDArray[np.float64], Design], NDArray[np.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What the search goes through: groups, how surely they are planned, bounds, whether incomplete grids will do, and costs."""
+    """What the search goes through: groups, bounds, whether incomplete grids will do, and costs."""
 
     run: SourceRun
     kind: Kind
     groups: Sequence[AnswerGroup]
-    assurance: float | None
     most_samples: int
     repetitions: tuple[int, ...]
     has_incomplete: bool
@@ -60,17 +58,6 @@ class Material:
     n_comparisons: int
     min_effect: float
     notes: tuple[str, ...]
-
-    def half_widths(
-        self, components: VarianceComponents, n_samples: NDArray[np.float64], shape: Design
-    ) -> NDArray[np.float64]:
-        """Returns the half-width of a group's printed interval at each number of samples, shape (n,).
-
-        With assurance it is what a run's stays below so surely.
-        """
-        if self.assurance is None:
-            return half_widths(components, n_samples, shape)
-        return assured_half_widths(components, n_samples, shape, self.assurance)
 
     def differences(
         self, components: VarianceComponents, n_samples: NDArray[np.float64], shape: Design
@@ -112,7 +99,7 @@ class Material:
             n_requests=cost.n_requests,
             usd=cost.usd,
             hours=cost.hours,
-            width=2 * float(self.worst(self.half_widths)(np.array([design.n_samples], np.float64), design)[0]),
+            width=2 * float(self.worst(half_widths)(np.array([design.n_samples], np.float64), design)[0]),
         )
 
     def smallest(self, figure: Figure) -> float:
@@ -127,7 +114,6 @@ def gather_material(
     registry: Registry,
     audit_id: str,
     measure: str,
-    assurance: float | None,
     from_run: str | None,
 ) -> Material:
     """Returns what a plan of an audit is made from: groups of answers, what bounds the search, and costs.
@@ -155,7 +141,6 @@ def gather_material(
         run=run,
         kind=kind,
         groups=groups,
-        assurance=assurance,
         most_samples=min((n_available(checked, each) for each in {name for _, name, _ in names}), default=MOST_SAMPLES),
         repetitions=repetitions,
         has_incomplete=kind == "linear" and why_full is None,

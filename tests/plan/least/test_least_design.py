@@ -62,21 +62,10 @@ def test_the_group_that_varies_most_decides(answers: tuple[PlannedAnswers, dict[
     assert found["design"]["width"] == pytest.approx(2 * half_width(wild, best))
     assert found["design"]["width"] <= 0.14
     assert [row["var_samples"] for row in found["groups"]] == pytest.approx([calm.samples, wild.samples])
-    assert 0.3 < found["chance_of_width"] < 0.65
     # two models of one task at 50 tokens of prompt for 1 USD a million and 5 of answer for 10, ten answers a second each
     assert found["design"]["n_requests"] == 2 * best.n_requests
     assert found["design"]["usd"] == pytest.approx(2 * best.n_requests * (50 * 1 + 5 * 10) / 1e6)
     assert found["design"]["hours"] == pytest.approx(best.n_requests / 10 / 3600, rel=0.01)
-
-
-def test_assurance_asks_for_more_and_reaches_more_surely(folder: Path) -> None:
-    plain = planned(folder, "--target-width", 0.2, "--measure", "micro_f1")
-    sure = planned(folder, "--target-width", 0.2, "--measure", "micro_f1", "--assurance", 0.8)
-    assert 1.1 < sure["design"]["n_requests"] / plain["design"]["n_requests"] < 3.5
-    assert 1.2 < sure["full_design"]["n_requests"] / plain["full_design"]["n_requests"] < 3.5
-    assert sure["chance_of_width"] >= 0.8
-    assert plain["chance_of_width"] < 0.6
-    assert sure["assurance"] == 0.8
 
 
 def test_the_curve_has_narrower_intervals_at_a_higher_cost(folder: Path) -> None:
@@ -261,8 +250,8 @@ def test_a_run_may_be_named(folder: Path) -> None:
 
 
 def test_what_is_printed(folder: Path) -> None:
-    lines = plan(folder, "--target-width", 0.14, "--measure", "micro_f1", "--assurance", 0.7).out.splitlines()
-    assert lines[0] == "micro_f1, planned from run 1new with assurance 0.7"
+    lines = plan(folder, "--target-width", 0.14, "--measure", "micro_f1").out.splitlines()
+    assert lines[0] == "micro_f1, planned from run 1new"
     assert [line.split()[0] for line in lines[1:11]] == [
         "design",
         "card",
@@ -283,7 +272,7 @@ def test_what_is_printed(folder: Path) -> None:
     assert lines[4].startswith("unmeasured without a full grid: Sensitivity, Corrected sensitivity, Consistency")
     assert " requests a night, " in lines[5]
     assert lines[5].endswith("at that run's rate")
-    assert "at most 0.14 with a chance of 0." in lines[6]
+    assert lines[6].endswith(" expected, of the 95 % interval")
     assert lines[9].startswith("noise      with repetitions: {variants: 1, twice: 0.2} a fifth is asked twice: ")
     assert lines[-1].split()[-1].replace(".", "").isdigit()  # rules ask nobody, so that nothing is left to say
     assert max(map(len, lines)) <= 160
@@ -389,13 +378,7 @@ def lines() -> Iterator[tuple[tuple[str, ...], str]]:
     yield (*width, *f1, "--detect", "0.1"), "UsageError: give one of --target-width and --detect"
     yield ("--target-width", "0", *f1), "UsageError: --target-width 0: a number above 0 and up to 1 is wanted"
     yield ("--target-width", "2", *f1), "UsageError: --target-width 2: a number above 0 and up to 1 is wanted"
-    yield (*width, *f1, "--assurance", "1"), "UsageError: --assurance 1: a number above 0 and up to 0.99 is wanted"
-    yield ("--detect", "0.1", "--assurance", "0.8"), "UsageError: --assurance is about --target-width"
     yield ("--detect", "0.03"), "UsageError: --detect 0.03: min_effect of audit 'a' is 0.03, and no smaller difference "
-    yield (
-        ("--assurance", "0.8"),
-        "UsageError: --assurance is about a planned design; give --target-width or --detect too",
-    )
     yield ("--measure", "micro_f1"), "UsageError: --measure is about a planned design"
     yield ("--from", "0ld"), "UsageError: --from is about a planned design"
     yield (*width, *f1, "--from", "2"), "UsageError: no complete run is '2'"

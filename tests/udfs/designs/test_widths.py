@@ -11,8 +11,6 @@ from scipy.stats import nct, norm, t
 from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
 from promptaudit.udfs.designs.widths import (
     Design,
-    assured_half_widths,
-    chance_of_width,
     detectable_difference,
     half_width,
     least_half_width,
@@ -105,45 +103,3 @@ def test_smallest_detectable_difference_by_hand() -> None:
     # where answers scatter little it is the least difference that counts
     found = detectable_difference(COMPONENTS, design(5000, 60), n_comparisons=8, min_effect=0.02)
     assert found == pytest.approx(0.02 + norm.ppf(0.9) * (2 * 0.19 / 300_000) ** 0.5)
-
-
-def test_the_chance_of_a_width_grows_with_it_and_is_the_assurance_of_the_assured_width() -> None:
-    found = components_of(World().answers(np.random.default_rng(3), 60, 8, 2), n_draws=400)
-    own = 2 * half_width(found, design(200, 12))
-    chances = [chance_of_width(found, design(200, 12), own * times) for times in (0.5, 1, 2)]
-    assert chances[0] < 0.05
-    assert 0.25 < chances[1] < 0.6
-    assert chances[2] > 0.9
-    n = np.array([200.0])
-    halves = [float(assured_half_widths(found, n, design(2, 12), each)[0]) for each in (0.1, 0.5, 0.8, 0.95)]
-    assert [chance_of_width(found, design(200, 12), 2 * half) for half in halves] == [0.1, 0.5, 0.8, 0.95]
-    assert halves == sorted(halves)
-
-
-@pytest.mark.parametrize("of_a_sample", [4, 12])
-def test_assured_widths_against_runs_drawn_one_by_one(of_a_sample: int) -> None:
-    found = components_of(World().answers(np.random.default_rng(3), 60, 8, 2), n_draws=400)
-    draws, rng, own = found.draws, np.random.default_rng(5), design(100, 12, of_a_sample)
-    assert draws is not None
-    widths = []
-    for draw in np.tile(np.arange(400), 5):
-        cell = float(draws.of_a_cell(1)[draw, 0]) / (100 * of_a_sample)
-        gaps = cell * own.noise_of_gaps
-        by_samples = (float(draws.samples[draw, 0]) / 100 + cell) * rng.chisquare(99) / 99
-        by_wordings = (float(draws.wordings[draw, 0]) / 12 + cell + gaps) * rng.chisquare(11) / 11
-        run = replace(
-            found,
-            samples=max(0, by_samples - cell) * 100,
-            wordings=max(0, by_wordings - cell - gaps) * 12,
-            cells=float(draws.of_a_cell(1)[draw, 0]),
-            repetitions=np.nan,
-        )
-        widths.append(half_width(run, own))
-    for assurance in (0.5, 0.8):
-        told = float(assured_half_widths(found, np.array([100.0]), own, assurance)[0])
-        assert told == pytest.approx(np.quantile(widths, assurance), rel=0.05)
-
-
-def test_a_chance_needs_draws() -> None:
-    with pytest.raises(ValueError, match="needs components with draws"):
-        chance_of_width(COMPONENTS, design(200, 12), 0.1)

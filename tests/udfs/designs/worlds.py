@@ -63,20 +63,11 @@ def dealt(
     return sample, np.array(assigned_wordings(n_samples, n_wordings, wordings_per_sample, key)).ravel()
 
 
-def skewed_answers(rng: np.random.Generator, n: int, q: int, r: int) -> NDArray[np.float64]:
-    """Answers of samples nine in ten of which are always right, shape (n, q, r); p of the others is uniform around a half."""
-    p = np.ones((n, q))
-    is_odd = rng.random(n) < 0.1
-    odd = int(is_odd.sum())
-    p[is_odd] = 0.5 + _effect(rng, 0.15, odd, 1) + _effect(rng, 0.08, 1, q) + _effect(rng, 0.05, odd, q)
-    return (rng.random((n, q, r)) < p[:, :, None]).astype(np.float64)
-
-
-def components_of(answers: NDArray[np.float64], n_draws: int = 0) -> VarianceComponents:
+def components_of(answers: NDArray[np.float64]) -> VarianceComponents:
     """The components of answers of shape (n, q, r), r alike of all cells; NaN where a cell is missing."""
     mean = answers.mean(axis=2)
     sample, wording = np.nonzero(~np.isnan(mean))
     n_asks = answers.shape[2]
     within = answers.var(axis=2, ddof=1) if n_asks > 1 else np.full(mean.shape, np.nan)
     cells = (sample, wording)
-    return linear_components(sample, wording, mean[cells], within[cells], np.full(len(sample), n_asks), n_draws=n_draws)
+    return linear_components(sample, wording, mean[cells], within[cells], np.full(len(sample), n_asks))
