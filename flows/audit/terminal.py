@@ -56,7 +56,7 @@ def lines_of_estimate(estimate: Estimate) -> list[str]:
 
 
 def lines_of_plan(plan: DesignPlan) -> list[str]:
-    """Returns the least design of an audit, what it costs and does, the least full grid beside an incomplete one, and a curve."""
+    """Returns the least design of an audit, what it costs and does, and the least full grid beside an incomplete one."""
     design, source = plan.design, "pilot" if plan.is_pilot else "run"
     lines = [
         f"{plan.measure}, planned from {source} {plan.audit_run_id}",
@@ -74,13 +74,6 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
         lines.append(
             f"noise      with repetitions: {{variants: 1, twice: 0.2}} a fifth is asked twice: {plan.n_requests_twice:,} requests"
         )
-    if plan.curve:
-        lines.append(f"{'width':>8}{'samples':>10}{'wordings':>10}{'asks':>6}{'requests':>14}{'USD':>12}")
-        lines += [
-            f"{number(each.width):>8}{each.n_samples:>10,}{_wordings(each):>10}{each.n_repetitions:>6}"
-            f"{each.n_requests:>14,}{_money(each.usd):>12}"
-            for each in plan.curve
-        ]
     return [*lines, *plan.notes]
 
 

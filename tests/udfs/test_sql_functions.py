@@ -41,9 +41,6 @@ def test_undefined_entropy_is_null(con: duckdb.DuckDBPyConnection, call: str) ->
     assert one(con, f"normalised_entropy{call}") is None
 
 
-RUN = "{'n_wordings': x, 'n_repetitions': 1, 'n_requests': 1, 'is_incomplete': false, 'n_groups': 1, 'min_effect': .02}"
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -66,8 +63,6 @@ RUN = "{'n_wordings': x, 'n_repetitions': 1, 'n_requests': 1, 'is_incomplete': f
         "wording_quantiles([x], [x], [1])",
         "scoring_spread([x], [x], [1], 1, 10, true)",
         "wording_families([x::varchar])",
-        f"width_curve([x], [x], [x], [1], [1], {RUN})",
-        f"width_curve_of_sensitivity([x], [x], [x], [x], [1], 3, {RUN})",
     ],
 )
 def test_an_empty_table_keeps_its_types(con: duckdb.DuckDBPyConnection, call: str) -> None:

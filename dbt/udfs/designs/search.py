@@ -98,15 +98,12 @@ def smallest_figure(
     return min(float(criterion(counts, shape).min()) for shape in full_shapes(kind, repetitions))
 
 
-def full_shapes(
-    kind: Kind, repetitions: Iterable[int], wordings: Iterable[int] = range(FEWEST_WORDINGS, MOST_WORDINGS + 1)
-) -> list[Design]:
+def full_shapes(kind: Kind, repetitions: Iterable[int]) -> list[Design]:
     """Returns full grids of any number of samples, for sensitivity of 12 wordings or more."""
     fewest = MANY if kind == "sensitivity" else FEWEST_WORDINGS
     return [
         Design(n_samples=2, n_wordings=q, wordings_per_sample=q, n_repetitions=r)
-        for q in wordings
-        if q >= fewest
+        for q in range(fewest, MOST_WORDINGS + 1)
         for r in repetitions
     ]
 

@@ -111,11 +111,6 @@ def half_widths(
     return np.asarray(stdtrit(nu, 1 - TAIL) * np.sqrt(parts.total), np.float64)
 
 
-def least_half_width(components: VarianceComponents, n_wordings: int) -> float:
-    """Returns t_{.975, Q - 1} sqrt(s_q^2 / Q), below which no number of samples brings the half-width."""
-    return float(stdtrit(n_wordings - 1, 1 - TAIL)) * float(np.sqrt(components.wordings / n_wordings))
-
-
 def detectable_differences(
     components: VarianceComponents,
     n_samples: NDArray[np.float64],

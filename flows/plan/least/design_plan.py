@@ -71,7 +71,6 @@ class DesignPlan:
         decided_by: the group that needs the most.
         n_requests_twice: of the design with a fifth of its cells asked twice, which tells noise from wording; None where all
             of them are.
-        curve: the least design of wider and narrower intervals; only of a planned width.
         groups: every group of answers.
         notes: what there is to say besides.
     """
@@ -90,6 +89,5 @@ class DesignPlan:
     min_effect: float
     decided_by: str
     n_requests_twice: int | None
-    curve: tuple[DesignCost, ...]
     groups: tuple[GroupPlan, ...]
     notes: tuple[str, ...]

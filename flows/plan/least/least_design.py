@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from promptaudit.flows.plan.least.components import AnswerGroup
-from promptaudit.flows.plan.least.design_plan import DesignCost, DesignPlan, GroupPlan
+from promptaudit.flows.plan.least.design_plan import DesignPlan, GroupPlan
 from promptaudit.flows.plan.least.material import Material, gather_material
 from promptaudit.flows.settings import Settings
 from promptaudit.models_registry.errors import DataError, UsageError
@@ -16,9 +16,6 @@ from promptaudit.udfs.designs.widths import Design, detectable_difference, half_
 
 SHARE_TWICE = 0.2
 """The share of cells that is asked twice to tell noise from wording, where the others are asked once."""
-
-CURVE = (2.0, 1.5, 1.25, 1.0, 0.8, 0.65, 0.5)
-"""Widths of the curve, as multiples of the planned one."""
 
 
 def plan_width(
@@ -79,7 +76,7 @@ def plan_difference(
 
 def _unreachable(material: Material, width: float, measure: str) -> str:
     """Why no design is as narrow: wordings vary too much, else there are too few samples."""
-    endless, most = np.array([1e9]), full_shapes("linear", [1], [MOST_WORDINGS])[0]
+    endless, most = np.array([1e9]), full_shapes("linear", [1])[-1]
     leasts = [2 * float(half_widths(each.components, endless, most)[0]) for each in material.groups]
     worst = int(np.argmax(leasts))
     if leasts[worst] > width:
@@ -127,7 +124,6 @@ def _plan(
         min_effect=material.min_effect,
         decided_by=material.groups[int(np.argmax(figures))].name,
         n_requests_twice=round((1 + SHARE_TWICE) * own.n_requests) if design.n_repetitions == 1 else None,
-        curve=() if width is None else _curve(material, width),
         groups=groups,
         notes=material.notes,
     )
@@ -157,9 +153,3 @@ def _group_plan(material: Material, group: AnswerGroup, design: Design) -> Group
         ),
         bias=group.bias_of_one_wording / design.n_wordings,
     )
-
-
-def _curve(material: Material, width: float) -> tuple[DesignCost, ...]:
-    """Returns the least designs of intervals wider and narrower than `width`, as far as there are any."""
-    designs = [material.least(half_widths, width * times / 2) for times in CURVE]
-    return tuple(material.cost(each) for each in dict.fromkeys(designs) if each is not None)

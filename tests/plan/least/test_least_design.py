@@ -68,14 +68,6 @@ def test_the_group_that_varies_most_decides(answers: tuple[PlannedAnswers, dict[
     assert found["design"]["hours"] == pytest.approx(best.n_requests / 10 / 3600, rel=0.01)
 
 
-def test_the_curve_has_narrower_intervals_at_a_higher_cost(folder: Path) -> None:
-    curve = planned(folder, "--target-width", 0.2, "--measure", "micro_f1")["curve"]
-    assert len(curve) >= 5
-    widths, requests = [row["width"] for row in curve], [row["n_requests"] for row in curve]
-    assert widths == sorted(widths, reverse=True)
-    assert requests == sorted(requests)
-
-
 def test_asking_a_fifth_twice_costs_a_fifth_more(folder: Path) -> None:
     found = planned(folder, "--target-width", 0.14, "--measure", "micro_f1")
     assert found["design"]["n_repetitions"] == 1
@@ -252,7 +244,7 @@ def test_a_run_may_be_named(folder: Path) -> None:
 def test_what_is_printed(folder: Path) -> None:
     lines = plan(folder, "--target-width", 0.14, "--measure", "micro_f1").out.splitlines()
     assert lines[0] == "micro_f1, planned from run 1new"
-    assert [line.split()[0] for line in lines[1:11]] == [
+    assert [line.split()[0] for line in lines[1:]] == [
         "design",
         "card",
         "full",
@@ -262,7 +254,6 @@ def test_what_is_printed(folder: Path) -> None:
         "difference",
         "decided",
         "noise",
-        "width",
     ]
     size = re.fullmatch(r"design     (\d+) samples x (\d+) of (\d+) wordings x 1 ask", lines[1])
     assert size is not None
@@ -274,7 +265,6 @@ def test_what_is_printed(folder: Path) -> None:
     assert lines[5].endswith("at that run's rate")
     assert lines[6].endswith(" expected, of the 95 % interval")
     assert lines[9].startswith("noise      with repetitions: {variants: 1, twice: 0.2} a fifth is asked twice: ")
-    assert lines[-1].split()[-1].replace(".", "").isdigit()  # rules ask nobody, so that nothing is left to say
     assert max(map(len, lines)) <= 160
     detected = plan(folder, "--detect", 0.06).out.splitlines()
     assert detected[4].startswith("difference 0.0")
