@@ -87,7 +87,7 @@ def lines_of_few_samples(few: FewSamples) -> list[str]:
     found = (
         f"not found under {few.differences[-1].n_wordings} wordings or fewer"
         if enough is None
-        else f"found in about 9 of 10 cases from {enough.n_wordings} unlike wordings on"
+        else f"found in about 9 of 10 cases from {enough.n_wordings} wordings on"
     )
     tested = f"{few.n_comparisons} being tested and cells changing one by one"
     lines = [

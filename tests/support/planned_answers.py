@@ -24,7 +24,7 @@ create table marts.dim_audit_runs (audit_run_id varchar, audit_id varchar, origi
 create table marts.dim_tasks (audit_run_id varchar, task_id varchar, kind varchar, labels varchar[]);
 create table marts.dim_samples (audit_run_id varchar, task_id varchar, sample_id varchar, has_key boolean);
 create table marts.dim_prompt_variants (audit_run_id varchar, prompt_variant_id varchar, task_id varchar, strategy varchar,
-    instruction varchar, paraphrase_temperature double, wording_family bigint);
+    instruction varchar, paraphrase_temperature double);
 create table marts.fct_scores (audit_run_id varchar, prediction_id varchar, task_id varchar, sample_id varchar,
     scoring_method varchar, is_correct boolean, score double, unscored_kind varchar);
 create table marts.rpt_run_comparisons (comparison_id varchar, candidate_run_id varchar, measure varchar, p_value double);
@@ -73,19 +73,15 @@ class PlannedAnswers:
         *,
         state: str = "complete",
         seed: int = 1,
-        n_a_family: int = 1,
         wordings_per_sample: int | None = None,
     ) -> dict[str, np.ndarray]:
         """Publishes a run of two asks a cell; returns each model's answers, right or wrong, of shape (n, q, 2).
 
-        Wordings of one family, `n_a_family` in turn, are answered alike but for noise. Where a sample is asked under some of
+        Where a sample is asked under some of
         the wordings alone, the other answers are not published.
         """
-        rng, families = np.random.default_rng(seed), np.arange(q) // n_a_family
-        answers = {
-            model: world.answers(rng, n, q, 2) if n_a_family == 1 else world.answers_in_families(rng, n, families, 2)
-            for model, world in worlds.items()
-        }
+        rng = np.random.default_rng(seed)
+        answers = {model: world.answers(rng, n, q, 2) for model, world in worlds.items()}
         dealt = assigned_wordings(n, q, wordings_per_sample or q, run)
         card = {"audits": {"a": {"design": {"wordings_per_sample": wordings_per_sample}}}}
         rows = [
@@ -132,8 +128,7 @@ class PlannedAnswers:
             )
             con.execute(
                 "insert into marts.dim_prompt_variants select distinct audit_run_id, prompt_variant_id, task_id, strategy, "
-                "'Say ' || prompt_variant_id, null::double, prompt_variant_id[2:]::bigint // $n from frame",
-                {"n": n_a_family},
+                "'Say ' || prompt_variant_id, null::double from frame"
             )
         return answers
 

@@ -27,9 +27,8 @@ class DesignCost:
 class GroupPlan:
     """What a group of answers varies by, and what is expected of the planned design for it.
 
-    `n_wordings` counts families by text and answers once, `n_wordings_asked` their wordings, and those that break, without which
-    the group is planned. `n_wordings_effective` is that of the scorecard. `var_repetitions` is None where no cell was asked
-    twice, and for sensitivity.
+    `n_wordings_asked` counts those that break too, without which the group is planned. `var_repetitions` is None where no cell
+    was asked twice, and for sensitivity.
     """
 
     model_id: str
@@ -39,7 +38,6 @@ class GroupPlan:
     n_samples: int
     n_wordings: int
     n_wordings_asked: int
-    n_wordings_effective: float
     wordings_breaking: tuple[str, ...]
     mean: float
     var_samples: float

@@ -36,7 +36,7 @@ class FoundDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FewSamples:
-    """What two nights of few samples tell apart, by the number of unlike wordings.
+    """What two nights of few samples tell apart, by the number of wordings.
 
     Attributes:
         audit_id: the audit.
@@ -138,7 +138,6 @@ def few_samples(
 
 
 def _groups(warehouse: Warehouse, run: SourceRun, registry: Registry, audit_id: str, measure: str) -> list[AnswerGroup]:
-    fewest = 3 if measure == "sensitivity" else 2
-    least = Least(samples=FEWEST_SAMPLES, wordings=fewest, unlike=fewest)
+    least = Least(FEWEST_SAMPLES, 3 if measure == "sensitivity" else 2)
     with run.kept_open(warehouse):
         return answer_groups(warehouse, run, registry, audit_id, measure, least)

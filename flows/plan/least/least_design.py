@@ -140,7 +140,6 @@ def _group_plan(material: Material, group: AnswerGroup, design: Design) -> Group
         n_samples=found.n_samples,
         n_wordings=found.n_wordings,
         n_wordings_asked=group.n_wordings_asked,
-        n_wordings_effective=group.n_wordings_effective,
         wordings_breaking=tuple(wording for wording, _, _ in group.breaking),
         mean=found.mean,
         var_samples=found.samples,

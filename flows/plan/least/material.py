@@ -173,7 +173,7 @@ def n_available(checked: CardCheck, task_id: str) -> int:
 def _notes(
     registry: Registry, audit_id: str, run: SourceRun, groups: Sequence[AnswerGroup], why_full: str | None
 ) -> tuple[str, ...]:
-    """Returns notes: what is not planned for, why grids are full, how wordings count, what becomes of a pilot's answers."""
+    """Returns notes: what is not planned for, why grids are full, what breaks, what becomes of a pilot's answers."""
     audit, notes = registry.audit(audit_id), []
     for field, names in (("model", registry.models_of(audit_id)), ("task", audit.tasks)):
         known = {each.model_id if field == "model" else each.task_id for each in groups}
@@ -186,14 +186,6 @@ def _notes(
     asks_rephraser = rephraser is not None and not registry.rephraser(rephraser).asks_nobody
     if audit.judges or asks_rephraser:
         notes.append(f"judges and rephrasers are not among the requests; `promptaudit plan {audit_id}` counts them")
-    most = max(groups, key=lambda each: each.n_wordings_asked / each.components.n_wordings)
-    n_asked, n_unlike = most.n_wordings_asked - len(most.breaking), most.components.n_wordings
-    if n_asked > n_unlike:
-        notes.append(
-            f"the {n_asked} wordings of {most.name} are {n_unlike} families by text and answers, and a family counts as one "
-            f"wording: a plan counts unlike wordings, of which such a rephraser makes one in {n_asked / n_unlike:.1f}; more "
-            f"near-copies do not help"
-        )
     notes += [
         f"wording {wording} of {group.name} breaks ({rate:.3f} against {of_others:.3f} of the others) and is planned without, as "
         f"the scorecard's `_unbroken` figures are; an interval with such a wording in it is wider"

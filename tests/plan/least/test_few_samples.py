@@ -60,7 +60,7 @@ def test_what_is_printed(forty: PlannedAnswers) -> None:
     rows = [row.split() for row in lines[4:]]
     first = next(row for row in rows if float(row[3]) <= 0.1)
     assert lines[1] == (
-        f"A difference of 0.1 between two nights is found in about 9 of 10 cases from {first[0]} unlike wordings on, 8 being "
+        f"A difference of 0.1 between two nights is found in about 9 of 10 cases from {first[0]} wordings on, 8 being "
         f"tested and cells changing one by one."
     )
     assert lines[2].startswith(

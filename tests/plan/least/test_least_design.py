@@ -77,62 +77,6 @@ def test_asking_a_fifth_twice_costs_a_fifth_more(folder: Path) -> None:
     )  # asked twice as it is
 
 
-FAMILIES = 30, 5, 6  # wordings, of a family, families
-
-
-def test_wordings_of_a_family_count_once_in_a_plan(tmp_path: Path) -> None:
-    q, n_a_family, n_families = FAMILIES
-    own = PlannedAnswers(tmp_path, ("calm",))
-    own.add("r1", {"calm": WILD}, n=200, q=q, n_a_family=n_a_family)
-    found = planned(tmp_path, "--target-width", 0.17, "--measure", "micro_f1")
-    (group,) = found["groups"]
-    assert (group["n_wordings"], group["n_wordings_asked"]) == (n_families, q)
-    (note,) = found["notes"]
-    assert note.startswith(
-        "the 30 wordings of model 'calm', task 't', simple are 6 families by text and answers, and a family "
-    )
-    assert note.endswith("such a rephraser makes one in 5.0; more near-copies do not help")
-    # as 30 unlike wordings the same answers seem to need fewer
-    own.sql("update marts.dim_prompt_variants set wording_family = prompt_variant_id[2:]::bigint")
-    unlike = planned(tmp_path, "--target-width", 0.17, "--measure", "micro_f1")
-    assert unlike["notes"] == []
-    assert found["full_design"]["n_requests"] > unlike["full_design"]["n_requests"]
-    # where no families are told each wording is one of its own
-    own.sql("update marts.dim_prompt_variants set wording_family = null")
-    for measure in ("micro_f1", "sensitivity"):
-        assert planned(tmp_path, "--target-width", 0.3, "--measure", measure)["groups"][0]["n_wordings"] == q
-
-
-def test_sensitivity_counts_families_too(tmp_path: Path) -> None:
-    own = PlannedAnswers(tmp_path, ("calm",))
-    own.add("r1", {"calm": WILD}, n=60, q=18, n_a_family=3)
-    (group,) = planned(tmp_path, "--target-width", 0.4, "--measure", "sensitivity")["groups"]
-    assert (group["n_wordings"], group["n_wordings_asked"]) == (6, 18)
-    assert group["bias"] < 0
-
-
-def test_wordings_whose_answers_go_together_count_once_though_their_texts_differ(tmp_path: Path) -> None:
-    own = PlannedAnswers(tmp_path, ("calm",))
-    own.add("r1", {"calm": World(samples=0.1, wordings=0.06, cells=0.25)}, n=200, q=18, n_a_family=3)
-    own.sql("update marts.dim_prompt_variants set wording_family = prompt_variant_id[2:]::bigint")
-    for measure, width in (("micro_f1", 0.2), ("sensitivity", 0.4)):
-        found = planned(tmp_path, "--target-width", width, "--measure", measure)
-        (group,) = found["groups"]
-        assert (group["n_wordings"], group["n_wordings_asked"], group["n_wordings_effective"]) == (6, 18, 6)
-        assert found["notes"][0].startswith(
-            "the 18 wordings of model 'calm', task 't', simple are 6 families by text and answers, and a family counts as one "
-        )
-
-
-def test_fewer_than_five_unlike_wordings_are_refused(tmp_path: Path) -> None:
-    PlannedAnswers(tmp_path, ("calm",)).add("r1", {"calm": CALM}, n=60, q=12, n_a_family=3)
-    line = plan(tmp_path, "--detect", "0.1", code=2).one_line()
-    assert line == (
-        "DataError: run r1 has 60 samples x 12 wordings of task 't' under model 'calm', which act as 4 unlike ones that do not "
-        "break, and a plan needs 5: another rephraser or a list of wordings gives them"
-    )
-
-
 def test_sensitivity_is_planned_with_full_grids_of_twelve_wordings_and_the_runs_repetitions(folder: Path) -> None:
     found = planned(folder, "--target-width", 0.2, "--measure", "sensitivity")
     design = design_of(found["design"])

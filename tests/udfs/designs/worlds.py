@@ -26,14 +26,6 @@ class World:
         p = p + _effect(rng, self.cells, n, q)
         return (rng.random((n, q, r)) < p[:, :, None]).astype(np.float64)
 
-    def answers_in_families(
-        self, rng: np.random.Generator, n: int, family: NDArray[np.int64], r: int
-    ) -> NDArray[np.float64]:
-        """Answers under wordings of these families, shape (n, len(family), r): those of one family are alike but for noise."""
-        p = self.mean + _effect(rng, self.samples, n, 1) + _effect(rng, self.wordings, 1, int(family.max()) + 1)
-        p = (p + _effect(rng, self.cells, n, int(family.max()) + 1))[:, family]
-        return (rng.random((n, len(family), r)) < p[:, :, None]).astype(np.float64)
-
     def nights(
         self, rng: np.random.Generator, n: int, q: int, difference: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
