@@ -56,12 +56,11 @@ def lines_of_estimate(estimate: Estimate) -> list[str]:
 
 
 def lines_of_plan(plan: DesignPlan) -> list[str]:
-    """Returns the least design of an audit, what it costs and does, and the least full grid beside an incomplete one."""
+    """Returns the least design of an audit, and what it costs and does."""
     design, source = plan.design, "pilot" if plan.is_pilot else "run"
     lines = [
         f"{plan.measure}, planned from {source} {plan.audit_run_id}",
         f"design     {_shape(design)}",
-        *_lines_of_incomplete(plan),
         f"cost       {_cost(design)}",
         f"width      {_width(plan)}",
         f"difference {_difference(plan)}",
@@ -109,25 +108,7 @@ def lines_of_few_samples(few: FewSamples) -> list[str]:
 
 def _shape(design: DesignCost) -> str:
     asks = "1 ask" if design.n_repetitions == 1 else f"{design.n_repetitions} asks"
-    return f"{design.n_samples:,} samples x {_wordings(design)} wordings x {asks}"
-
-
-def _wordings(design: DesignCost) -> str:
-    is_full = design.wordings_per_sample == design.n_wordings
-    return str(design.n_wordings) if is_full else f"{design.wordings_per_sample} of {design.n_wordings}"
-
-
-def _lines_of_incomplete(plan: DesignPlan) -> list[str]:
-    """Returns what the card says of an incomplete grid, the least full one, and what that alone measures."""
-    full, design = plan.full_design, plan.design
-    if full is None:
-        return []
-    card = f"samples: {{limit: {design.n_samples}}}, design: {{wordings_per_sample: {design.wordings_per_sample}}}"
-    return [
-        f"card       {card}, and {design.n_wordings} wordings",
-        f"full grid  {_shape(full)}: {_cost(full)}",
-        f"unmeasured without a full grid: {', '.join(plan.unmeasured)}",
-    ]
+    return f"{design.n_samples:,} samples x {design.n_wordings} wordings x {asks}"
 
 
 def _cost(design: DesignCost) -> str:

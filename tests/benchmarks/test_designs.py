@@ -81,7 +81,7 @@ def labels_table(
 def test_telling_a_difference_apart(name: str, shape: tuple[int, int]) -> None:
     """Nights of the same samples and wordings: after a change cells answer anew, D more often right."""
     world, rng, m, min_effect = WORLDS[name], np.random.default_rng(5), 16, 0.02
-    design = Design(n_samples=shape[0], n_wordings=shape[1], wordings_per_sample=shape[1], n_repetitions=1)
+    design = Design(n_samples=shape[0], n_wordings=shape[1], n_repetitions=1)
     components = components_of(world.answers(rng, 300, 30, 2))
     promised = detectable_difference(components, design, n_comparisons=m, min_effect=min_effect)
     found = {0.0: 0, promised: 0}

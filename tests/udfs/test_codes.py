@@ -54,9 +54,6 @@ MEASURES: dict[str, Callable[[Table, NDArray[np.int64]], object]] = {
     "sensitivity": lambda t, family: sensitivity_interval(t[0], t[1], family, *t[2:], n_classes=4),
     "consistency rate": lambda t, family: consistency_rate(t[0], t[1], family, *t[2:]),
     "mean": lambda t, family: two_way_interval(t[0], t[1], (t[2] == t[0] % 4) * 1.0, family),
-    "mean of a part": lambda t, family: two_way_interval(
-        t[0], t[1], (t[2] == t[0] % 4) * 1.0, family, is_incomplete=True
-    ),
 }
 
 

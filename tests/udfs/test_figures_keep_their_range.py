@@ -192,15 +192,13 @@ CALLS = """
     prompt_stability_of_all([sample, variant, repetition, label::varchar], max(level)) from answers
     prompt_stability_by_share([sample, variant, 0, label::varchar, 1 + sample], max(level), {n_samples}) from asked_first
     alpha_pseudo_values([sample, variant, repetition, label::varchar], max(level)) from answers
-    two_way_interval([sample, variant, value, family], false) from scored
-    two_way_interval([sample, variant, value, family], true) from scored
+    two_way_interval([sample, variant, value, family]) from scored
     wording_accuracies([sample, variant, value]) from scored
     wording_quantiles([sample, variant, value]) from scored
     wording_choices([sample, sample, variant, value, (variant = 0)::integer]) from scored
     wording_choices([sample, sample // 2, variant, value, (variant = 1)::integer]) from scored
     breaking_wordings([sample, variant, value]) from scored
-    scoring_spread([sample, variant, value], 1, 20, false) from scored
-    scoring_spread([sample, variant, value], 1, 20, true) from scored
+    scoring_spread([sample, variant, value], 1, 20) from scored
     ranking_consistency([variant, model, value]) from of_templates
     corrected_ranking([sample, variant, model, value], 1) from of_models
     rater_agreement([sample, variant, rating]) from scored

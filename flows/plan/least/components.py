@@ -30,15 +30,11 @@ GROUP = ("model_id", "task_id", "strategy")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRun:
-    """The run that an audit is planned from; a pilot is one that is not complete yet, and so not published.
-
-    `wordings_per_sample` is how many of its wordings each sample was asked under; None: all.
-    """
+    """The run that an audit is planned from; a pilot is one that is not complete yet, and so not published."""
 
     audit_run_id: str
     is_complete: bool
     started_at: datetime
-    wordings_per_sample: int | None
 
     def place(self, warehouse: Warehouse) -> Warehouse | Published:
         """Returns where its answers are read: the published copy, or of a pilot the warehouse."""
@@ -166,12 +162,6 @@ def answer_groups(
 
     Raises DataError for a run without the measure, and for one of too few samples, wordings or answers in some group.
     """
-    if measure == "sensitivity" and run.wordings_per_sample is not None:
-        msg = (
-            f"--measure sensitivity: run {run.audit_run_id} asked each sample under {run.wordings_per_sample} of its wordings "
-            f"alone, and sensitivity needs all of them; plan for another of {_others(measure)}"
-        )
-        raise DataError(msg)
     audit = registry.audit(audit_id)
     models, tasks = registry.models_of(audit_id), audit.tasks
     values = {"run": run.audit_run_id}
@@ -209,8 +199,7 @@ def _groups(cells: pl.DataFrame, measure: str, run: SourceRun, audit_id: str, le
         except ValueError as error:
             msg = (
                 f"run {run.audit_run_id} has {own.height} cells of {n_samples} samples x {n_wordings} wordings of task "
-                f"'{name['task_id']}' under model '{name['model_id']}', too few to tell wordings from samples: raise "
-                f"design.wordings_per_sample of the card, or pilot the audit without it"
+                f"'{name['task_id']}' under model '{name['model_id']}', too few to tell wordings from samples: pilot the audit"
             )
             raise DataError(msg) from error
         yield AnswerGroup(

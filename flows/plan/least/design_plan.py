@@ -9,13 +9,11 @@ from dataclasses import dataclass
 class DesignCost:
     """A design and what a night of it costs.
 
-    `width` is that of the widest interval expected of it. `wordings_per_sample` is
-    how many of the wordings each sample is asked under, all of them in a full grid.
+    `width` is that of the widest interval expected of it.
     """
 
     n_samples: int
     n_wordings: int
-    wordings_per_sample: int
     n_repetitions: int
     n_requests: int
     usd: float | None
@@ -61,8 +59,6 @@ class DesignPlan:
         target_width: the widest interval that is wanted; None where a difference is.
         detect: the difference that is to be detected; None where a width is wanted.
         design: the least design.
-        full_design: the least one in which every sample is asked under every wording, where `design` is none such.
-        unmeasured: labels of the scorecard's figures that `design` leaves out for it.
         detectable_difference: the smallest difference that two such nights tell apart, of the group that tells least.
         n_comparisons: how many differences are tested between two nights.
         min_effect: the least difference that the card calls one.
@@ -80,8 +76,6 @@ class DesignPlan:
     target_width: float | None
     detect: float | None
     design: DesignCost
-    full_design: DesignCost | None
-    unmeasured: tuple[str, ...]
     detectable_difference: float
     n_comparisons: int
     min_effect: float

@@ -26,7 +26,7 @@ WORDINGS = (FEWEST_WORDINGS, 8, MANY, 20, 30, MOST_WORDINGS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDifference:
-    """A full grid of one ask a cell, and the smallest difference that two nights of it tell apart in 9 of 10 cases."""
+    """A design of one ask a cell, and the smallest difference that two nights of it tell apart in 9 of 10 cases."""
 
     n_samples: int
     n_wordings: int

@@ -9,9 +9,8 @@ from promptaudit.flows.plan.least.design_plan import DesignPlan, GroupPlan
 from promptaudit.flows.plan.least.material import Material, gather_material
 from promptaudit.flows.settings import Settings
 from promptaudit.models_registry.errors import DataError, UsageError
-from promptaudit.models_registry.mart_columns import labels_of_full_grids
 from promptaudit.models_registry.registry import Registry
-from promptaudit.udfs.designs.search import MOST_WORDINGS, full_shapes
+from promptaudit.udfs.designs.search import MOST_WORDINGS
 from promptaudit.udfs.designs.widths import Design, detectable_difference, half_widths
 
 SHARE_TWICE = 0.2
@@ -76,7 +75,7 @@ def plan_difference(
 
 def _unreachable(material: Material, width: float, measure: str) -> str:
     """Why no design is as narrow: wordings vary too much, else there are too few samples."""
-    endless, most = np.array([1e9]), full_shapes("linear", [1])[-1]
+    endless, most = np.array([1e9]), Design(n_samples=2, n_wordings=MOST_WORDINGS, n_repetitions=1)
     leasts = [2 * float(half_widths(each.components, endless, most)[0]) for each in material.groups]
     worst = int(np.argmax(leasts))
     if leasts[worst] > width:
@@ -100,14 +99,13 @@ def _plan(
     width: float | None = None,
     detect: float | None = None,
 ) -> DesignPlan:
-    figure, limit = (half_widths, (width or 0) / 2) if detect is None else (material.differences, detect)
+    figure = half_widths if detect is None else material.differences
     n_samples, found = np.array([design.n_samples], np.float64), [each.components for each in material.groups]
     figures = [float(figure(each, n_samples, design)[0]) for each in found]
     if not any(each.samples + each.wordings + each.of_a_cell(1) for each in found):
         msg = f"{measure} does not vary in run {material.run.audit_run_id}: its answers are alike, and there is nothing to plan"
         raise DataError(msg)
     own = material.cost(design)
-    full = material.least_full(figure, limit) if design.is_incomplete else None
     groups = tuple(_group_plan(material, each, design) for each in material.groups)
     return DesignPlan(
         audit_id=audit_id,
@@ -117,8 +115,6 @@ def _plan(
         target_width=width,
         detect=detect,
         design=own,
-        full_design=None if full is None else material.cost(full),
-        unmeasured=labels_of_full_grids() if design.is_incomplete else (),
         detectable_difference=max(each.detectable_difference for each in groups),
         n_comparisons=material.n_comparisons,
         min_effect=material.min_effect,

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.flows.cards.check_cards import CardCheck, check_audit
-from promptaudit.flows.cards.check_cards.design import needs_full_grid
 from promptaudit.flows.plan.least.components import AnswerGroup, SourceRun, answer_groups, kind_of, source_run
 from promptaudit.flows.plan.least.costs import RequestCosts, request_costs
 from promptaudit.flows.plan.least.design_plan import DesignCost
@@ -25,7 +24,6 @@ from promptaudit.udfs.designs.search import (
     REPETITIONS,
     Criterion,
     least_design,
-    least_incomplete,
     smallest_figure,
 )
 from promptaudit.udfs.designs.variance_components import VarianceComponents
@@ -37,23 +35,19 @@ from promptaudit.udfs.designs.widths import (
     half_widths,
 )
 
-LEAST_SAVED = 0.1
-"""The share of a full grid's requests that an incomplete one saves, to be worth the measures that it leaves out."""
-
 Figure = Callable[[VarianceComponents, NDArray[np.float64], Design], NDArray[np.float64]]
 """Takes a group's components, numbers of samples of shape (n,) and a design; gives a figure for each number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What the search goes through: groups, bounds, whether incomplete grids will do, and costs."""
+    """What the search goes through: groups, bounds and costs."""
 
     run: SourceRun
     kind: Kind
     groups: Sequence[AnswerGroup]
     most_samples: int
     repetitions: tuple[int, ...]
-    has_incomplete: bool
     costs: RequestCosts
     n_comparisons: int
     min_effect: float
@@ -72,18 +66,7 @@ class Material:
         return lambda n, shape: np.maximum.reduce([figure(each.components, n, shape) for each in self.groups])
 
     def least(self, figure: Figure, limit: float) -> Design | None:
-        """Returns the design of fewest requests whose figure is at most `limit` in every group.
-
-        It is an incomplete grid where one saves at least a tenth of the requests.
-        """
-        full = self.least_full(figure, limit)
-        if full is None or not self.has_incomplete:
-            return full
-        part = least_incomplete(self.worst(figure), limit, self.most_samples)
-        return full if part is None or part.n_requests > (1 - LEAST_SAVED) * full.n_requests else part
-
-    def least_full(self, figure: Figure, limit: float) -> Design | None:
-        """Returns the full grid of fewest requests whose figure is at most `limit` in every group."""
+        """Returns the design of fewest requests whose figure is at most `limit` in every group."""
         return least_design(
             self.worst(figure), limit, self.kind, most_samples=self.most_samples, repetitions=self.repetitions
         )
@@ -94,7 +77,6 @@ class Material:
         return DesignCost(
             n_samples=design.n_samples,
             n_wordings=design.n_wordings,
-            wordings_per_sample=design.wordings_per_sample,
             n_repetitions=design.n_repetitions,
             n_requests=cost.n_requests,
             usd=cost.usd,
@@ -103,7 +85,7 @@ class Material:
         )
 
     def smallest(self, figure: Figure) -> float:
-        """Returns the smallest figure of the group that needs most, of any full grid of the samples there are."""
+        """Returns the smallest figure of the group that needs most, of any design of the samples there are."""
         return smallest_figure(
             self.worst(figure), self.kind, most_samples=self.most_samples, repetitions=self.repetitions
         )
@@ -132,7 +114,6 @@ def gather_material(
         names = {(each.model_id, each.task_id, each.strategy) for each in groups}
         costs = request_costs(warehouse, run, registry, names)
         n_compared = n_tested(warehouse, run)
-    why_full = needs_full_grid(checked.cards) if kind == "linear" else None
     if kind == "sensitivity":  # what it varies by is known for the repetitions of the run alone
         repetitions: tuple[int, ...] = (Counter(each.n_repetitions for each in groups).most_common(1)[0][0],)
     else:
@@ -143,11 +124,10 @@ def gather_material(
         groups=groups,
         most_samples=min((n_available(checked, each) for each in {name for _, name, _ in names}), default=MOST_SAMPLES),
         repetitions=repetitions,
-        has_incomplete=kind == "linear" and why_full is None,
         costs=costs,
         n_comparisons=n_compared or MEASURES_COMPARED * len(groups),
         min_effect=registry.audit(audit_id).min_effect,
-        notes=_notes(registry, audit_id, run, groups, why_full),
+        notes=_notes(registry, audit_id, run, groups),
     )
 
 
@@ -170,10 +150,8 @@ def n_available(checked: CardCheck, task_id: str) -> int:
     return card.data.rows or MOST_SAMPLES
 
 
-def _notes(
-    registry: Registry, audit_id: str, run: SourceRun, groups: Sequence[AnswerGroup], why_full: str | None
-) -> tuple[str, ...]:
-    """Returns notes: what is not planned for, why grids are full, what breaks, what becomes of a pilot's answers."""
+def _notes(registry: Registry, audit_id: str, run: SourceRun, groups: Sequence[AnswerGroup]) -> tuple[str, ...]:
+    """Returns notes: what is not planned for, what breaks, what becomes of a pilot's answers."""
     audit, notes = registry.audit(audit_id), []
     for field, names in (("model", registry.models_of(audit_id)), ("task", audit.tasks)):
         known = {each.model_id if field == "model" else each.task_id for each in groups}
@@ -192,10 +170,6 @@ def _notes(
         for group in groups
         for wording, rate, of_others in group.breaking
     ]
-    if why_full is not None:
-        notes.append(
-            f"full grids alone are planned, since {why_full}; asking a sample under some of its wordings may take fewer requests"
-        )
     if not run.is_complete:
         notes.append(
             f"`promptaudit run {audit_id}` keeps the pilot's answers while the card asks what it asked for then; with other "

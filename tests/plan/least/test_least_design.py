@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from promptaudit.udfs.designs.search import least_design, least_incomplete
+from promptaudit.udfs.designs.search import least_design
 from promptaudit.udfs.designs.widths import Design, detectable_difference, half_width, half_widths
 from tests.support.planned_answers import PlannedAnswers
 from tests.support.shell import Ended, promptaudit
@@ -44,7 +44,7 @@ def planned(folder: Path, *options: str | float) -> Any:
 
 
 def design_of(row: dict[str, Any]) -> Design:
-    return Design(**{name: row[name] for name in ("n_samples", "n_wordings", "wordings_per_sample", "n_repetitions")})
+    return Design(**{name: row[name] for name in ("n_samples", "n_wordings", "n_repetitions")})
 
 
 def test_the_group_that_varies_most_decides(answers: tuple[PlannedAnswers, dict[str, np.ndarray]]) -> None:
@@ -54,9 +54,8 @@ def test_the_group_that_varies_most_decides(answers: tuple[PlannedAnswers, dict[
     def worst(n: NDArray[np.float64], shape: Design) -> NDArray[np.float64]:
         return np.maximum(half_widths(calm, n, shape), half_widths(wild, n, shape))
 
-    best = least_incomplete(worst, 0.07, 400)
+    best = least_design(worst, 0.07, "linear", most_samples=400)
     assert best == design_of(found["design"])
-    assert least_design(worst, 0.07, "linear", most_samples=400) == design_of(found["full_design"])
     assert found["decided_by"] == "model 'wild', task 't', simple"
     assert (found["audit_run_id"], found["is_pilot"]) == ("1new", False)
     assert found["design"]["width"] == pytest.approx(2 * half_width(wild, best))
@@ -77,11 +76,9 @@ def test_asking_a_fifth_twice_costs_a_fifth_more(folder: Path) -> None:
     )  # asked twice as it is
 
 
-def test_sensitivity_is_planned_with_full_grids_of_twelve_wordings_and_the_runs_repetitions(folder: Path) -> None:
+def test_sensitivity_is_planned_with_twelve_wordings_and_the_runs_repetitions(folder: Path) -> None:
     found = planned(folder, "--target-width", 0.2, "--measure", "sensitivity")
     design = design_of(found["design"])
-    assert not design.is_incomplete
-    assert (found["full_design"], found["unmeasured"]) == (None, [])
     assert design.n_wordings >= 12
     assert design.n_repetitions == 2
     assert all(row["bias"] < 0 and row["var_repetitions"] is None for row in found["groups"])
@@ -104,7 +101,6 @@ def test_a_difference_is_detected_by_the_least_design(answers: tuple[PlannedAnsw
     fewer = Design(
         n_samples=best.n_samples - 1,
         n_wordings=best.n_wordings,
-        wordings_per_sample=best.n_wordings,
         n_repetitions=best.n_repetitions,
     )
     worst = [
@@ -128,51 +124,10 @@ def test_the_differences_that_were_tested_are_counted(tmp_path: Path) -> None:
     assert planned(tmp_path, "--detect", 0.06)["n_comparisons"] == 2
 
 
-def test_a_full_grid_is_offered_where_an_incomplete_one_saves_nothing(folder: Path) -> None:
-    # two nights share samples and wordings: a difference needs so many cells, whatever their grid
-    found = planned(folder, "--detect", 0.06)
-    assert not design_of(found["design"]).is_incomplete
-    assert (found["full_design"], found["unmeasured"]) == (None, [])
-
-
-ALL_WORDINGS = [
-    ('  gate: ["sensitivity_high <= 0.3"]\n', "gate.0 is about sensitivity_high"),
-    ('  gate: ["invalid_rate <= 0.1", "no regressed on consistency"]\n', "gate.1 is about consistency"),
-]
-
-
-@pytest.mark.parametrize(("card", "why"), ALL_WORDINGS)
-def test_full_grids_alone_are_planned_where_the_card_needs_them(tmp_path: Path, card: str, why: str) -> None:
-    own = PlannedAnswers(tmp_path, ("calm",), audit=REPHRASED + card)
-    own.add("r1", {"calm": CALM})
-    found = planned(tmp_path, "--target-width", 0.2, "--measure", "micro_f1")
-    assert not design_of(found["design"]).is_incomplete
-    assert found["notes"] == [
-        f"full grids alone are planned, since {why}; asking a sample under some of its wordings may take fewer requests"
-    ]
-    # of sensitivity they are planned anyway
-    assert planned(tmp_path, "--target-width", 0.3, "--measure", "sensitivity")["notes"] == []
-
-
-def test_a_run_of_an_incomplete_grid_is_planned_from(tmp_path: Path) -> None:
-    own = PlannedAnswers(tmp_path, ("calm",))
-    own.add("r1", {"calm": WILD}, n=400, q=20, wordings_per_sample=6)
-    found = planned(tmp_path, "--target-width", 0.15, "--measure", "micro_f1")
-    (group,) = found["groups"]
-    assert (group["n_samples"], group["n_wordings"]) == (400, 20)
-    assert group["var_samples"] == pytest.approx(WILD.samples**2, rel=0.2)
-    assert group["var_wordings"] == pytest.approx(WILD.wordings**2, rel=0.6)
-    assert group["var_repetitions"] == pytest.approx(WILD.repetitions, rel=0.1)
-    assert design_of(found["design"]).is_incomplete
-    line = plan(tmp_path, "--target-width", "0.2", "--measure", "sensitivity", code=2).one_line()
-    assert line == (
-        "DataError: --measure sensitivity: run r1 asked each sample under 6 of its wordings alone, and sensitivity needs all of "
-        "them; plan for another of micro_f1, accuracy, invalid_rate"
-    )
-
-
 def test_too_few_cells_to_tell_wordings_from_samples_are_refused(tmp_path: Path) -> None:
-    PlannedAnswers(tmp_path, ("calm",)).add("r1", {"calm": WILD}, n=61, q=62, wordings_per_sample=2)
+    own = PlannedAnswers(tmp_path, ("calm",))
+    own.add("r1", {"calm": WILD}, n=61, q=62)
+    own.sql("delete from marts.fct_predictions where prompt_variant_id[2:]::int - sample_id[2:]::int not in (0, 1)")
     line = plan(tmp_path, "--target-width", "0.2", "--measure", "micro_f1", code=2).one_line()
     assert line.startswith(
         "DataError: run r1 has 122 cells of 61 samples x 62 wordings of task 't' under model 'calm', too few to tell wordings "
@@ -188,27 +143,12 @@ def test_a_run_may_be_named(folder: Path) -> None:
 def test_what_is_printed(folder: Path) -> None:
     lines = plan(folder, "--target-width", 0.14, "--measure", "micro_f1").out.splitlines()
     assert lines[0] == "micro_f1, planned from run 1new"
-    assert [line.split()[0] for line in lines[1:]] == [
-        "design",
-        "card",
-        "full",
-        "unmeasured",
-        "cost",
-        "width",
-        "difference",
-        "decided",
-        "noise",
-    ]
-    size = re.fullmatch(r"design     (\d+) samples x (\d+) of (\d+) wordings x 1 ask", lines[1])
-    assert size is not None
-    n, own, q = size.groups()
-    assert lines[2] == f"card       samples: {{limit: {n}}}, design: {{wordings_per_sample: {own}}}, and {q} wordings"
-    assert re.match(r"full grid  \d+ samples x \d+ wordings x 1 ask: [\d,]+ requests a night, ", lines[3])
-    assert lines[4].startswith("unmeasured without a full grid: Sensitivity, Corrected sensitivity, Consistency")
-    assert " requests a night, " in lines[5]
-    assert lines[5].endswith("at that run's rate")
-    assert lines[6].endswith(" expected, of the 95 % interval")
-    assert lines[9].startswith("noise      with repetitions: {variants: 1, twice: 0.2} a fifth is asked twice: ")
+    assert [line.split()[0] for line in lines[1:]] == ["design", "cost", "width", "difference", "decided", "noise"]
+    assert re.fullmatch(r"design     \d+ samples x \d+ wordings x 1 ask", lines[1])
+    assert " requests a night, " in lines[2]
+    assert lines[2].endswith("at that run's rate")
+    assert lines[3].endswith(" expected, of the 95 % interval")
+    assert lines[6].startswith("noise      with repetitions: {variants: 1, twice: 0.2} a fifth is asked twice: ")
     assert max(map(len, lines)) <= 160
     detected = plan(folder, "--detect", 0.06).out.splitlines()
     assert detected[4].startswith("difference 0.0")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.udfs.designs.incomplete_grid import assigned_wordings
 from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components
 
 
@@ -48,11 +47,11 @@ def _effect(rng: np.random.Generator, sd: float, *shape: int) -> NDArray[np.floa
 
 
 def dealt(
-    n_samples: int, n_wordings: int, wordings_per_sample: int, key: str = "key"
+    n_samples: int, n_wordings: int, wordings_per_sample: int, seed: int = 0
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sample and wording of each cell of a balanced incomplete grid, sample by sample."""
-    sample = np.repeat(np.arange(n_samples), wordings_per_sample)
-    return sample, np.array(assigned_wordings(n_samples, n_wordings, wordings_per_sample, key)).ravel()
+    """Sample and wording of each cell where each sample is asked under some of the wordings, drawn by lot."""
+    wording = np.random.default_rng(seed).random((n_samples, n_wordings)).argsort(axis=1)[:, :wordings_per_sample]
+    return np.repeat(np.arange(n_samples), wordings_per_sample), wording.ravel()
 
 
 def components_of(answers: NDArray[np.float64]) -> VarianceComponents:
