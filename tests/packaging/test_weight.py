@@ -63,7 +63,7 @@ MOST = {
     "flows/comparison": (358, 6),
     "flows/diagnosis": (929, 9),
     "flows/display": (547, 11),
-    "flows/engines": (4298, 64),
+    "flows/engines": (3956, 64),
     "flows/erase": (447, 6),
     "flows/evidence": (1658, 18),
     "flows/formats": (363, 3),
