@@ -57,7 +57,7 @@ def test_reaching_a_width_of_sensitivity(shape: tuple[int, int]) -> None:
             found = sensitivity_interval(sample, wording, None, *answers)
             reached.append(found.high - found.low <= width)
     print(f"\nsensitivity, pilot {shape[0]} x {shape[1]}: reached {np.mean(reached):.2f}")
-    assert 0.4 <= np.mean(reached) <= 0.9
+    assert 0.3 <= np.mean(reached) <= 0.9
 
 
 def planned(components: VarianceComponents, width: float, kind: Kind, repetitions: tuple[int, ...]) -> Design | None:
