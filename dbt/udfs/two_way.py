@@ -154,7 +154,7 @@ def _bounds(
     weight = None
     if family is not None:
         weight = np.bincount(_families_of(variant, family)) / n_variants
-        sample, variant, value = family_means(sample, family, value)
+        sample, variant, value = _family_means(sample, family, value)
     if variant.max() > 0:
         parts = two_way_variance(sample, variant, value, weight)
         variance, n_free = parts.total(of_samples), parts.degrees_of_freedom(of_samples, n_samples)
@@ -178,7 +178,7 @@ def _families_of(variant: NDArray[np.int64], family: NDArray[np.int64]) -> NDArr
     return families
 
 
-def family_means(
+def _family_means(
     sample: NDArray[np.int64], family: NDArray[np.int64], value: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Returns the mean value of each (sample, family) that has one, in order: samples, families and means.

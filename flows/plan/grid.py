@@ -1,4 +1,4 @@
-"""Deals the cells of a run: which samples each wording is asked for, and how often, where it is not all of them alike."""
+"""Deals the second asks of a share of the samples: which of them each wording is asked for again."""
 
 from __future__ import annotations
 
