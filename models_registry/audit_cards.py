@@ -62,20 +62,6 @@ class Repetitions(Card):
             yield f"twice is a share of what is asked once, and variants is {self.variants}; write variants: 1"
 
 
-class GridDesign(Card):
-    """The part of the grid of samples and wordings that is asked."""
-
-    wordings_per_sample: int | None = Field(
-        None,
-        ge=2,
-        description=(
-            "how many of its wordings each sample is asked under, dealt by the seed of `samples` so that all are asked "
-            "about equally often. It gives micro-F1, accuracy by wording, spread and PSS between wordings from a part "
-            "of the requests; sensitivity, consistency and shares need all wordings and are NULL; default: all"
-        ),
-    )
-
-
 class SamplesOfTask(Card):
     """The choice of the rows of one task, where it differs from the audit's."""
 
@@ -233,7 +219,6 @@ class AuditCard(Card):
     rephrasing: Rephrasing | None = Field(None, description="default: the original wording alone")
     repetitions: Repetitions = Field(default_factory=Repetitions, description="how often each wording is asked")
     samples: Samples = Field(default_factory=Samples, description="which rows are asked")
-    design: GridDesign = Field(default_factory=GridDesign, description="which wordings each row is asked under")
     format: FormatLimits = Field(default_factory=FormatLimits, description="limits on the answers' format")
     judges: Names = Field((), description="judge cards")
     model_sets: dict[Name, Names] = Field(

@@ -32,7 +32,7 @@ _UNITS_BESIDE = {
 """Units of what is compared and has no column in the scorecard."""
 OF_PARTS = {"accuracy of ": "micro_f1", "invalid_rate of ": "invalid_rate"}
 """How measures of the nights begin that are another one on the samples of one gold label, or under one wording."""
-_OF_ENDS = ("unit", "range", "needs_full_grid")
+_OF_ENDS = ("unit", "range")
 Form = Literal["figure", "interval"]
 About = Literal["samples", "samples and wordings"]
 ABOUT: Mapping[About, str] = {
@@ -63,7 +63,6 @@ class MartColumn:
     source: str = ""  # the paper it is from
     ends: tuple[str, str] | None = None  # the columns of its interval
     about: About | None = None  # what its interval is for
-    needs_full_grid: bool = False  # whether it is NULL where samples are asked under some of the wordings alone
 
     @property
     def estimate(self) -> str:
@@ -118,12 +117,6 @@ def scorecard_columns() -> tuple[MartColumn, ...]:
     return tuple(column for column in columns if column.unit is not None and not column.name.endswith(ENDS))
 
 
-def labels_of_full_grids() -> tuple[str, ...]:
-    """Returns the labels of the scorecard's figures that need every sample under every wording, in its order."""
-    labels = (column.label for column in scorecard_columns() if column.needs_full_grid and column.label)
-    return tuple(dict.fromkeys(labels))
-
-
 def compared_column(measure: str) -> MartColumn | None:
     """Returns the scorecard's column of a measure of rpt_run_comparisons; None where it has none."""
     return next((each for each in mart_columns("rpt_audit").values() if each.compared == measure and each.label), None)
@@ -175,7 +168,6 @@ def _column(name: str, declared: Mapping[str, Mapping[str, Any]]) -> MartColumn:
         guide=meta.get("guide", ""),
         source=meta.get("source", ""),
         about=meta.get("about"),
-        needs_full_grid=meta.get("needs_full_grid", False),
         ends=(low, high) if low in declared and high in declared else None,
     )
 

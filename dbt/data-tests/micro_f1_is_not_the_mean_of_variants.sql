@@ -1,6 +1,5 @@
 -- Would catch what happened: with cells missing, variants' accuracies weighed answers and micro_f1 weighed samples, and
--- the scorecard's figure could not be traced to its variants. Where samples are asked under some of the wordings, both are of
--- the fit, and a fitted accuracy beyond 0 or 1 is kept within them, the mean of all is not.
+-- the scorecard's figure could not be traced to its variants.
 {{ config(severity='warn', meta={'relation': 'marts.rpt_audit', 'figure': 'micro_f1'}) }}
 with averaged as (
     select
@@ -8,10 +7,8 @@ with averaged as (
         accuracies.model_id,
         accuracies.task_id,
         accuracies.strategy,
-        avg(if(grids.is_incomplete, accuracies.accuracy_fitted, accuracies.accuracy)) as accuracy_averaged,
-        bool_or(grids.is_incomplete and accuracies.accuracy_fitted in (0, 1)) as is_kept_within
+        avg(accuracies.accuracy) as accuracy_averaged
     from {{ ref('fct_variant_accuracy') }} as accuracies
-    inner join {{ ref('int_grids') }} as grids using (audit_run_id, task_id, strategy)
     where list_contains({{ label_rules() }}, accuracies.scoring_method) and {{ in_this_build('accuracies.audit_run_id') }}
     group by all
 ),
@@ -36,4 +33,4 @@ from scorecards
 left join averaged using (audit_run_id, model_id, task_id, strategy)
 where
     -- where the function of one of them failed on the group, that is told already
-    abs(scorecards.micro_f1 - averaged.accuracy_averaged) > 1e-9 and not averaged.is_kept_within
+    abs(scorecards.micro_f1 - averaged.accuracy_averaged) > 1e-9

@@ -14,7 +14,6 @@
     'fct_field_values',
     'fct_predictions',
     'int_answer_families',
-    'int_grids',
     'int_samples_landed',
     'int_values_of_samples',
     'int_variants_asked',

@@ -20,7 +20,6 @@
     'int_variations_measured',
     'int_wordings_working',
     'rpt_class_sensitivities',
-    'rpt_design_widths',
     'rpt_measures_by_wordings',
     'rpt_pair_distances',
     'rpt_prompt_variants',

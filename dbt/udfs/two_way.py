@@ -89,8 +89,6 @@ def two_way_interval(
     variant: Codes,
     value: Floats,
     family: Codes | None = None,
-    *,
-    is_incomplete: bool = False,
 ) -> TwoWayMean:
     """Returns the mean over variants of the variant's mean over samples, with an interval for other samples and wordings.
 
@@ -99,7 +97,6 @@ def two_way_interval(
         variant: shape (n,), dense codes.
         value: shape (n,), in [0, 1], one per (sample, variant), repetitions averaged. Missing cells are left out.
         family: shape (n,), dense codes of the variant's family: variants of one family are one unit of the interval.
-        is_incomplete: whether samples were asked under some of the variants each, so that means are those of the fit.
 
     Returns:
         `mean`; `std` over variants with ddof 0; `low`, `high`: `logit_interval` of the mean and V_samples + V_variants - V_both
@@ -108,11 +105,6 @@ def two_way_interval(
         sees no spread where every value is 0 (or 1), and too little where few are not. Of N zeros this gives what
         Clopper and Pearson do but for .003 from 20 samples up. Bounds are NaN with fewer than two samples, unless all
         values are 0 or all 1; all NaN without values.
-
-        Where the grid is incomplete, mean and std are those of the fit, and V_samples = s_i^2 / N + MS_e / n with s_i^2 of
-        `TwoWayFit.sample_variance`, MS_e its residual mean square and n its cells. V_samples + V_variants - V_both is then
-        s_i^2 / N + s_q^2 / Q + d / (N q), as designs are planned; of a full grid it is what it is without. Bounds are NaN where
-        wordings cannot be told from samples.
 
     Of rates of .002, .01 and .05 at 100 x 12, 40 x 8 and 300 x 12 the upper bound lies under the truth in 0 to .03 of cases
     and .065 at 300 x 12 and .05 where errors go with wordings alone, the lower one above it in .01 to
@@ -129,10 +121,10 @@ def two_way_interval(
     """
     if len(value) == 0:
         return TwoWayMean(np.nan, np.nan, np.nan, np.nan)
-    mean, std, _ = (_fitted if is_incomplete else _plain)(sample, variant, value)
+    mean, std, _ = _plain(sample, variant, value)
     if family is not None and are_one_to_one(variant, family):
         family = None
-    plain = _bounds(sample, variant, value, family, is_incomplete=is_incomplete)
+    plain = _bounds(sample, variant, value, family)
     if np.isnan(plain.low) and 0 < mean < 1:
         return TwoWayMean(mean, std, np.nan, np.nan)
     variants = np.arange(int(variant.max()) + 1)
@@ -141,7 +133,6 @@ def two_way_interval(
         np.append(variant, variants),
         np.append(value, np.full(len(variants), 0.5)),
         None if family is None else np.append(family, _families_of(variant, family)),
-        is_incomplete=is_incomplete,
     )
     # without any spread the data themselves bound nothing
     ends = Interval(mean, mean) if np.isnan(plain.low) else plain
@@ -153,11 +144,9 @@ def _bounds(
     variant: NDArray[np.int64],
     value: NDArray[np.float64],
     family: NDArray[np.int64] | None,
-    *,
-    is_incomplete: bool,
 ) -> Interval:
     """Returns the bounds of the data as they are."""
-    mean, _, of_samples = (_fitted if is_incomplete else _plain)(sample, variant, value)
+    mean, _, of_samples = _plain(sample, variant, value)
     if np.isnan(of_samples):
         return UNDEFINED
     n_samples, n_variants = int(sample.max()) + 1, int(variant.max()) + 1
@@ -165,7 +154,7 @@ def _bounds(
     weight = None
     if family is not None:
         weight = np.bincount(_families_of(variant, family)) / n_variants
-        sample, variant, value = family_means(sample, family, value)
+        sample, variant, value = _family_means(sample, family, value)
     if variant.max() > 0:
         parts = two_way_variance(sample, variant, value, weight)
         variance, n_free = parts.total(of_samples), parts.degrees_of_freedom(of_samples, n_samples)
@@ -182,16 +171,6 @@ def _plain(
     return float(by_variant.mean()), float(by_variant.std()), of_samples
 
 
-def _fitted(
-    sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
-) -> tuple[float, float, float]:
-    """Returns the same of the fit of an incomplete grid; V_samples is NaN also where wordings cannot be told from samples."""
-    fit = two_way_fit(sample, variant, value)
-    of_samples = max(0.0, fit.sample_variance / len(fit.by_sample) + fit.mean_square / fit.n_cells)
-    is_known = len(fit.by_sample) > 1 and (fit.is_determined or len(fit.effects) == 1)
-    return float(np.clip(fit.mean, 0, 1)), float(fit.effects.std()), of_samples if is_known else np.nan
-
-
 def _families_of(variant: NDArray[np.int64], family: NDArray[np.int64]) -> NDArray[np.int64]:
     """Returns the family of each variant, shape (Q,)."""
     families = np.empty(int(variant.max()) + 1, np.int64)
@@ -199,7 +178,7 @@ def _families_of(variant: NDArray[np.int64], family: NDArray[np.int64]) -> NDArr
     return families
 
 
-def family_means(
+def _family_means(
     sample: NDArray[np.int64], family: NDArray[np.int64], value: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Returns the mean value of each (sample, family) that has one, in order: samples, families and means.

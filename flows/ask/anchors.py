@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from promptaudit.flows.engines.embedded.tokens import whole_in_words
+from promptaudit.flows.engines.embedded.number_words import whole_in_words
 from promptaudit.flows.plan.design import Design
 from promptaudit.flows.plan.judge_requests import Control, content_of, rank, wanted
 from promptaudit.flows.system.keys import content_id

@@ -56,13 +56,11 @@ def lines_of_estimate(estimate: Estimate) -> list[str]:
 
 
 def lines_of_plan(plan: DesignPlan) -> list[str]:
-    """Returns the least design of an audit, what it costs and does, the least full grid beside an incomplete one, and a curve."""
+    """Returns the least design of an audit, and what it costs and does."""
     design, source = plan.design, "pilot" if plan.is_pilot else "run"
-    assurance = "the estimates as they are" if plan.assurance is None else f"assurance {plan.assurance:g}"
     lines = [
-        f"{plan.measure}, planned from {source} {plan.audit_run_id} with {assurance}",
+        f"{plan.measure}, planned from {source} {plan.audit_run_id}",
         f"design     {_shape(design)}",
-        *_lines_of_incomplete(plan),
         f"cost       {_cost(design)}",
         f"width      {_width(plan)}",
         f"difference {_difference(plan)}",
@@ -75,13 +73,6 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
         lines.append(
             f"noise      with repetitions: {{variants: 1, twice: 0.2}} a fifth is asked twice: {plan.n_requests_twice:,} requests"
         )
-    if plan.curve:
-        lines.append(f"{'width':>8}{'samples':>10}{'wordings':>10}{'asks':>6}{'requests':>14}{'USD':>12}")
-        lines += [
-            f"{number(each.width):>8}{each.n_samples:>10,}{_wordings(each):>10}{each.n_repetitions:>6}"
-            f"{each.n_requests:>14,}{_money(each.usd):>12}"
-            for each in plan.curve
-        ]
     return [*lines, *plan.notes]
 
 
@@ -90,12 +81,12 @@ def lines_of_few_samples(few: FewSamples) -> list[str]:
     if few.audit_run_id is None:
         cells = "with answers that vary as much as they can"
     else:
-        cells = f"with answers that vary as in run {few.audit_run_id}, assurance 0.8"
+        cells = f"with answers that vary as in run {few.audit_run_id}"
     enough = next((each for each in few.differences if each.detectable_difference <= few.detect), None)
     found = (
         f"not found under {few.differences[-1].n_wordings} wordings or fewer"
         if enough is None
-        else f"found in about 9 of 10 cases from {enough.n_wordings} unlike wordings on"
+        else f"found in about 9 of 10 cases from {enough.n_wordings} wordings on"
     )
     tested = f"{few.n_comparisons} being tested and cells changing one by one"
     lines = [
@@ -117,25 +108,7 @@ def lines_of_few_samples(few: FewSamples) -> list[str]:
 
 def _shape(design: DesignCost) -> str:
     asks = "1 ask" if design.n_repetitions == 1 else f"{design.n_repetitions} asks"
-    return f"{design.n_samples:,} samples x {_wordings(design)} wordings x {asks}"
-
-
-def _wordings(design: DesignCost) -> str:
-    is_full = design.wordings_per_sample == design.n_wordings
-    return str(design.n_wordings) if is_full else f"{design.wordings_per_sample} of {design.n_wordings}"
-
-
-def _lines_of_incomplete(plan: DesignPlan) -> list[str]:
-    """Returns what the card says of an incomplete grid, the least full one, and what that alone measures."""
-    full, design = plan.full_design, plan.design
-    if full is None:
-        return []
-    card = f"samples: {{limit: {design.n_samples}}}, design: {{wordings_per_sample: {design.wordings_per_sample}}}"
-    return [
-        f"card       {card}, and {design.n_wordings} wordings",
-        f"full grid  {_shape(full)}: {_cost(full)}",
-        f"unmeasured without a full grid: {', '.join(plan.unmeasured)}",
-    ]
+    return f"{design.n_samples:,} samples x {design.n_wordings} wordings x {asks}"
 
 
 def _cost(design: DesignCost) -> str:
@@ -157,11 +130,7 @@ def _difference(plan: DesignPlan) -> str:
 
 
 def _width(plan: DesignPlan) -> str:
-    expected = f"{number(plan.design.width)} expected"
-    if plan.target_width is None:
-        return f"{expected}, of the 95 % interval"
-    chance = f"at most {plan.target_width:g} with a chance of {plan.chance_of_width:.2f}"
-    return chance if plan.assurance is not None else f"{expected}, {chance}"
+    return f"{number(plan.design.width)} expected, of the 95 % interval"
 
 
 def _line(label: str, own: Line | Total) -> str:

@@ -76,8 +76,6 @@ def _paragraph(of: Cited, columns: Sequence[MartColumn]) -> Iterable[str]:
         f"Each model answered each sample under {_span(row['n_variants'] for row in of.scorecard)} wordings of its prompt per "
         f"strategy ({strategies}), {_asked(wordings)}."
     )
-    if parts := {row["wordings_per_sample"] for row in of.scorecard} - {None}:
-        yield f"Of these each sample was dealt {_span(parts)}."
     rephrasers = sorted({name for row in wordings for name in row["rephrasers"] or ()})
     temperatures = sorted({each for row in wordings for each in row["paraphrase_temperatures"] or ()})
     if rephrasers or temperatures:

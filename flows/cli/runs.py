@@ -262,13 +262,6 @@ def plan(
             "default of --detect is micro_f1.",
         ),
     ] = None,
-    assurance: Annotated[
-        float | None,
-        typer.Option(
-            help="With --target-width, say with which probability the width is reached, such as 0.8; the default is about one "
-            "half.",
-        ),
-    ] = None,
     from_run: Annotated[
         str | None,
         typer.Option(
@@ -291,9 +284,9 @@ def plan(
         _export_unstable(audit, export_prompts, below_pss)
         return
     if target_width is not None or detect is not None:
-        _plan_design(audit, target_width, detect, measure, assurance, from_run)
+        _plan_design(audit, target_width, detect, measure, from_run)
         return
-    _refuse_alone(measure=measure, assurance=assurance, **{"from": from_run})
+    _refuse_alone(measure=measure, **{"from": from_run})
     settings, registry = state.load()
     if export_prompts is not None:
         from promptaudit.flows.audit.run import export_variants
@@ -318,7 +311,6 @@ def _plan_design(
     target_width: float | None,
     detect: float | None,
     measure: str | None,
-    assurance: float | None,
     from_run: str | None,
 ) -> None:
     from promptaudit.flows.audit.terminal import lines_of_few_samples, lines_of_plan
@@ -328,13 +320,10 @@ def _plan_design(
     if target_width is not None and detect is not None:
         msg = "give one of --target-width and --detect"
         raise UsageError(msg)
-    for name, value, most in (("target-width", target_width, 1), ("detect", detect, 1), ("assurance", assurance, 0.99)):
-        if value is not None and not 0 < value <= most:
-            msg = f"--{name} {value:g}: a number above 0 and up to {most:g} is wanted"
+    for name, value in (("target-width", target_width), ("detect", detect)):
+        if value is not None and not 0 < value <= 1:
+            msg = f"--{name} {value:g}: a number above 0 and up to 1 is wanted"
             raise UsageError(msg)
-    if detect is not None and assurance is not None:
-        msg = "--assurance is about --target-width; --detect takes the estimates as they are"
-        raise UsageError(msg)
     settings, registry = state.load()
     if detect is not None:
         few = few_samples(settings, registry, audit, measure or "micro_f1", detect, from_run=from_run)
@@ -343,7 +332,7 @@ def _plan_design(
             return
         plan = plan_difference(settings, registry, audit, measure or "micro_f1", detect, from_run=from_run)
     elif target_width is not None and measure is not None:
-        plan = plan_width(settings, registry, audit, measure, target_width, assurance=assurance, from_run=from_run)
+        plan = plan_width(settings, registry, audit, measure, target_width, from_run=from_run)
     else:
         msg = "--target-width is of one measure; give --measure micro_f1, accuracy, invalid_rate or sensitivity"
         raise UsageError(msg)

@@ -30,7 +30,7 @@ ANSWER = (
     "label",
     "completion",
 )
-DESIGN = ("twice", "wordings_per_sample", "seed")
+DESIGN = ("twice", "seed")
 DEALT = ("prompt_variant_id", "repetition", "n_samples")
 VARIANT = (
     "prompt_variant_id",

@@ -113,11 +113,6 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         *(entry.card.canonical_json() for entry in used["rephrasers"].values()),
         *(as_json([name, card.canonical_json()]) for name, card in templates.items()),
         *([as_json(["twice", audit.repetitions.twice])] if audit.repetitions.twice is not None else ()),
-        *(
-            [as_json(["wordings per sample", audit.design.wordings_per_sample])]
-            if audit.design.wordings_per_sample
-            else ()
-        ),
         *([as_json(["each night", audit.samples.each_night])] if audit.samples.each_night else ()),
         *([as_json(["varies", varied])] if varied else ()),
         *(_translated(tasks) if audit.rephrasing is not None and "language" in audit.rephrasing.kinds else ()),

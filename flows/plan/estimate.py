@@ -9,7 +9,7 @@ from promptaudit.flows.cards.check_cards import CardCheck, check_audit
 from promptaudit.flows.cards.check_cards.data import choose
 from promptaudit.flows.cards.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
 from promptaudit.flows.cards.rewording import n_variants, rewordings_of
-from promptaudit.flows.plan.grid import n_asks, samples_by_wording
+from promptaudit.flows.plan.grid import n_asks
 from promptaudit.flows.plan.judge_requests import Ruling, rulings_of
 from promptaudit.flows.prompts.answer_schema import original_schema
 from promptaudit.flows.prompts.messages import STRUCTURED, prompt_of, render
@@ -166,12 +166,12 @@ def _unseen(card: TaskCard, templates: TemplateCard | None) -> Sample:
 
 def _n_asks(registry: Registry, audit: AuditCard, task_id: str, strategy: str, size: TaskSize) -> int:
     """Asks of a task under one strategy: its variants, every repetition, and the second asks of a share."""
-    task, own, n_samples = registry.task(task_id), audit.repetitions, size.n_samples
+    task, own = registry.task(task_id), audit.repetitions
     templates = None if task.templates is None else registry.templates(task.templates)
     n_wordings = n_variants(audit, task, strategy, templates, size.chosen)
     return sum(
-        n_asks(own, own.at_most(is_original=wording == 0), n_asked, is_original=wording == 0)
-        for wording, n_asked in enumerate(samples_by_wording(audit, task_id, strategy, n_samples, n_wordings))
+        n_asks(own, own.at_most(is_original=wording == 0), size.n_samples, is_original=wording == 0)
+        for wording in range(n_wordings)
     )
 
 

@@ -1,8 +1,7 @@
-"""Deals the cells of a run: which samples each wording is asked for, and how often, where it is not all of them alike."""
+"""Deals the second asks of a share of the samples: which of them each wording is asked for again."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,16 +9,15 @@ from promptaudit.flows.plan.cells import Variant
 from promptaudit.flows.plan.design import Design
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.rows import frame_of
-from promptaudit.models_registry.cards import AuditCard, Repetitions
+from promptaudit.models_registry.cards import Repetitions
 from promptaudit.models_registry.samples import Sample, seeded_rank
-from promptaudit.udfs.designs.incomplete_grid import assigned_wordings
 
 
 def deal_samples(warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> list[Variant]:
     """Returns a run's variants with the samples that they are asked for, which are dealt and landed once."""
     landed = _landed(warehouse, audit_run_id)
     if landed is None:
-        dealt = _dealt_twice(design, _dealt_wordings(design, variants))
+        dealt = _dealt_twice(design, variants)
         rows = [
             {
                 "audit_run_id": audit_run_id,
@@ -41,7 +39,6 @@ def design_row(audit_run_id: str, design: Design) -> dict[str, object]:
     return {
         "audit_run_id": audit_run_id,
         "twice": audit.repetitions.twice,
-        "wordings_per_sample": audit.design.wordings_per_sample,
         "seed": audit.samples.seed,
     }
 
@@ -58,29 +55,6 @@ def _landed(warehouse: Warehouse, audit_run_id: str) -> dict[str, dict[int, tupl
     return dealt or None
 
 
-def _dealt_wordings(design: Design, variants: Sequence[Variant]) -> list[Variant]:
-    """Returns the variants with the samples that are asked under them, where a sample is not asked under all of its wordings."""
-    wanted, dealt = design.audit.design.wordings_per_sample, list(variants)
-    if wanted is None:
-        return dealt
-    groups: dict[tuple[str, str], list[int]] = {}
-    for place, variant in enumerate(dealt):
-        groups.setdefault((variant.task_id, variant.strategy), []).append(place)
-    for (task_id, strategy), places in groups.items():
-        if len(places) <= wanted:
-            continue
-        sample_ids = [sample.sample_id for sample in design.samples[task_id].samples]
-        own: list[list[str]] = [[] for _ in places]
-        assigned = _assigned(design.audit, task_id, strategy, len(sample_ids), len(places))
-        for sample_id, wordings in zip(sample_ids, assigned, strict=True):
-            for wording in wordings:
-                own[wording].append(sample_id)
-        for place, ids in zip(places, own, strict=True):
-            variant = dealt[place]
-            dealt[place] = replace(variant, dealt=dict.fromkeys(variant.repetitions, tuple(ids)))
-    return dealt
-
-
 def _dealt_twice(design: Design, variants: Sequence[Variant]) -> list[Variant]:
     """Returns the variants with the samples that are asked a second time, of wordings that are asked once of every sample."""
     share, dealt = design.audit.repetitions.twice, list(variants)
@@ -90,24 +64,8 @@ def _dealt_twice(design: Design, variants: Sequence[Variant]) -> list[Variant]:
         if _is_asked_again(design.audit.repetitions, len(variant.repetitions), is_original=variant.is_original):
             order = _in_seeded_order(design, variant)
             again = tuple(sample.sample_id for sample in order[: _n_twice(share, len(order))])
-            dealt[place] = replace(variant, dealt={**variant.dealt, variant.repetitions[-1]: again})
+            dealt[place] = replace(variant, dealt={variant.repetitions[-1]: again})
     return dealt
-
-
-def samples_by_wording(audit: AuditCard, task_id: str, strategy: str, n_samples: int, n_wordings: int) -> list[int]:
-    """Returns for how many samples of a task each of its wordings is asked under a strategy, the original first."""
-    wanted = audit.design.wordings_per_sample
-    if wanted is None or wanted >= n_wordings:
-        return [n_samples] * n_wordings
-    assigned = _assigned(audit, task_id, strategy, n_samples, n_wordings)
-    counts = Counter(wording for wordings in assigned for wording in wordings)
-    return [counts[wording] for wording in range(n_wordings)]
-
-
-def _assigned(audit: AuditCard, task_id: str, strategy: str, n_samples: int, n_wordings: int) -> list[tuple[int, ...]]:
-    """Returns the wordings of each sample, where it is asked under some of them."""
-    key, wanted = f"{audit.samples.seed}:wordings:{task_id}:{strategy}", audit.design.wordings_per_sample
-    return assigned_wordings(n_samples, n_wordings, n_wordings if wanted is None else wanted, key)
 
 
 def n_asks(own: Repetitions, n_repetitions: int, n_samples: int, *, is_original: bool) -> int:
@@ -130,5 +88,4 @@ def _n_twice(share: float, n_samples: int) -> int:
 def _in_seeded_order(design: Design, variant: Variant) -> list[Sample]:
     """Returns the samples of a variant's task, in an order of its own."""
     seed, what = design.audit.samples.seed, f"twice:{variant.prompt_variant_id}"
-    samples = variant.samples_of(variant.repetitions[0], design.samples[variant.task_id].samples)
-    return sorted(samples, key=lambda each: seeded_rank(seed, what, each.sample_id))
+    return sorted(design.samples[variant.task_id].samples, key=lambda each: seeded_rank(seed, what, each.sample_id))

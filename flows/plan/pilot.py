@@ -24,12 +24,6 @@ def pilot_design(design: Design) -> Design:
 
     Raises UsageError for a task of fewer samples.
     """
-    if design.audit.design.wordings_per_sample is not None:
-        msg = (
-            f"--pilot: audit '{design.audit_id}' asks each sample under some of its wordings alone (design.wordings_per_sample), "
-            f"and a pilot needs all of them; pilot the audit without it"
-        )
-        raise UsageError(msg)
     samples = {}
     for task_id, chosen in design.samples.items():
         if len(chosen.samples) < LEAST_SAMPLES:

@@ -7,7 +7,6 @@ from promptaudit.flows.report.sections.agreement import agreement
 from promptaudit.flows.report.sections.answer_formats import answer_formats
 from promptaudit.flows.report.sections.consistency import consistency
 from promptaudit.flows.report.sections.costs import costs
-from promptaudit.flows.report.sections.design_widths import design_widths
 from promptaudit.flows.report.sections.disagreements import disagreements
 from promptaudit.flows.report.sections.distinct_answers import distinct_answers
 from promptaudit.flows.report.sections.fields import fields
@@ -63,6 +62,5 @@ OF_TASKS = (
     wording_choices,
     prompt_variants,
     costs,
-    design_widths,
 )
 SECTIONS = (*OF_RUN, *OF_TASKS, format_gate)

@@ -45,7 +45,6 @@ class ReportData:
     top_examples: list[Row] = field(default_factory=list)
     changes: list[Row] = field(default_factory=list)
     references: list[Row] = field(default_factory=list)
-    designs: list[Row] = field(default_factory=list)
     of_sections: Mapping[str, list[Row]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> list[Row]:

@@ -19,13 +19,11 @@ from promptaudit.flows.report.contents import OF_JUDGES, OF_RUN, OF_TASKS
 from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.inline_script import inline
 from promptaudit.flows.report.sections import guide, identity
-from promptaudit.flows.report.sections.designs import part_of_grid
 from promptaudit.flows.report.sections.extremes import ends
 from promptaudit.flows.report.sections.format_gate import format_gate
 from promptaudit.flows.report.sections.gate_rules import gate_rules
 from promptaudit.flows.report.sections.heat import heat
 from promptaudit.flows.report.sections.nights import nights
-from promptaudit.flows.report.sections.reasons import why_in_part
 from promptaudit.flows.report.sections.scoring import scoring
 from promptaudit.flows.report.sections.wavering_samples import finding as samples_finding
 from promptaudit.flows.report.sections.wavering_samples import samples
@@ -120,7 +118,7 @@ def _rendered(
             first=content.first,
             sections=content.others if is_first else content.measured,
             samples=samples(data),
-            no_samples=why_in_part(data.scorecard) or NO_SAMPLES,
+            no_samples=NO_SAMPLES,
             gate=format_gate.drawn(data),
             grid_script=inline(answers_grid.SCRIPT),
             facts=identity.facts(data),
@@ -223,7 +221,6 @@ def scope(data: ReportData) -> list[str]:
     tasks, strategies = several("task_id", "task", "tasks"), several("strategy", "strategy", "strategies")
     out = [f"{several('model_id', 'model', 'models')}, {tasks} and {strategies}; {variants}, {frequency}."]
     out.append(f"{count(landed)} of {count(planned)} planned answers landed.")
-    out += part_of_grid(data.designs)
     if data.run["state"] != "complete":
         out.append(f"The run is marked {cut(data.run['state'], 20)}.")
     return out

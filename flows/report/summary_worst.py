@@ -236,8 +236,7 @@ def _wording_of(copy: Copy, worst: Worst, group: Row) -> WorstWording | None:
     if len(known) < 2:  # noqa: PLR2004 - one wording is no worse than another
         return None
     fitted, shrunk = ([row[f"accuracy_{of}"] for row in known] for of in ("fitted", "shrunk"))
-    asked = group["n_samples"] * min(1.0, (group["wordings_per_sample"] or len(known)) / len(known))
-    gap = gap_to_others(fitted, shrunk, asked)
+    gap = gap_to_others(fitted, shrunk, group["n_samples"])
     if gap.low <= 0:
         return WorstWording(wording=None, said="no wording is worse than the others beyond chance")
     below = f"accuracy {number(shrunk[0])}, {ranged(*gap)} below the other {len(known) - 1}"

@@ -218,9 +218,7 @@ def _worst(
         if row["task_id"] == task_id and row[column] is not None:
             figures.setdefault(row["sample_id"], []).append(sign * row[column])
     if not figures:
-        (design,) = warehouse.published.read(sql("trial", "asked_in_part"), run=run, task=task_id)
-        why = ", whose samples it asked under some of the wordings alone" if design["is_in_part"] else ""
-        msg = f"--on {kind}:{n}: run {run} has no {column.replace('_', ' ')} for task '{task_id}'{why}; name samples by their ids"
+        msg = f"--on {kind}:{n}: run {run} has no {column.replace('_', ' ')} for task '{task_id}'; name samples by their ids"
         raise UsageError(msg)
     ranked = sorted(figures, key=lambda sample: (-sum(figures[sample]) / len(figures[sample]), sample))
     return SampleChoice(task_id=task_id, sample_ids=tuple(ranked[:n]), model=model, strategy=strategy)

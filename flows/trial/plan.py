@@ -17,7 +17,7 @@ from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.flows.wordings.paraphrase import make_proposals
 from promptaudit.flows.wordings.variants import Proposal, earlier_proposals, rephrasing_key, rewordings
-from promptaudit.models_registry.cards import AuditCard, FormatLimits, GridDesign, ModelCard, TaskCard
+from promptaudit.models_registry.cards import AuditCard, FormatLimits, ModelCard, TaskCard
 from promptaudit.models_registry.errors import UsageError, raise_all
 from promptaudit.models_registry.registry import Entry, Registry
 from promptaudit.models_registry.samples import ChosenSamples, Sample, choose_samples, limited, load_samples
@@ -145,13 +145,12 @@ def _design(
     audit = registry.audit(base.audit_id)
     # samples that were chosen for their answers would fail any gate: here they are counted, not left out
     limits = {"policy": "warn", "max_invalid_rate_at_first": 1.0}
-    narrowed = {
+    narrowed: dict[str, object] = {
         "tasks": (base.task_id,),
         "models": tuple(models),
         "strategies": strategies,
         "judges": {},
         "model_sets": {},
-        "design": GridDesign(),  # few samples, under all wordings
         "stop": None,
         "format": FormatLimits.model_validate_json(base.format_limits, extra="ignore").model_copy(update=limits),
     }

@@ -122,7 +122,6 @@ create table if not exists raw.option_orders (
 create table if not exists raw.designs (
     audit_run_id varchar not null,
     twice double, -- share of the samples of a wording asked once that it is asked for again; null: none
-    wordings_per_sample integer, -- how many wordings each sample is asked under; null: all
     seed bigint not null -- of what is dealt
 );
 

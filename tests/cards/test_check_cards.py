@@ -432,10 +432,7 @@ def test_a_faulty_card_that_an_audit_does_without_is_a_note(tmp_path: Path, comm
 
 
 def test_everything_that_fields_demand_of_each_other_is_told_at_once(tmp_path: Path) -> None:
-    audit_card = (
-        "a: {tasks: [t, t], models: [m, m], design: {wordings_per_sample: 5}, model_sets: {all: [m]}, "
-        "samples: {by_task: {u: {limit: 5}}}}\n"
-    )
+    audit_card = "a: {tasks: [t, t], models: [m, m], model_sets: {all: [m]}, samples: {by_task: {u: {limit: 5}}}}\n"
     task = (
         "t: {labels: [a, a], messages: [{role: user, content: Well?}], scoring: token_f1, level: interval, "
         "data: {path: d.csv}}\n"

@@ -16,7 +16,6 @@ odd:
   repetitions: {original: 1, variants: 1}
   samples: {limit: 60}
 """
-PART = "  design: {wordings_per_sample: 3}\n"
 
 
 def refused(folder: Path, more: str, *options: str) -> Ended:
@@ -30,16 +29,6 @@ def refused(folder: Path, more: str, *options: str) -> Ended:
 
 CARDS = {
     "a field that is gone": ("  stop: gate\n", "unknown field 'stop' of 'odd'; `stop` is gone: use samples.limit"),
-    "a rule on a measure that needs all wordings": (
-        f'{PART}  gate: ["sensitivity_high <= 0.2"]\n',
-        "sensitivity_high needs every sample under every wording",
-    ),
-    "a verdict on a measure that needs all wordings": (
-        f'{PART}  gate: ["no regressed on consistency"]\n',
-        "consistency needs every sample under every wording",
-    ),
-    "as many wordings a sample as there are": ("  design: {wordings_per_sample: 9}\n", "has 9 wordings: give fewer"),
-    "one wording a sample": ("  design: {wordings_per_sample: 1}\n", "greater than or equal to 2"),
 }
 
 
@@ -50,9 +39,3 @@ def test_a_card_is_refused_in_one_line_that_says_where(tmp_path: Path, name: str
     assert told in line
     assert "odd.yml" in line
     assert not (tmp_path / "warehouse").exists()
-
-
-def test_a_pilot_of_a_part_of_the_wordings_is_refused(tmp_path: Path) -> None:
-    line = refused(tmp_path, PART, "--pilot").one_line()
-    assert "--pilot" in line
-    assert "under some of its wordings alone" in line

@@ -61,7 +61,7 @@ RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
 }
 ANSWERS = "Answers"  # a grid, which a script draws
 EMPTY = {  # sections of which nothing is there
-    "paper_errica": {"PSS by repetition", "PSS by share of the samples", "How much is enough", "Format checks"},
+    "paper_errica": {"PSS by repetition", "PSS by share of the samples", "Format checks"},
     "paper_barrie": {
         "Sensitivity by class",
         "Sensitivity against consistency",
@@ -75,7 +75,6 @@ EMPTY = {  # sections of which nothing is there
     "paper_hua": {
         "PSS by repetition",
         "PSS by share of the samples",
-        "How much is enough",
         "Format checks",
         "Which wording to ship",
     },

@@ -37,9 +37,7 @@ def test_a_pilot_is_planned_from_and_used(tmp_path: Path) -> None:
     assert not (tmp_path / "warehouse/published").exists()
     planned = {}
     for measure, width in (("accuracy", "0.25"), ("sensitivity", "0.4")):
-        ended = promptaudit(
-            tmp_path, "plan", "sized", "--target-width", width, "--measure", measure, "--assurance", "0.8", "--json"
-        )
+        ended = promptaudit(tmp_path, "plan", "sized", "--target-width", width, "--measure", measure, "--json")
         assert ended.code == 0, ended.err
         planned[measure] = ended.json()
     for plan in planned.values():
@@ -64,12 +62,6 @@ def test_a_pilot_is_planned_from_and_used(tmp_path: Path) -> None:
     ).json()
     assert not complete["is_pilot"]
     assert {(row["n_samples"], row["n_wordings"]) for row in complete["groups"]} == {(64, 9)}
-    # the wordings that a plan counts are those that the scorecard counts
-    copy = Warehouse(tmp_path / "warehouse/audit.duckdb").published
-    scorecard = copy.read("select model_id, n_wordings_effective from marts.rpt_audit order by model_id")
-    assert [(row["model_id"], row["n_wordings_effective"]) for row in complete["groups"]] == [
-        (row["model_id"], pytest.approx(row["n_wordings_effective"])) for row in scorecard
-    ]
     finished = promptaudit(tmp_path, "run", "sized", "--pilot", "--quiet")
     assert "is complete" in finished.out
 

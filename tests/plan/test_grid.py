@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-
-import pytest
 
 from promptaudit.flows.plan.cells import Variant, missing_requests
 from promptaudit.flows.plan.design import Design, design_audit
 from promptaudit.flows.plan.estimate import estimate_audit
-from promptaudit.flows.plan.grid import deal_samples, design_row, n_asks
+from promptaudit.flows.plan.grid import deal_samples, n_asks
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.cards import Repetitions
-from promptaudit.models_registry.errors import CardError
 from promptaudit.models_registry.registry import load_registry
 from tests.support.files import write_files
 
@@ -107,81 +103,3 @@ def test_an_ask_of_a_share_is_counted_where_the_card_wants_one() -> None:
     assert n_asks(Repetitions(original=3, variants=2), 2, 40, is_original=False) == 80
     assert n_asks(own, 2, 1, is_original=False) == 2  # at least one sample is asked again
     assert n_asks(own, 2, 0, is_original=False) == 0
-
-
-IN_PART = "  design: {wordings_per_sample: 2}\n"
-
-
-def test_each_sample_is_asked_under_some_of_the_wordings_and_the_plan_counts_it(tmp_path: Path) -> None:
-    own = design(tmp_path, "original: 3, variants: 1, twice: 0.2", more=IN_PART)
-    warehouse = Warehouse(tmp_path / "audit.duckdb")
-    warehouse.apply_schema()
-    dealt = deal_samples(warehouse, "r", own, variants(own))
-    asked = {repetition: len(ids) for repetition, ids in dealt[0].dealt.items()}
-    assert asked == {1: 20, 2: 20, 3: 20}
-    assert [{k: len(ids) for k, ids in each.dealt.items()} for each in dealt[1:]] == [{1: 20, 2: 4}] * 3
-    wordings = [sum(f"s{i}" in each.dealt[1] for each in dealt) for i in range(40)]
-    assert wordings == [2] * 40
-    assert all(set(each.dealt[2]) <= set(each.dealt[1]) for each in dealt)
-    requests = list(missing_requests(NothingLanded(), "r", own, "lexical", dealt))
-    assert len(requests) == 40 * 2 + 2 * 20 + 3 * 4 == sum(each.n_cells(own) for each in dealt)
-    (line,) = [line for line in estimate_audit(own.registry, "a").lines if line.what == "model"]
-    assert line.requests == len(requests)
-    assert deal_samples(warehouse, "r", own, variants(own)) == dealt
-    assert design_row("r", own)["wordings_per_sample"] == 2
-
-
-@pytest.mark.parametrize("n", [37, 38, 39])
-def test_the_plan_counts_wordings_that_are_not_asked_equally_often(tmp_path: Path, n: int) -> None:
-    own = design(tmp_path, "original: 3, variants: 1", n=n, more="  design: {wordings_per_sample: 3}\n")
-    warehouse = Warehouse(tmp_path / "audit.duckdb")
-    warehouse.apply_schema()
-    dealt = deal_samples(warehouse, "r", own, variants(own))
-    n_samples = len(own.samples["t"].samples)
-    n_original = len(dealt[0].dealt[1])
-    asked = sum(each.n_cells(own) for each in dealt)
-    assert asked == 3 * n_samples + 2 * n_original
-    (line,) = [line for line in estimate_audit(own.registry, "a").lines if line.what == "model"]
-    assert line.requests == asked
-
-
-def test_fewer_wordings_than_a_sample_is_asked_under_are_all_asked(tmp_path: Path) -> None:
-    own = design(tmp_path, "original: 1, variants: 1", more=IN_PART)
-    assert own.plan_fingerprint != design(tmp_path, "original: 1, variants: 1").plan_fingerprint
-    warehouse = Warehouse(tmp_path / "audit.duckdb")
-    warehouse.apply_schema()
-    two = variants(own)[:2]  # a rephraser found one
-    assert deal_samples(warehouse, "r", own, two) == two
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (
-            "  design: {wordings_per_sample: 4}\n",
-            "design.wordings_per_sample is 4, and task 't' has 4 wordings: give fewer",
-        ),
-        (
-            IN_PART + "  gate: [sensitivity_high <= 0.2]\n",
-            "gate.0: sensitivity_high needs every sample under every wording",
-        ),
-        (
-            IN_PART + "  gate: [no regressed on consistency]\n",
-            "gate.0: consistency needs every sample under every wording",
-        ),
-        (
-            IN_PART + "  gate: [no regressed on accuracy_std]\n",
-            "gate.0: accuracy_std needs every sample under every wording",
-        ),
-        (IN_PART + "  samples: {limit: 1}\n", "1 samples of task 't' leave some of its 4 wordings without a sample"),
-        (IN_PART + "  gate: [micro_f1_low >= 0.2, no regressed on micro_f1]\n", None),
-    ],
-)
-def test_a_card_wants_of_a_grid_what_it_can_give(tmp_path: Path, more: str, said: str | None) -> None:
-    if said is None:
-        design(tmp_path, "original: 1, variants: 1", more=more)
-        return
-    with pytest.raises(CardError) as raised:
-        design(tmp_path, "original: 1, variants: 1", more=more)
-    assert said in str(raised.value)
-    assert re.match(r"CardError: audits/a.yml line [67]: ", str(raised.value))

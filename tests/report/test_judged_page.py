@@ -199,7 +199,7 @@ def test_partly_right_answers_are_their_own_kind(judged: Reported) -> None:
 def test_open_tasks_say_that_they_have_no_labels(judged: Reported) -> None:
     text = Seen(judged.html).text
     assert (
-        text.count("An open-ended task has no labels to measure this by.") == 13
+        text.count("An open-ended task has no labels to measure this by.") == 12
     )  # sections, each once for both open tasks
     assert "Every answer was read.\n" in text
 

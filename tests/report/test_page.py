@@ -53,7 +53,6 @@ SECTIONS = {
     "wording_choices",
     "prompt_variants",
     "costs",
-    "design_widths",
     "samples",
     "format_gate",
     "identity",

@@ -141,9 +141,6 @@ STEPS = (
     f"""create temp table new_fct_variations as
     select found.* replace ('{RUN}' as audit_run_id, {N_SAMPLES} as n_samples)
     from marts.fct_variations as found where {_GROUP}""",
-    f"""create temp table new_rpt_design_widths as
-    select found.* replace ('{RUN}' as audit_run_id)
-    from marts.rpt_design_widths as found where {_GROUP}""",
     f"""create temp table new_rpt_audit as
     select found.* replace (
         '{RUN}' as audit_run_id, {N_SAMPLES} as n_samples, {N_SAMPLES} as n_samples_planned, {N_VARIANTS} as n_variants,

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import polars as pl
 
-from promptaudit.udfs.designs.incomplete_grid import assigned_wordings
 from tests.support.files import write_files
 from tests.udfs.designs.worlds import World
 
 MARTS = """
 create schema marts;
 create schema raw;
-create table raw.audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp,
-    card varchar);
+create table raw.audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp);
 create table raw.baselines (audit_run_id varchar, audit_id varchar, name varchar, reason varchar, pinned_at timestamp);
-create table marts.dim_audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp,
-    card varchar);
+create table marts.dim_audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp);
 create table marts.dim_tasks (audit_run_id varchar, task_id varchar, kind varchar, labels varchar[]);
 create table marts.dim_samples (audit_run_id varchar, task_id varchar, sample_id varchar, has_key boolean);
 create table marts.dim_prompt_variants (audit_run_id varchar, prompt_variant_id varchar, task_id varchar, strategy varchar,
-    instruction varchar, paraphrase_temperature double, wording_family bigint);
+    instruction varchar, paraphrase_temperature double);
 create table marts.fct_scores (audit_run_id varchar, prediction_id varchar, task_id varchar, sample_id varchar,
     scoring_method varchar, is_correct boolean, score double, unscored_kind varchar);
 create table marts.rpt_run_comparisons (comparison_id varchar, candidate_run_id varchar, measure varchar, p_value double);
@@ -73,21 +69,10 @@ class PlannedAnswers:
         *,
         state: str = "complete",
         seed: int = 1,
-        n_a_family: int = 1,
-        wordings_per_sample: int | None = None,
     ) -> dict[str, np.ndarray]:
-        """Publishes a run of two asks a cell; returns each model's answers, right or wrong, of shape (n, q, 2).
-
-        Wordings of one family, `n_a_family` in turn, are answered alike but for noise. Where a sample is asked under some of
-        the wordings alone, the other answers are not published.
-        """
-        rng, families = np.random.default_rng(seed), np.arange(q) // n_a_family
-        answers = {
-            model: world.answers(rng, n, q, 2) if n_a_family == 1 else world.answers_in_families(rng, n, families, 2)
-            for model, world in worlds.items()
-        }
-        dealt = assigned_wordings(n, q, wordings_per_sample or q, run)
-        card = {"audits": {"a": {"design": {"wordings_per_sample": wordings_per_sample}}}}
+        """Publishes a run of two asks a cell; returns each model's answers, right or wrong, of shape (n, q, 2)."""
+        rng = np.random.default_rng(seed)
+        answers = {model: world.answers(rng, n, q, 2) for model, world in worlds.items()}
         rows = [
             {
                 "audit_run_id": run,
@@ -107,14 +92,13 @@ class PlannedAnswers:
             }
             for model, right in answers.items()
             for k, (i, v, r) in enumerate(np.ndindex(n, q, 2))
-            if v in dealt[i]
         ]
         frame = pl.DataFrame(rows)  # noqa: F841 - the query reads it by its name
         with duckdb.connect(str(self._file if state == "complete" else self._pilots())) as con:
             con.execute(
                 "insert into raw.audit_runs values ($run, 'a', 'run', $state, "
-                "timestamp '2026-11-01' + (select count(*) from raw.audit_runs)::integer * interval 1 day, $card)",
-                {"run": run, "state": state, "card": json.dumps(card)},
+                "timestamp '2026-11-01' + (select count(*) from raw.audit_runs)::integer * interval 1 day)",
+                {"run": run, "state": state},
             )
             if state == "complete":  # a pilot lies in the warehouse alone
                 con.execute(
@@ -132,8 +116,7 @@ class PlannedAnswers:
             )
             con.execute(
                 "insert into marts.dim_prompt_variants select distinct audit_run_id, prompt_variant_id, task_id, strategy, "
-                "'Say ' || prompt_variant_id, null::double, prompt_variant_id[2:]::bigint // $n from frame",
-                {"n": n_a_family},
+                "'Say ' || prompt_variant_id, null::double from frame"
             )
         return answers
 

@@ -97,7 +97,7 @@ def test_the_others_of_a_chunk_are_as_without_a_failure(
 
 
 def test_the_first_reason_of_a_group_is_kept_and_told_once(con: duckdb.DuckDBPyConnection) -> None:
-    con.execute("select try_two_way_interval('g', [1, 2], [x::integer], [.5], [1], true) from range(3) numbers(x)")
+    con.execute("select try_two_way_interval('g', [1, 2], [x::integer], [.5], [1]) from range(3) numbers(x)")
     (failure,) = attempts.take()
     assert failure.told_as == "g"
     assert failure.reason.startswith("ValueError: two_way_interval: lists of one row must be of equal length")

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from promptaudit.udfs import codes
 from promptaudit.udfs.codes import are_one_to_one, blocks_of, dense_codes
-from promptaudit.udfs.designs.run_curve import GroupOfRun, linear_curve_of, sensitivity_curve_of
 from promptaudit.udfs.measures.consistency_rate import consistency_rate
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval
 from promptaudit.udfs.two_way import two_way_interval
 
 N_SAMPLES, N_VARIANTS = 60, 9
-RUN = GroupOfRun(N_VARIANTS, 1, N_SAMPLES * N_VARIANTS, is_incomplete=False, n_groups=1, min_effect=0.05)
 Table = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
@@ -56,11 +54,6 @@ MEASURES: dict[str, Callable[[Table, NDArray[np.int64]], object]] = {
     "sensitivity": lambda t, family: sensitivity_interval(t[0], t[1], family, *t[2:], n_classes=4),
     "consistency rate": lambda t, family: consistency_rate(t[0], t[1], family, *t[2:]),
     "mean": lambda t, family: two_way_interval(t[0], t[1], (t[2] == t[0] % 4) * 1.0, family),
-    "mean of a part": lambda t, family: two_way_interval(
-        t[0], t[1], (t[2] == t[0] % 4) * 1.0, family, is_incomplete=True
-    ),
-    "curve": lambda t, family: linear_curve_of(t[0], t[1], family, (t[2] == t[0] % 4) * 1.0, np.ones_like(t[0]), RUN),
-    "curve of sensitivity": lambda t, family: sensitivity_curve_of(t[0], t[1], family, *t[2:], 4, RUN),
 }
 
 

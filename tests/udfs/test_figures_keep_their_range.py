@@ -118,14 +118,8 @@ TABLES = """
         avg((label is not null)::integer) as rulable, 2 * avg(is_ruled::integer) as weight,
         2 * avg((is_ruled and is_passed)::integer) as ruled_judged,
         2 * avg((is_ruled and label is not distinct from gold)::integer) as ruled_right,
-        count(*)::integer as n_asks, any_value((label is not distinct from gold)::integer) as rating
+        any_value((label is not distinct from gold)::integer) as rating
     from answers where gold is not null group by all;
-
-    create or replace temp table runs as
-    select {{
-        'n_wordings': {n_wordings}, 'n_repetitions': {n_repetitions}, 'n_requests': {n_wordings} * {n_samples},
-        'is_incomplete': {gaps} > 0, 'n_groups': 2, 'min_effect': 0.02
-    }} as run;
 
     create or replace temp table of_models as
     select sample, variant, model::integer as model, if(hash(sample, variant, model) % 4 < model, 1 - value, value) as value
@@ -198,22 +192,18 @@ CALLS = """
     prompt_stability_of_all([sample, variant, repetition, label::varchar], max(level)) from answers
     prompt_stability_by_share([sample, variant, 0, label::varchar, 1 + sample], max(level), {n_samples}) from asked_first
     alpha_pseudo_values([sample, variant, repetition, label::varchar], max(level)) from answers
-    two_way_interval([sample, variant, value, family], false) from scored
-    two_way_interval([sample, variant, value, family], true) from scored
+    two_way_interval([sample, variant, value, family]) from scored
     wording_accuracies([sample, variant, value]) from scored
     wording_quantiles([sample, variant, value]) from scored
     wording_choices([sample, sample, variant, value, (variant = 0)::integer]) from scored
     wording_choices([sample, sample // 2, variant, value, (variant = 1)::integer]) from scored
     breaking_wordings([sample, variant, value]) from scored
-    scoring_spread([sample, variant, value], 1, 20, false) from scored
-    scoring_spread([sample, variant, value], 1, 20, true) from scored
+    scoring_spread([sample, variant, value], 1, 20) from scored
     ranking_consistency([variant, model, value]) from of_templates
     corrected_ranking([sample, variant, model, value], 1) from of_models
     rater_agreement([sample, variant, rating]) from scored
     rectified_accuracy([sample, variant, judged, rulable, weight, ruled_judged, ruled_right], 1, 20) from scored
     rule_against_judge([sample, variant, value, judged, rulable, weight, ruled_judged, ruled_right], 1, 20) from scored
-    width_curve([sample, variant, family, value, n_asks], any_value(run)) from scored, runs
-    width_curve_of_sensitivity([sample, variant, family, code, p], max(n_classes), any_value(run)) from cells, runs
     window_test([age, sample, cluster, value], [6, 5, 4, 3, 2, 1], null, {n_wordings}, true, 3, 5, 30, 9) from of_nights
     window_test([age, sample, sample, value], [2, 1], [6], {n_wordings}, false, 0, 0, 0, 0) from of_nights
     window_test([age, sample, cluster, value], [6, 5, 4], [6], {n_wordings}, false, 0, 0, 0, 0) from of_nights

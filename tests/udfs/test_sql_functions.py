@@ -41,9 +41,6 @@ def test_undefined_entropy_is_null(con: duckdb.DuckDBPyConnection, call: str) ->
     assert one(con, f"normalised_entropy{call}") is None
 
 
-RUN = "{'n_wordings': x, 'n_repetitions': 1, 'n_requests': 1, 'is_incomplete': false, 'n_groups': 1, 'min_effect': .02}"
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -61,13 +58,11 @@ RUN = "{'n_wordings': x, 'n_repetitions': 1, 'n_requests': 1, 'is_incomplete': f
         "measures_by_wordings([x], [x], [x], [x], [1], 3, 1)",
         "pair_distances([x], [x], [1], 1)",
         "sample_pairs([x], [x], [1])",
-        "two_way_interval([x], [x], [1], [x], true)",
+        "two_way_interval([x], [x], [1], [x])",
         "wording_accuracies([x], [x], [1])",
         "wording_quantiles([x], [x], [1])",
-        "scoring_spread([x], [x], [1], 1, 10, true)",
+        "scoring_spread([x], [x], [1], 1, 10)",
         "wording_families([x::varchar])",
-        f"width_curve([x], [x], [x], [1], [1], {RUN})",
-        f"width_curve_of_sensitivity([x], [x], [x], [x], [1], 3, {RUN})",
     ],
 )
 def test_an_empty_table_keeps_its_types(con: duckdb.DuckDBPyConnection, call: str) -> None:
@@ -90,10 +85,10 @@ def test_no_entries_give_null_figures(con: duckdb.DuckDBPyConnection, lists: str
     assert one(con, f"prompt_stability({lists}, [], [], 'nominal', false, 1, 10)") == []
     assert one(con, f"prompt_stability_of_all({lists}, [], 'nominal')") == []
     assert one(con, f"prompt_stability_by_share({lists}, [], [], 'nominal', 0)") == []
-    assert one(con, f"two_way_interval({lists}, [], true).mean") is None
+    assert one(con, f"two_way_interval({lists}, []).mean") is None
     assert one(con, f"wording_accuracies({lists})") == []
     assert one(con, f"wording_quantiles({lists}).median") is None
-    assert one(con, f"scoring_spread({lists}, 1, 10, true).std_corrected") is None
+    assert one(con, f"scoring_spread({lists}, 1, 10).std_corrected") is None
     assert one(con, f"measures_by_wordings({lists}, [], [], 3, 1)") == []
     assert one(con, f"pair_distances({lists}, 1)") == one(con, f"sample_pairs({lists})") == []
 
@@ -249,7 +244,7 @@ def test_groups_of_one_query_equal_groups_alone(con: duckdb.DuckDBPyConnection) 
 
 def test_lists_of_unequal_length_are_refused(con: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(duckdb.Error, match=r"two_way_interval: .* got 2 sample and 1 variant"):
-        one(con, "two_way_interval([1, 2], [1], [1, 1], [1, 1], false)")
+        one(con, "two_way_interval([1, 2], [1], [1, 1], [1, 1])")
 
 
 @pytest.mark.parametrize(
@@ -273,26 +268,23 @@ def test_no_nan_leaves(con: duckdb.DuckDBPyConnection) -> None:
 def test_accuracies_of_templates(con: duckdb.DuckDBPyConnection) -> None:
     variants = "[1,2,3,1,2,3,1,2,3,1,2,3]"
     lists = f"[1,1,1,2,2,2,3,3,3,4,4,4], {variants}, [1,1,0,1,0,0,1,1,1,0,1,0], {variants}"
-    row = one(con, f"two_way_interval({lists}, NULL)")
+    row = one(con, f"two_way_interval({lists})")
     assert isinstance(row, dict)
     assert row["mean"] == pytest.approx(1.75 / 3)
     assert row["low"] < row["mean"] < row["high"]
 
 
-def test_an_incomplete_grid_is_fitted_where_it_is_said_to_be_one(con: duckdb.DuckDBPyConnection) -> None:
+def test_accuracies_by_wording_are_fitted_to_all_samples(con: duckdb.DuckDBPyConnection) -> None:
     # right by the sample alone: 2, 7 and 9 are 1, 5 is 0; the wording -4 is not asked on 5
     sample, wording = "[2, 2, 5, 5, 7, 7, 9, 9]", "[-4, 30, 30, 8, 8, -4, -4, 30]"
-    lists = f"{sample}, {wording}, [1, 1, 0, 0, 1, 1, 1, 1], {wording}"
-    assert one(con, f"two_way_interval({lists}, true).mean") == pytest.approx(3 / 4)
-    assert one(con, f"two_way_interval({lists}, false).mean") == pytest.approx((1 + 2 / 3 + 1 / 2) / 3)
     cells = f"{sample}, {wording}, [1, 1, 0, 0, 1, 1, 1, 1]"
+    assert one(con, f"two_way_interval({cells}, {wording}).mean") == pytest.approx((1 + 2 / 3 + 1 / 2) / 3)
     assert one(con, f"wording_accuracies({cells})") == [
         {"variant": variant, "accuracy": pytest.approx(3 / 4), "shrunk": pytest.approx(3 / 4)}
         for variant in (-4, 8, 30)
     ]
     assert one(con, f"wording_quantiles({cells})") == {"worst_5": None, "median": pytest.approx(0.75), "best_5": None}
-    assert one(con, f"scoring_spread({cells}, 1, 50, true).std") == pytest.approx(0)
-    assert one(con, f"scoring_spread({cells}, 1, 50, false).std") == pytest.approx(0.2079, abs=1e-4)
+    assert one(con, f"scoring_spread({cells}, 1, 50).std") == pytest.approx(0.2079, abs=1e-4)
 
 
 def test_arrow_slices_and_chunks() -> None:

@@ -1,4 +1,4 @@
-"""Means over samples and wordings with their intervals, in full and in incomplete grids."""
+"""Means over samples and wordings with their intervals."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import binom, t
 
-from promptaudit.udfs.designs.variance_components import linear_components
 from promptaudit.udfs.two_way import two_way_interval, two_way_variance
-from promptaudit.udfs.two_way_fit import two_way_fit
-from tests.udfs.designs.worlds import World, dealt
+from tests.udfs.designs.worlds import World
 from tests.udfs.rate_worlds import RATE_WORLDS, bounded_rate
 
 # questions x templates; accuracies .75, .75 and .25
@@ -51,13 +49,12 @@ def test_one_template_leaves_the_questions() -> None:
     assert got.low == pytest.approx(expit(logit(0.75) - half))
 
 
-@pytest.mark.parametrize("is_incomplete", [False, True])
 @pytest.mark.parametrize("n", [20, 100, 500])
-def test_nothing_wrong_is_bounded_as_exactly_as_need_be(n: int, is_incomplete: bool) -> None:
+def test_nothing_wrong_is_bounded_as_exactly_as_need_be(n: int) -> None:
     """One added question that is half right does what Clopper and Pearson do, (alpha / 2)^(1 / n) for n of n."""
     question, template = np.indices((n, 3)).reshape(2, -1)
-    right = two_way_interval(question, template, np.ones(3 * n), is_incomplete=is_incomplete)
-    wrong = two_way_interval(question, template, np.zeros(3 * n), is_incomplete=is_incomplete)
+    right = two_way_interval(question, template, np.ones(3 * n))
+    wrong = two_way_interval(question, template, np.zeros(3 * n))
     assert right.low == pytest.approx(0.025 ** (1 / n), abs=0.003)
     assert (right.mean, right.high) == (1, 1)
     assert wrong == pytest.approx((0, 0, 0, 1 - right.low))
@@ -104,90 +101,3 @@ def test_undefined_without_values_or_with_one_sample() -> None:
     one = two_way_interval(np.zeros(2, np.int64), np.arange(2), np.array([0.0, 1.0]))
     assert one.mean == 0.5
     assert np.isnan([one.low, one.high]).all()
-
-
-def test_an_incomplete_grid_that_is_full_has_the_interval_of_a_full_one() -> None:
-    rng = np.random.default_rng(2)
-    for n, q in [(4, 3), (30, 6), (50, 12)]:
-        sample, wording = np.indices((n, q)).reshape(2, -1)
-        value = rng.integers(0, 3, n * q) / 2
-        family = wording // 2
-        for units in (None, family):
-            expected = two_way_interval(sample, wording, value, units)
-            assert two_way_interval(sample, wording, value, units, is_incomplete=True) == pytest.approx(expected)
-
-
-def test_interval_of_an_incomplete_grid_is_that_of_the_planned_variance() -> None:
-    # V = s_i^2 / N + s_q^2 / Q + d / (N q) from the components of the same table
-    rng = np.random.default_rng(5)
-    n, n_wordings, q = 200, 12, 4
-    sample, wording = dealt(n, n_wordings, q)
-    value = World().answers(rng, n, n_wordings, 1)[sample, wording, 0]
-    found = linear_components(sample, wording, value, np.full(n * q, np.nan), np.ones(n * q, np.int64))
-    of_cells = found.cells / (n * q)
-    variance = found.samples / n + found.wordings / n_wordings + of_cells
-    effects = two_way_fit(sample, wording, value).effects
-    by_samples, by_wordings = found.samples / n + of_cells, effects.var(ddof=1) / n_wordings
-    free = variance**2 / (by_samples**2 / (n - 1) + by_wordings**2 / (n_wordings - 1))
-    got = two_way_interval(sample, wording, value, is_incomplete=True)
-    half = t.ppf(0.975, free) * np.sqrt(variance) / (found.mean * (1 - found.mean))
-    assert logit(got.high) - logit(got.low) == pytest.approx(2 * half)
-    assert got.mean == pytest.approx(found.mean)
-
-
-def test_a_mean_of_the_fit_does_not_depend_on_which_questions_a_template_was_asked_on() -> None:
-    question, template = np.indices((12, 4)).reshape(2, -1)
-    value = question / 20 + template / 20
-    kept = (question + template) % 3 != 0
-    kept[template == 3] &= question[template == 3] > 5  # the best template on the easiest questions alone
-    full = two_way_interval(question, template, value)
-    table = question[kept], template[kept], value[kept]
-    assert two_way_interval(*table, is_incomplete=True)[:2] == pytest.approx(full[:2])
-    assert two_way_interval(*table).mean > full.mean + 0.02
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", WORLDS)
-def test_an_incomplete_grid_covers_other_samples_and_wordings(name: str) -> None:
-    """100 samples under 6 of 30 wordings each; 400 replicates gave .93 to .95."""
-    world, rng = WORLDS[name], np.random.default_rng(11)
-    held = []
-    for replicate in range(120):
-        sample, wording = dealt(100, 30, 6, str(replicate))
-        value = world.answers(rng, 100, 30, 1)[sample, wording, 0]
-        got = two_way_interval(sample, wording, value, is_incomplete=True)
-        held.append(got.low <= world.mean <= got.high)
-    assert np.mean(held) >= 0.9
-
-
-def test_families_of_an_incomplete_grid_are_the_units_of_its_interval() -> None:
-    rng, family = np.random.default_rng(3), np.repeat(np.arange(6), 5)
-    sample, wording = dealt(400, 30, 6)
-    value = World(wordings=0.1).answers_in_families(rng, 400, family, 1)[sample, wording, 0]
-    alone = two_way_interval(sample, wording, value, is_incomplete=True)
-    joint = two_way_interval(sample, wording, value, family[wording], is_incomplete=True)
-    assert joint[:2] == alone[:2]
-    assert joint.high - joint.low > 1.5 * (alone.high - alone.low)
-
-
-def test_wordings_that_are_never_compared_leave_an_incomplete_grid_without_bounds() -> None:
-    # two wordings for the first samples, two others for the last; and one wording for each sample
-    apart = np.repeat(np.arange(8), 2), np.append(np.tile([0, 1], 4), np.tile([2, 3], 4))
-    for sample, wording in (apart, (np.arange(8), np.arange(8) % 2)):
-        value = np.arange(len(sample)) % 3 / 2
-        got = two_way_interval(sample, wording, value, is_incomplete=True)
-        assert got.mean == pytest.approx(value.mean())
-        assert np.isnan([got.low, got.high]).all()
-
-
-def test_edges_of_an_incomplete_grid_are_those_of_a_full_one() -> None:
-    sample, wording = dealt(20, 5, 2)
-    right = two_way_interval(sample, wording, np.ones(40), is_incomplete=True)
-    assert right.low == pytest.approx(0.025 ** (1 / 20), abs=0.003)
-    one = two_way_interval(np.zeros(2, np.int64), np.arange(2), np.array([0.0, 1.0]), is_incomplete=True)
-    assert (one.mean, np.isnan(one.low)) == (0.5, True)
-    empty = np.empty(0, np.int64)
-    assert np.isnan(two_way_interval(empty, empty, np.empty(0), is_incomplete=True)).all()
-    template = np.zeros(4, np.int64)
-    alone = two_way_interval(np.arange(4), template, np.array([1.0, 0, 1, 1]), is_incomplete=True)
-    assert alone == pytest.approx(two_way_interval(np.arange(4), template, np.array([1.0, 0, 1, 1])))

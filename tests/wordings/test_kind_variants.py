@@ -187,21 +187,6 @@ def test_what_an_audit_varies_besides_leaves_its_wordings_as_they_were(tmp_path:
     ]
 
 
-def test_an_incomplete_grid_deals_all_variants(tmp_path: Path) -> None:
-    cards = write(
-        tmp_path,
-        "kinds: [format, label_order, system], variants: 3",
-        more="  design: {wordings_per_sample: 3}\n",
-    )
-    warehouse = tmp_path / "audit.duckdb"
-    run, design, variants = made(warehouse, cards)
-    requests = requests_of(warehouse, run, design, variants)
-    assert len({each.prompt_variant_id for each in requests}) == 7
-    assert len({(each.sample_id, each.prompt_variant_id) for each in requests}) == 12 * 3
-    estimate = estimate_audit(load_registry([cards]), "a")
-    assert estimate.total.requests == len(requests)
-
-
 def test_plan_counts_what_is_asked(tmp_path: Path) -> None:
     for number, (rephrasing, tasks) in enumerate(
         (

@@ -6,7 +6,6 @@ renamed as (
     select
         audit_run_id,
         twice,
-        wordings_per_sample,
         seed
     from source
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -22,12 +21,6 @@ FEWEST_WORDINGS = 5
 """Below it the run's own estimate of what wordings vary is so uncertain that its interval is anything, whatever is expected."""
 
 FEWEST_SAMPLES = 20
-FEWEST_SAMPLES_A_WORDING = 10
-"""Of an incomplete grid. What noise adds to a wording's effect is a guess where it is asked of fewer: of 3 intervals came out
-1.1 to 1.4 times as wide as is expected of the design, of 10 at most 1.06 times."""
-
-INCOMPLETE_WORDINGS = (8, 10, 12, 15, 20, 25, 30, 40, 50, MOST_WORDINGS)
-WORDINGS_PER_SAMPLE = (3, 4, 5, 6, 8, 10, 12)
 REPETITIONS = (1, 2)
 MOST_SAMPLES = 1_000_000
 _N_STEPS = 16
@@ -53,27 +46,9 @@ def least_design(
         most_samples: the largest number of samples that may be proposed, at least 2.
         repetitions: numbers of asks of a cell that may be proposed.
     """
-    return least_of(full_shapes(kind, repetitions), criterion, limit, most_samples)
-
-
-def least_of(
-    shapes: Iterable[Design], criterion: Criterion, limit: float, most_samples: int = MOST_SAMPLES
-) -> Design | None:
-    """Returns the design of fewest requests, of these shapes with any number of samples, whose figure is at most `limit`.
-
-    Args:
-        shapes: designs whose own number of samples is not looked at; of equal requests the first one is taken.
-        criterion: the figure of designs.
-        limit: the most that the figure may be.
-        most_samples: the largest number of samples, at least 2; at least 20 are proposed where there are so many, and of an
-            incomplete grid as many as ask each wording of 10.
-
-    Returns:
-        None where no shape gets there.
-    """
     best: Design | None = None
-    for shape in shapes:
-        fewest = _fewest_samples(shape, most_samples)
+    fewest = min(FEWEST_SAMPLES, most_samples)
+    for shape in _shapes(kind, repetitions):
         a_sample = shape.n_requests // shape.n_samples
         most = most_samples if best is None else min(most_samples, (best.n_requests - 1) // a_sample)
         n = _least_samples(criterion, limit, shape, fewest, most)
@@ -82,54 +57,22 @@ def least_of(
     return best
 
 
-def least_incomplete(criterion: Criterion, limit: float, most_samples: int = MOST_SAMPLES) -> Design | None:
-    """Returns the incomplete grid of fewest requests whose figure is at most `limit`; None where none gets there.
-
-    The arguments are those of `least_design`.
-    """
-    return least_of(incomplete_shapes(), criterion, limit, most_samples)
-
-
 def smallest_figure(
     criterion: Criterion, kind: Kind, *, most_samples: int = MOST_SAMPLES, repetitions: tuple[int, ...] = REPETITIONS
 ) -> float:
-    """Returns the smallest figure that any full grid of so many samples and at most 60 wordings gives."""
+    """Returns the smallest figure that any design of so many samples and at most 60 wordings gives."""
     counts = _counts(min(FEWEST_SAMPLES, most_samples), most_samples).astype(np.float64)
-    return min(float(criterion(counts, shape).min()) for shape in full_shapes(kind, repetitions))
+    return min(float(criterion(counts, shape).min()) for shape in _shapes(kind, repetitions))
 
 
-def full_shapes(
-    kind: Kind, repetitions: Iterable[int], wordings: Iterable[int] = range(FEWEST_WORDINGS, MOST_WORDINGS + 1)
-) -> list[Design]:
-    """Returns full grids of any number of samples, for sensitivity of 12 wordings or more."""
+def _shapes(kind: Kind, repetitions: Iterable[int]) -> list[Design]:
+    """Returns designs of any number of samples, for sensitivity of 12 wordings or more."""
     fewest = MANY if kind == "sensitivity" else FEWEST_WORDINGS
     return [
-        Design(n_samples=2, n_wordings=q, wordings_per_sample=q, n_repetitions=r)
-        for q in wordings
-        if q >= fewest
+        Design(n_samples=2, n_wordings=q, n_repetitions=r)
+        for q in range(fewest, MOST_WORDINGS + 1)
         for r in repetitions
     ]
-
-
-def incomplete_shapes() -> list[Design]:
-    """Returns incomplete grids of any number of samples, 8 to 60 wordings and 3 to 12 of them a sample, asked once.
-
-    Of 2 a sample the run's own width would scatter by 14 to 20 %, of 3 by 8 %, for 2 to 9 % fewer requests. More wordings a
-    sample tell more than as many repetitions.
-    """
-    return [
-        Design(n_samples=2, n_wordings=q, wordings_per_sample=own, n_repetitions=1)
-        for q in INCOMPLETE_WORDINGS
-        for own in WORDINGS_PER_SAMPLE
-        if own < q
-    ]
-
-
-def _fewest_samples(shape: Design, most_samples: int) -> int:
-    fewest = min(FEWEST_SAMPLES, most_samples)
-    if not shape.is_incomplete:
-        return fewest
-    return max(fewest, math.ceil(FEWEST_SAMPLES_A_WORDING * shape.n_wordings / shape.wordings_per_sample))
 
 
 def _least_samples(criterion: Criterion, limit: float, shape: Design, fewest: int, most: int) -> int | None:

@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.udfs.codes import dense_codes
-from promptaudit.udfs.designs.without_near_duplicates import one_wording_a_family
 from promptaudit.udfs.measures.sensitivity import pseudo_values
-from promptaudit.udfs.resampling import generator, weights
 from promptaudit.udfs.two_way_fit import TwoWayFit, two_way_fit
-
-N_DRAWS = 400
-"""Draws of components that a plan is made from."""
-
-MOST_TIMES = 4.0
-"""A draw takes no mean square for more than this many times the table's. Where one sample is all that varies, a third of the
-resamples lack it; of a Poisson number whose one event was seen, 4 is the bound at .9."""
-
-_PURPOSE = 31
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComponentDraws:
-    """Components of the variance that a table may have come from, each of shape (B, 1), as of `VarianceComponents`."""
-
-    samples: NDArray[np.float64]
-    wordings: NDArray[np.float64]
-    cells: NDArray[np.float64]
-    repetitions: NDArray[np.float64]
-
-    def of_a_cell(self, n_repetitions: int) -> NDArray[np.float64]:
-        """Returns `VarianceComponents.of_a_cell` of each draw, shape (B, 1)."""
-        return self.cells + np.nan_to_num(self.repetitions) / n_repetitions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +18,13 @@ class VarianceComponents:
 
     Attributes:
         n_samples: N of the table, at least 2.
-        n_wordings: Q of the table, at least 2; wordings of one family count once.
+        n_wordings: Q of the table, at least 2.
         mean: of the measure.
         samples: variance of a sample's mean over all wordings, >= 0.
         wordings: variance of a wording's mean over all samples, >= 0.
         cells: what sample and wording do not explain of the mean of endless repetitions of a cell, >= 0. Where cells were
             asked once it holds the repetitions' variance too.
         repetitions: variance of single asks of the same cell, >= 0; NaN where no cell was asked twice, and for sensitivity.
-        draws: components that the true ones may be, where they were asked for.
     """
 
     n_samples: int
@@ -61,7 +34,6 @@ class VarianceComponents:
     wordings: float
     cells: float
     repetitions: float
-    draws: ComponentDraws | None = field(default=None, compare=False)
 
     @property
     def has_repetitions(self) -> bool:
@@ -82,16 +54,13 @@ def linear_components(
     value: NDArray[np.float64],
     within: NDArray[np.float64],
     n_asks: NDArray[np.int64],
-    family: NDArray[np.int64] | None = None,
-    *,
-    n_draws: int = 0,
 ) -> VarianceComponents:
     """Returns the components of a measure that is the mean of single answers, such as right (1) or not (0).
 
     With M the table of means of a cell's asks and MS_e the residual mean square of its two-way fit: samples =
     Var(mean over wordings) - MS_e / Q, wordings = Var(mean over samples) - MS_e / N, repetitions = mean of the variances
     within cells that were asked more than once, cells = MS_e - repetitions mean(1 / n_asks); each at least 0, variances
-    with ddof 1. With families, of the tables of `one_wording_a_family`.
+    with ddof 1.
 
     Args:
         sample: shape (n,), dense codes, at least two distinct.
@@ -100,11 +69,9 @@ def linear_components(
             least-squares fit, and MS_e / Q and MS_e / N the noise that is left in them.
         within: shape (n,), ddof 1 variance of the asks that the value is the mean of; NaN of a single ask.
         n_asks: shape (n,), >= 1, how many they are.
-        family: shape (n,), code of the wording's family; at least two distinct. None: each wording is one of its own.
-        n_draws: B, of components that the true ones may be; seeded, 0 for none.
 
     Raises:
-        ValueError: fewer than two samples, or two wordings that are no family, or so few cells that wordings cannot be told from
+        ValueError: fewer than two samples, or two wordings, or so few cells that wordings cannot be told from
             samples.
 
     Source:
@@ -113,8 +80,7 @@ def linear_components(
     is_repeated = n_asks > 1
     repetitions = float(within[is_repeated].mean()) if is_repeated.any() else np.nan
     taken = repetitions * float((1 / n_asks).mean()) if is_repeated.any() else 0.0
-    tables = [_two_way(sample[kept], wording[kept], value[kept]) for kept in one_wording_a_family(wording, family)]
-    return _components(tables, repetitions, taken, n_draws)
+    return _components(_two_way(sample, wording, value), repetitions, taken)
 
 
 def sensitivity_components(
@@ -123,9 +89,6 @@ def sensitivity_components(
     label: NDArray[np.int64],
     p: NDArray[np.float64],
     n_classes: int,
-    family: NDArray[np.int64] | None = None,
-    *,
-    n_draws: int = 0,
 ) -> VarianceComponents:
     """Returns the components of sensitivity, from the jackknife's pseudo-values Q S_i - (Q - 1) S_i^(-v).
 
@@ -139,62 +102,22 @@ def sensitivity_components(
         label: shape (n,), dense codes, N/A being one of them.
         p: shape (n,), share of the wording's answers with the label, above 0.
         n_classes: C, at least 2.
-        family: shape (n,), code of the wording's family; at least three distinct. None: each wording is one of its own.
-        n_draws: B, of components that the true ones may be; seeded, 0 for none.
 
     Raises:
-        ValueError: fewer than two samples, three wordings that are no family, or two classes; or so few cells that wordings
+        ValueError: fewer than two samples, three wordings, or two classes; or so few cells that wordings
             cannot be told from samples.
     """
-    tables, means = [], []
-    for kept in one_wording_a_family(wording, family):
-        samples, wordings, labels = (dense_codes(each[kept])[0] for each in (sample, wording, label))
-        n_wordings = int(wordings.max()) + 1 if len(wordings) else 0
-        if n_wordings < 3 or n_classes < 2:
-            msg = f"components of sensitivity need 3 wordings and 2 classes, these are {n_wordings} and {n_classes}"
-            raise ValueError(msg)
-        found = pseudo_values(samples, wordings, labels, p[kept], np.full(int(samples.max()) + 1, n_classes))
-        of_samples = found.by_sample[~np.isnan(found.by_sample)]
-        tables.append(replace(_two_way(found.sample, found.unit, found.value), by_sample=of_samples))
-        means.append(float(np.nanmean(found.by_sample)))
-    return replace(_components(tables, np.nan, 0.0, n_draws), mean=float(np.mean(means)))
+    n_wordings = int(wording.max()) + 1 if len(wording) else 0
+    if n_wordings < 3 or n_classes < 2:
+        msg = f"components of sensitivity need 3 wordings and 2 classes, these are {n_wordings} and {n_classes}"
+        raise ValueError(msg)
+    found = pseudo_values(sample, wording, label, p, np.full(int(sample.max()) + 1, n_classes))
+    of_samples = found.by_sample[~np.isnan(found.by_sample)]
+    fit = _two_way(found.sample, found.unit, found.value)
+    return replace(_components(fit, np.nan, 0.0, of_samples), mean=float(of_samples.mean()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Table:
-    """A table of cell means and its two-way fit, and the figures of samples by which its mean varies over them."""
-
-    sample: NDArray[np.int64]
-    wording: NDArray[np.int64]
-    value: NDArray[np.float64]
-    fit: TwoWayFit
-    by_sample: NDArray[np.float64]
-
-    def resampled(self, n_draws: int) -> NDArray[np.float64]:
-        """Returns the mean squares of samples, wordings and residuals in resamples of both, shape (3, B).
-
-        Tables of equal sizes are drawn alike.
-        """
-        by_sample, effects, rng = self.fit.by_sample, self.fit.effects, generator(0, _PURPOSE)
-        samples, wordings = (weights(rng, len(own), n_draws) for own in (by_sample, effects))
-        cells = self.sample, self.wording
-        squares, is_there = np.zeros((2, len(by_sample), len(effects)))
-        squares[cells] = np.square(self.value - by_sample[self.sample] - effects[self.wording])
-        is_there[cells] = 1
-        of_cells, n_cells = ((wordings * (each.T @ samples)).sum(axis=0) for each in (squares, is_there))
-        # residuals have fewer degrees of freedom than there are cells
-        of_cells *= self.fit.n_cells / self.fit.degrees_of_freedom / np.maximum(n_cells, 1)
-        return np.stack([_variances(self.by_sample, samples), _variances(effects, wordings), of_cells])
-
-
-def _variances(figures: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the ddof 1 variance of figures, shape (n,), in each resample of them; weights of shape (n, B)."""
-    n = len(figures)
-    about = figures - figures.mean()
-    return np.asarray((about**2 @ weight - (about @ weight) ** 2 / n) / (n - 1), np.float64)
-
-
-def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArray[np.float64]) -> _Table:
+def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArray[np.float64]) -> TwoWayFit:
     """Returns the fit of a table of cell means; codes need not be dense."""
     sample, wording = (dense_codes(each)[0] for each in (sample, wording))
     n_samples = 0 if len(value) == 0 else int(sample.max()) + 1
@@ -208,42 +131,24 @@ def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArr
             f"wordings cannot be told from samples in {len(value)} cells of {n_samples} samples x {n_wordings} wordings"
         )
         raise ValueError(msg)
-    return _Table(sample=sample, wording=wording, value=value, fit=fit, by_sample=fit.by_sample)
+    return fit
 
 
-def _components(tables: Sequence[_Table], repetitions: float, taken: float, n_draws: int) -> VarianceComponents:
-    """Returns the means over tables, `taken` of the residual mean square being that of repetitions."""
-    fits = [each.fit for each in tables]
-    by_samples, by_wordings, by_cells = np.mean(
-        [[each.by_sample.var(ddof=1), each.fit.effects.var(ddof=1), each.fit.mean_square] for each in tables], axis=0
-    ).tolist()
-    of_samples = float(np.mean([each.by_sample.var(ddof=1) - each.sample_variance for each in fits]))
-    of_wordings = float(np.mean([each.effect_noise for each in fits]))
-    found = VarianceComponents(
-        n_samples=max(len(each.by_sample) for each in fits),
-        n_wordings=max(len(each.effects) for each in fits),
-        mean=float(np.mean([each.mean for each in fits])),
-        samples=max(0.0, by_samples - of_samples),
-        wordings=max(0.0, by_wordings - of_wordings),
-        cells=max(0.0, by_cells - taken),
+def _components(
+    fit: TwoWayFit, repetitions: float, taken: float, by_sample: NDArray[np.float64] | None = None
+) -> VarianceComponents:
+    """Returns the components of a fit, `taken` of the residual mean square being that of repetitions.
+
+    by_sample: the figures by which the measure varies over samples; None: those of the fit.
+    """
+    own = fit.by_sample if by_sample is None else by_sample
+    of_samples = fit.by_sample.var(ddof=1) - fit.sample_variance
+    return VarianceComponents(
+        n_samples=len(fit.by_sample),
+        n_wordings=len(fit.effects),
+        mean=fit.mean,
+        samples=max(0.0, float(own.var(ddof=1) - of_samples)),
+        wordings=max(0.0, float(fit.effects.var(ddof=1) - fit.effect_noise)),
+        cells=max(0.0, fit.mean_square - taken),
         repetitions=repetitions,
     )
-    if not n_draws:
-        return found
-    resampled = np.mean([each.resampled(n_draws) for each in tables], axis=0)[:, :, None]
-    pairs = zip((by_samples, by_wordings, by_cells), resampled, strict=True)
-    times_samples, times_wordings, times_cells = (_times(own, drawn) for own, drawn in pairs)
-    draws = ComponentDraws(
-        samples=np.maximum(0, by_samples * times_samples - of_samples * times_cells),
-        wordings=np.maximum(0, by_wordings * times_wordings - of_wordings * times_cells),
-        cells=found.cells * times_cells,
-        repetitions=repetitions * times_cells,
-    )
-    return replace(found, draws=draws)
-
-
-def _times(found: float, resampled: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns how many times the mean square the true one may be: as many as it is of a resample's. Shape (B, 1)."""
-    if found <= 0:
-        return np.ones_like(resampled)
-    return np.asarray(found / np.maximum(resampled, found / MOST_TIMES), np.float64)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from promptaudit.udfs.designs.variance_components import ComponentDraws, VarianceComponents
+from promptaudit.udfs.designs.variance_components import VarianceComponents
 from promptaudit.udfs.differences.detectable import detectable_differences as found_in_comparisons
-from promptaudit.udfs.resampling import TAIL, generator
+from promptaudit.udfs.resampling import TAIL
 
 Kind = Literal["linear", "sensitivity"]
 """A mean of single answers (micro-F1, accuracy, invalid rate), or sensitivity."""
@@ -20,80 +19,33 @@ Kind = Literal["linear", "sensitivity"]
 MEASURES_COMPARED = 8
 """Differences that two nights are tested for in each group of answers, where no night has been compared yet."""
 
-_PURPOSE = 32
-_NODES = np.linspace(0, 1, 4097)
-"""Inverse degrees of freedom at which t is known; between them it is interpolated, to 1e-7 from 4 degrees of freedom up."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """What a model is asked of one task.
+    """What a model is asked of one task: every sample under every wording.
 
     Attributes:
         n_samples: N, at least 2.
         n_wordings: Q, at least 2.
-        wordings_per_sample: q, how many of them each sample is asked under, 2 to Q; a full grid has q = Q.
         n_repetitions: R, asks of a cell.
     """
 
     n_samples: int
     n_wordings: int
-    wordings_per_sample: int
     n_repetitions: int
 
     @property
     def n_requests(self) -> int:
-        """Returns N q R."""
-        return self.n_samples * self.wordings_per_sample * self.n_repetitions
-
-    @property
-    def is_incomplete(self) -> bool:
-        """Returns whether samples are asked under some of the wordings each."""
-        return self.wordings_per_sample < self.n_wordings
-
-    @property
-    def noise_of_gaps(self) -> float:
-        """Returns by what share of d / (N q) gaps add to the variance of the wordings' mean effect: (Q - q) / (Q (q - 1)).
-
-        Effects of a balanced incomplete grid are known by its efficiency factor (1 - 1 / q) / (1 - 1 / Q) less well than
-        those of a full one of as many cells; 0 in a full grid.
-        """
-        q = self.wordings_per_sample
-        return (self.n_wordings - q) / (self.n_wordings * (q - 1))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Parts:
-    """The terms of V, of samples, wordings and cells, and what gaps add to that of wordings; of shape (n,), of draws (B, n)."""
-
-    samples: NDArray[np.float64]
-    wordings: NDArray[np.float64]
-    cells: NDArray[np.float64]
-    gaps: NDArray[np.float64]
-
-    @property
-    def of_samples(self) -> NDArray[np.float64]:
-        """Returns V_samples as a run has it, noise of cells in it."""
-        return self.samples + self.cells
-
-    @property
-    def of_wordings(self) -> NDArray[np.float64]:
-        """Returns V_variants as a run has it, noise of cells and gaps in it."""
-        return self.wordings + self.cells + self.gaps
-
-    @property
-    def total(self) -> NDArray[np.float64]:
-        """Returns V, as runs have it never below its part of wordings."""
-        return np.maximum(self.of_samples + self.wordings, self.of_wordings)
+        """Returns N Q R."""
+        return self.n_samples * self.n_wordings * self.n_repetitions
 
 
 def half_width(components: VarianceComponents, design: Design) -> float:
     """Returns the half-width of the 95 % interval for other samples and other wordings: t_{.975, nu} sqrt(V).
 
-    V = s_i^2 / N + s_q^2 / Q + d / (N q), with d the variance of a cell's mean. nu is Satterthwaite's,
-    V^2 / [(s_i^2 / N + d / (N q))^2 / (N - 1) + (s_q^2 / Q + d / (N q))^2 / (Q - 1)], not below the smaller of N - 1 and
-    Q - 1. In an incomplete grid the part of wordings, s_q^2 / Q + d / (N q), has
-    the noise of gaps too, and V is not below it. Runs make their intervals likewise.
+    V = s_i^2 / N + s_q^2 / Q + d / (N Q), with d the variance of a cell's mean. nu is Satterthwaite's,
+    V^2 / [(s_i^2 / N + d / (N Q))^2 / (N - 1) + (s_q^2 / Q + d / (N Q))^2 / (Q - 1)], not below the smaller of N - 1 and
+    Q - 1. Runs make their intervals likewise.
 
     Returns:
         >= 0; 0 where nothing varies.
@@ -111,93 +63,13 @@ def half_widths(
     design: Design,
 ) -> NDArray[np.float64]:
     """Returns `half_width` at each number of samples, shape (n,); the design's own is not looked at."""
-    parts = _parts(components, n_samples, design)
-    nu = _degrees_of_freedom(parts, n_samples, design.n_wordings)
-    return np.asarray(stdtrit(nu, 1 - TAIL) * np.sqrt(parts.total), np.float64)
-
-
-def least_half_width(components: VarianceComponents, n_wordings: int) -> float:
-    """Returns t_{.975, Q - 1} sqrt(s_q^2 / Q), below which no number of samples brings the half-width."""
-    return float(stdtrit(n_wordings - 1, 1 - TAIL)) * float(np.sqrt(components.wordings / n_wordings))
-
-
-def assured_half_widths(
-    components: VarianceComponents, n_samples: NDArray[np.float64], design: Design, assurance: float
-) -> NDArray[np.float64]:
-    """Returns what the half-width of a run stays below with a probability of `assurance`, at each number of samples.
-
-    The true components are not those of the table, and are drawn: each mean square of the two-way fit (of samples' means, of
-    wordings' means, of residuals) is the table's times what it is of that of a resample, in which samples and wordings are drawn
-    anew. The run's own estimates scatter around the true ones: its mean squares are multiplied by chi-square over the design's
-    degrees of freedom (Wilson and Hilferty).
-
-    Args:
-        components: of a table, with draws.
-        n_samples: shape (n,), numbers of samples.
-        design: of the run; its own number of samples is not looked at.
-        assurance: in (0, 1); .8 is usual.
-
-    Returns:
-        Shape (n,), >= 0.
-
-    Planned from 60 x 8 with .8 a width of micro-F1 or invalid rate was reached in .79 to .94 of worlds with nine in ten samples
-    unanimous, rare invalid answers or skewed samples, in .83 to .92 of ordinary ones, and in .70 to .79 where a wording harms by
-    the square of its shift; with chi-square for the samples and wordings of the pilot in .55 to .62 of the first two.
-
-    Source:
-        Owen 2007, the pigeonhole bootstrap; Wilson and Hilferty 1931.
-    """
-    halves = _drawn_half_widths(components, n_samples, design)
-    rank = min(len(halves) - 1, int(np.ceil(assurance * len(halves))) - 1)
-    return np.asarray(np.partition(halves, rank, axis=0)[rank], np.float64)
-
-
-def chance_of_width(components: VarianceComponents, design: Design, width: float) -> float:
-    """Returns the chance that the interval of a run of a design is no wider than `width`, that of `assured_half_widths`.
-
-    Returns:
-        In [0, 1], with a standard error of at most .025.
-    """
-    n = np.array([design.n_samples], np.float64)
-    return float((2 * _drawn_half_widths(components, n, design) <= width).mean())
-
-
-def _drawn_half_widths(
-    components: VarianceComponents, n_samples: NDArray[np.float64], design: Design
-) -> NDArray[np.float64]:
-    """Returns the half-widths that runs of a design may have, shape (B, n)."""
-    if components.draws is None:
-        msg = "a chance of a width needs components with draws"
-        raise ValueError(msg)
-    true = _parts(components.draws, n_samples, design)
-    by_samples, by_wordings = _scatter(len(components.draws.samples))
-    parts = _Parts(
-        samples=np.maximum(0, true.of_samples * _scattered(by_samples, n_samples - 1) - true.cells),
-        wordings=np.maximum(
-            0, true.of_wordings * _scattered(by_wordings, design.n_wordings - 1.0) - true.cells - true.gaps
-        ),
-        cells=true.cells,
-        gaps=true.gaps,
-    )
-    nu = _degrees_of_freedom(parts, n_samples, design.n_wordings)
-    return np.asarray(np.interp(1 / nu, _NODES, _quantiles()) * np.sqrt(parts.total), np.float64)
-
-
-@lru_cache(maxsize=1)
-def _quantiles() -> NDArray[np.float64]:
-    return np.asarray(stdtrit(1 / np.maximum(_NODES, 1e-12), 1 - TAIL), np.float64)
-
-
-@lru_cache(maxsize=4)
-def _scatter(n_draws: int) -> NDArray[np.float64]:
-    """Normal deviates of the run's own mean squares, of samples and of wordings, shape (2, B, 1)."""
-    return generator(0, _PURPOSE).normal(size=(2, n_draws, 1))
-
-
-def _scattered(normal: NDArray[np.float64], free: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Chi-square over its degrees of freedom."""
-    spread = 2 / (9 * free)
-    return np.asarray(np.maximum(0, 1 - spread + normal * np.sqrt(spread)) ** 3, np.float64)
+    samples, wordings = components.samples / n_samples, components.wordings / design.n_wordings
+    cells = components.of_a_cell(design.n_repetitions) / (n_samples * design.n_wordings)
+    total = samples + wordings + cells
+    fewest = np.minimum(n_samples, design.n_wordings) - 1.0
+    below = (samples + cells) ** 2 / (n_samples - 1) + (wordings + cells) ** 2 / (design.n_wordings - 1)
+    nu = np.maximum(fewest, np.divide(total**2, below, out=fewest.copy(), where=below > 0))
+    return np.asarray(stdtrit(nu, 1 - TAIL) * np.sqrt(total), np.float64)
 
 
 def detectable_differences(
@@ -211,7 +83,7 @@ def detectable_differences(
     """Returns the smallest difference that two nights of a design tell apart, at each number of samples.
 
     Those of `promptaudit.udfs.differences.detectable`. Both nights ask the same samples under the same wordings,
-    so what these add to a figure is the same in both and drops out: SE_d^2 = 2 d / (N q), with N - 1 degrees of
+    so what these add to a figure is the same in both and drops out: SE_d^2 = 2 d / (N Q), with N - 1 degrees of
     freedom. Between two nights of an unchanged model the noise is less, that of repetitions alone; after a change cells answer
     anew, and d holds.
 
@@ -225,7 +97,7 @@ def detectable_differences(
     Returns:
         Shape (n,), >= min_effect.
     """
-    error = np.sqrt(2 * components.of_a_cell(design.n_repetitions) / (n_samples * design.wordings_per_sample))
+    error = np.sqrt(2 * components.of_a_cell(design.n_repetitions) / (n_samples * design.n_wordings))
     free = n_samples - 1.0
     return found_in_comparisons(error, free, n_comparisons, min_effect)
 
@@ -237,20 +109,3 @@ def detectable_difference(
     n = np.array([design.n_samples], np.float64)
     found = detectable_differences(components, n, design, n_comparisons=n_comparisons, min_effect=min_effect)
     return float(found[0])
-
-
-def _parts(components: VarianceComponents | ComponentDraws, n_samples: NDArray[np.float64], design: Design) -> _Parts:
-    cells = components.of_a_cell(design.n_repetitions) / (n_samples * design.wordings_per_sample)
-    return _Parts(
-        samples=components.samples / n_samples,
-        wordings=np.broadcast_to(components.wordings / design.n_wordings, cells.shape),
-        cells=cells,
-        gaps=cells * design.noise_of_gaps,
-    )
-
-
-def _degrees_of_freedom(parts: _Parts, n_samples: NDArray[np.float64], n_wordings: int) -> NDArray[np.float64]:
-    """Satterthwaite's, not fewer than the smaller of N - 1 and Q - 1."""
-    fewest = np.broadcast_to(np.minimum(n_samples, n_wordings) - 1.0, parts.total.shape)
-    below = parts.of_samples**2 / (n_samples - 1) + parts.of_wordings**2 / (n_wordings - 1)
-    return np.maximum(fewest, np.divide(parts.total**2, below, out=fewest.copy(), where=below > 0))

@@ -111,8 +111,7 @@ def rule_against_judge(
         `spread_judge_rectified`: standard deviation over templates of their rectified accuracies, without what errors of rulings
         and samples add, with the same draws; difference and share with it in the judge's place. Its bounds hold the error of the
         rulings. NaN unless people ruled on LEAST_RULED samples under each template.
-        All but the raw figures are NaN below two templates or two such samples, so on every incomplete grid, and these
-        below two templates. A judge whose
+        All but the raw figures are NaN below two templates or two such samples, and these below two templates. A judge whose
         verdict on no sample differs between templates has a spread of 0 in every resample, and the share is 1 with
         bounds [1, 1].
 

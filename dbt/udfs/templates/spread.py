@@ -11,13 +11,10 @@ from numpy.typing import NDArray
 from promptaudit.udfs.resampling import percentile_interval, percentile_interval_of, resampled_units
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Codes, Floats
-from promptaudit.udfs.templates.gaps import SampleParts
-from promptaudit.udfs.two_way_fit import two_way_fit
 
 PURPOSE = 5
 """Of the resamples of samples, which all figures over templates share."""
 
-_MATRICES = 4  # of Q x Q that a resample of a table with gaps needs
 _ROUNDING = 1e-15  # of a variance of shares; a true one of this size is a spread of 3e-8
 
 
@@ -116,27 +113,6 @@ def bootstrap_variances(
     return list(np.concatenate([np.empty((len(tables), 0)), *drawn], axis=1))
 
 
-def bootstrap_fitted_variances(parts: SampleParts, seed: int, n_resamples: int) -> NDArray[np.float64]:
-    """Returns corrected variances of seeded resamples of the samples of a table with missing cells.
-
-    Draws are those of `bootstrap_variances`.
-
-    Args:
-        parts: of the table.
-        seed: of the bootstrap.
-        n_resamples: B.
-
-    Returns:
-        Shape (n_resamples,), not floored; NaN where a resample leaves templates uncompared.
-    """
-    n, q = parts.deviations.shape
-    drawn = [
-        without_rounding(parts.corrected_variances(weight, 2))
-        for weight in resampled_units(seed, PURPOSE, [n], n_resamples, n + _MATRICES * q**2)
-    ]
-    return np.concatenate([np.empty(0), *drawn])
-
-
 def root(variance: NDArray[np.float64]) -> NDArray[np.float64]:
     """Returns the standard deviation of a corrected variance, 0 where that is negative; NaN stays NaN."""
     return np.sqrt(np.maximum(variance, 0.0))
@@ -149,8 +125,6 @@ def spread(
     value: Floats,
     seed: int,
     n_resamples: int,
-    *,
-    is_incomplete: bool = False,
 ) -> Spread:
     """Returns how far accuracy varies over prompt templates.
 
@@ -164,12 +138,10 @@ def spread(
         value: shape (n,), in [0, 1], one per (sample, variant), the mean over repetitions. Missing cells are left out.
         seed: of the bootstrap.
         n_resamples: B; 0 leaves the bounds undefined.
-        is_incomplete: whether samples were asked under some of the templates each, so that accuracies are those of the
-            least-squares fit and all samples take part in the correction.
 
     Returns:
         `mean`, `std` (ddof 0), `std_sample` (ddof 1, NaN for one template), `range` (largest less smallest): of the
-        templates' accuracies, each the mean over the samples it has, or that of the fit.
+        templates' accuracies, each the mean over the samples it has.
         `std_corrected`: sqrt(Var_ddof1 - MS_res / n), 0 where that is negative, from the `n_samples_complete` samples
         that have a value under every template; MS_res is the residual mean square of samples x templates.
         `std_corrected_low`, `_high`: percentiles over B resamples of samples, each with 2 MS_res / n taken off, then
@@ -177,66 +149,31 @@ def spread(
         `variance_corrected_low`: the lower one before root and floor; 0 or less says that no effect of
         templates is shown. Corrected figures are NaN below two templates or two complete samples. A table in which no
         sample differs between templates gives 0 with bounds [0, 0].
-        On an incomplete grid MS_res Q / (N q) times the inflation of `TwoWayFit` stands for MS_res / n, each resample is
-        fitted anew, and `n_samples_complete` are the samples that have two templates or more. Corrected figures are NaN
-        where templates cannot be told from samples.
         All NaN without values.
 
     Coverage of the bounds, nominal 95 %: .93 to 1.0 at 100 samples x 12 templates and true deviations of 0 to .1, too
     wide rather than too narrow near 0; .90 to 1.0 from 10 samples up with 2 to 60 templates; down to .68 at 5 with 2.
-    Of incomplete grids, 100 samples under 4 of 12 templates and 500 under 6 of 30: .96 to 1.0.
 
     Source:
         Hua et al. 2025 for the standard deviation over templates; two-way analysis of variance for the correction.
     """
     if len(value) == 0:
         return Spread(*(np.nan,) * 8, n_variants=0, n_samples=0, n_samples_complete=0)
-    of_table = _fitted if is_incomplete else _of_complete
-    accuracy, corrected, resampled, n_complete = of_table(sample, variant, value, seed, n_resamples)
+    accuracy, table = variant_means(variant, value), complete_table(sample, variant, value)
+    corrected, resampled = np.nan, np.empty(0)
+    if len(accuracy) > 1 and len(table) > 1:
+        corrected, resampled = corrected_variance(table), bootstrap_variances([table], seed, n_resamples)[0]
     std_corrected, low, high = root(np.array([corrected, *percentile_interval_of(corrected, resampled)])).tolist()
     return Spread(
-        mean=float(np.clip(accuracy.mean(), 0, 1)),
+        mean=float(accuracy.mean()),
         std=float(accuracy.std()),
         std_sample=float(accuracy.std(ddof=1)) if len(accuracy) > 1 else np.nan,
-        range=float(np.ptp(np.clip(accuracy, 0, 1))),  # a fit may leave [0, 1]
+        range=float(np.ptp(accuracy)),
         std_corrected=std_corrected,
         std_corrected_low=low,
         std_corrected_high=high,
         variance_corrected_low=float(percentile_interval(resampled)[0]),
         n_variants=len(accuracy),
         n_samples=int(sample.max()) + 1,
-        n_samples_complete=n_complete,
+        n_samples_complete=len(table),
     )
-
-
-class _OfTable(NamedTuple):
-    """The templates' accuracies, their corrected variance and its resamples, and the samples that these are of."""
-
-    accuracy: NDArray[np.float64]
-    corrected: float
-    resampled: NDArray[np.float64]
-    n_samples: int
-
-
-def _of_complete(
-    sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64], seed: int, n_resamples: int
-) -> _OfTable:
-    """Plain means, and the variance of complete samples."""
-    accuracy = variant_means(variant, value)
-    table = complete_table(sample, variant, value)
-    if len(accuracy) < 2 or len(table) < 2:
-        return _OfTable(accuracy, np.nan, np.empty(0), len(table))
-    return _OfTable(accuracy, corrected_variance(table), bootstrap_variances([table], seed, n_resamples)[0], len(table))
-
-
-def _fitted(
-    sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64], seed: int, n_resamples: int
-) -> _OfTable:
-    """Means and variance of the least-squares fit."""
-    fit = two_way_fit(sample, variant, value)
-    accuracy, n_samples = fit.mean + fit.effects, int((np.bincount(sample) > 1).sum())
-    if len(accuracy) < 2 or not fit.is_determined:
-        return _OfTable(accuracy, np.nan, np.empty(0), n_samples)
-    corrected = float(without_rounding(np.array(fit.effect_variance)))
-    resampled = bootstrap_fitted_variances(SampleParts.of(sample, variant, value), seed, n_resamples)
-    return _OfTable(accuracy, corrected, resampled, n_samples)

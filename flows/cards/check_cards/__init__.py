@@ -35,7 +35,6 @@ from promptaudit.flows.cards.check_cards.data import (
     lacking_extras,
     unread_data,
 )
-from promptaudit.flows.cards.check_cards.design import check_design
 from promptaudit.flows.cards.check_cards.expectations import check_expectations
 from promptaudit.flows.cards.check_cards.judges import altered_rubrics, check_judges
 from promptaudit.flows.cards.check_cards.models import check_prices, check_recorded, lacking_engines
@@ -65,7 +64,6 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_critical,
     check_panels,
     check_variations,  # likewise
-    check_design,  # likewise
 )
 """Each gives every error it finds; beside them stands what a card alone refuses when it is loaded."""
 

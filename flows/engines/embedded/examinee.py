@@ -13,7 +13,7 @@ from promptaudit.flows.engines.embedded.annotator import Annotate, cell_parts
 from promptaudit.flows.engines.embedded.draws import uniform
 from promptaudit.flows.engines.embedded.field_answers import NAMES, as_object, field_values
 from promptaudit.flows.engines.embedded.matching_judge import matches
-from promptaudit.flows.engines.embedded.tokens import ONES, whole_in_words
+from promptaudit.flows.engines.embedded.number_words import in_words
 from promptaudit.models_registry.cards import ModelCard
 from promptaudit.models_registry.errors import EngineError
 
@@ -47,22 +47,6 @@ GIVEN = (
 BARE = 0.7
 """Of the plain answers the share that are a sign or reference and nothing else."""
 
-_PARTS = {
-    2: ("half", "halves"),
-    3: ("third", "thirds"),
-    4: ("quarter", "quarters"),
-    5: ("fifth", "fifths"),
-    6: ("sixth", "sixths"),
-    8: ("eighth", "eighths"),
-    10: ("tenth", "tenths"),
-}
-_MIXED = re.compile(r"(?<=\d)(?=\\[dtc]?frac)")
-_LATEX_FRACTION = re.compile(r"\\[dtc]?frac\s*\{(\d+)\}\s*\{(\d+)\}")
-_FORMULA = re.compile(r"[\\^*+<>_{}]|\d[A-Za-z]| - |[\w)]-\d")
-_NUMBER = re.compile(
-    r"(?<![\w./])(?P<minus>-)?(?:(?:(?P<whole>\d+) )?(?P<top>\d+)/(?P<bottom>\d+)"
-    r"|(?P<number>\d{1,3}(?:,\d{3})+|\d+)(?:\.(?P<decimals>\d+))?)(?![\w/]|[.,]\d)"
-)
 _DIGITS = re.compile(r"\d{1,15}")
 
 
@@ -162,32 +146,3 @@ def _worded(question: Question, request: Request, meant: int | str, form: float,
 
 def _given(said: str, form: float) -> str:
     return GIVEN[int(form * len(GIVEN))].format(said=said)
-
-
-def in_words(text: str) -> str:
-    r"""Returns a text with its numbers in words: "50 years" as "fifty years", \frac{1}{2} as "one half"; formulas as they are.
-
-    Numbers of a million and more, and such as 007, stay in figures.
-    """
-    plain = _LATEX_FRACTION.sub(r"\1/\2", _MIXED.sub(" ", text.replace("$", ""))).replace("\\%", "%").strip()
-    return text if _FORMULA.search(plain) else _NUMBER.sub(_number_in_words, plain).replace("%", " percent")
-
-
-def _number_in_words(match: re.Match[str]) -> str:
-    part = match.groupdict()
-    whole, top, bottom = (None if part[name] is None else int(part[name]) for name in ("whole", "top", "bottom"))
-    figures = (part["number"] or "0").replace(",", "")
-    if max(whole or 0, top or 0, bottom or 0, int(figures)) >= 10**6 or (len(figures) > 1 and figures[0] == "0"):
-        return match[0]
-    minus = "minus " if part["minus"] else ""
-    if top is not None and bottom is not None:
-        words = _fraction_in_words(top, bottom)
-        return minus + (words if whole is None else f"{whole_in_words(whole)} and {words}")
-    decimals = "".join(f" {ONES[int(digit)]}" for digit in part["decimals"] or "")
-    return f"{minus}{whole_in_words(int(figures))}{' point' if decimals else ''}{decimals}"
-
-
-def _fraction_in_words(top: int, bottom: int) -> str:
-    if bottom not in _PARTS:
-        return f"{whole_in_words(top)} over {whole_in_words(bottom)}"
-    return f"{whole_in_words(top)} {_PARTS[bottom][top != 1]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,18 +20,9 @@ from promptaudit.models_registry.errors import DataError, UsageError, nearest
 from promptaudit.models_registry.registry import Registry
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.designs.bias import sensitivity_bias
-from promptaudit.udfs.designs.search import FEWEST_WORDINGS
-from promptaudit.udfs.designs.variance_components import (
-    N_DRAWS,
-    VarianceComponents,
-    linear_components,
-    sensitivity_components,
-)
+from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
 from promptaudit.udfs.designs.widths import Kind
-from promptaudit.udfs.designs.without_near_duplicates import one_wording_a_family
-from promptaudit.udfs.measures.answer_families import answer_families
 from promptaudit.udfs.measures.breaking_wordings import breaking_wordings
-from promptaudit.udfs.resampling import n_effective
 
 MEASURES = ("micro_f1", "accuracy", "invalid_rate", "sensitivity")
 GROUP = ("model_id", "task_id", "strategy")
@@ -39,15 +30,11 @@ GROUP = ("model_id", "task_id", "strategy")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRun:
-    """The run that an audit is planned from; a pilot is one that is not complete yet, and so not published.
-
-    `wordings_per_sample` is how many of its wordings each sample was asked under; None: all.
-    """
+    """The run that an audit is planned from; a pilot is one that is not complete yet, and so not published."""
 
     audit_run_id: str
     is_complete: bool
     started_at: datetime
-    wordings_per_sample: int | None
 
     def place(self, warehouse: Warehouse) -> Warehouse | Published:
         """Returns where its answers are read: the published copy, or of a pilot the warehouse."""
@@ -68,11 +55,10 @@ class AnswerGroup:
         strategy: how the instruction is dressed.
         scoring_method: of accuracy; None of other measures.
         n_repetitions: the number of asks that most of its cells have.
-        n_wordings_asked: how many wordings it was asked under; the components count families by text and answers once.
-        n_wordings_effective: how many unlike wordings these tell as much as.
+        n_wordings_asked: how many wordings it was asked under, those that break among them.
         breaking: the wordings that break, which the components are without: prompt variant, working rate, and that of the
             others.
-        components: of the measure, with draws.
+        components: of the measure.
         bias_of_one_wording: the plain sensitivity of n wordings lies this divided by n below that of endless wordings; at
             most 0, and 0 of other measures.
     """
@@ -83,7 +69,6 @@ class AnswerGroup:
     scoring_method: str | None
     n_repetitions: int
     n_wordings_asked: int
-    n_wordings_effective: float
     breaking: tuple[tuple[str, float, float], ...]
     components: VarianceComponents
     bias_of_one_wording: float = 0.0
@@ -96,14 +81,13 @@ class AnswerGroup:
 
 
 class Least(NamedTuple):
-    """The fewest samples, wordings, and unlike wordings that do not break, of which components are taken."""
+    """The fewest samples and wordings of which components are taken."""
 
     samples: int
     wordings: int
-    unlike: int
 
 
-OF_A_PLAN = Least(samples=LEAST_SAMPLES, wordings=LEAST_WORDINGS, unlike=FEWEST_WORDINGS)
+OF_A_PLAN = Least(LEAST_SAMPLES, LEAST_WORDINGS)
 
 
 def kind_of(measure: str) -> Kind:
@@ -178,25 +162,16 @@ def answer_groups(
 
     Raises DataError for a run without the measure, and for one of too few samples, wordings or answers in some group.
     """
-    if measure == "sensitivity" and run.wordings_per_sample is not None:
-        msg = (
-            f"--measure sensitivity: run {run.audit_run_id} asked each sample under {run.wordings_per_sample} of its wordings "
-            f"alone, and sensitivity needs all of them; plan for another of {_others(measure)}"
-        )
-        raise DataError(msg)
     audit = registry.audit(audit_id)
     models, tasks = registry.models_of(audit_id), audit.tasks
-    values: dict[str, object] = {"run": run.audit_run_id}
-    answers = sql("plan", "answers_to_plan_from")
-    place = run.place(warehouse)
-    query = over(sql("plan", "labels_to_plan_from"), answers_to_plan_from=answers)
-    cells = labels = place.frame(query, **values, by_variant=measure != "sensitivity")
+    values = {"run": run.audit_run_id}
     if measure != "sensitivity":
-        query = over(sql("plan", "cells_to_plan_from"), answers_to_plan_from=answers)
-        cells = place.frame(query, **values, measure=measure)
+        values["measure"] = measure
+    query = sql("plan", "labels_to_plan_from" if measure == "sensitivity" else "cells_to_plan_from")
+    answers = sql("plan", "answers_to_plan_from")
+    cells = run.place(warehouse).frame(over(query, answers_to_plan_from=answers), **values)
     cells = cells.filter(pl.col("model_id").is_in(models), pl.col("task_id").is_in(tasks))
-    by_group = labels.partition_by(GROUP, as_dict=True)
-    groups = list(_groups(cells, by_group, measure, run, audit_id, least))
+    groups = list(_groups(cells, measure, run, audit_id, least))
     if not groups:
         why = "no gold labels" if measure == "micro_f1" else "no answers that it is a measure of"
         msg = f"--measure {measure}: run {run.audit_run_id} has {why}; plan for another of {_others(measure)}"
@@ -208,61 +183,31 @@ def _others(measure: str) -> str:
     return ", ".join(each for each in MEASURES if each != measure)
 
 
-def _groups(
-    cells: pl.DataFrame,
-    labels: Mapping[tuple[Any, ...], pl.DataFrame],
-    measure: str,
-    run: SourceRun,
-    audit_id: str,
-    least: Least,
-) -> Iterator[AnswerGroup]:
+def _groups(cells: pl.DataFrame, measure: str, run: SourceRun, audit_id: str, least: Least) -> Iterator[AnswerGroup]:
     names = [*GROUP, *(["scoring_method"] if "scoring_method" in cells.columns else [])]
     for key, answered in cells.partition_by(names, as_dict=True, maintain_order=True).items():
         name = dict(zip(names, key, strict=True))
         n_samples, n_wordings = (answered[column].n_unique() for column in ("sample_id", "wording"))
-        by_family, effective = _in_families(answered, labels.get(key[: len(GROUP)]))
-        breaking = _breaking(by_family, measure)
-        own = by_family.filter(~pl.col("wording").is_in([wording for wording, _, _ in breaking]))
-        names_of = dict(by_family.group_by("wording").agg(pl.col("prompt_variant_id").min()).iter_rows())
-        n_families = own["family"].n_unique()
-        if n_samples < least.samples or n_wordings < least.wordings or n_families < least.unlike:
-            msg = _too_small(run, audit_id, name, Least(n_samples, n_wordings, n_families), least)
+        breaking = _breaking(answered, measure)
+        own = answered.filter(~pl.col("wording").is_in([wording for wording, _, _ in breaking]))
+        names_of = dict(answered.group_by("wording").agg(pl.col("prompt_variant_id").min()).iter_rows())
+        if n_samples < least.samples or n_wordings < least.wordings:
+            msg = _too_small(run, audit_id, name, Least(n_samples, n_wordings), least)
             raise DataError(msg)
         try:
             found = _sensitivity(own) if measure == "sensitivity" else _linear(own)
         except ValueError as error:
             msg = (
                 f"run {run.audit_run_id} has {own.height} cells of {n_samples} samples x {n_wordings} wordings of task "
-                f"'{name['task_id']}' under model '{name['model_id']}', too few to tell wordings from samples: raise "
-                f"design.wordings_per_sample of the card, or pilot the audit without it"
+                f"'{name['task_id']}' under model '{name['model_id']}', too few to tell wordings from samples: pilot the audit"
             )
             raise DataError(msg) from error
         yield AnswerGroup(
             **{"scoring_method": None, **name, **found},
             n_repetitions=_commonest(own.unique(["sample_id", "wording"])["n_asks"]),
             n_wordings_asked=n_wordings,
-            n_wordings_effective=round(effective, 9),
             breaking=tuple((names_of[wording], rate, of_others) for wording, rate, of_others in breaking),
         )
-
-
-def _in_families(cells: pl.DataFrame, labels: pl.DataFrame | None) -> tuple[pl.DataFrame, float]:
-    """Cells with the family of their wording by text and answers, and how many unlike wordings tell as much.
-
-    By text alone of an open task, whose answers have no labels.
-    """
-    if labels is None:
-        return cells, n_effective(_codes(cells.unique("wording")["family"]))
-    wordings, variants = labels["wording"].unique().sort(), labels["wording"]
-    found = answer_families(
-        _codes(labels["sample_id"]),
-        _codes(variants),
-        _codes(labels["family"]),
-        _label_codes(labels),
-        (labels["p"] * labels["n_asks"]).to_numpy(),
-    )
-    families = pl.DataFrame({"wording": wordings, "family": found.family})
-    return cells.drop("family").join(families, on="wording", maintain_order="left"), found.n_effective
 
 
 def _breaking(cells: pl.DataFrame, measure: str) -> list[tuple[str, float, float]]:
@@ -284,11 +229,6 @@ def _too_small(run: SourceRun, audit_id: str, name: dict[str, Any], found: Least
     """Why a run cannot be planned from, and what gives more."""
     of = f"of task '{name['task_id']}' under model '{name['model_id']}'"
     table = f"run {run.audit_run_id} has {found.samples} samples x {found.wordings} wordings"
-    if found.samples >= least.samples and found.wordings >= least.wordings:
-        return (
-            f"{table} {of}, which act as {found.unlike} unlike ones that do not break, and a plan needs {least.unlike}: "
-            f"another rephraser or a list of wordings gives them"
-        )
     if least != OF_A_PLAN:
         return f"{table} {of}, and what cells vary by needs {least.samples} x {least.wordings}"
     return (
@@ -304,27 +244,15 @@ def _linear(cells: pl.DataFrame) -> dict[str, Any]:
         cells["mean"].to_numpy(),
         cells["within"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
         cells["n_asks"].to_numpy(),
-        _codes(cells["family"]),
-        n_draws=N_DRAWS,
     )
     return {"components": components}
 
 
 def _sensitivity(cells: pl.DataFrame) -> dict[str, Any]:
     n_classes = int(cells["n_classes"][0])
-    wording, family = _codes(cells["wording"]), _codes(cells["family"])
-    table = (_codes(cells["sample_id"]), wording, _label_codes(cells), cells["p"].to_numpy(), n_classes)
-    unlike = next(one_wording_a_family(wording, family))
-    codes = [dense_codes(each[unlike])[0] for each in table[:3]]
-    return {
-        "components": sensitivity_components(*table, family, n_draws=N_DRAWS),
-        "bias_of_one_wording": sensitivity_bias(codes[0], codes[1], codes[2], table[3][unlike], n_classes, 1),
-    }
-
-
-def _label_codes(cells: pl.DataFrame) -> NDArray[np.int64]:
-    """Codes of the labels, N/A being the first."""
-    return dense_codes(cells["label"].rank("dense").fill_null(0).cast(pl.Int64).to_numpy())[0]
+    label = dense_codes(cells["label"].rank("dense").fill_null(0).cast(pl.Int64).to_numpy())[0]
+    table = (_codes(cells["sample_id"]), _codes(cells["wording"]), label, cells["p"].to_numpy(), n_classes)
+    return {"components": sensitivity_components(*table), "bias_of_one_wording": sensitivity_bias(*table, 1)}
 
 
 def _codes(column: pl.Series) -> NDArray[np.int64]:

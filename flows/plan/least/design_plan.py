@@ -9,13 +9,11 @@ from dataclasses import dataclass
 class DesignCost:
     """A design and what a night of it costs.
 
-    `width` is that of the widest interval expected of it, with assurance what it stays below so surely. `wordings_per_sample` is
-    how many of the wordings each sample is asked under, all of them in a full grid.
+    `width` is that of the widest interval expected of it.
     """
 
     n_samples: int
     n_wordings: int
-    wordings_per_sample: int
     n_repetitions: int
     n_requests: int
     usd: float | None
@@ -27,9 +25,8 @@ class DesignCost:
 class GroupPlan:
     """What a group of answers varies by, and what is expected of the planned design for it.
 
-    `n_wordings` counts families by text and answers once, `n_wordings_asked` their wordings, and those that break, without which
-    the group is planned. `n_wordings_effective` is that of the scorecard. `var_repetitions` is None where no cell was asked
-    twice, and for sensitivity.
+    `n_wordings_asked` counts those that break too, without which the group is planned. `var_repetitions` is None where no cell
+    was asked twice, and for sensitivity.
     """
 
     model_id: str
@@ -39,7 +36,6 @@ class GroupPlan:
     n_samples: int
     n_wordings: int
     n_wordings_asked: int
-    n_wordings_effective: float
     wordings_breaking: tuple[str, ...]
     mean: float
     var_samples: float
@@ -47,7 +43,6 @@ class GroupPlan:
     var_cells: float
     var_repetitions: float | None
     width: float
-    chance_of_width: float
     detectable_difference: float
     bias: float
 
@@ -63,19 +58,13 @@ class DesignPlan:
         measure: the measure whose interval or difference is planned.
         target_width: the widest interval that is wanted; None where a difference is.
         detect: the difference that is to be detected; None where a width is wanted.
-        assurance: the probability with which the width is reached; None: planned with the estimates as they are.
         design: the least design.
-        full_design: the least one in which every sample is asked under every wording, where `design` is none such.
-        unmeasured: labels of the scorecard's figures that `design` leaves out for it.
-        chance_of_width: the chance that the run's interval is no wider than the target, of the group that reaches it least;
-            of a planned difference, than the design's own expected width.
         detectable_difference: the smallest difference that two such nights tell apart, of the group that tells least.
         n_comparisons: how many differences are tested between two nights.
         min_effect: the least difference that the card calls one.
         decided_by: the group that needs the most.
         n_requests_twice: of the design with a fifth of its cells asked twice, which tells noise from wording; None where all
             of them are.
-        curve: the least design of wider and narrower intervals; only of a planned width.
         groups: every group of answers.
         notes: what there is to say besides.
     """
@@ -86,16 +75,11 @@ class DesignPlan:
     measure: str
     target_width: float | None
     detect: float | None
-    assurance: float | None
     design: DesignCost
-    full_design: DesignCost | None
-    unmeasured: tuple[str, ...]
-    chance_of_width: float
     detectable_difference: float
     n_comparisons: int
     min_effect: float
     decided_by: str
     n_requests_twice: int | None
-    curve: tuple[DesignCost, ...]
     groups: tuple[GroupPlan, ...]
     notes: tuple[str, ...]

@@ -21,15 +21,12 @@ from promptaudit.udfs.differences.detectable import detectable_differences
 MOST_VARIANCE = 0.25
 """Of an answer that counts 0 to 1."""
 
-ASSURANCE = 0.8
-"""Chance that cells vary no more than is taken from a run."""
-
 WORDINGS = (FEWEST_WORDINGS, 8, MANY, 20, 30, MOST_WORDINGS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDifference:
-    """A full grid of one ask a cell, and the smallest difference that two nights of it tell apart in 9 of 10 cases."""
+    """A design of one ask a cell, and the smallest difference that two nights of it tell apart in 9 of 10 cases."""
 
     n_samples: int
     n_wordings: int
@@ -39,7 +36,7 @@ class FoundDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FewSamples:
-    """What two nights of few samples tell apart, by the number of unlike wordings.
+    """What two nights of few samples tell apart, by the number of wordings.
 
     Attributes:
         audit_id: the audit.
@@ -47,8 +44,8 @@ class FewSamples:
         measure: whose difference it is.
         detect: the difference that is to be detected.
         n_samples: of the task that has fewest.
-        var_cell: variance of one answer around what its sample and wording explain, of the group that varies most: of a run what
-            it stays below with a chance of .8, else .25.
+        var_cell: variance of one answer around what its sample and wording explain, of the group that varies most in
+            the run, else .25.
         differences: by growing numbers of wordings.
         if_samples_move: the smallest difference that is found under any number of wordings where a change moves all answers to a
             sample alike, by as much as can be; None of sensitivity, which has no most.
@@ -104,7 +101,7 @@ def few_samples(
     n_strategies = sum(1 if registry.task(each).templates else len(audit.strategies) for each in audit.tasks)
     n_groups = n_strategies * len(registry.models_of(audit_id))
     m = (n_tested(warehouse, run) if run is not None and groups else None) or MEASURES_COMPARED * n_groups
-    cells = max((_var_cell(each) for each in groups), default=MOST_VARIANCE)
+    cells = max((each.components.of_a_cell(1) for each in groups), default=MOST_VARIANCE)
     if cells == 0 and kind == "sensitivity":
         msg = f"{measure} does not vary in run {run.audit_run_id if run else ''}: ask again under more wordings"
         raise DataError(msg)
@@ -141,12 +138,6 @@ def few_samples(
 
 
 def _groups(warehouse: Warehouse, run: SourceRun, registry: Registry, audit_id: str, measure: str) -> list[AnswerGroup]:
-    fewest = 3 if measure == "sensitivity" else 2
-    least = Least(samples=FEWEST_SAMPLES, wordings=fewest, unlike=fewest)
+    least = Least(FEWEST_SAMPLES, 3 if measure == "sensitivity" else 2)
     with run.kept_open(warehouse):
         return answer_groups(warehouse, run, registry, audit_id, measure, least)
-
-
-def _var_cell(group: AnswerGroup) -> float:
-    draws = group.components.draws
-    return 0.0 if draws is None else float(np.quantile(draws.of_a_cell(1), ASSURANCE))

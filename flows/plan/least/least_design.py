@@ -5,20 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from promptaudit.flows.plan.least.components import AnswerGroup
-from promptaudit.flows.plan.least.design_plan import DesignCost, DesignPlan, GroupPlan
+from promptaudit.flows.plan.least.design_plan import DesignPlan, GroupPlan
 from promptaudit.flows.plan.least.material import Material, gather_material
 from promptaudit.flows.settings import Settings
 from promptaudit.models_registry.errors import DataError, UsageError
-from promptaudit.models_registry.mart_columns import labels_of_full_grids
 from promptaudit.models_registry.registry import Registry
-from promptaudit.udfs.designs.search import MOST_WORDINGS, full_shapes
-from promptaudit.udfs.designs.widths import Design, chance_of_width, detectable_difference
+from promptaudit.udfs.designs.search import MOST_WORDINGS
+from promptaudit.udfs.designs.widths import Design, detectable_difference, half_widths
 
 SHARE_TWICE = 0.2
 """The share of cells that is asked twice to tell noise from wording, where the others are asked once."""
-
-CURVE = (2.0, 1.5, 1.25, 1.0, 0.8, 0.65, 0.5)
-"""Widths of the curve, as multiples of the planned one."""
 
 
 def plan_width(
@@ -28,7 +24,6 @@ def plan_width(
     measure: str,
     width: float,
     *,
-    assurance: float | None = None,
     from_run: str | None = None,
 ) -> DesignPlan:
     """Returns the least design of an audit whose 95 % intervals of a measure are no wider than `width`.
@@ -37,11 +32,11 @@ def plan_width(
         UsageError: no such measure or run, or a width that no design reaches.
         DataError: the run's answers are too few to plan from, or none.
     """
-    material = gather_material(settings, registry, audit_id, measure, assurance, from_run)
-    design = material.least(material.half_widths, width / 2)
+    material = gather_material(settings, registry, audit_id, measure, from_run)
+    design = material.least(half_widths, width / 2)
     if design is None:
         raise UsageError(_unreachable(material, width, measure))
-    return _plan(material, audit_id, measure, design, width=width, assurance=assurance)
+    return _plan(material, audit_id, measure, design, width=width)
 
 
 def plan_difference(
@@ -66,7 +61,7 @@ def plan_difference(
             f"one; give more than that, or lower it in the card"
         )
         raise UsageError(msg)
-    material = gather_material(settings, registry, audit_id, measure, None, from_run)
+    material = gather_material(settings, registry, audit_id, measure, from_run)
     design = material.least(material.differences, detect)
     if design is None:
         least = material.smallest(material.differences)
@@ -80,15 +75,15 @@ def plan_difference(
 
 def _unreachable(material: Material, width: float, measure: str) -> str:
     """Why no design is as narrow: wordings vary too much, else there are too few samples."""
-    endless, most = np.array([1e9]), full_shapes("linear", [1], [MOST_WORDINGS])[0]
-    leasts = [2 * float(material.half_widths(each.components, endless, most)[0]) for each in material.groups]
+    endless, most = np.array([1e9]), Design(n_samples=2, n_wordings=MOST_WORDINGS, n_repetitions=1)
+    leasts = [2 * float(half_widths(each.components, endless, most)[0]) for each in material.groups]
     worst = int(np.argmax(leasts))
     if leasts[worst] > width:
         return (
             f"--target-width {width:g}: {measure} varies so much between wordings that {MOST_WORDINGS} of them leave a width of "
             f"{leasts[worst]:.3f} whatever the samples ({material.groups[worst].name}); give more than that"
         )
-    narrowest = 2 * material.smallest(material.half_widths)
+    narrowest = 2 * material.smallest(half_widths)
     return (
         f"--target-width {width:g}: the {material.most_samples:,} samples there are give {measure} a width of {narrowest:.3f} "
         f"under {MOST_WORDINGS} wordings; give at least that, or more samples"
@@ -103,19 +98,15 @@ def _plan(
     *,
     width: float | None = None,
     detect: float | None = None,
-    assurance: float | None = None,
 ) -> DesignPlan:
-    figure, limit = (material.half_widths, (width or 0) / 2) if detect is None else (material.differences, detect)
+    figure = half_widths if detect is None else material.differences
     n_samples, found = np.array([design.n_samples], np.float64), [each.components for each in material.groups]
     figures = [float(figure(each, n_samples, design)[0]) for each in found]
     if not any(each.samples + each.wordings + each.of_a_cell(1) for each in found):
         msg = f"{measure} does not vary in run {material.run.audit_run_id}: its answers are alike, and there is nothing to plan"
         raise DataError(msg)
     own = material.cost(design)
-    full = material.least_full(figure, limit) if design.is_incomplete else None
-    groups = tuple(
-        _group_plan(material, each, design, own.width if width is None else width) for each in material.groups
-    )
+    groups = tuple(_group_plan(material, each, design) for each in material.groups)
     return DesignPlan(
         audit_id=audit_id,
         audit_run_id=material.run.audit_run_id,
@@ -123,25 +114,20 @@ def _plan(
         measure=measure,
         target_width=width,
         detect=detect,
-        assurance=assurance,
         design=own,
-        full_design=None if full is None else material.cost(full),
-        unmeasured=labels_of_full_grids() if design.is_incomplete else (),
-        chance_of_width=min(each.chance_of_width for each in groups),
         detectable_difference=max(each.detectable_difference for each in groups),
         n_comparisons=material.n_comparisons,
         min_effect=material.min_effect,
         decided_by=material.groups[int(np.argmax(figures))].name,
         n_requests_twice=round((1 + SHARE_TWICE) * own.n_requests) if design.n_repetitions == 1 else None,
-        curve=() if width is None else _curve(material, width),
         groups=groups,
         notes=material.notes,
     )
 
 
-def _group_plan(material: Material, group: AnswerGroup, design: Design, width: float) -> GroupPlan:
+def _group_plan(material: Material, group: AnswerGroup, design: Design) -> GroupPlan:
     found = group.components
-    half = material.half_widths(found, np.array([design.n_samples], np.float64), design)
+    half = half_widths(found, np.array([design.n_samples], np.float64), design)
     return GroupPlan(
         model_id=group.model_id,
         task_id=group.task_id,
@@ -150,7 +136,6 @@ def _group_plan(material: Material, group: AnswerGroup, design: Design, width: f
         n_samples=found.n_samples,
         n_wordings=found.n_wordings,
         n_wordings_asked=group.n_wordings_asked,
-        n_wordings_effective=group.n_wordings_effective,
         wordings_breaking=tuple(wording for wording, _, _ in group.breaking),
         mean=found.mean,
         var_samples=found.samples,
@@ -158,15 +143,8 @@ def _group_plan(material: Material, group: AnswerGroup, design: Design, width: f
         var_cells=found.cells,
         var_repetitions=found.repetitions if found.has_repetitions else None,
         width=2 * float(half[0]),
-        chance_of_width=chance_of_width(found, design, width),
         detectable_difference=detectable_difference(
             found, design, n_comparisons=material.n_comparisons, min_effect=material.min_effect
         ),
         bias=group.bias_of_one_wording / design.n_wordings,
     )
-
-
-def _curve(material: Material, width: float) -> tuple[DesignCost, ...]:
-    """Returns the least designs of intervals wider and narrower than `width`, as far as there are any."""
-    designs = [material.least(material.half_widths, width * times / 2) for times in CURVE]
-    return tuple(material.cost(each) for each in dict.fromkeys(designs) if each is not None)

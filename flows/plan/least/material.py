@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.flows.cards.check_cards import CardCheck, check_audit
-from promptaudit.flows.cards.check_cards.design import needs_full_grid
 from promptaudit.flows.plan.least.components import AnswerGroup, SourceRun, answer_groups, kind_of, source_run
 from promptaudit.flows.plan.least.costs import RequestCosts, request_costs
 from promptaudit.flows.plan.least.design_plan import DesignCost
@@ -25,7 +24,6 @@ from promptaudit.udfs.designs.search import (
     REPETITIONS,
     Criterion,
     least_design,
-    least_incomplete,
     smallest_figure,
 )
 from promptaudit.udfs.designs.variance_components import VarianceComponents
@@ -33,13 +31,9 @@ from promptaudit.udfs.designs.widths import (
     MEASURES_COMPARED,
     Design,
     Kind,
-    assured_half_widths,
     detectable_differences,
     half_widths,
 )
-
-LEAST_SAVED = 0.1
-"""The share of a full grid's requests that an incomplete one saves, to be worth the measures that it leaves out."""
 
 Figure = Callable[[VarianceComponents, NDArray[np.float64], Design], NDArray[np.float64]]
 """Takes a group's components, numbers of samples of shape (n,) and a design; gives a figure for each number."""
@@ -47,30 +41,17 @@ Figure = Callable[[VarianceComponents, NDArray[np.float64], Design], NDArray[np.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What the search goes through: groups, how surely they are planned, bounds, whether incomplete grids will do, and costs."""
+    """What the search goes through: groups, bounds and costs."""
 
     run: SourceRun
     kind: Kind
     groups: Sequence[AnswerGroup]
-    assurance: float | None
     most_samples: int
     repetitions: tuple[int, ...]
-    has_incomplete: bool
     costs: RequestCosts
     n_comparisons: int
     min_effect: float
     notes: tuple[str, ...]
-
-    def half_widths(
-        self, components: VarianceComponents, n_samples: NDArray[np.float64], shape: Design
-    ) -> NDArray[np.float64]:
-        """Returns the half-width of a group's printed interval at each number of samples, shape (n,).
-
-        With assurance it is what a run's stays below so surely.
-        """
-        if self.assurance is None:
-            return half_widths(components, n_samples, shape)
-        return assured_half_widths(components, n_samples, shape, self.assurance)
 
     def differences(
         self, components: VarianceComponents, n_samples: NDArray[np.float64], shape: Design
@@ -85,18 +66,7 @@ class Material:
         return lambda n, shape: np.maximum.reduce([figure(each.components, n, shape) for each in self.groups])
 
     def least(self, figure: Figure, limit: float) -> Design | None:
-        """Returns the design of fewest requests whose figure is at most `limit` in every group.
-
-        It is an incomplete grid where one saves at least a tenth of the requests.
-        """
-        full = self.least_full(figure, limit)
-        if full is None or not self.has_incomplete:
-            return full
-        part = least_incomplete(self.worst(figure), limit, self.most_samples)
-        return full if part is None or part.n_requests > (1 - LEAST_SAVED) * full.n_requests else part
-
-    def least_full(self, figure: Figure, limit: float) -> Design | None:
-        """Returns the full grid of fewest requests whose figure is at most `limit` in every group."""
+        """Returns the design of fewest requests whose figure is at most `limit` in every group."""
         return least_design(
             self.worst(figure), limit, self.kind, most_samples=self.most_samples, repetitions=self.repetitions
         )
@@ -107,16 +77,15 @@ class Material:
         return DesignCost(
             n_samples=design.n_samples,
             n_wordings=design.n_wordings,
-            wordings_per_sample=design.wordings_per_sample,
             n_repetitions=design.n_repetitions,
             n_requests=cost.n_requests,
             usd=cost.usd,
             hours=cost.hours,
-            width=2 * float(self.worst(self.half_widths)(np.array([design.n_samples], np.float64), design)[0]),
+            width=2 * float(self.worst(half_widths)(np.array([design.n_samples], np.float64), design)[0]),
         )
 
     def smallest(self, figure: Figure) -> float:
-        """Returns the smallest figure of the group that needs most, of any full grid of the samples there are."""
+        """Returns the smallest figure of the group that needs most, of any design of the samples there are."""
         return smallest_figure(
             self.worst(figure), self.kind, most_samples=self.most_samples, repetitions=self.repetitions
         )
@@ -127,7 +96,6 @@ def gather_material(
     registry: Registry,
     audit_id: str,
     measure: str,
-    assurance: float | None,
     from_run: str | None,
 ) -> Material:
     """Returns what a plan of an audit is made from: groups of answers, what bounds the search, and costs.
@@ -146,7 +114,6 @@ def gather_material(
         names = {(each.model_id, each.task_id, each.strategy) for each in groups}
         costs = request_costs(warehouse, run, registry, names)
         n_compared = n_tested(warehouse, run)
-    why_full = needs_full_grid(checked.cards) if kind == "linear" else None
     if kind == "sensitivity":  # what it varies by is known for the repetitions of the run alone
         repetitions: tuple[int, ...] = (Counter(each.n_repetitions for each in groups).most_common(1)[0][0],)
     else:
@@ -155,14 +122,12 @@ def gather_material(
         run=run,
         kind=kind,
         groups=groups,
-        assurance=assurance,
         most_samples=min((n_available(checked, each) for each in {name for _, name, _ in names}), default=MOST_SAMPLES),
         repetitions=repetitions,
-        has_incomplete=kind == "linear" and why_full is None,
         costs=costs,
         n_comparisons=n_compared or MEASURES_COMPARED * len(groups),
         min_effect=registry.audit(audit_id).min_effect,
-        notes=_notes(registry, audit_id, run, groups, why_full),
+        notes=_notes(registry, audit_id, run, groups),
     )
 
 
@@ -185,10 +150,8 @@ def n_available(checked: CardCheck, task_id: str) -> int:
     return card.data.rows or MOST_SAMPLES
 
 
-def _notes(
-    registry: Registry, audit_id: str, run: SourceRun, groups: Sequence[AnswerGroup], why_full: str | None
-) -> tuple[str, ...]:
-    """Returns notes: what is not planned for, why grids are full, how wordings count, what becomes of a pilot's answers."""
+def _notes(registry: Registry, audit_id: str, run: SourceRun, groups: Sequence[AnswerGroup]) -> tuple[str, ...]:
+    """Returns notes: what is not planned for, what breaks, what becomes of a pilot's answers."""
     audit, notes = registry.audit(audit_id), []
     for field, names in (("model", registry.models_of(audit_id)), ("task", audit.tasks)):
         known = {each.model_id if field == "model" else each.task_id for each in groups}
@@ -201,24 +164,12 @@ def _notes(
     asks_rephraser = rephraser is not None and not registry.rephraser(rephraser).asks_nobody
     if audit.judges or asks_rephraser:
         notes.append(f"judges and rephrasers are not among the requests; `promptaudit plan {audit_id}` counts them")
-    most = max(groups, key=lambda each: each.n_wordings_asked / each.components.n_wordings)
-    n_asked, n_unlike = most.n_wordings_asked - len(most.breaking), most.components.n_wordings
-    if n_asked > n_unlike:
-        notes.append(
-            f"the {n_asked} wordings of {most.name} are {n_unlike} families by text and answers, and a family counts as one "
-            f"wording: a plan counts unlike wordings, of which such a rephraser makes one in {n_asked / n_unlike:.1f}; more "
-            f"near-copies do not help"
-        )
     notes += [
         f"wording {wording} of {group.name} breaks ({rate:.3f} against {of_others:.3f} of the others) and is planned without, as "
         f"the scorecard's `_unbroken` figures are; an interval with such a wording in it is wider"
         for group in groups
         for wording, rate, of_others in group.breaking
     ]
-    if why_full is not None:
-        notes.append(
-            f"full grids alone are planned, since {why_full}; asking a sample under some of its wordings may take fewer requests"
-        )
     if not run.is_complete:
         notes.append(
             f"`promptaudit run {audit_id}` keeps the pilot's answers while the card asks what it asked for then; with other "

@@ -52,20 +52,17 @@ asks as (
 )
 
 select
-    asks.model_id,
-    asks.task_id,
-    asks.strategy,
-    asks.scoring_method,
-    asks.prompt_variant_id as wording,
-    asks.prompt_variant_id,
-    coalesce(variants.wording_family::varchar, asks.prompt_variant_id) as family,
-    asks.sample_id,
-    avg(asks.worth) as mean,
-    var_samp(asks.worth) as within,
+    model_id,
+    task_id,
+    strategy,
+    scoring_method,
+    prompt_variant_id as wording,
+    prompt_variant_id,
+    sample_id,
+    avg(worth) as mean,
+    var_samp(worth) as within,
     count(*) as n_asks
 from asks
-inner join marts.dim_prompt_variants as variants
-    on variants.audit_run_id = $run and asks.prompt_variant_id = variants.prompt_variant_id
-where asks.measure = $measure
+where measure = $measure
 group by all
-order by asks.model_id, asks.task_id, asks.strategy, asks.scoring_method, wording, asks.sample_id
+order by model_id, task_id, strategy, scoring_method, wording, sample_id

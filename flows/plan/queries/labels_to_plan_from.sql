@@ -1,10 +1,9 @@
 -- each label of a cell of a run that takes part in sensitivity: its share of the cell's asks; NULL is the class N/A
--- one wording under several paraphrase temperatures counts once, as in p_tau, but where variants are wanted
+-- one wording under several paraphrase temperatures counts once, as in p_tau
 with variants as (
     select
         prompt_variant_id,
         instruction,
-        coalesce(wording_family::varchar, prompt_variant_id) as family,
         count(paraphrase_temperature) over (partition by task_id, strategy) > 0 as is_swept
     from marts.dim_prompt_variants
     where audit_run_id = $run
@@ -17,18 +16,17 @@ counted as (
         answers.strategy,
         answers.prompt_variant_id,
         if(
-            variants.is_swept and not $by_variant,
+            variants.is_swept,
             coalesce(variants.instruction, variants.prompt_variant_id),
             variants.prompt_variant_id
         ) as wording,
-        variants.family,
         answers.sample_id,
         answers.label,
         answers.n_classes,
         count(*) as n
     from answers_to_plan_from as answers
     inner join variants on answers.prompt_variant_id = variants.prompt_variant_id
-    where answers.kind not in ('open_ended', 'extraction') and ($by_variant or answers.n_classes is not null)
+    where answers.kind not in ('open_ended', 'extraction') and answers.n_classes is not null
     group by all
 ),
 
@@ -46,7 +44,6 @@ wordings as (
         task_id,
         strategy,
         wording,
-        any_value(family) as family,
         sample_id,
         label,
         n_classes,

@@ -1,9 +1,7 @@
 -- runs of an audit that are open and whose answers so far have been read
 select
     audit_run_id,
-    started_at,
-    ((json_extract(card, '$.audits')::map (varchar, json))[audit_id] ->> '$.design.wordings_per_sample')::bigint
-        as wordings_per_sample
+    started_at
 from raw.audit_runs
 where
     audit_id = $audit_id

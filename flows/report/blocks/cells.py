@@ -81,10 +81,9 @@ class Traced:
 
     def variants(self) -> Printed:
         """Returns under how many variants each sample has answers, with the number planned behind it where that is another."""
-        asked = "n_variants_answered" if self.row["wordings_per_sample"] is None else "wordings_per_sample"
-        if self.row[asked] == self.row["n_variants"]:
+        if self.row["n_variants_answered"] == self.row["n_variants"]:
             return self.count("n_variants")
-        return self.count(asked), " of ", self.count("n_variants")
+        return self.count("n_variants_answered"), " of ", self.count("n_variants")
 
     def percent(self, column: str) -> Cell:
         """Returns the column as a rate."""

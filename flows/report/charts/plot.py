@@ -96,7 +96,6 @@ class _Axis:
         self.tick = TICK if self.axis.get("ticks", True) else 0
         self.has_grid = side == "y" and self.is_number and self.axis.get("grid", True) and self.has_labels
         self.scale_spec: Spec = next((use["scale"] for use in own if "scale" in use), {})
-        self.is_log = self.scale_spec.get("type") == "log"
         self.is_offset = any(f"{side}Offset" in layer["encoding"] for layer, _, _ in self.uses)
         self.domain = self._numbers() if self.is_number else self._names()
         self.scale: Scale = Linear(low=0, high=1, start=0, end=1)
@@ -132,7 +131,6 @@ class _Axis:
                 start=start,
                 end=end,
                 is_clamped=self.scale_spec.get("clamp", False),
-                is_log=self.is_log,
             )
             return self.scale
         low, high = min(start, end), max(start, end)  # names go down
@@ -167,7 +165,7 @@ class _Axis:
         low, high = sorted(self.domain)
         chosen = [value for value in self.axis.get("values", values) if low <= value <= high]
         most = max(map(abs, self.domain))
-        return [(self.scale(value), written(value, form, step, value if self.is_log else most)) for value in chosen]
+        return [(self.scale(value), written(value, form, step, most)) for value in chosen]
 
     def labels(self) -> list[tuple[float, str]]:
         """Returns the labels that have room: every second one, as long as two would touch."""

@@ -98,24 +98,21 @@ _WIDTHS = (
     584,
 )
 FONT_SIZE = 11
-DECADES_OF_ONE_TICK = 2.5  # from which on an axis of logarithms has its ticks at powers of ten alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linear:
-    """Numbers on a line of pixels; with `is_clamped` those outside lie at its ends, with `is_log` by their logarithms."""
+    """Numbers on a line of pixels; with `is_clamped` those outside lie at its ends."""
 
     low: float
     high: float
     start: float
     end: float
     is_clamped: bool = False
-    is_log: bool = False
 
     def __call__(self, value: float) -> float:
         """Where a value lies."""
-        low, high, own = (math.log(each) if self.is_log else each for each in (self.low, self.high, value))
-        share = (own - low) / (high - low) if high != low else 0.5
+        share = (value - self.low) / (self.high - self.low) if self.high != self.low else 0.5
         return self.start + (self.end - self.start) * (min(1.0, max(0.0, share)) if self.is_clamped else share)
 
 
@@ -179,17 +176,10 @@ def ticks(low: float, high: float, n: int, least_step: float | None = None) -> t
     return [float(f"{place * step:.12g}") for place in range(first, last + 1)], step
 
 
-def log_ticks(low: float, high: float) -> list[int]:
-    """Returns the powers of ten of a range of numbers above 1, where it has few of them with twice and five times each."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    times = (1,) if math.log10(high / low) > DECADES_OF_ONE_TICK else (1, 2, 5)
-    return [each * 10**power for power in powers for each in times if low <= each * 10**power <= high]
-
-
 def written(value: float, form: str | None, step: float = 1.0, most: float = 1.0) -> str:
     """Returns a tick's label in one of the forms that charts use; by default as many digits as the step has.
 
-    most: the end of the axis, whose thousands all its labels are told in; on an axis of logarithms the value itself.
+    most: the end of the axis, whose thousands all its labels are told in.
     """
     if form == "d":
         text = f"{value:.0f}"

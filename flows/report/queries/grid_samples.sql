@@ -11,7 +11,7 @@ with measured as (
     where audit_run_id = $run and sensitivity is not null
 ),
 
--- of open answers, of one wording, of a grid that was asked in part: by their distinct answers, of the first samples alone
+-- of open answers, and of one wording: by their distinct answers, of the first samples alone
 counted as (
     select
         said.model_id,

@@ -8,7 +8,7 @@ from promptaudit.flows.report.charts import panels
 from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, figure, table, words
 from promptaudit.flows.report.sections.extremes import class_of, known_rows, smallest, whose
-from promptaudit.flows.report.sections.reasons import NO_CLASSES, why_in_part, why_no_answers, why_open
+from promptaudit.flows.report.sections.reasons import NO_CLASSES, why_no_answers, why_open
 from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
 from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.warehouse import Row
@@ -29,7 +29,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
     rows_of = by(data["consistency"], "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
         if task_id not in rows_of:
-            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or why_in_part(scored) or NO_CLASSES)
+            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or NO_CLASSES)
             continue
         room.draw_pairs(block, charts_of_pairs(rows_of[task_id], task_id, _bars))
         block.tables.append(

@@ -11,7 +11,6 @@ from promptaudit.flows.history.nights import differs
 from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced, parts
 from promptaudit.flows.report.blocks.heat import Heat, HeatCell, HeatLine
 from promptaudit.flows.report.data import ReportData
-from promptaudit.flows.report.sections.reasons import why_in_part
 from promptaudit.flows.report.summary_causes import last_comparable
 from promptaudit.flows.warehouse import Row
 from promptaudit.models_registry.mart_columns import mart_columns
@@ -45,11 +44,7 @@ def heat(data: ReportData) -> Heat:
     spreads = [row for row in data.judging.spreads if row["accuracy_std_corrected"] is not None]
     if spreads:
         return _drawn(data, spreads, "fct_scoring_sensitivity", "accuracy_std_corrected", "scoring_method", {})
-    return Heat(
-        absent=why_in_part(data.scorecard) or NO_FIGURE
-        if data.scorecard
-        else "Nothing of this run has been measured yet."
-    )
+    return Heat(absent=NO_FIGURE if data.scorecard else "Nothing of this run has been measured yet.")
 
 
 def _before(data: ReportData) -> Iterable[Row]:

@@ -11,7 +11,7 @@ from promptaudit.flows.report.charts import samples as charts
 from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, Column, figure, table, words
 from promptaudit.flows.report.sections.extremes import known_rows, largest, whose
-from promptaudit.flows.report.sections.reasons import why_in_part, why_one_variant, why_open
+from promptaudit.flows.report.sections.reasons import why_one_variant, why_open
 from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
 from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.warehouse import Row
@@ -37,9 +37,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
     for task_id, block, scored in section.of_tasks(data.scorecard):
         rows = rows_of.get(task_id)
         if not rows:
-            block.absent.append(
-                why_open(data, task_id) or why_in_part(scored) or why_one_variant(scored, "the share of labels")
-            )
+            block.absent.append(why_open(data, task_id) or why_one_variant(scored, "the share of labels"))
             continue
         paints = _painted(rows)
         block.legend = tuple((paint, NOT_VALID if label is None else label) for label, paint in paints.items())

@@ -14,7 +14,7 @@ from promptaudit.flows.report.charts.panels import STABLE, Domain, domain_of
 from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, beside, bounds, counted, figure, table
 from promptaudit.flows.report.sections.extremes import group, known_rows, largest, whose
-from promptaudit.flows.report.sections.reasons import why_in_part, why_no_answers, why_one_variant, why_open
+from promptaudit.flows.report.sections.reasons import why_no_answers, why_one_variant, why_open
 from promptaudit.flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
 from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.warehouse import Row
@@ -42,7 +42,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
     for task_id, block, scored in section.of_tasks(data.scorecard):
         if task_id not in rows_of:
             few = why_one_variant(scored, "a curve over wordings")
-            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or why_in_part(scored) or few)
+            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or few)
             continue
         rows = [
             {**row, STABILITY: first_k.get((*(row[name] for name in _GROUP), row["n_wordings"]))}

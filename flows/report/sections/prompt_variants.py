@@ -37,16 +37,11 @@ def _variant(variant: Row | None) -> str:
     return variant_number(variant) + (", original" if variant is not None and variant["is_original"] else "")
 
 
-def _accuracy(row: Row) -> str:
-    """The column of a wording's accuracy: fitted to all samples where they were asked under some of the wordings alone."""
-    return "accuracy_fitted" if row["is_in_part"] else "accuracy"
-
-
 _COLUMNS = (
     STRATEGY,
     Column("Variant", lambda of: _variant(of.row["variant"])),
     words("Instruction", "wording"),
-    beside(_SCORES, Column("Accuracy", lambda of: of.number(_accuracy(of.row)), is_figure=True)),
+    beside(_SCORES, figure("Accuracy", "accuracy")),
     beside(_SCORES, figure("On other samples", "accuracy_shrunk")),
     beside(_SCORES, counted("Answers scored", "n_scored")),
     beside(_ANSWERS, figure("Invalid rate", "invalid_rate", Traced.percent)),
@@ -160,16 +155,11 @@ def _accuracies(data: ReportData) -> list[Row]:
         )
         for task_id, rows in by(data["accuracy_by_variant"], "task_id").items()
     }
-    in_part = {row["task_id"] for row in data.scorecard if row.get("wordings_per_sample") is not None}
-    return [
-        {**row, "is_in_part": row["task_id"] in in_part}
-        for row in data["accuracy_by_variant"]
-        if row["scoring_method"] == methods[row["task_id"]]
-    ]
+    return [row for row in data["accuracy_by_variant"] if row["scoring_method"] == methods[row["task_id"]]]
 
 
 def _rank(row: Row) -> tuple[object, ...]:
-    accuracy = None if row[_SCORES] is None else row[_SCORES][_accuracy(row[_SCORES])]
+    accuracy = None if row[_SCORES] is None else row[_SCORES]["accuracy"]
     disagreement = 0.0 if row[_ANSWERS] is None else round(row[_ANSWERS]["disagreement"] or 0.0, 9)
     return accuracy is None, accuracy or 0.0, -disagreement, row["model_id"], row["prompt_variant_id"]
 

@@ -32,19 +32,6 @@ def why_no_answers(rows: Sequence[Row]) -> str | None:
     return None
 
 
-def why_in_part(rows: Sequence[Row]) -> str | None:
-    """Returns why a task has none of the measures that need all prompt variants, None where one of its rows has them.
-
-    Args:
-        rows: the task's rows of the scorecard.
-    """
-    if not rows or any(row["wordings_per_sample"] is None for row in rows):
-        return None
-    return (
-        "Each sample was asked under only some of the prompt variants, and this needs every sample under all of them."
-    )
-
-
 def why_open(data: ReportData, task_id: str) -> str | None:
     """Returns why a task without labels has none of the measures of labels, None for a task with labels."""
     kinds = {row["task_id"]: row["kind"] for row in data.tasks}
@@ -68,8 +55,6 @@ def why_no_figure(row: Row, measure: str, kind: str) -> str:  # noqa: PLR0911 - 
         return NO_PRICE
     if kind in WITHOUT_LABELS:
         return WITHOUT_LABELS[kind]
-    if mart_columns("rpt_audit")[measure].needs_full_grid and (part := why_in_part([row])):
-        return part
     if measure == "pss_intra":
         return ASKED_ONCE
     if measure == "micro_f1":

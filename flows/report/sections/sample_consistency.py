@@ -14,7 +14,7 @@ from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.queries import N_BINS
 from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, counted, figure, table
 from promptaudit.flows.report.sections.extremes import ends
-from promptaudit.flows.report.sections.reasons import why_in_part, why_no_answers, why_open
+from promptaudit.flows.report.sections.reasons import why_no_answers, why_open
 from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_models, colour
 from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.warehouse import Row
@@ -41,10 +41,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
     for task_id, block, scored in section.of_tasks(data.scorecard):
         rows = [row for row in spreads.get(task_id, []) if row["n_compared"]]
         if not rows:
-            alone = (
-                why_in_part(scored)
-                or "No two samples of this task share a gold label, so no sample has others of its class."
-            )
+            alone = "No two samples of this task share a gold label, so no sample has others of its class."
             block.absent.append(why_open(data, task_id) or why_no_answers(scored) or alone)
             continue
         draw = partial(_violins, medians=by(rows, "model_id"), shown=colour(block, rows))

@@ -15,7 +15,7 @@ from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.sections.columns import counted, figure, table, tally, words
 from promptaudit.flows.report.sections.extremes import class_of, smallest, whose
 from promptaudit.flows.report.sections.label_distributions import with_labels
-from promptaudit.flows.report.sections.reasons import why_in_part, why_no_answers, why_open
+from promptaudit.flows.report.sections.reasons import why_no_answers, why_open
 from promptaudit.flows.report.sections.room import Chart, Drawn, Room, point, who
 from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.warehouse import Row
@@ -50,7 +50,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
         classes = keyed(classes_of.get(task_id, []), *_CLASS)
         if task_id not in pairs_of or task_id not in rows_of:
             few = f"No gold label of this task has {LEAST_PAIRED} samples, so there are no pairs to show."
-            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or why_in_part(scored) or few)
+            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or few)
             continue
         shown = by(rows_of[task_id], "extreme")
         all_charts = []

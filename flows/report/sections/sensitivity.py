@@ -12,7 +12,7 @@ from promptaudit.flows.report.charts import panels
 from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, figure, table
 from promptaudit.flows.report.sections.extremes import known_rows, whose
-from promptaudit.flows.report.sections.reasons import why_in_part, why_one_variant, why_open
+from promptaudit.flows.report.sections.reasons import why_one_variant, why_open
 from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
 from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.warehouse import Row
@@ -48,9 +48,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
     for task_id, block, scored in section.of_tasks(data.scorecard):
         spread = {(row["model_id"], row["strategy"]): row for row in spreads.get(task_id, []) if row["n_samples"]}
         if not spread:
-            block.absent.append(
-                why_open(data, task_id) or why_in_part(scored) or why_one_variant(scored, "sensitivity")
-            )
+            block.absent.append(why_open(data, task_id) or why_one_variant(scored, "sensitivity"))
             continue
         if n_labels.get(task_id) == BINARY:
             block.notes.append(CEILING)

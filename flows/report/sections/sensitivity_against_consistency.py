@@ -11,7 +11,7 @@ from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.queries import SAMPLED
 from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, counted, figure, table
 from promptaudit.flows.report.sections.extremes import ends
-from promptaudit.flows.report.sections.reasons import why_in_part, why_no_answers, why_open
+from promptaudit.flows.report.sections.reasons import why_no_answers, why_open
 from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_models, colour
 from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.warehouse import Row
@@ -40,10 +40,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
     for task_id, block, scored in section.of_tasks(data.scorecard):
         dots, spread = dots_of.get(task_id), [row for row in spreads.get(task_id, []) if row["n_correlated"]]
         if not (dots and spread):
-            both = (
-                why_in_part(scored)
-                or "No sample has both figures: they need two prompt variants, and two samples of one gold label."
-            )
+            both = "No sample has both figures: they need two prompt variants, and two samples of one gold label."
             block.absent.append(why_open(data, task_id) or why_no_answers(scored) or both)
             continue
         models = by(dots, "model_id")

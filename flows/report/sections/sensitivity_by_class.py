@@ -12,7 +12,7 @@ from promptaudit.flows.report.charts.panels import MOST_BARS
 from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, figure, table, words
 from promptaudit.flows.report.sections.extremes import class_of, known_rows, largest, whose
-from promptaudit.flows.report.sections.reasons import why_in_part, why_one_variant, why_open
+from promptaudit.flows.report.sections.reasons import why_one_variant, why_open
 from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_models, colour
 from promptaudit.flows.report.sections.section import Section
 from promptaudit.flows.warehouse import Row
@@ -45,7 +45,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
             no_gold = "No sample of this task has a gold label, so there are no classes."
             is_measured = any(row["task_id"] == task_id for row in data["sensitivity"])
             absent = no_gold if is_measured else why_one_variant(scored, "sensitivity")
-            block.absent.append(why_open(data, task_id) or why_in_part(scored) or absent)
+            block.absent.append(why_open(data, task_id) or absent)
             continue
         draw = partial(_boxes, shown=colour(block, rows))
         room.draw(block, charts_of_models(rows, task_id, "by class", draw))

@@ -109,9 +109,8 @@ def _heading(measure: MartColumn) -> str:
 def size(row: Row) -> str:
     """Returns how many samples a row is of, and under how many wordings each was asked; `39 of 40` where some are not."""
     samples = counted_of(row["n_samples"], row.get("n_samples_planned"))
-    variants = row.get("wordings_per_sample") or row["n_variants_answered"]
     breaking = f", {count(row['n_variants_breaking'])} break" if row["n_variants_breaking"] else ""
-    return f"{samples} × {counted_of(variants, row['n_variants'])}{breaking}"
+    return f"{samples} × {counted_of(row['n_variants_answered'], row['n_variants'])}{breaking}"
 
 
 def _cell(row: Row, measure: MartColumn, notes: Footnotes, kind: str) -> str:

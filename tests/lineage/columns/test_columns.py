@@ -28,7 +28,6 @@ CONSTANTS = {
     "scope",
 }
 CONSTANT_OF = {
-    ("rpt_design_widths", "measure"),
     ("rpt_measures_across_tasks", "measure"),
     ("rpt_measures_across_tasks", "direction"),
     ("rpt_sensitivity_against_consistency", "min_sensitivity"),

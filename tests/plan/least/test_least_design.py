@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from promptaudit.udfs.designs.search import least_design, least_incomplete
+from promptaudit.udfs.designs.search import least_design
 from promptaudit.udfs.designs.widths import Design, detectable_difference, half_width, half_widths
 from tests.support.planned_answers import PlannedAnswers
 from tests.support.shell import Ended, promptaudit
@@ -44,7 +44,7 @@ def planned(folder: Path, *options: str | float) -> Any:
 
 
 def design_of(row: dict[str, Any]) -> Design:
-    return Design(**{name: row[name] for name in ("n_samples", "n_wordings", "wordings_per_sample", "n_repetitions")})
+    return Design(**{name: row[name] for name in ("n_samples", "n_wordings", "n_repetitions")})
 
 
 def test_the_group_that_varies_most_decides(answers: tuple[PlannedAnswers, dict[str, np.ndarray]]) -> None:
@@ -54,37 +54,17 @@ def test_the_group_that_varies_most_decides(answers: tuple[PlannedAnswers, dict[
     def worst(n: NDArray[np.float64], shape: Design) -> NDArray[np.float64]:
         return np.maximum(half_widths(calm, n, shape), half_widths(wild, n, shape))
 
-    best = least_incomplete(worst, 0.07, 400)
+    best = least_design(worst, 0.07, "linear", most_samples=400)
     assert best == design_of(found["design"])
-    assert least_design(worst, 0.07, "linear", most_samples=400) == design_of(found["full_design"])
     assert found["decided_by"] == "model 'wild', task 't', simple"
     assert (found["audit_run_id"], found["is_pilot"]) == ("1new", False)
     assert found["design"]["width"] == pytest.approx(2 * half_width(wild, best))
     assert found["design"]["width"] <= 0.14
     assert [row["var_samples"] for row in found["groups"]] == pytest.approx([calm.samples, wild.samples])
-    assert 0.3 < found["chance_of_width"] < 0.65
     # two models of one task at 50 tokens of prompt for 1 USD a million and 5 of answer for 10, ten answers a second each
     assert found["design"]["n_requests"] == 2 * best.n_requests
     assert found["design"]["usd"] == pytest.approx(2 * best.n_requests * (50 * 1 + 5 * 10) / 1e6)
     assert found["design"]["hours"] == pytest.approx(best.n_requests / 10 / 3600, rel=0.01)
-
-
-def test_assurance_asks_for_more_and_reaches_more_surely(folder: Path) -> None:
-    plain = planned(folder, "--target-width", 0.2, "--measure", "micro_f1")
-    sure = planned(folder, "--target-width", 0.2, "--measure", "micro_f1", "--assurance", 0.8)
-    assert 1.1 < sure["design"]["n_requests"] / plain["design"]["n_requests"] < 3.5
-    assert 1.2 < sure["full_design"]["n_requests"] / plain["full_design"]["n_requests"] < 3.5
-    assert sure["chance_of_width"] >= 0.8
-    assert plain["chance_of_width"] < 0.6
-    assert sure["assurance"] == 0.8
-
-
-def test_the_curve_has_narrower_intervals_at_a_higher_cost(folder: Path) -> None:
-    curve = planned(folder, "--target-width", 0.2, "--measure", "micro_f1")["curve"]
-    assert len(curve) >= 5
-    widths, requests = [row["width"] for row in curve], [row["n_requests"] for row in curve]
-    assert widths == sorted(widths, reverse=True)
-    assert requests == sorted(requests)
 
 
 def test_asking_a_fifth_twice_costs_a_fifth_more(folder: Path) -> None:
@@ -96,67 +76,9 @@ def test_asking_a_fifth_twice_costs_a_fifth_more(folder: Path) -> None:
     )  # asked twice as it is
 
 
-FAMILIES = 30, 5, 6  # wordings, of a family, families
-
-
-def test_wordings_of_a_family_count_once_in_a_plan(tmp_path: Path) -> None:
-    q, n_a_family, n_families = FAMILIES
-    own = PlannedAnswers(tmp_path, ("calm",))
-    own.add("r1", {"calm": WILD}, n=200, q=q, n_a_family=n_a_family)
-    found = planned(tmp_path, "--target-width", 0.17, "--measure", "micro_f1")
-    (group,) = found["groups"]
-    assert (group["n_wordings"], group["n_wordings_asked"]) == (n_families, q)
-    (note,) = found["notes"]
-    assert note.startswith(
-        "the 30 wordings of model 'calm', task 't', simple are 6 families by text and answers, and a family "
-    )
-    assert note.endswith("such a rephraser makes one in 5.0; more near-copies do not help")
-    # as 30 unlike wordings the same answers seem to need fewer
-    own.sql("update marts.dim_prompt_variants set wording_family = prompt_variant_id[2:]::bigint")
-    unlike = planned(tmp_path, "--target-width", 0.17, "--measure", "micro_f1")
-    assert unlike["notes"] == []
-    assert found["full_design"]["n_requests"] > unlike["full_design"]["n_requests"]
-    # where no families are told each wording is one of its own
-    own.sql("update marts.dim_prompt_variants set wording_family = null")
-    for measure in ("micro_f1", "sensitivity"):
-        assert planned(tmp_path, "--target-width", 0.3, "--measure", measure)["groups"][0]["n_wordings"] == q
-
-
-def test_sensitivity_counts_families_too(tmp_path: Path) -> None:
-    own = PlannedAnswers(tmp_path, ("calm",))
-    own.add("r1", {"calm": WILD}, n=60, q=18, n_a_family=3)
-    (group,) = planned(tmp_path, "--target-width", 0.4, "--measure", "sensitivity")["groups"]
-    assert (group["n_wordings"], group["n_wordings_asked"]) == (6, 18)
-    assert group["bias"] < 0
-
-
-def test_wordings_whose_answers_go_together_count_once_though_their_texts_differ(tmp_path: Path) -> None:
-    own = PlannedAnswers(tmp_path, ("calm",))
-    own.add("r1", {"calm": World(samples=0.1, wordings=0.06, cells=0.25)}, n=200, q=18, n_a_family=3)
-    own.sql("update marts.dim_prompt_variants set wording_family = prompt_variant_id[2:]::bigint")
-    for measure, width in (("micro_f1", 0.2), ("sensitivity", 0.4)):
-        found = planned(tmp_path, "--target-width", width, "--measure", measure)
-        (group,) = found["groups"]
-        assert (group["n_wordings"], group["n_wordings_asked"], group["n_wordings_effective"]) == (6, 18, 6)
-        assert found["notes"][0].startswith(
-            "the 18 wordings of model 'calm', task 't', simple are 6 families by text and answers, and a family counts as one "
-        )
-
-
-def test_fewer_than_five_unlike_wordings_are_refused(tmp_path: Path) -> None:
-    PlannedAnswers(tmp_path, ("calm",)).add("r1", {"calm": CALM}, n=60, q=12, n_a_family=3)
-    line = plan(tmp_path, "--detect", "0.1", code=2).one_line()
-    assert line == (
-        "DataError: run r1 has 60 samples x 12 wordings of task 't' under model 'calm', which act as 4 unlike ones that do not "
-        "break, and a plan needs 5: another rephraser or a list of wordings gives them"
-    )
-
-
-def test_sensitivity_is_planned_with_full_grids_of_twelve_wordings_and_the_runs_repetitions(folder: Path) -> None:
+def test_sensitivity_is_planned_with_twelve_wordings_and_the_runs_repetitions(folder: Path) -> None:
     found = planned(folder, "--target-width", 0.2, "--measure", "sensitivity")
     design = design_of(found["design"])
-    assert not design.is_incomplete
-    assert (found["full_design"], found["unmeasured"]) == (None, [])
     assert design.n_wordings >= 12
     assert design.n_repetitions == 2
     assert all(row["bias"] < 0 and row["var_repetitions"] is None for row in found["groups"])
@@ -179,7 +101,6 @@ def test_a_difference_is_detected_by_the_least_design(answers: tuple[PlannedAnsw
     fewer = Design(
         n_samples=best.n_samples - 1,
         n_wordings=best.n_wordings,
-        wordings_per_sample=best.n_wordings,
         n_repetitions=best.n_repetitions,
     )
     worst = [
@@ -203,51 +124,10 @@ def test_the_differences_that_were_tested_are_counted(tmp_path: Path) -> None:
     assert planned(tmp_path, "--detect", 0.06)["n_comparisons"] == 2
 
 
-def test_a_full_grid_is_offered_where_an_incomplete_one_saves_nothing(folder: Path) -> None:
-    # two nights share samples and wordings: a difference needs so many cells, whatever their grid
-    found = planned(folder, "--detect", 0.06)
-    assert not design_of(found["design"]).is_incomplete
-    assert (found["full_design"], found["unmeasured"]) == (None, [])
-
-
-ALL_WORDINGS = [
-    ('  gate: ["sensitivity_high <= 0.3"]\n', "gate.0 is about sensitivity_high"),
-    ('  gate: ["invalid_rate <= 0.1", "no regressed on consistency"]\n', "gate.1 is about consistency"),
-]
-
-
-@pytest.mark.parametrize(("card", "why"), ALL_WORDINGS)
-def test_full_grids_alone_are_planned_where_the_card_needs_them(tmp_path: Path, card: str, why: str) -> None:
-    own = PlannedAnswers(tmp_path, ("calm",), audit=REPHRASED + card)
-    own.add("r1", {"calm": CALM})
-    found = planned(tmp_path, "--target-width", 0.2, "--measure", "micro_f1")
-    assert not design_of(found["design"]).is_incomplete
-    assert found["notes"] == [
-        f"full grids alone are planned, since {why}; asking a sample under some of its wordings may take fewer requests"
-    ]
-    # of sensitivity they are planned anyway
-    assert planned(tmp_path, "--target-width", 0.3, "--measure", "sensitivity")["notes"] == []
-
-
-def test_a_run_of_an_incomplete_grid_is_planned_from(tmp_path: Path) -> None:
-    own = PlannedAnswers(tmp_path, ("calm",))
-    own.add("r1", {"calm": WILD}, n=400, q=20, wordings_per_sample=6)
-    found = planned(tmp_path, "--target-width", 0.15, "--measure", "micro_f1")
-    (group,) = found["groups"]
-    assert (group["n_samples"], group["n_wordings"]) == (400, 20)
-    assert group["var_samples"] == pytest.approx(WILD.samples**2, rel=0.2)
-    assert group["var_wordings"] == pytest.approx(WILD.wordings**2, rel=0.6)
-    assert group["var_repetitions"] == pytest.approx(WILD.repetitions, rel=0.1)
-    assert design_of(found["design"]).is_incomplete
-    line = plan(tmp_path, "--target-width", "0.2", "--measure", "sensitivity", code=2).one_line()
-    assert line == (
-        "DataError: --measure sensitivity: run r1 asked each sample under 6 of its wordings alone, and sensitivity needs all of "
-        "them; plan for another of micro_f1, accuracy, invalid_rate"
-    )
-
-
 def test_too_few_cells_to_tell_wordings_from_samples_are_refused(tmp_path: Path) -> None:
-    PlannedAnswers(tmp_path, ("calm",)).add("r1", {"calm": WILD}, n=61, q=62, wordings_per_sample=2)
+    own = PlannedAnswers(tmp_path, ("calm",))
+    own.add("r1", {"calm": WILD}, n=61, q=62)
+    own.sql("delete from marts.fct_predictions where prompt_variant_id[2:]::int - sample_id[2:]::int not in (0, 1)")
     line = plan(tmp_path, "--target-width", "0.2", "--measure", "micro_f1", code=2).one_line()
     assert line.startswith(
         "DataError: run r1 has 122 cells of 61 samples x 62 wordings of task 't' under model 'calm', too few to tell wordings "
@@ -261,31 +141,14 @@ def test_a_run_may_be_named(folder: Path) -> None:
 
 
 def test_what_is_printed(folder: Path) -> None:
-    lines = plan(folder, "--target-width", 0.14, "--measure", "micro_f1", "--assurance", 0.7).out.splitlines()
-    assert lines[0] == "micro_f1, planned from run 1new with assurance 0.7"
-    assert [line.split()[0] for line in lines[1:11]] == [
-        "design",
-        "card",
-        "full",
-        "unmeasured",
-        "cost",
-        "width",
-        "difference",
-        "decided",
-        "noise",
-        "width",
-    ]
-    size = re.fullmatch(r"design     (\d+) samples x (\d+) of (\d+) wordings x 1 ask", lines[1])
-    assert size is not None
-    n, own, q = size.groups()
-    assert lines[2] == f"card       samples: {{limit: {n}}}, design: {{wordings_per_sample: {own}}}, and {q} wordings"
-    assert re.match(r"full grid  \d+ samples x \d+ wordings x 1 ask: [\d,]+ requests a night, ", lines[3])
-    assert lines[4].startswith("unmeasured without a full grid: Sensitivity, Corrected sensitivity, Consistency")
-    assert " requests a night, " in lines[5]
-    assert lines[5].endswith("at that run's rate")
-    assert "at most 0.14 with a chance of 0." in lines[6]
-    assert lines[9].startswith("noise      with repetitions: {variants: 1, twice: 0.2} a fifth is asked twice: ")
-    assert lines[-1].split()[-1].replace(".", "").isdigit()  # rules ask nobody, so that nothing is left to say
+    lines = plan(folder, "--target-width", 0.14, "--measure", "micro_f1").out.splitlines()
+    assert lines[0] == "micro_f1, planned from run 1new"
+    assert [line.split()[0] for line in lines[1:]] == ["design", "cost", "width", "difference", "decided", "noise"]
+    assert re.fullmatch(r"design     \d+ samples x \d+ wordings x 1 ask", lines[1])
+    assert " requests a night, " in lines[2]
+    assert lines[2].endswith("at that run's rate")
+    assert lines[3].endswith(" expected, of the 95 % interval")
+    assert lines[6].startswith("noise      with repetitions: {variants: 1, twice: 0.2} a fifth is asked twice: ")
     assert max(map(len, lines)) <= 160
     detected = plan(folder, "--detect", 0.06).out.splitlines()
     assert detected[4].startswith("difference 0.0")
@@ -389,13 +252,7 @@ def lines() -> Iterator[tuple[tuple[str, ...], str]]:
     yield (*width, *f1, "--detect", "0.1"), "UsageError: give one of --target-width and --detect"
     yield ("--target-width", "0", *f1), "UsageError: --target-width 0: a number above 0 and up to 1 is wanted"
     yield ("--target-width", "2", *f1), "UsageError: --target-width 2: a number above 0 and up to 1 is wanted"
-    yield (*width, *f1, "--assurance", "1"), "UsageError: --assurance 1: a number above 0 and up to 0.99 is wanted"
-    yield ("--detect", "0.1", "--assurance", "0.8"), "UsageError: --assurance is about --target-width"
     yield ("--detect", "0.03"), "UsageError: --detect 0.03: min_effect of audit 'a' is 0.03, and no smaller difference "
-    yield (
-        ("--assurance", "0.8"),
-        "UsageError: --assurance is about a planned design; give --target-width or --detect too",
-    )
     yield ("--measure", "micro_f1"), "UsageError: --measure is about a planned design"
     yield ("--from", "0ld"), "UsageError: --from is about a planned design"
     yield (*width, *f1, "--from", "2"), "UsageError: no complete run is '2'"

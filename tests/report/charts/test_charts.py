@@ -7,8 +7,6 @@ import pytest
 
 from promptaudit.flows.report.charts import panels
 from promptaudit.flows.report.charts.curves import Axes, curves
-from promptaudit.flows.report.charts.scales import Linear, log_ticks
-from promptaudit.flows.report.charts.widths import widths
 
 SVG = "{http://www.w3.org/2000/svg}"
 # what our charts share, in the words of Vega-Lite
@@ -169,36 +167,3 @@ def test_scales_and_labels_are_those_of_vega() -> None:
         theirs = vl_convert.vegalite_to_svg(spec, vl_version="6.1", allowed_base_urls=[])
         said = [sorted(e.text or "" for e in _parsed(svg).iter(SVG + "text")) for svg in (ours, theirs)]
         assert said[0] == said[1], name
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "ticks"),
-    [(80, 250, [100, 200]), (90, 2200, [100, 200, 500, 1000, 2000]), (300, 400_000, [1000, 10_000, 100_000])],
-)
-def test_an_axis_of_logarithms_has_few_round_ticks(low: float, high: float, ticks: list[int]) -> None:
-    assert log_ticks(low, high) == ticks
-
-
-def test_each_tenfold_takes_as_much_room_on_an_axis_of_logarithms() -> None:
-    scale = Linear(low=10, high=1000, start=40, end=240, is_log=True)
-    assert [scale(value) for value in (10, 100, 1000)] == pytest.approx([40, 140, 240])
-
-
-def test_a_run_is_a_diamond_beside_the_line_of_its_series() -> None:
-    points = [
-        {"series": series, "requests": requests, "value": value, "is_this_run": is_this_run}
-        for series, requests, value, is_this_run in (
-            ("simple", 3000, 0.2, True),
-            ("simple", 100, 0.4, False),
-            ("simple", 1000, 0.2, False),
-            ("detail", 200, 0.3, False),
-            ("detail", 2000, 0.15, False),
-        )
-    ]
-    root = _parsed(widths(points, ["simple", "detail"], {"value": "width"}, "widths"))
-    lines = [each for each in root.iter(SVG + "path") if each.get("stroke-width") == "2"]
-    assert [each.get("stroke-dasharray") for each in lines] == [None, "6 3"]
-    ((diamond,),) = [each for each in root.iter(SVG + "g") if each.get("class") == "fill-first stroke-ink"]
-    assert (diamond.get("d") or "").count("z") == 1
-    labels = [each.text for each in root.iter(SVG + "text")]
-    assert {"100", "1k", "requests", "width"} <= set(labels)

@@ -12,7 +12,6 @@ import pytest
 
 from promptaudit.flows.display.figures import count, milliseconds, number, percent, span
 from promptaudit.flows.display.policy import LEFT_OUT
-from promptaudit.flows.evidence.trace.gather import trace
 from promptaudit.flows.report.blocks.cells import cells_of, parts, plain
 from promptaudit.flows.report.charts.drawing import undrawn
 from promptaudit.flows.report.contents import OF_TASKS
@@ -22,12 +21,6 @@ from promptaudit.flows.report.queries import query
 from promptaudit.flows.report.sections.accuracy_by_variant import accuracy_by_variant
 from promptaudit.flows.report.sections.answer_formats import answer_formats
 from promptaudit.flows.report.sections.costs import costs
-from promptaudit.flows.report.sections.design_widths import (
-    FEWEST_FAMILIES,
-    FEWEST_SAMPLES,
-    FEWEST_WORDINGS,
-    design_widths,
-)
 from promptaudit.flows.report.sections.distinct_answers import distinct_answers, mean
 from promptaudit.flows.report.sections.measures_by_wordings import measures_by_wordings
 from promptaudit.flows.report.sections.prompt_variants import WORST, prompt_variants
@@ -41,8 +34,6 @@ from promptaudit.flows.report.sections.stability_by_wording import stability_by_
 from promptaudit.flows.report.sections.subsamples import subsamples
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.figure_names import parse_figure
-from promptaudit.udfs.designs import search
-from promptaudit.udfs.designs.run_curve import FEWEST_WORDINGS_ASKED
 from tests.report.conftest import Reported
 from tests.report.sections.test_sections_across_tasks import replaced
 from tests.report.sections.test_sections_of_samples import AGGREGATES, asked, block_of, drawn_data, printed
@@ -177,50 +168,6 @@ def test_curves_over_wordings_end_at_the_scorecard(ordinary: Reported, found: Re
     # PSS has a number of wordings where there are no paraphrase temperatures: not here
     assert [panel.beside for panel in block.panels] == ["sensitivity", "consistency"] * 3
     assert all(line[8] == line[9] == "" for line in table.rows)
-
-
-def test_designs_stand_with_the_run_that_they_are_held_against(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(design_widths.drawn(found, Room(found, most=100)), "colours")
-    (table,) = block.tables
-    truth = asked(
-        ordinary,
-        "select model_id, strategy, sum(n_planned), max(micro_f1_high - micro_f1_low) filter (micro_f1 between "
-        "0.25 and 0.75) from marts.rpt_audit where audit_run_id = {run} and task_id = 'colours' group by all",
-    )
-    lines = {line[:3]: line for line in printed(table) if line[3] == "this run"}
-    assert len(lines) == 2 * len(truth)
-    wide = {
-        tuple(str(part) for part in line[:2]): line[9].value
-        for line in table.rows
-        if line[2:4] == ("micro-F1", "this run")
-    }
-    for model, strategy, n_planned, width in truth:
-        assert lines[model, strategy, "sensitivity"][7] == lines[model, strategy, "micro-F1"][7] == f"{n_planned:,}"
-        # the original is asked five times and the others twice, each cell as its mean; near 0 and 1 intervals are wider
-        assert width is None or wide[model, strategy] == pytest.approx(width, rel=0.2)
-    named = {cell.figure: cell.value for line in table.rows for cell in cells_of(line)}
-    data = drawn_data(block, "points")
-    assert all(named[row["figure"]] == row["value"] for rows in data for row in rows)
-    assert all(len({row["series"] for row in rows if row["is_this_run"]}) == 2 for rows in data)
-    assert [panel.beside for panel in block.panels] == ["sensitivity", "micro-F1"] * 3
-    assert "this run 0." in block.panels[0].drawing
-    narrowest = min((cell for cell in named if parse_figure(cell)[1] == "width"), key=lambda cell: named[cell])
-    traced = trace(Warehouse(ordinary.warehouse), narrowest, with_lineage=False)
-    assert traced.value == named[narrowest]
-    assert {(each["model_id"], each["strategy"]) for each in traced.raw["predictions"]} == {
-        (traced.row["model_id"], traced.row["strategy"])
-    }
-    single = block_of(design_widths.drawn(found, Room(found)), "moods")
-    assert single.absent == ["Neither micro-F1 nor sensitivity is measured here."]
-    fewer = replaced(found, design_widths=[], scorecard=[{**row, "n_samples": 19} for row in found.scorecard])
-    assert block_of(design_widths.drawn(fewer, Room(fewer)), "colours").absent == [
-        "It takes 20 samples under 8 wordings, 5 of them no near-duplicates, to see how answers vary."
-    ]
-    assert (FEWEST_SAMPLES, FEWEST_WORDINGS, FEWEST_FAMILIES) == (
-        search.FEWEST_SAMPLES,
-        FEWEST_WORDINGS_ASKED,
-        search.FEWEST_WORDINGS,
-    )
 
 
 def test_models_stand_with_the_scorecards_pss(ordinary: Reported, found: ReportData) -> None:

@@ -7,13 +7,11 @@ import pytest
 
 from promptaudit.udfs.designs.bias import sensitivity_bias
 from promptaudit.udfs.designs.variance_components import (
-    MOST_TIMES,
     VarianceComponents,
     linear_components,
     sensitivity_components,
 )
-from promptaudit.udfs.resampling import generator, weights
-from tests.udfs.designs.worlds import World, components_of, dealt, skewed_answers
+from tests.udfs.designs.worlds import World, components_of
 
 # four questions under three templates
 TABLE = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], float)
@@ -112,73 +110,6 @@ def test_bias_is_what_the_correction_adds_and_shrinks_with_wordings() -> None:
     assert bias == pytest.approx(plain - np.mean([pseudo_values(row, 4) for row in labels]))
     assert bias < 0
     assert sensitivity_bias(*table, 24) == pytest.approx(bias / 2)
-
-
-def test_draws_are_the_table_times_what_it_is_of_its_resamples() -> None:
-    answers = World().answers(np.random.default_rng(9), 12, 6, 2)
-    table = answers.mean(axis=2)
-    found = components_of(answers, n_draws=30)
-    assert found.draws is not None
-    by_sample, effects = table.mean(axis=1), table.mean(axis=0) - table.mean()
-    residual = table - by_sample[:, None] - effects
-    mean_square = (residual**2).sum() / (11 * 5)
-    rng = generator(0, 31)
-    samples, wordings = (weights(rng, n, 30).astype(int) for n in (12, 6))
-    for draw in range(30):
-        rows, columns = np.repeat(np.arange(12), samples[:, draw]), np.repeat(np.arange(6), wordings[:, draw])
-        of_cells = min(MOST_TIMES, mean_square / ((residual[np.ix_(rows, columns)] ** 2).sum() / (11 * 5)))
-        of_samples = min(MOST_TIMES, by_sample.var(ddof=1) / by_sample[rows].var(ddof=1))
-        of_wordings = min(MOST_TIMES, effects.var(ddof=1) / max(1e-12, effects[columns].var(ddof=1)))
-        expected = (
-            max(0, by_sample.var(ddof=1) * of_samples - mean_square / 6 * of_cells),
-            max(0, effects.var(ddof=1) * of_wordings - mean_square / 12 * of_cells),
-            found.of_a_cell(2) * of_cells,
-        )
-        drawn = (found.draws.samples, found.draws.wordings, found.draws.of_a_cell(2))
-        assert [float(each[draw, 0]) for each in drawn] == pytest.approx(expected)
-
-
-def test_true_components_stay_below_four_of_five_draws_where_nine_samples_in_ten_are_unanimous() -> None:
-    truth = components_of(skewed_answers(np.random.default_rng(1), 60_000, 30, 2))
-    rng, held = np.random.default_rng(2), []
-    for _ in range(120):
-        found = components_of(skewed_answers(rng, 60, 8, 2), n_draws=200)
-        assert found.draws is not None
-        bounds = [np.quantile(each, 0.8) for each in (found.draws.samples, found.draws.of_a_cell(1))]
-        held.append([bounds[0] >= truth.samples, bounds[1] >= truth.of_a_cell(1)])
-    # 59/chi2_{.2, 59} times the variance of samples is above the truth in .6 of such tables
-    of_samples, of_cells = np.mean(held, axis=0)
-    assert 0.75 <= of_samples <= 0.93
-    assert of_cells >= 0.75
-
-
-def test_what_does_not_vary_is_drawn_not_to() -> None:
-    found = components_of(np.ones((20, 6, 2)), n_draws=5)
-    assert found.draws is not None
-    for each in (found.draws.samples, found.draws.wordings, found.draws.of_a_cell(1)):
-        assert each.tolist() == [[0.0]] * 5
-
-
-def test_one_odd_sample_is_taken_for_four_at_most() -> None:
-    answers = np.ones((60, 8, 1))
-    answers[0, ::2] = 0
-    found = components_of(answers, n_draws=400)
-    assert found.draws is not None
-    assert np.mean(found.draws.cells == MOST_TIMES * found.cells) == pytest.approx((1 - 1 / 60) ** 60, abs=0.06)
-
-
-def test_components_of_some_wordings_a_sample_are_drawn_around_them() -> None:
-    sample, wording = dealt(300, 12, 4)
-    value = World(wordings=0.1).answers(np.random.default_rng(3), 300, 12, 1)[sample, wording, 0]
-    nothing = np.full(len(value), np.nan)
-    found = linear_components(sample, wording, value, nothing, np.ones(len(value), np.int64), n_draws=400)
-    assert found.draws is not None
-    for drawn, own in (
-        (found.draws.samples, found.samples),
-        (found.draws.wordings, found.wordings),
-        (found.draws.cells, found.cells),
-    ):
-        assert np.median(drawn) == pytest.approx(own, rel=0.3)
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1), (0, 0)])

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.udfs.designs.incomplete_grid import assigned_wordings
 from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components
 
 
@@ -25,14 +24,6 @@ class World:
         p = self.mean + _effect(rng, self.samples, n, 1) + _effect(rng, self.wordings, 1, q)
         p = p + _effect(rng, self.cells, n, q)
         return (rng.random((n, q, r)) < p[:, :, None]).astype(np.float64)
-
-    def answers_in_families(
-        self, rng: np.random.Generator, n: int, family: NDArray[np.int64], r: int
-    ) -> NDArray[np.float64]:
-        """Answers under wordings of these families, shape (n, len(family), r): those of one family are alike but for noise."""
-        p = self.mean + _effect(rng, self.samples, n, 1) + _effect(rng, self.wordings, 1, int(family.max()) + 1)
-        p = (p + _effect(rng, self.cells, n, int(family.max()) + 1))[:, family]
-        return (rng.random((n, len(family), r)) < p[:, :, None]).astype(np.float64)
 
     def nights(
         self, rng: np.random.Generator, n: int, q: int, difference: float
@@ -56,27 +47,18 @@ def _effect(rng: np.random.Generator, sd: float, *shape: int) -> NDArray[np.floa
 
 
 def dealt(
-    n_samples: int, n_wordings: int, wordings_per_sample: int, key: str = "key"
+    n_samples: int, n_wordings: int, wordings_per_sample: int, seed: int = 0
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sample and wording of each cell of a balanced incomplete grid, sample by sample."""
-    sample = np.repeat(np.arange(n_samples), wordings_per_sample)
-    return sample, np.array(assigned_wordings(n_samples, n_wordings, wordings_per_sample, key)).ravel()
+    """Sample and wording of each cell where each sample is asked under some of the wordings, drawn by lot."""
+    wording = np.random.default_rng(seed).random((n_samples, n_wordings)).argsort(axis=1)[:, :wordings_per_sample]
+    return np.repeat(np.arange(n_samples), wordings_per_sample), wording.ravel()
 
 
-def skewed_answers(rng: np.random.Generator, n: int, q: int, r: int) -> NDArray[np.float64]:
-    """Answers of samples nine in ten of which are always right, shape (n, q, r); p of the others is uniform around a half."""
-    p = np.ones((n, q))
-    is_odd = rng.random(n) < 0.1
-    odd = int(is_odd.sum())
-    p[is_odd] = 0.5 + _effect(rng, 0.15, odd, 1) + _effect(rng, 0.08, 1, q) + _effect(rng, 0.05, odd, q)
-    return (rng.random((n, q, r)) < p[:, :, None]).astype(np.float64)
-
-
-def components_of(answers: NDArray[np.float64], n_draws: int = 0) -> VarianceComponents:
+def components_of(answers: NDArray[np.float64]) -> VarianceComponents:
     """The components of answers of shape (n, q, r), r alike of all cells; NaN where a cell is missing."""
     mean = answers.mean(axis=2)
     sample, wording = np.nonzero(~np.isnan(mean))
     n_asks = answers.shape[2]
     within = answers.var(axis=2, ddof=1) if n_asks > 1 else np.full(mean.shape, np.nan)
     cells = (sample, wording)
-    return linear_components(sample, wording, mean[cells], within[cells], np.full(len(sample), n_asks), n_draws=n_draws)
+    return linear_components(sample, wording, mean[cells], within[cells], np.full(len(sample), n_asks))

@@ -1,5 +1,5 @@
 -- One row per comparison, model, task, strategy and measure of groups that cannot be held together, or that share no answered
--- sample, and of those measures that a run has not whose samples are each asked under some of the wordings alone: why.
+-- sample: why.
 {{ config(materialized='view') }}
 with paired as {{ all_of('int_groups_paired') }},
 
@@ -15,7 +15,7 @@ answered as (
     where side < 2
 ),
 
-apart as (
+final as (
     select
         paired.comparison_id,
         paired.model_id,
@@ -29,25 +29,6 @@ apart as (
     from paired
     left join answered using (comparison_id, model_id, task_id, strategy)
     where paired.reason is not null or answered.comparison_id is null
-),
-
-in_part as (
-    select
-        paired.comparison_id,
-        paired.model_id,
-        paired.task_id,
-        paired.strategy,
-        unnest(['sensitivity', 'consistency', 'accuracy_std']) as measure,
-        'samples were asked under some of the prompt variants alone' as reason
-    from paired
-    anti join apart using (comparison_id, model_id, task_id, strategy)
-    where paired.has_incomplete_grid and len(paired.labels) > 0 -- an open task has no measure of labels
-),
-
-final as (
-    select * from apart
-    union all by name
-    select * from in_part
 )
 
 select * from final

@@ -16,8 +16,7 @@ bases as (
         coalesce(comparisons.candidate_strategy, scorecards.strategy) as strategy,
         scorecards.strategy as base_strategy,
         scorecards.n_landed,
-        scorecards.cost_usd,
-        scorecards.wordings_per_sample
+        scorecards.cost_usd
     from comparisons
     inner join scorecards on comparisons.base_run_id = scorecards.audit_run_id
     where
@@ -32,8 +31,7 @@ candidates as (
         scorecards.task_id,
         scorecards.strategy,
         scorecards.n_landed,
-        scorecards.cost_usd,
-        scorecards.wordings_per_sample
+        scorecards.cost_usd
     from comparisons
     inner join scorecards on comparisons.candidate_run_id = scorecards.audit_run_id
     where
@@ -52,8 +50,7 @@ paired as (
         bases.n_landed as base_n_landed,
         bases.cost_usd as base_cost_usd,
         candidates.n_landed as candidate_n_landed,
-        candidates.cost_usd as candidate_cost_usd,
-        bases.wordings_per_sample is not null or candidates.wordings_per_sample is not null as has_incomplete_grid
+        candidates.cost_usd as candidate_cost_usd
     from bases
     full join candidates using (comparison_id, model_id, task_id, strategy)
 ),

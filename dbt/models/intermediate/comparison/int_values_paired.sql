@@ -71,11 +71,9 @@ final as (
         concat_ws(':', measured.found.measure, measured.scoring_method) as measure,
         measured.found
     from measured
-    inner join paired using (comparison_id, model_id, task_id, strategy)
     where
         -- which is micro_f1: told once, and one test
-        (measured.found.measure != 'accuracy' or not list_contains({{ label_rules() }}, measured.scoring_method))
-        and not (paired.has_incomplete_grid and measured.found.measure in ('sensitivity', 'consistency', 'accuracy_std'))
+        measured.found.measure != 'accuracy' or not list_contains({{ label_rules() }}, measured.scoring_method)
 )
 
 select * from final

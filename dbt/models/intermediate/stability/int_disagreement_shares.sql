@@ -1,10 +1,8 @@
 -- One row per run, model, task and strategy: how much of all disagreement is wording, noise and item, with intervals.
--- NULL unless rephrasings are asked twice. Without the runs whose samples are each asked under some of the wordings alone.
+-- NULL unless rephrasings are asked twice.
 with counted as {{ of_this_build('int_labels_counted') }},
 
 planned as {{ of_this_build('int_cells_planned') }},
-
-incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
 -- of a wording that is asked again for some of its samples, each of these stands for as many as it was drawn from
 asked_again as (
@@ -27,7 +25,6 @@ variants as (
     from counted
     inner join numbered using (audit_run_id, task_id, strategy, prompt_variant_id)
     inner join asked_again using (audit_run_id, model_id, prompt_variant_id)
-    anti join incomplete using (audit_run_id, task_id, strategy)
 ),
 
 measured as (

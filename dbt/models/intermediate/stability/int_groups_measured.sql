@@ -11,18 +11,14 @@ samples_right as {{ of_this_build('int_samples_right') }},
 
 averaged as {{ of_this_build('int_cells_averaged') }},
 
-grids as {{ of_this_build('int_grids') }},
-
 variants_asked as {{ variants_numbered('averaged') }},
 
 cells as (
     select
         averaged.*,
-        grids.is_incomplete,
         variants_asked.variant
     from averaged
     inner join variants_asked using (audit_run_id, task_id, strategy, prompt_variant_id)
-    inner join grids using (audit_run_id, task_id, strategy)
 ),
 
 cells_with_gold as (
@@ -38,7 +34,7 @@ accuracies as (
         strategy,
         try_two_way_interval(
             {{ told_as() }},
-            list(sample_index), list(variant), list(accuracy), list(family_index), any_value(is_incomplete)
+            list(sample_index), list(variant), list(accuracy), list(family_index)
         ) as micro_f1,
         try_wording_quantiles(
             {{ told_as() }},
@@ -59,8 +55,7 @@ accuracies_unbroken as (
             list(cells_with_gold.sample_index),
             list(cells_with_gold.variant),
             list(cells_with_gold.accuracy),
-            list(cells_with_gold.family_index),
-            any_value(cells_with_gold.is_incomplete)
+            list(cells_with_gold.family_index)
         ) as micro_f1_unbroken
     from cells_with_gold
     semi join broken using (audit_run_id, model_id, task_id, strategy)
@@ -78,11 +73,11 @@ shares_right as (
         strategy,
         try_two_way_interval(
             {{ told_as() }},
-            list(sample_index), list(0), list(is_right_under_all::integer::double), list(0), false
+            list(sample_index), list(0), list(is_right_under_all::integer::double), list(0)
         ) as under_all,
         try_two_way_interval(
             {{ told_as() }},
-            list(sample_index), list(0), list(is_right_under_any::integer::double), list(0), false
+            list(sample_index), list(0), list(is_right_under_any::integer::double), list(0)
         ) as under_any,
         count(is_right_under_all) as n_under_all,
         count(is_right_under_any) as n_under_any
@@ -98,7 +93,7 @@ invalids as (
         strategy,
         try_two_way_interval(
             {{ told_as() }},
-            list(sample_index), list(variant), list(invalid_share), list(family_index), any_value(is_incomplete)
+            list(sample_index), list(variant), list(invalid_share), list(family_index)
         ) as invalid_rate
     from cells
     group by all

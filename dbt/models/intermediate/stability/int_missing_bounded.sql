@@ -4,17 +4,13 @@ with completed as {{ of_this_build('int_labels_completed') }},
 
 labels as {{ of_this_build('stg_task_labels') }},
 
-grids as {{ of_this_build('int_grids') }},
-
 classes as {{ classes_of('labels') }},
 
 with_gold as (
     select
         completed.*,
-        labels.label_index as gold_index,
-        grids.is_incomplete
+        labels.label_index as gold_index
     from completed
-    inner join grids using (audit_run_id, task_id, strategy)
     left join labels
         on
             completed.audit_run_id = labels.audit_run_id
@@ -36,44 +32,6 @@ rates as (
     group by all
 ),
 
--- where a sample is asked under some of the wordings alone, the mean is that of the two-way fit, as the measure's
-cells as (
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        counted_as,
-        prompt_variant_id,
-        sample_index,
-        coalesce(sum(p_variant) filter (label_index = gold_index), 0) as accuracy
-    from with_gold
-    where is_incomplete and gold_label is not null
-    group by all
-),
-
-numbered as (
-    select
-        *,
-        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id)::integer as variant
-    from cells
-),
-
-fitted as (
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        counted_as,
-        try_two_way_interval(
-            {{ told_as() }},
-            list(sample_index), list(variant), list(accuracy), list(variant), true
-        ) as accuracies
-    from numbered
-    group by all
-),
-
 p_taus as (
     select
         audit_run_id,
@@ -87,7 +45,6 @@ p_taus as (
         label_index,
         sum(p_tau_part) as p_tau
     from with_gold
-    where not is_incomplete
     group by all
 ),
 
@@ -153,11 +110,10 @@ consistencies as (
 
 figures as (
     select
-        rates.* replace (coalesce(fitted.accuracies.mean, rates.micro_f1) as micro_f1),
+        rates.*,
         sensitivities.sensitivity,
         consistencies.pooled.consistency as consistency
     from rates
-    left join fitted using (audit_run_id, model_id, task_id, strategy, counted_as)
     left join sensitivities using (audit_run_id, model_id, task_id, strategy, counted_as)
     left join consistencies using (audit_run_id, model_id, task_id, strategy, counted_as)
 ),

@@ -1,10 +1,7 @@
--- One row per run, model, task, strategy, sample with a gold label and label it ever got (NULL is N/A). Without the runs whose
--- samples are each asked under some of the wordings alone: two of them are then treated unlike by the wordings they got.
+-- One row per run, model, task, strategy, sample with a gold label and label it ever got (NULL is N/A).
 with p_tau as {{ of_this_build('fct_p_tau', where='p_tau > 0') }},
 
 labels as {{ of_this_build('stg_task_labels') }},
-
-incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
 final as (
     select
@@ -18,7 +15,6 @@ final as (
         nullif(p_tau.label_index, -1) as label_index,
         p_tau.p_tau
     from p_tau
-    anti join incomplete using (audit_run_id, task_id, strategy)
     inner join labels
         on
             p_tau.audit_run_id = labels.audit_run_id

@@ -1,12 +1,9 @@
--- One row per run, model, task, strategy and sample with a gold label that was asked under all wordings: whether it is right in
--- all of its asks, and in any. NULL where an ask has no answer: samples that one wrong answer settles would count, and those that
--- it does not would not.
+-- One row per run, model, task, strategy and sample with a gold label: whether it is right in all of its asks, and in any. NULL
+-- where an ask has no answer: samples that one wrong answer settles would count, and those that it does not would not.
 {{ config(materialized='view') }}
 with cells as {{ of_this_build('int_cells_averaged', where='accuracy is not null') }},
 
 completed as {{ of_this_build('int_labels_completed', where="counted_as = 'na'") }},
-
-grids as {{ of_this_build('int_grids', where='not is_incomplete') }},
 
 planned as (
     select
@@ -45,7 +42,6 @@ final as (
         if(is_lacking, null, samples.is_never_wrong) as is_right_under_all,
         if(is_lacking, null, samples.is_ever_right) as is_right_under_any
     from samples
-    inner join grids using (audit_run_id, task_id, strategy)
     left join planned using (audit_run_id, model_id, task_id, strategy, sample_index)
 )
 

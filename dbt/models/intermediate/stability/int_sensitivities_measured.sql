@@ -7,8 +7,6 @@ labels_counted as {{ of_this_build('int_labels_counted') }},
 
 working as {{ of_this_build('int_wordings_working') }},
 
-grids as {{ of_this_build('int_grids') }},
-
 classes as {{ classes_of('labels') }},
 
 sensitivities as (
@@ -28,8 +26,6 @@ sensitivities as (
         ) as sensitivity
     from wordings
     inner join classes using (audit_run_id, task_id)
-    inner join grids using (audit_run_id, task_id, strategy)
-    where not grids.is_incomplete
     group by all
 ),
 
@@ -51,8 +47,7 @@ unbroken as (
     from labels_counted
     semi join broken using (audit_run_id, model_id, task_id, strategy)
     inner join working using (audit_run_id, model_id, task_id, strategy, prompt_variant_id)
-    inner join grids using (audit_run_id, task_id, strategy)
-    where not working.is_breaking and not grids.is_incomplete
+    where not working.is_breaking
 ),
 
 unbroken_wordings as (
@@ -109,8 +104,6 @@ consistency_rates as (
         ) as consistency_rate
     from labels_counted
     inner join variants using (audit_run_id, task_id, strategy, prompt_variant_id)
-    inner join grids using (audit_run_id, task_id, strategy)
-    where not grids.is_incomplete
     group by all
 ),
 

@@ -1,13 +1,10 @@
 -- One row per run, model, task, strategy and kind of variation: how often two answers differ under variants that differ in this
 -- kind alone, what repeating a prompt gives of it, and which kind moves answers most. Of a crossed design all such pairs count.
--- Without the runs whose samples are each asked under some of the variants alone.
 with counted as {{ of_this_build('int_labels_counted') }},
 
 planned as {{ of_this_build('int_cells_planned') }},
 
 variations as {{ of_this_build('int_variations') }},
-
-incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
 -- of a variant that is asked again for some of its samples, each of these stands for as many as it was drawn from
 asked_again as (
@@ -56,7 +53,6 @@ answers as (
     from counted
     inner join asked_again using (audit_run_id, model_id, prompt_variant_id)
     inner join named using (audit_run_id, task_id, strategy, prompt_variant_id)
-    anti join incomplete using (audit_run_id, task_id, strategy)
     group by all
 ),
 

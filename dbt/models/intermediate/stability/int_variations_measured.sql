@@ -14,8 +14,6 @@ runs as {{ of_this_build('stg_audit_runs') }},
 
 tasks as {{ of_this_build('stg_tasks') }},
 
-incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
-
 classes as {{ classes_of('labels') }},
 
 members as (
@@ -29,7 +27,6 @@ answered as (
         members.variation
     from counted
     inner join members using (audit_run_id, task_id, strategy, prompt_variant_id)
-    anti join incomplete using (audit_run_id, task_id, strategy)
 ),
 
 asked as (

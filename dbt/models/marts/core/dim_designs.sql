@@ -3,8 +3,6 @@ with runs as {{ of_this_build('stg_audit_runs') }},
 
 designs as {{ of_this_build('stg_designs') }},
 
-grids as {{ of_this_build('int_grids') }},
-
 samples as {{ of_this_build('stg_samples') }},
 
 planned as {{ of_this_build('int_cells_planned') }},
@@ -40,7 +38,6 @@ final as (
         cells.strategy,
         sizes.n_samples,
         cells.n_wordings,
-        grids.wordings_per_sample,
         designs.twice,
         designs.seed,
         cells.n_planned,
@@ -49,7 +46,6 @@ final as (
     from cells
     inner join runs using (audit_run_id)
     inner join sizes using (audit_run_id, task_id)
-    inner join grids using (audit_run_id, task_id, strategy)
     left join designs using (audit_run_id)
 )
 

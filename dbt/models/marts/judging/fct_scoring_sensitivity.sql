@@ -7,18 +7,14 @@ ruled as {{ of_this_build('int_scores_rectified') }},
 
 runs as {{ of_this_build('stg_audit_runs') }},
 
-grids as {{ of_this_build('int_grids') }},
-
 variants as {{ variants_numbered('averaged', within='audit_run_id, task_id') }},
 
 cells as (
     select
         averaged.*,
-        grids.is_incomplete,
         variants.variant
     from averaged
     inner join variants using (audit_run_id, task_id, prompt_variant_id)
-    inner join grids using (audit_run_id, task_id, strategy)
 ),
 
 rectified as (
@@ -66,8 +62,7 @@ measured as (
                 list(cells.variant),
                 list(cells.{{ accuracy }}),
                 any_value(runs.seed),
-                any_value(runs.n_resamples),
-                bool_or(cells.is_incomplete)
+                any_value(runs.n_resamples)
             ) as {{ accuracy }},
         {%- endfor %}
         try_rater_agreement(

@@ -1,17 +1,5 @@
 -- One row per run, model, task, strategy and scoring method: accuracy over its prompt variants, which weigh equally.
--- Where each sample was asked under some of the variants alone, accuracies are those fitted to all samples.
-with variant_accuracies as {{ of_this_build('fct_variant_accuracy', where='accuracy is not null') }},
-
-grids as {{ of_this_build('int_grids') }},
-
-accuracies as (
-    select
-        variant_accuracies.* replace (
-            if(grids.is_incomplete, variant_accuracies.accuracy_fitted, variant_accuracies.accuracy) as accuracy
-        )
-    from variant_accuracies
-    inner join grids using (audit_run_id, task_id, strategy)
-),
+with accuracies as {{ of_this_build('fct_variant_accuracy', where='accuracy is not null') }},
 
 variants as {{ of_this_build('stg_prompt_variants') }},
 

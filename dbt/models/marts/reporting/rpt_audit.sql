@@ -134,7 +134,6 @@ final as (
         coalesce(samples_measured.n_samples, 0) as n_samples,
         designs.n_samples as n_samples_planned,
         counted.n_variants,
-        designs.wordings_per_sample,
         counted.n_variants_answered,
         counted.n_wording_families,
         counted.n_wordings_effective,

@@ -6,8 +6,6 @@ samples as {{ of_this_build('stg_samples') }},
 
 wordings as {{ of_this_build('int_wordings_numbered') }},
 
-grids as {{ of_this_build('int_grids') }},
-
 annotators as {{ of_this_build('int_annotators', where="scope != 'inter_model'") }},
 
 together as (
@@ -108,11 +106,9 @@ accuracies as (
             list(cells.sample_index),
             list(cells.wording_index),
             list(cells.accuracy),
-            list(cells.family_index),
-            any_value(grids.is_incomplete)
+            list(cells.family_index)
         ) as accuracy
     from cells
-    inner join grids using (audit_run_id, task_id, strategy)
     group by all
 ),
 
@@ -141,8 +137,7 @@ values_of_asks as (
         annotations.value,
         count(*) as n_wordings
     from annotations
-    inner join grids using (audit_run_id, task_id, strategy)
-    where annotations.scope = 'inter' and not grids.is_incomplete
+    where annotations.scope = 'inter'
     group by all
 ),
 
@@ -190,7 +185,7 @@ sensitivities as (
         -- one column a sample: its value is of all wordings already
         try_two_way_interval(
             {{ told_as() }},
-            list(sample_index), list(0), list(sensitivity), list(0), false
+            list(sample_index), list(0), list(sensitivity), list(0)
         ) as sensitivity
     from sensitivities_of_samples
     group by all

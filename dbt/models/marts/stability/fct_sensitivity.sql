@@ -5,8 +5,6 @@ wordings as {{ of_this_build('int_wordings_shared') }},
 
 predictions as {{ of_this_build('int_predictions_measured') }},
 
-grids as {{ of_this_build('int_grids') }},
-
 weighed as {{ of_this_build('int_options_weighed') }},
 
 others as {{ of_this_build('int_samples_compared') }},
@@ -81,26 +79,23 @@ final as (
         spread.sample_id,
         spread.gold_label,
         case
-            when spread.n_variants >= 2 and not grids.is_incomplete
+            when spread.n_variants >= 2
                 then try_normalised_entropy(
                     {{ told_as('spread', is_row=true) }},
                     spread.p_taus, spread.n_classes::integer
                 )
         end as sensitivity,
         case
-            when spread.n_variants >= 2 and spread.p_valid > 0 and not grids.is_incomplete
+            when spread.n_variants >= 2 and spread.p_valid > 0
                 then try_normalised_entropy(
                     {{ told_as('spread', is_row=true) }},
                     list_transform(spread.p_taus_valid, lambda p: p / spread.p_valid), (spread.n_classes - 1)::integer
                 )
         end as sensitivity_valid,
-        case
-            when not grids.is_incomplete
-                then try_corrected_sensitivity(
-                    {{ told_as('spread', is_row=true) }},
-                    corrected.wordings, corrected.labels, corrected.shares, spread.n_classes::integer
-                )
-        end as sensitivity_corrected,
+        try_corrected_sensitivity(
+            {{ told_as('spread', is_row=true) }},
+            corrected.wordings, corrected.labels, corrected.shares, spread.n_classes::integer
+        ) as sensitivity_corrected,
         others.mean_consistency,
         answered.output_uncertainty,
         likelihoods.posix,
@@ -109,7 +104,6 @@ final as (
         answered.n_predictions,
         {{ measure_version() }}
     from spread
-    inner join grids using (audit_run_id, task_id, strategy)
     inner join corrected using (audit_run_id, model_id, task_id, strategy, sample_index)
     inner join answered using (audit_run_id, model_id, task_id, strategy, sample_index)
     left join others using (audit_run_id, model_id, task_id, strategy, sample_index)

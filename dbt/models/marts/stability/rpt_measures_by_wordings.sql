@@ -1,12 +1,9 @@
 -- One row per run, model, task, strategy and number of wordings (2 to all, at most 12 numbers): the measures over so many.
--- Without the runs whose samples are each asked under some of the wordings alone.
 with wordings as {{ of_this_build('int_wordings_shared') }},
 
 labels as {{ of_this_build('stg_task_labels') }},
 
 runs as {{ of_this_build('stg_audit_runs') }},
-
-incomplete as {{ of_this_build('int_grids', where='is_incomplete') }},
 
 classes as {{ classes_of('labels') }},
 
@@ -29,7 +26,6 @@ measured as (
             )
         ) as point
     from wordings
-    anti join incomplete using (audit_run_id, task_id, strategy)
     inner join classes using (audit_run_id, task_id)
     inner join runs using (audit_run_id)
     left join labels as gold_labels
