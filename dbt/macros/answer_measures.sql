@@ -22,7 +22,7 @@
 {# Whether a measure is one of these. #}
 {% macro is_of_wording(measure) -%} starts_with({{ measure }}, 'invalid_rate of ') {%- endmacro %}
 
-{# The least difference that matters of a measure, as `udfs.nights.states` has it for logarithms and for single gold labels and wordings. #}
+{# The least difference that matters of a measure, as `udfs.nights.states` has it for logarithms, gold labels and wordings. #}
 {% macro least_effect(measure, min_effect) -%}
     case
         when {{ measure }} in ('answer_length', 'completion_tokens') then ln(1.1)
