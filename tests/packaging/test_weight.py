@@ -30,9 +30,9 @@ ROOT = Path(__file__).parents[2]
 # nights, SQL dbt/models and flows, flows/gate and alerts for the error of alike nights, by which two runs are judged too, nights
 # that wait, gold labels as streams, samples that are lost, gates that say `same` or `no worse`, and what could not be tested;
 # flows/nightly and cli, one command and its options for `rehearse` (page: guide/nights.md; readers: who is on call, and a smoke
-# test of the alarm); flows/history for the band of normal nights; flows/comparison for the decision in a sentence; then strategies
-# that are compared, a trend of stability with temperature, one budget over audits and a wording that breaks as a stream of its own.
-# In all rooms together it is 700 lines less.
+# test of the alarm); flows/history for the band of normal nights; flows/comparison for the decision in a sentence; then for two
+# strategies that are compared, a trend of stability with temperature, one budget over audits and a wording that breaks as a
+# stream of its own. In all rooms together it is 700 lines less.
 MOST = {
     "SQL dbt/analyses": (795, 21),
     "SQL dbt/data-tests": (253, 16),

@@ -1,6 +1,6 @@
 -- One row per night, model, task, strategy and measure: tonight's values of samples against those of normal nights. Of micro-F1
 -- also the samples of each gold label, as `accuracy of` it: of labels with ten samples tonight, the twenty with most of them.
--- And of each wording that breaks tonight and broke on none of the last three normal nights how often it is answered with no label.
+-- And of each wording that breaks tonight, and on none of the last three normal nights, how often it is answered with no label.
 with nights as {{ all_of('int_nights_in_use', where='is_tested') }},
 
 groups as {{ all_of('int_nights_before') }},
