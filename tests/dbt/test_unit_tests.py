@@ -75,6 +75,14 @@ def test_no_other_model_can_leave_out_what_breaks() -> None:
     assert {name: n for name, n in kept.items() if n} == {"int_groups_measured": 1, "int_sensitivities_measured": 1}
 
 
+def test_no_view_reads_what_earlier_builds_left() -> None:
+    """A view is made once, on the first night, when there is nothing of earlier ones."""
+    read = {path.stem: path.read_text(encoding="utf-8") for path in (dbt_project() / "models").rglob("*.sql")}
+    readers = {name for name, query in read.items() if "night_states_before()" in query}
+    assert readers >= {"int_nights_before", "int_streams_adjusted"}
+    assert not {name for name in readers if "view" in read[name]}
+
+
 @pytest.mark.slow  # `dbt test` of 73 tests, which nothing that is not in dbt/ can break
 def test_unit_tests(tmp_path: Path) -> None:
     warehouse = tmp_path / "audit.duckdb"

@@ -2,7 +2,6 @@
 -- Benjamini and Hochberg over all measures of the night, whatever the model and task, times all tests of the week over these:
 -- other audits share one budget of false alarms with it. What is the same on all nights in every sample could not differ tonight,
 -- and is none of the tests that share the budget (Tarone, 1990).
-{{ config(materialized='view') }}
 with tested as {{ all_of('int_streams_tested') }},
 
 nights as {{ all_of('int_nights_before') }},
