@@ -162,7 +162,9 @@ def deploy(
 def compare(
     base: Annotated[
         str,
-        typer.Argument(help="Name the base as RUN, RUN:MODEL or RUN:MODEL:STRATEGY, or as a model of the newest run."),
+        typer.Argument(
+            help="Name the base as RUN, RUN:MODEL, RUN::STRATEGY or RUN:MODEL:STRATEGY, or as a model of the newest run."
+        ),
     ],
     candidate: Annotated[str, typer.Argument(help="Name the candidate in the same form.")] = "latest",
     min_effect: Annotated[

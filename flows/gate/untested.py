@@ -54,7 +54,7 @@ def no_longer_tested(
 ) -> list[NightFigure]:
     """Returns the figures of the night before that were tested then, and are not tonight.
 
-    Gold labels are left out: a label has its own figure on nights with samples of it enough.
+    Gold labels and wordings are left out: a label has its own figure on nights with samples of it enough, a wording as it breaks.
     """
     known, judges = _settled(states), moved_judges(states)
     tested = {(*each.group, each.measure) for each in tonight if each.verdict not in UNKNOWN}

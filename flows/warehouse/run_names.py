@@ -54,7 +54,7 @@ def resolve(warehouse: Warehouse, text: str) -> Reference:
         raise DataError(msg)
     parts = _RUN.fullmatch(text)
     if parts is None:
-        msg = f"{text!r} names no run: RUN, RUN~1, RUN:MODEL, :MODEL or RUN:MODEL:STRATEGY is wanted"
+        msg = f"{text!r} names no run: RUN, RUN~1, RUN:MODEL, RUN::STRATEGY or RUN:MODEL:STRATEGY is wanted"
         raise UsageError(msg)
     run = _run_named(warehouse, known, parts["name"] or LATEST, int(parts["back"] or 0), text)
     model, strategy = parts["model"], None

@@ -1,4 +1,4 @@
-"""Audits that ask a part of the wordings, with cards that cannot be run: one line, code 2, nothing asked."""
+"""Cards of audits that cannot be run: one line, code 2, nothing asked."""
 
 from __future__ import annotations
 

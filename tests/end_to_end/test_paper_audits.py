@@ -22,7 +22,6 @@ OPEN = "An open-ended task has no labels to measure this by."
 NONE_BREAKS = "No variant breaks its format."
 ALL_READ = "Every answer was read."
 TOO_FEW = "There are fewer than 20 samples, or no wording beside the original."
-FEW_SAMPLES = "It takes 20 samples under 8 wordings, 5 of them no near-duplicates, to see how answers vary."
 FEW = "No gold label of this task has 3 samples, so there are no pairs to show."
 NEVER_ABSENT = {
     "Scorecard",
@@ -37,10 +36,9 @@ NEVER_ABSENT = {
     "How to read this",
 }
 RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
-    "paper_errica": {NONE_BREAKS, ASKED_ONCE, FEW, FEW_SAMPLES, ALL_READ, TOO_FEW},
+    "paper_errica": {NONE_BREAKS, ASKED_ONCE, FEW, ALL_READ, TOO_FEW},
     "paper_barrie": {
         NONE_BREAKS,
-        FEW_SAMPLES,
         FEW,
         "No sample of this task has a gold label, so there are no classes.",
         "No sample of this task has a gold label, so there are no classes to compare.",
@@ -53,7 +51,6 @@ RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
         ASKED_ONCE,
         OPEN,
         FEW,
-        FEW_SAMPLES,
         ALL_READ,
         TOO_FEW,
         "No two raters, be they judges, people or rules, ruled on the same answer.",

@@ -153,6 +153,7 @@ def tell(warehouse: Path, runs: Sequence[str], verdicts: Sequence[Verdict], audi
                 "base_run_id": before,
                 "candidate_run_id": tonight,
                 "base_model_id": said.model,
+                "base_strategy": names["strategy"],
                 "reason": None,
             }
             for table, row in (("rpt_night_figures", figure), ("rpt_run_comparisons", compared)):

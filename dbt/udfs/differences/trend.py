@@ -13,6 +13,7 @@ from promptaudit.udfs.differences.alike_nights import Floats as FloatArray
 from promptaudit.udfs.differences.alphas import FEW_DISAGREE, FEWEST_DISAGREEING, disagrees
 from promptaudit.udfs.differences.difference import WordingsError, between_samples
 from promptaudit.udfs.differences.pairs import TOO_FEW_SAMPLES
+from promptaudit.udfs.differences.values import FEWEST_DRAWN
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Floats, SmallIntegers, SmallLabels, Texts
 from promptaudit.udfs.stability.krippendorff import Level
@@ -20,6 +21,8 @@ from promptaudit.udfs.stability.of_labels import numbered_labels
 from promptaudit.udfs.stability.prompt_stability import alpha_with_pseudo_values
 from promptaudit.udfs.stability.ratings import Annotations, annotations_of
 from promptaudit.udfs.two_way import two_way_variance
+
+TOO_FEW_WORDINGS = f"too few wordings: {FEWEST_DRAWN} are needed at each temperature"
 
 
 class Trend(NamedTuple):
@@ -102,9 +105,14 @@ def stability_trend(
         own_units if len(np.unique(own_units)) < len(own_units) else None,
         wordings=_wordings_error(tables, weight),
     )
-    n = int(counts.sum())
-    if found is None or is_disagreeing.sum() < FEWEST_DISAGREEING:
-        reason = TOO_FEW_SAMPLES if found is None else FEW_DISAGREE
+    n, reason = int(counts.sum()), None
+    if is_disagreeing.sum() < FEWEST_DISAGREEING:
+        reason = FEW_DISAGREE
+    if min(len(table) for table in tables) < FEWEST_DRAWN:
+        reason = TOO_FEW_WORDINGS
+    if found is None:
+        return Trend(difference, np.nan, np.nan, np.nan, len(points), n, TOO_FEW_SAMPLES)
+    if reason is not None:
         return Trend(difference, np.nan, np.nan, np.nan, len(points), n, reason)
     half = found.half_width
     return Trend(difference, difference - half, difference + half, found.p_value(), len(points), n, None)

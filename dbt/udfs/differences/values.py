@@ -15,7 +15,7 @@ from promptaudit.udfs.resampling import mean_defined
 from promptaudit.udfs.two_way import two_way_variance
 
 FEW_ANSWERS = "too few answers in both runs"
-_FEWEST_DRAWN = 3  # wordings: the spread of two is known to one degree of freedom
+FEWEST_DRAWN = 3  # wordings: the spread of two is known to one degree of freedom
 
 
 class Values(NamedTuple):
@@ -96,7 +96,7 @@ def values_of(measure: str, figure: OfWordings, is_given: NDArray[np.bool_], bot
     if not counts.any():
         return absent(measure, FEW_ANSWERS)
     wordings, is_others = KEPT, both.is_redrawn or both.are_drawn
-    if is_others and both.n_wordings >= _FEWEST_DRAWN:
+    if is_others and both.n_wordings >= FEWEST_DRAWN:
         wordings = _wordings_error(figure, by_sample, is_given, is_redrawn=both.is_redrawn)
     kept = by_sample[:, counts]
     kept += np.array([[each.figure] for each in runs]) - kept.mean(axis=1, keepdims=True)

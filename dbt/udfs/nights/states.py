@@ -31,7 +31,7 @@ ALARM_LEVEL, SUSPECT_LEVEL = 0.005, 0.05
 LEAST_LOG_EFFECT = math.log(1.1)
 """Least difference that matters of a measure that is a logarithm: a tenth more. What answers cost and take grow by as much."""
 LEAST_CLASS_EFFECT = 0.05
-"""Least difference that matters in the accuracy of one gold label, which few samples have."""
+"""Least difference that matters in what is of one gold label, which few samples have, or of one wording."""
 MOST_NORMAL_NIGHTS = 28
 GOOD_NIGHTS = 2
 """Good nights in a row that end an alarm."""

@@ -58,12 +58,13 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
     wanted = _within(mart, column, row)
     runs = _runs(mart, row)
     parts = ["list_contains($runs, audit_run_id)"]
-    if "model_id" in wanted and row.get("base_model_id") is not None:  # one model held against another
-        parts.append("model_id in ($of_model, $base_model)")
+    if "model_id" in wanted and row.get("base_model_id") is not None:  # held against another, or itself
         wanted |= {"of_model": wanted.pop("model_id"), "base_model": row["base_model_id"]}
-    if "strategy" in wanted and row.get("base_strategy") is not None:
-        parts.append("strategy in ($of_strategy, $base_strategy)")
-        wanted |= {"of_strategy": wanted.pop("strategy"), "base_strategy": row["base_strategy"]}
+        if "strategy" in wanted and row.get("base_strategy") is not None:
+            parts.append("(model_id, strategy) in (($of_model, $of_strategy), ($base_model, $base_strategy))")
+            wanted |= {"of_strategy": wanted.pop("strategy"), "base_strategy": row["base_strategy"]}
+        else:
+            parts.append("model_id in ($of_model, $base_model)")
     parts += _of_asks(mart, row)
     measured = row["measure"] if mart == RANKED and column not in OF_ALL_MODELS else column
     if measured is not None and measured.startswith(ORIGINALS):

@@ -11,7 +11,9 @@ requests as (
         base_run_id,
         max(requested_at) as requested_at
     from raw.comparisons
-    where candidate_run_id = $run and not is_trial
+    where
+        candidate_run_id = $run and not is_trial
+        and coalesce(base_model_id, candidate_model_id, base_strategy, candidate_strategy) is null
     group by all
 ),
 
@@ -62,15 +64,16 @@ compared as (
         shown.base_started_at
     from marts.rpt_run_comparisons as found
     inner join shown on found.comparison_id = shown.comparison_id
-    where
-        coalesce(found.base_model_id, found.model_id) = found.model_id
-        and (shown.baseline is not null or not exists (from told) or found.measure in ('cost_usd', 'latency_ms'))
+    where (
+        shown.baseline is not null or not exists (from told) or found.measure in ('cost_usd', 'latency_ms')
+    )
     union all by name
     select
         told.* exclude (n_nights_told),
         told.audit_run_id as candidate_run_id,
         told.normal_run_id as base_run_id,
         told.model_id as base_model_id,
+        told.strategy as base_strategy,
         coalesce(normal.comparison_id, 'nights') as comparison_id,
         null::varchar as baseline,
         normal.base_started_at

@@ -109,11 +109,13 @@ def _falling(data: ReportData) -> str:
     if not known:
         return ""
     falling = [row for row in known if row["verdict"] == "falls"]
+    unknown = len(known_rows(data, data["stability_trends"], "difference")) - len(known)
+    left_out = f" ({unknown} could not be tested)" if unknown else ""
     if not falling:
-        return f"; no fall with the temperature is shown in {_all(len(known))}"
+        return f"; a fall with the temperature is shown in none of {len(known)} groups{left_out}"
     most = min(falling, key=lambda row: row["difference"])
     size = moved(most["difference"], most["difference_low"], most["difference_high"])
-    return f"; it falls with the temperature in {len(falling)} of {len(known)} groups, most for {whose(most)}: {size}"
+    return f"; it falls with the temperature in {len(falling)} of {len(known)} groups{left_out}, most for {whose(most)}: {size}"
 
 
 def _all(n: int) -> str:

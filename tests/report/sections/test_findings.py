@@ -77,8 +77,11 @@ def test_whether_stability_falls_with_the_temperature_is_judged() -> None:
         "PSS falls below .8 from temperature 2.1 for lexical, t, s; it falls with the temperature in 1 of 2 groups, most for "
         "lexical, t, s: -0.160 [-0.250, -0.070]"
     )
-    found = data(stabilities=rows, stability_trends=[group("other", **quiet)])
-    assert stability_by_wording.finding(found).endswith("; no fall with the temperature is shown in the one group")
+    unknown = {"difference": -0.3, "difference_low": None, "difference_high": None, "verdict": "not_comparable"}
+    found = data(stabilities=rows, stability_trends=[group("other", **quiet), group("third", **unknown)])
+    assert stability_by_wording.finding(found).endswith(
+        "; a fall with the temperature is shown in none of 1 groups (1 could not be tested)"
+    )
 
 
 def test_wordings_that_cost_much_are_counted_against_the_original() -> None:

@@ -37,13 +37,13 @@ def trend(
 
 
 def test_the_line_through_three_temperatures() -> None:
-    # alpha of two annotators, 12 samples: 1, .5217 / .5 less 1 where six differ both ways, and between them three
-    alike = np.tile(np.arange(12) % 2, (2, 1))
+    # of three wordings one says otherwise of 0, 4 and 6 of 12 samples, as often of either label: two pairs of three differ
+    alike = np.tile(np.arange(12) % 2, (3, 1))
     some, many = alike.copy(), alike.copy()
     some[1, [0, 1, 4, 5]] = 1 - some[1, [0, 1, 4, 5]]
     many[1, [0, 1, 4, 5, 8, 9]] = 1 - many[1, [0, 1, 4, 5, 8, 9]]
-    expected = 2 * 12 * 12 / (24 * 23)
-    alphas = [1 - share / 12 / expected for share in (0, 4, 6)]
+    expected = 2 * 18 * 18 / (36 * 35)
+    alphas = [1 - 2 / 3 * n / 12 / expected for n in (0, 4, 6)]
     found = trend({0.0: alike, 1.0: some, 3.0: many})
     assert found is not None
     assert found.difference == pytest.approx(3 * np.polyfit([0, 1, 3], alphas, 1)[0], abs=1e-12)
@@ -63,6 +63,9 @@ def test_what_has_no_line_or_no_interval() -> None:
     few = trend({1.0: alike, 2.0: odd})
     assert few is not None
     assert (few.reason, np.isnan(few.low)) == ("too few samples disagree", True)
+    two = trend({1.0: alike[:2], 2.0: 1 - alike[:2] * np.array([[1], [0]])})
+    assert two is not None
+    assert (two.reason, np.isnan(two.p_value)) == ("too few wordings: 3 are needed at each temperature", True)
     small = trend({1.0: alike[:, :9], 2.0: 1 - alike[:, :9] * (np.arange(9) > 2)})
     assert small is not None
     assert small.reason == "too few samples: 10 are needed"

@@ -89,6 +89,8 @@ final as (
         on comparisons.base_run_id = base_scales.audit_run_id and paired.task_id = base_scales.task_id
     left join scales as candidate_scales
         on comparisons.candidate_run_id = candidate_scales.audit_run_id and paired.task_id = candidate_scales.task_id
+    -- a task that only one of two strategies asks is nothing to compare
+    where comparisons.base_strategy is null or (paired.base_n_landed is not null and paired.candidate_n_landed is not null)
 )
 
 select * from final

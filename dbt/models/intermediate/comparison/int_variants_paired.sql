@@ -28,7 +28,26 @@ worded as (
             count(distinct runs.own_strategy) over (partition by runs.comparison_id, runs.task_id, runs.strategy) > 1
             and variants.instruction is not null,
             json_array(
-                variants.paraphrase_temperature, variants.variation, variants.setting, variants.template, variants.instruction
+                variants.paraphrase_temperature,
+                variants.variation,
+                variants.setting,
+                variants.template,
+                variants.instruction,
+                -- equal wordings of one strategy stay as many
+                row_number() over (
+                    partition by
+                        runs.comparison_id,
+                        runs.strategy,
+                        runs.audit_run_id,
+                        runs.task_id,
+                        runs.own_strategy,
+                        variants.paraphrase_temperature,
+                        variants.variation,
+                        variants.setting,
+                        variants.template,
+                        variants.instruction
+                    order by variants.variant_index, variants.prompt_variant_id
+                )
             )::varchar,
             variants.prompt_variant_id
         ) as wording
@@ -49,7 +68,7 @@ numbered as (
         any_value(is_original) as is_original,
         row_number() over (
             partition by comparison_id, task_id, strategy
-            order by any_value(paraphrase_temperature) nulls first, any_value(variant_index), wording
+            order by any_value(paraphrase_temperature) nulls first, min(variant_index), wording
         )::integer as variant,
         -- as of int_annotators_inter: what differs in another respect than its wording is in no group beside a sweep
         case

@@ -34,28 +34,31 @@ earlier as (
     {{ night_states_before() }}
 ),
 
+runs as {{ all_of('stg_audit_runs') }},
+
 counted as (
     select
-        audit_id,
-        audit_run_id,
-        started_at,
-        sum(n_tests) as n_tests
+        earlier.audit_id,
+        earlier.audit_run_id,
+        runs.finished_at,
+        sum(earlier.n_tests) as n_tests
     from earlier
+    inner join runs using (audit_run_id)
     group by all
 ),
 
--- the newest night of each other audit: none waits for another's answers, and one that is derived again finds the same
+-- the newest night of each other audit that was over when tonight began: one that is derived again finds the same
 others as (
     select
         tonight.audit_run_id,
         counted.audit_id,
-        arg_max(counted.n_tests, counted.started_at) as n_tests
+        arg_max(counted.n_tests, counted.finished_at) as n_tests
     from tonight
     inner join counted
         on
             tonight.audit_id != counted.audit_id
-            and tonight.started_at > counted.started_at
-            and tonight.started_at <= counted.started_at + interval 7 day
+            and tonight.started_at > counted.finished_at
+            and tonight.started_at <= counted.finished_at + interval 7 day
     group by all
 ),
 

@@ -1,7 +1,9 @@
 -- One row per night, model, task, strategy and measure: tonight's values of samples against those of normal nights. Of micro-F1
 -- also the samples of each gold label, as `accuracy of` it: of labels with ten samples tonight, the twenty with most of them.
 -- And of each wording that breaks tonight, and on none of the last three normal nights, how often it is answered with no label.
-with nights as {{ all_of('int_nights_in_use', where='is_tested') }},
+with every_night as {{ all_of('int_nights_in_use') }},
+
+nights as {{ all_of('int_nights_in_use', where='is_tested') }},
 
 groups as {{ all_of('int_nights_before') }},
 
@@ -112,7 +114,7 @@ wordings as (
 
 by_wording as (
     select
-        nights.* exclude (is_normal, is_pinned),
+        every_night.* exclude (is_normal, is_pinned),
         wordings.measure,
         'invalid_rate' as of_measure,
         samples.sample_id,
@@ -120,17 +122,17 @@ by_wording as (
         samples.cluster_index,
         avg((answers.label is null)::integer)::double as figure
     from wordings
-    inner join nights using (audit_run_id, model_id, task_id, strategy)
+    inner join every_night using (audit_run_id, model_id, task_id, strategy)
     inner join answers
         on
-            nights.other_run_id = answers.audit_run_id
-            and nights.model_id = answers.model_id
+            every_night.other_run_id = answers.audit_run_id
+            and every_night.model_id = answers.model_id
             and wordings.prompt_variant_id = answers.prompt_variant_id
     inner join samples
         on
-            nights.audit_run_id = samples.audit_run_id
-            and nights.other_run_id = samples.other_run_id
-            and nights.task_id = samples.task_id
+            every_night.audit_run_id = samples.audit_run_id
+            and every_night.other_run_id = samples.other_run_id
+            and every_night.task_id = samples.task_id
             and answers.sample_id = samples.sample_id
     group by all
 ),

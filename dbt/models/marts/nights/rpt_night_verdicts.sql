@@ -15,7 +15,7 @@ comparisons as (
         any_value(cause) as cause,
         any_value(reason) as reason
     from {{ ref('rpt_run_comparisons') }}
-    where base_model_id = model_id
+    where base_model_id = model_id and coalesce(base_strategy, strategy) = strategy
     group by all
     union all by name
     -- what changed how a model answers is what changed its labels, and no judge
@@ -32,6 +32,7 @@ comparisons as (
     from {{ ref('rpt_run_comparisons') }}
     where
         base_model_id = model_id
+        and coalesce(base_strategy, strategy) = strategy
         and verdict not in ('not_comparable', 'not_judged')
         and not contains(measure, ':judge:')
     group by all
@@ -113,7 +114,16 @@ costs as (
             and normal.model_id = found.model_id
             and normal.task_id = found.task_id
             and normal.strategy = found.strategy
-    where found.measure in ('cost_usd', 'latency_ms') and found.base_model_id = found.model_id
+    where
+        found.measure in ('cost_usd', 'latency_ms')
+        and found.base_model_id = found.model_id
+        and coalesce(found.base_strategy, found.strategy) = found.strategy
+    -- compared again under other thresholds they are the same
+    qualify
+        row_number() over (
+            partition by normal.audit_run_id, found.model_id, found.task_id, found.strategy, found.measure
+            order by found.comparison_id
+        ) = 1
 ),
 
 told as (
