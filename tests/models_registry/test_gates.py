@@ -326,6 +326,7 @@ OF_TABLE = {
         "audit_id",
         "base_model_id",
         "base_run_id",
+        "base_strategy",
         "candidate_run_id",
         "comparison_id",
         "measure",

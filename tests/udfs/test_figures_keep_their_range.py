@@ -192,6 +192,7 @@ CALLS = """
     prompt_stability_of_all([sample, variant, repetition, label::varchar], max(level)) from answers
     prompt_stability_by_share([sample, variant, 0, label::varchar, 1 + sample], max(level), {n_samples}) from asked_first
     alpha_pseudo_values([sample, variant, repetition, label::varchar], max(level)) from answers
+    stability_trend([(variant % 2)::double, sample, variant, repetition, label::varchar, sample], max(level)) from answers
     two_way_interval([sample, variant, value, family]) from scored
     wording_accuracies([sample, variant, value]) from scored
     wording_quantiles([sample, variant, value]) from scored
@@ -261,6 +262,9 @@ RANGES: dict[str, Range] = {
     "pss_z_low": ANY,
     "q": ABOVE,
     "share_removed": (None, 1),
+    "stability_trend.difference": ANY,  # along a line, which may lie beyond its points
+    "stability_trend.high": ANY,
+    "stability_trend.low": ANY,
     "share_removed_rectified": (None, 1),
     "spread_factor": (1, None),
     "standard_error": ABOVE,

@@ -489,7 +489,6 @@ def test_a_run_without_answers_says_so_in_every_section(found: ReportData) -> No
         scorecard=card,
         formats=[],
         references=[],
-        designs=[],
         **AGGREGATES,
     )
     for section in (each.drawn(silent) for each in OF_TASKS if not each.is_optional):

@@ -393,7 +393,7 @@ def test_open_questions_have_no_labels(section: Any, questions: ReportData) -> N
 def test_a_run_without_answers_says_so(section: Any, found: ReportData) -> None:
     assert section.drawn(report_data(), Room(report_data())).blocks == []
     card = [{**row, "n_landed": 0} for row in found.scorecard]
-    silent = replaced(found, scorecard=card, references=[], designs=[], **AGGREGATES)
+    silent = replaced(found, scorecard=card, references=[], **AGGREGATES)
     told = [block.absent for block in section.drawn(silent, Room(silent)).blocks]
     assert told
     assert all(absent == ["No answer has landed yet."] for absent in told)
