@@ -1,2 +1,2 @@
-{# The smallest difference between two runs that is called one, where an audit's card names none. #}
-{% macro smallest_effect() -%} 0.02 {%- endmacro %}
+{# The smallest difference that is called one: what an audit's card says, .02 where it says nothing. #}
+{% macro smallest_effect(card='card') -%} coalesce(({{ card }} ->> '$.audits.*.min_effect')[1]::double, 0.02) {%- endmacro %}

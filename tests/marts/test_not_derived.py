@@ -26,7 +26,7 @@ from promptaudit.flows.settings import Settings
 from promptaudit.flows.warehouse import Warehouse, dbt_project
 from promptaudit.models_registry.registry import load_registry
 from promptaudit.udfs import arrow
-from promptaudit.udfs.measures import wording_choices
+from promptaudit.udfs.differences import wording_choices
 from promptaudit.udfs.sql_function import SqlFunction
 from tests.support.intervals import figures_of_marts, outside_in_marts
 from tests.support.shell import promptaudit_process

@@ -1,4 +1,4 @@
-"""The contracts of pyproject.toml hold, each of them would notice a breach, and tests stand in folders named like the code's."""
+"""The contracts of pyproject.toml hold, each would notice a breach, one room tests, and tests stand in folders as the code."""
 
 from __future__ import annotations
 
@@ -18,6 +18,29 @@ ROOT = Path(__file__).parents[2]
 NO_BYTECODE = shutil.ignore_patterns("__pycache__")
 # folders of tests that are about no single room of flows
 OF_NO_ROOM = {"benchmarks", "dbt", "docs", "end_to_end", "models_registry", "packaging", "udfs"}
+
+MATHEMATICS = {"entr", "expit", "gammaln", "logit", "xlog1py", "xlogy"}
+DISTRIBUTIONS = {
+    "dbt/udfs/differences/difference.py": {"stdtr"},  # p of a difference: every other one goes through it
+    "dbt/udfs/differences/detectable.py": {"nctdtrinc", "ndtri", "stdtrit"},  # the power of that test
+    "dbt/udfs/nights/lost_samples.py": {"bdtrc"},  # p of how many wordings of a sample turned: a count, no difference
+    # a quantile becomes an interval
+    "dbt/udfs/resampling.py": {"ndtri", "stdtrit"},  # of one figure, and of the largest of several
+    "dbt/udfs/designs/widths.py": {"stdtrit"},  # of many designs at once
+    "dbt/udfs/measures/variation_spread.py": {"chdtri"},  # of a variance
+    "dbt/udfs/measures/wording_accuracies.py": {"ndtri"},  # of the worst and the best wording
+}
+"""What is imported of distributions, module by module: import-linter knows no names within scipy."""
+IMPORTS = re.compile(
+    r"^ *(?:from (?:scipy(?:\.special|\.stats)?|statistics) import|import (?:scipy|statistics)\b) *(.*)", re.MULTILINE
+)
+
+
+def test_one_room_tests_differences() -> None:
+    sources = [path for room in ("dbt/udfs", "flows", "models_registry") for path in (ROOT / room).rglob("*.py")]
+    imported = {str(path.relative_to(ROOT)): ", ".join(IMPORTS.findall(path.read_text("utf-8"))) for path in sources}
+    found = {module: set(names.split(", ")) - MATHEMATICS for module, names in imported.items() if names}
+    assert {module: names for module, names in found.items() if names} == DISTRIBUTIONS
 
 
 def lint_imports(folder: Path, tree: Path) -> subprocess.CompletedProcess[str]:

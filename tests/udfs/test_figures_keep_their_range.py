@@ -196,8 +196,8 @@ CALLS = """
     two_way_interval([sample, variant, value, family]) from scored
     wording_accuracies([sample, variant, value]) from scored
     wording_quantiles([sample, variant, value]) from scored
-    wording_choices([sample, sample, variant, value, (variant = 0)::integer]) from scored
-    wording_choices([sample, sample // 2, variant, value, (variant = 1)::integer]) from scored
+    wording_choices([sample, sample, variant, value, (variant = 0)::integer], 1) from scored
+    wording_choices([sample, sample // 2, variant, value, (variant = 1)::integer], 1) from scored
     breaking_wordings([sample, variant, value]) from scored
     scoring_spread([sample, variant, value], 1, 20) from scored
     ranking_consistency([variant, model, value]) from of_templates

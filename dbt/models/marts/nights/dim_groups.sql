@@ -3,7 +3,7 @@
 with runs as (
     select
         *,
-        coalesce((card ->> '$.audits.*.min_effect')[1]::double, {{ smallest_effect() }}) as min_effect,
+        {{ smallest_effect() }} as min_effect,
         (card ->> '$.audits.*.samples.each_night')[1] is not null as is_rotating
     from {{ ref('stg_audit_runs') }}
     where origin = 'run' and {{ in_this_build() }}

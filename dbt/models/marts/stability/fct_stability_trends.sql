@@ -91,7 +91,7 @@ judged as (
             traced.found.low,
             traced.found.high,
             adjusted.q_value,
-            coalesce((runs.card ->> '$.audits.*.min_effect')[1]::double, {{ smallest_effect() }}),
+            {{ smallest_effect('runs.card') }},
             -1,
             false,
             false

@@ -2,6 +2,8 @@
 -- and not what differs from the original in another respect; those are what the worst variation of a wording is of.
 with averaged as {{ of_this_build('int_scores_averaged', where="scoring_method != 'people'") }},
 
+runs as {{ of_this_build('stg_audit_runs') }},
+
 variants as {{ of_this_build('stg_prompt_variants') }},
 
 samples as {{ of_this_build('stg_samples') }},
@@ -26,6 +28,8 @@ scored as (
                 if(samples.cluster is null, averaged.sample_index, null)
         ) as cluster_index,
         averaged.accuracy,
+        runs.seed,
+        {{ smallest_effect('runs.card') }} as min_effect,
         variants.variation,
         variants.is_worded_alone,
         variants.is_original,
@@ -33,6 +37,7 @@ scored as (
         variants.model_ids,
         json_extract(variants.setting, ['$.wording', '$.template'])::varchar[] as wording
     from averaged
+    inner join runs using (audit_run_id)
     inner join samples using (audit_run_id, task_id, sample_index)
     inner join variants using (audit_run_id, prompt_variant_id)
     where averaged.accuracy is not null
@@ -101,7 +106,8 @@ chosen as (
             list(scored.cluster_index),
             list(numbered.variant),
             list(scored.accuracy),
-            list(scored.is_original::integer)
+            list(scored.is_original::integer),
+            any_value(scored.seed)
         )) as own
     from scored
     inner join numbered using (audit_run_id, task_id, strategy, prompt_variant_id)
@@ -111,11 +117,7 @@ chosen as (
 
 hypotheses as (
     select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        scoring_method,
+        * exclude (own),
         own.variant as variant,
         own.p_value as p_value
     from chosen
@@ -195,21 +197,15 @@ final as (
         chosen.own.gain_low as gain_low,
         chosen.own.gain_high as gain_high,
         adjusted.q_value,
-        coalesce(chosen.own.gain_low > 0 and chosen.own.gain > 0 and adjusted.q_value <= {{ significance_level() }}, false)
-        and not wordings.is_original as is_better,
+        coalesce(chosen.own.gain_low > 0 and adjusted.q_value <= {{ significance_level() }}, false)
+        and chosen.own.plain_gain >= wordings.min_effect and not wordings.is_original as is_better,
         {{ measure_version() }}
     from wordings
     left join adjusted using (audit_run_id, model_id, task_id, strategy, scoring_method, variant)
     left join costs using (audit_run_id, model_id, prompt_variant_id)
     left join agreed using (audit_run_id, model_id, prompt_variant_id)
-    inner join chosen
-        on
-            wordings.audit_run_id = chosen.audit_run_id
-            and wordings.model_id = chosen.model_id
-            and wordings.task_id = chosen.task_id
-            and wordings.strategy = chosen.strategy
-            and wordings.scoring_method = chosen.scoring_method
-            and wordings.variant = chosen.own.variant
+    inner join chosen using (audit_run_id, model_id, task_id, strategy, scoring_method)
+    where wordings.variant = chosen.own.variant
 )
 
 select * from final

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
+from promptaudit.udfs.differences.best_of import best_of
+from promptaudit.udfs.differences.difference import sums_of
 from promptaudit.udfs.measures.wording_accuracies import wording_accuracies
-from promptaudit.udfs.resampling import generator, logit_interval, t_quantile
+from promptaudit.udfs.resampling import generator, logit_interval
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Codes, Floats, SmallIntegers
 from promptaudit.udfs.two_way_fit import solve_effects, two_way_fit
@@ -40,10 +41,9 @@ class WordingChoice(NamedTuple):
         expected_loss: by how much less accurate than the best it is expected to be, in [0, 1].
         is_chosen: whether it is the most accurate as far as these samples tell; of equal ones the original, else the first.
         gain: of the chosen one: by how much more accurate than the original it is on samples that took no part in the choice.
-        gain_low, gain_high: 95 % interval of how much more accurate than the original it is, of all wordings at once. Where the
-            original is chosen, `gain_high` is the highest such bound of any other wording: as much better may one still be.
-        p_value: chance that one of so many wordings seems that much better although all are as accurate as the original,
-            two-sided, in (0, 1].
+        plain_gain: the same on all samples, those that chose it too.
+        gain_low, gain_high, p_value: around and of `plain_gain`, of all wordings at once, by `best_of`; they hold `gain` too.
+            Where the original is chosen, `gain_high` is the highest such bound of any other: as much better may one still be.
     """
 
     variant: int
@@ -55,6 +55,7 @@ class WordingChoice(NamedTuple):
     expected_loss: float
     is_chosen: bool
     gain: float
+    plain_gain: float
     gain_low: float
     gain_high: float
     p_value: float
@@ -69,7 +70,7 @@ class Effects(NamedTuple):
 
 @sql_function(own_codes={"variant": "variant"})
 def wording_choices(
-    sample: Codes, cluster: Codes, variant: Codes, value: Floats, is_original: SmallIntegers
+    sample: Codes, cluster: Codes, variant: Codes, value: Floats, is_original: SmallIntegers, seed: int
 ) -> list[WordingChoice]:
     """Returns what speaks for each wording, and which one to ship.
 
@@ -82,6 +83,7 @@ def wording_choices(
         variant: shape (n,), dense codes of the wordings.
         value: shape (n,), in [0, 1], one per (sample, variant), repetitions averaged. Cells may be missing.
         is_original: shape (n,), 1 where the wording is the original and 0 elsewhere.
+        seed: of `best_of`.
 
     Returns:
         One row a wording, in order of its code. Empty below FEWEST_SAMPLES clusters or two wordings, without an original, and
@@ -89,14 +91,13 @@ def wording_choices(
         the same data with one more cluster, half right under every wording, as in `two_way_interval`, and are widened from one
         wording to all by the largest of their normal deviations. `chance_best`, `expected_loss`: of N_DRAWS draws
         from N(m, V), effects b being N(0, s^2) among wordings and N(b, S) by their samples, m = s^2 (s^2 I + S)^-1 b and V =
-        s^2 (I - s^2 (s^2 I + S)^-1); equal chances and no loss where wordings vary by no more than noise. `gain_low` has one
-        added cluster that loses all and counts half, `gain_high` one that gains all, and both hold the gain. `gain` is NaN
-        where a part of the samples compares not all wordings.
+        s^2 (I - s^2 (s^2 I + S)^-1); equal chances and no loss where wordings vary by no more than noise. `gain` is NaN where
+        a part of the samples compares not all wordings.
 
-    In 16 simulated settings (40 × 6 to 500 × 30, one in parts of 8 of 30; wordings with deviations of 0, .2 and .6 on the logit)
-    the gain is told without bias, is at least `gain_low` in .953 to 1.0, and that is above 0 in .007 to .050 where all wordings
-    are equal. Of 20 × 10 to 500 × 30, with means of .6, .86 and .95, all accuracies lie in their intervals in .92 to 1.0;
-    where each sample is asked under 2 to 4 of 8 to 30 wordings, with a mean of .9, in .82 to .9.
+    In simulated settings (20 × 2 to 500 × 30, in part 4 of 12 or 8 of 30; wordings with deviations of 0, .2 and .6 on the logit)
+    the gain is told without bias, the true one lies between `gain_low` and `gain_high` in .96 to 1.0, and of equal wordings one
+    is told in .00 to .04. Of 20 × 10 to 500 × 30, with means of .6, .86 and .95, all accuracies lie in their intervals in .92
+    to 1.0; where each sample is asked under 2 to 4 of 8 to 30 wordings, with a mean of .9, in .82 to .9.
 
     Source:
         Cross-fitting as in Chernozhukov et al. 2018; the largest of several deviations as in Hothorn, Bretz and Westfall 2008.
@@ -106,7 +107,7 @@ def wording_choices(
 
         >>> right = np.array([[0.0, 0.0, 1.0]] * 25 + [[1.0, 1.0, 1.0]] * 10 + [[0.0, 0.0, 0.0]] * 5).ravel()
         >>> sample, variant = np.repeat(np.arange(40), 3), np.tile(np.arange(3), 40)
-        >>> best = wording_choices(sample, sample, variant, right, np.tile([1, 0, 0], 40))[2]
+        >>> best = wording_choices(sample, sample, variant, right, np.tile([1, 0, 0], 40), 1)[2]
         >>> best.is_chosen, round(best.gain, 3), best.gain_low > 0
         (True, 0.625, True)
     """
@@ -121,26 +122,19 @@ def wording_choices(
     if found is None:
         return []
     original = int(variant[is_original > 0][0])
+    added = found.effects + len(table) * found.influence
+    told = best_of(added - added[:, [original]], unit, seed)
     chosen = _best(found.effects, original)
     known = wording_accuracies(sample, variant, value)
-    low, high = _accuracy_bounds(table, found, unit)
-    chance, loss = _posterior(sample, variant, value, found, unit)
-    gain = _gain(table, unit, original)
-    least, most, p_value = _gain_test(found, unit, chosen, original)
-    of_chosen = gain, float(np.fmin(least, gain)), float(np.fmax(most, gain)), p_value
+    bounds, posterior = _accuracy_bounds(table, found, unit), _posterior(sample, variant, value, found, unit)
+    figures = np.column_stack((known.accuracy, known.shrunk, *bounds, *posterior)).tolist()
+    gain, own = _gain(table, unit, original), told[chosen]
+    most = max(each.high for code, each in enumerate(told) if code != original) if chosen == original else own.high
+    ends = max(-1.0, float(np.fmin(own.low, gain))), min(1.0, float(np.fmax(most, gain)))
+    of_chosen = gain, own.difference, *ends, own.p_value
     return [
-        WordingChoice(
-            code,
-            float(known.accuracy[code]),
-            float(known.shrunk[code]),
-            float(low[code]),
-            float(high[code]),
-            float(chance[code]),
-            float(loss[code]),
-            code == chosen,
-            *(of_chosen if code == chosen else (np.nan,) * 4),
-        )
-        for code in range(table.shape[1])
+        WordingChoice._make((code, *of_wording, code == chosen, *(of_chosen if code == chosen else (np.nan,) * 5)))
+        for code, of_wording in enumerate(figures)
     ]
 
 
@@ -168,12 +162,8 @@ def _effects(table: Table) -> Effects | None:
 
 
 def _by_unit(influence: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Returns what each cluster adds to figures, shape (G, ...), in any order."""
-    if int(unit.max()) + 1 == len(unit):  # each sample is its own
-        return influence
-    summed = np.zeros((int(unit.max()) + 1, *influence.shape[1:]))
-    np.add.at(summed, unit, influence)
-    return summed
+    """Returns what each cluster adds to figures, shape (G, Q)."""
+    return np.stack([sums_of(own, unit) for own in influence.T], axis=1)
 
 
 def _largest(influence: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -248,29 +238,3 @@ def _gain(table: Table, unit: NDArray[np.int64], original: int) -> float:
         chosen = _best(choosing.effects, original)
         total += float(judging.effects[chosen] - judging.effects[original]) * len(judging.influence)
     return float(np.clip(round(total / len(table), 12), -1, 1))  # whichever order the cells came in
-
-
-def _gain_test(found: Effects, unit: NDArray[np.int64], chosen: int, original: int) -> tuple[float, float, float]:
-    """Returns the bounds of the chosen one's gain, which hold for all wordings at once, so that choosing does not harm them.
-
-    And the p-value that so large a gain comes by chance to the best of all: by the draws, and where none is as large by t times
-    the number of wordings.
-    """
-    influence = _by_unit(found.influence, unit)
-    against = np.delete(influence - influence[:, [original]], original, axis=1)
-    g, draws = len(influence), _largest(against)
-    widened = t_quantile(g - 1) / _NORMAL
-
-    def centre_and_error(sign: int, wording: int) -> tuple[float, float]:
-        own, gain = influence[:, wording] - influence[:, original], found.effects[wording] - found.effects[original]
-        centre = float((g * gain + 0.5 * sign) / (g + 0.5))
-        return centre, float(np.sqrt(g / (g - 1) * float(own @ own) + 0.5 * (sign - centre) ** 2 / g**2))
-
-    reach = float(np.quantile(draws, SURE)) * widened
-    centre, error = centre_and_error(-1, chosen)
-    others = [v for v in range(len(found.effects)) if v != original] if chosen == original else [chosen]
-    most = max(middle + reach * own for middle, own in (centre_and_error(1, v) for v in others))
-    deviation = centre / error
-    p = float((draws >= deviation / widened).mean())
-    beyond = min(1 / N_DRAWS, 2 * against.shape[1] * float(stdtr(g - 1, -deviation)))
-    return max(-1.0, centre - reach * error), min(1.0, most), p if p > 0 else beyond
