@@ -178,7 +178,7 @@ def compare(
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Show every measure, also where nothing differs.")] = False,
 ) -> None:
-    """Compare two runs, models or strategies, and say what differs and why.
+    """Compare two runs, models or strategies, and say what differs.
 
     A difference is shown where it is larger than chance makes one. A page about the comparison is written.
     """

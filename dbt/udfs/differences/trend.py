@@ -22,6 +22,7 @@ from promptaudit.udfs.stability.prompt_stability import alpha_with_pseudo_values
 from promptaudit.udfs.stability.ratings import Annotations, annotations_of
 from promptaudit.udfs.two_way import two_way_variance
 
+ONE_TEMPERATURE = "fewer than two temperatures have a PSS"
 TOO_FEW_WORDINGS = f"too few wordings: {FEWEST_DRAWN} are needed at each temperature"
 
 
@@ -55,8 +56,8 @@ def stability_trend(
     label: Texts,
     cluster: SmallIntegers,
     level: Level,
-) -> Trend | None:
-    """Returns the trend of PSS with the temperature of the rephraser; None below two temperatures with a PSS.
+) -> Trend:
+    """Returns the trend of PSS with the temperature of the rephraser, undefined below two temperatures with a PSS.
 
     Each temperature has wordings of its own, so what other wordings would change is the sum over temperatures.
 
@@ -90,13 +91,13 @@ def stability_trend(
         tables.append(_by_wording(annotations, numbers, level, values))
         is_disagreeing[annotations.units] |= disagrees(annotations.label)
     if len(points) < 2:
-        return None
+        return Trend(np.nan, np.nan, np.nan, np.nan, len(points), 0, ONE_TEMPERATURE)
     away = np.array(points) - np.mean(points)
     weight = away * (max(points) - min(points)) / (away @ away)
     added = weight @ np.stack(by_sample)
     difference, counts = float(weight @ np.array(figures)), ~np.isnan(added)
     if not counts.any():
-        return None
+        return Trend(difference, np.nan, np.nan, np.nan, len(points), 0, TOO_FEW_SAMPLES)
     added += difference - added[counts].mean()
     own_units = units[counts]
     found = between_samples(

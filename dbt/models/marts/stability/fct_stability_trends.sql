@@ -99,7 +99,7 @@ judged as (
     from traced
     inner join runs using (audit_run_id)
     left join adjusted using (audit_run_id, model_id, task_id, strategy)
-    where traced.found.n_temperatures is not null
+    where traced.found.n_temperatures >= 2
 ),
 
 final as (
