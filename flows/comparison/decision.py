@@ -15,6 +15,13 @@ _RIGHT = ("micro_f1", "accuracy")
 _OF = {"regressed": "is worse than", "improved": "is better than", "changed": "answers otherwise than"}
 
 
+def sentence_of(comparison: RunComparison, *, is_short: bool = False) -> str:
+    """Returns the decision as a sentence; a model or a strategy that it begins with keeps its spelling."""
+    decision = decision_of(comparison, is_short=is_short)
+    is_name = comparison.names[1] is not None and decision.startswith(cut(comparison.names[1], NAME))
+    return f"{decision if is_name else decision[:1].upper() + decision[1:]}."
+
+
 def decision_of(comparison: RunComparison, *, is_short: bool = False) -> str:
     """Returns the decision that the figures allow, in a sentence, with what it leaves out.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from promptaudit.flows.comparison.decision import decision_of
+from promptaudit.flows.comparison.decision import sentence_of
 from promptaudit.flows.comparison.result import NEWS, VERDICTS
 from promptaudit.flows.display.figures import chance, cut, in_unit, moved, when
 from promptaudit.flows.display.movement import IN_BASE, confused_in_words, place_of
@@ -33,10 +33,7 @@ def opening_lines(comparison: RunComparison) -> list[str]:
     counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in comparison.verdicts.items())
     n_tests = sum(figure.p_value is not None for figure in comparison.figures)
     tests = f"{n_tests} tests at level .05; q says how often chance alone would show as much in any of them"
-    decision = decision_of(comparison)
-    first = decision[:1] if comparison.names[1] and decision.startswith(comparison.names[1]) else decision[:1].upper()
-    lines = [f"{first}{decision[1:]}.", *lines, *_rests_on(comparison)]
-    return [*lines, f"{counts or 'nothing to compare'} ({tests})"]
+    return [sentence_of(comparison), *lines, *_rests_on(comparison), f"{counts or 'nothing to compare'} ({tests})"]
 
 
 def _rests_on(comparison: RunComparison) -> list[str]:

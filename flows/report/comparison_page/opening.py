@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from promptaudit.flows.comparison.decision import decision_of
+from promptaudit.flows.comparison.decision import sentence_of
 from promptaudit.flows.display.figures import cut
 from promptaudit.flows.report.comparison_page.gather import ComparisonData
 from promptaudit.flows.report.summary import ID, command, diagnosis_of
@@ -51,8 +51,7 @@ def verdict_of(data: ComparisonData) -> Verdict:
         reasons = Counter(row["reason"] for row in measures if row["verdict"] == "not_comparable")
         why = f": {cut(reasons.most_common(1)[0][0], REASON)}" if reasons else ""
         return Verdict(state="not comparable", reason=f"No measure could be tested{why}.")
-    decision = decision_of(data.comparison, is_short=True)
-    reason = f"{decision[:1].upper()}{decision[1:]}."
+    reason = sentence_of(data.comparison, is_short=True)
     if counts["same"] < n_judged:
         counts["same"] = 0
     return Verdict(state=next((verdict for verdict in GRAVEST if counts[verdict]), "none shown"), reason=reason)
