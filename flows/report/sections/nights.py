@@ -220,7 +220,8 @@ nights = Section(
         "against, with what chance makes of them. A line breaks where a night has no figure, or has other "
         "numbers of samples, variants or asks than the one before. A diamond marks a figure that regressed against "
         "normal nights, and a dashed rule marks a night on which answers changed. A whole rule marks a night that was accepted "
-        "or pinned, or on which something else was asked; the table says which."
+        "or pinned, or on which something else was asked; the table says which. An alarm takes a q of .005 at most, over all "
+        "figures of the night and of other audits in the week before."
     ),
     fill=_fill,
     finding=_finding,
