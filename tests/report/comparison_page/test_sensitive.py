@@ -37,7 +37,9 @@ def own(compared: Compared, hostile_compared: Compared, tmp_path: Path) -> Compa
             names | {"reason": f"we changed the prompt (instruction {BASE} -> {CANDIDATE}, prompts 6 -> 7)"},
         )
         con.execute(
-            "update raw.comparisons set base_run_id = $base, base_model_id = null where comparison_id = $id", names
+            "update raw.comparisons set base_run_id = $base, base_model_id = null, candidate_model_id = null "
+            "where comparison_id = $id",
+            names,
         )
         con.execute("delete from marts.rpt_run_changes")
         for what in ("instruction", "output_format"):

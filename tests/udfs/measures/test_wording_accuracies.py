@@ -56,7 +56,7 @@ def test_shrunk_accuracies_err_less_than_the_fit_and_quantiles_are_unbiased() ->
     world, rng = World(wordings=0.06), np.random.default_rng(7)
     sample, wording = dealt(100, 30, 6)
     errors, shrunk_errors, worst, worst_shrunk, worst_fitted = [], [], [], [], []
-    for _ in range(100):
+    for _ in range(400):
         p = world.mean + rng.uniform(-0.3, 0.3, (100, 1)) + (effect := rng.normal(0, world.wordings, 30))
         value = (rng.random((100, 30)) < p).astype(float)[sample, wording]
         found = wording_accuracies(sample, wording, value)
