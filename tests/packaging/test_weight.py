@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 # flows/nightly and cli, one command and its options for `rehearse` (page: guide/nights.md; readers: who is on call, and a smoke
 # test of the alarm); flows/history for the band of normal nights; flows/comparison for the decision in a sentence; then for two
 # strategies that are compared, a trend of stability with temperature, one budget over audits and a wording that breaks as a
-# stream of its own. In all rooms together it is 646 lines less.
+# stream of its own. In all rooms together it is 645 lines less.
 MOST = {
     "SQL dbt/analyses": (795, 21),
     "SQL dbt/data-tests": (253, 16),
@@ -79,7 +79,7 @@ MOST = {
     "flows/query": (407, 7),
     "flows/recorded_runs": (3217, 25),
     "flows/rephrasers": (968, 13),
-    "flows/report": (9503, 109),
+    "flows/report": (9504, 109),
     "flows/system": (1284, 18),
     "flows/trial": (1007, 11),
     "flows/trust": (484, 6),
