@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 # flows/nightly and cli, one command and its options for `rehearse` (page: guide/nights.md; readers: who is on call, and a smoke
 # test of the alarm); flows/history for the band of normal nights; flows/comparison for the decision in a sentence; then for two
 # strategies that are compared, a trend of stability with temperature, one budget over audits and a wording that breaks as a
-# stream of its own. In all rooms together it is 645 lines less.
+# stream of its own. In all rooms together it is 658 lines less.
 MOST = {
     "SQL dbt/analyses": (795, 21),
     "SQL dbt/data-tests": (253, 16),
@@ -43,7 +43,7 @@ MOST = {
     "YAML models_registry": (1648, 82),
     "dbt/udfs": (1158, 17),
     "dbt/udfs/designs": (202, 5),
-    "dbt/udfs/differences": (1348, 16),
+    "dbt/udfs/differences": (1335, 16),
     "dbt/udfs/measures": (2016, 24),
     "dbt/udfs/nights": (525, 5),
     "dbt/udfs/raters": (116, 3),

@@ -6,21 +6,18 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.differences.alike_nights import Floats as FloatArray
 from promptaudit.udfs.differences.alphas import FEW_DISAGREE, FEWEST_DISAGREEING, disagrees
-from promptaudit.udfs.differences.difference import WordingsError, between_samples
+from promptaudit.udfs.differences.difference import KEPT, between_samples
 from promptaudit.udfs.differences.pairs import TOO_FEW_SAMPLES
-from promptaudit.udfs.differences.values import FEWEST_DRAWN
+from promptaudit.udfs.differences.values import FEWEST_DRAWN, wordings_error
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Floats, SmallIntegers, SmallLabels, Texts
 from promptaudit.udfs.stability.krippendorff import Level
 from promptaudit.udfs.stability.of_labels import numbered_labels
 from promptaudit.udfs.stability.prompt_stability import alpha_with_pseudo_values
 from promptaudit.udfs.stability.ratings import Annotations, annotations_of
-from promptaudit.udfs.two_way import two_way_variance
 
 ONE_TEMPERATURE = "fewer than two temperatures have a PSS"
 TOO_FEW_WORDINGS = f"too few wordings: {FEWEST_DRAWN} are needed at each temperature"
@@ -99,22 +96,21 @@ def stability_trend(
     if not counts.any():
         return Trend(difference, np.nan, np.nan, np.nan, len(points), 0, TOO_FEW_SAMPLES)
     added += difference - added[counts].mean()
-    own_units = units[counts]
+    own_units, n = units[counts], int(counts.sum())
+    wordings, n_wordings = wordings_error(tables, weight.tolist()), min(len(table) for table in tables)
     found = between_samples(
         added[counts],
-        min(len(table) for table in tables),
+        n_wordings,
         own_units if len(np.unique(own_units)) < len(own_units) else None,
-        wordings=_wordings_error(tables, weight),
+        wordings=wordings,
     )
-    n, reason = int(counts.sum()), None
+    reason = None
     if is_disagreeing.sum() < FEWEST_DISAGREEING:
         reason = FEW_DISAGREE
-    if min(len(table) for table in tables) < FEWEST_DRAWN:
+    if n_wordings < FEWEST_DRAWN or wordings is KEPT:
         reason = TOO_FEW_WORDINGS
-    if found is None:
-        return Trend(difference, np.nan, np.nan, np.nan, len(points), n, TOO_FEW_SAMPLES)
-    if reason is not None:
-        return Trend(difference, np.nan, np.nan, np.nan, len(points), n, reason)
+    if found is None or reason is not None:
+        return Trend(difference, np.nan, np.nan, np.nan, len(points), n, reason if found else TOO_FEW_SAMPLES)
     half = found.half_width
     return Trend(difference, difference - half, difference + half, found.p_value(), len(points), n, None)
 
@@ -141,17 +137,3 @@ def _by_wording(annotations: Annotations, numbers: FloatArray, level: Level, val
         for kept in others
     ]
     return np.stack([n * values - (n - 1) * _by_sample(each, numbers, level, len(values))[1] for each in without])
-
-
-def _wordings_error(tables: list[FloatArray], weight: NDArray[np.float64]) -> WordingsError:
-    """What other wordings would add to the variance of the weighed sum over temperatures."""
-    excess, whole, freedom = 0.0, 0.0, 0.0
-    for table, part in zip(tables, np.square(weight).tolist(), strict=True):
-        wording, sample = np.nonzero(~np.isnan(table))
-        if len(np.unique(wording)) < 2:
-            continue
-        own = two_way_variance(dense_codes(sample)[0], dense_codes(wording)[0], table[wording, sample])
-        excess += part * (own.variants - own.both)
-        whole += part * own.variants
-        freedom += own.n_variants - 1
-    return WordingsError(max(0.0, excess), whole, max(1.0, freedom))

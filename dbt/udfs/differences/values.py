@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -130,16 +130,26 @@ def _wordings_error(
             for run in (0, 1)
         ]
     )
-    tables = cells if is_redrawn else [cells[1] - cells[0]]
-    parts = []
-    for table in tables:
-        wording, sample = np.nonzero(is_given.T & ~np.isnan(table))
-        if not len(wording) or len(np.unique(wording)) < 2:
+    cells[:, ~is_given.T] = np.nan
+    return wordings_error(cells if is_redrawn else [cells[1] - cells[0]])
+
+
+def wordings_error(tables: Sequence[Floats] | Floats, weights: Sequence[float] | None = None) -> WordingsError:
+    """Returns what other wordings would add to the variance of a sum of figures; KEPT where one has fewer than two wordings.
+
+    Args:
+        tables: of each figure what samples add to it under each wording, shape (n_wordings, n_samples), NaN for nothing.
+        weights: of each figure in the sum; None weighs each once.
+    """
+    whole, both, freedom = 0.0, 0.0, 0.0
+    for table, weight in zip(tables, weights or [1.0] * len(tables), strict=True):
+        wording, sample = np.nonzero(~np.isnan(table))
+        if len(np.unique(wording)) < 2:
             return KEPT
         own = two_way_variance(dense_codes(sample)[0], dense_codes(wording)[0], table[wording, sample])
-        parts.append(own)
-    whole, both = sum(part.variants for part in parts), sum(part.both for part in parts)
-    freedom = float(sum(part.n_variants - 1 for part in parts))
+        whole += weight**2 * own.variants
+        both += weight**2 * own.both
+        freedom += own.n_variants - 1
     return WordingsError(max(0.0, whole - both), whole, freedom)
 
 
