@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from promptaudit.models_registry.gate_columns import (
@@ -20,6 +20,7 @@ VERDICTS = ("regressed", "changed")
 WITHOUT_INTERVAL = ("cost_usd", "latency_ms")
 JUDGE = "judge:"
 LAST_NIGHT, BASELINE = "last_night", "baseline"
+INSIDE = ":"  # begins a reference to a model or a strategy of the same run
 _BARE = re.compile(r"[^\s\"<>=!\x00-\x1f\x7f]+")
 
 
@@ -159,6 +160,14 @@ class LostRule:
 
 
 Rule = ValueRule | VerdictRule | SameRule | DriftRule | LostRule
+
+
+def part_of(text: str, models: Collection[str]) -> tuple[str | None, str | None]:
+    """Splits `MODEL`, `:STRATEGY` or `MODEL:STRATEGY` into model and strategy; a model's own name may have colons."""
+    if text in models or ":" not in text:
+        return text or None, None
+    model, _, strategy = text.rpartition(":")
+    return model or None, strategy
 
 
 def _is_about(named: str | None, measure: str, *, are_changed: bool) -> bool:

@@ -6,6 +6,8 @@
     no regressed on micro_f1 against baseline at task_id = question_type
     same as baseline
     no worse on micro_f1 than baseline by 0.02
+    no worse on micro_f1 than :gpt-4o by 0.02 at model_id = gpt-4o-mini
+    no regressed against ::simple
     judge_agreement >= 0.9 at scoring_method = judge:match
     no drift of judge:match
     no sample lost at task_id = refunds
@@ -17,6 +19,7 @@ counts as below every one.
 
 A verdict rule is about the night against normal nights (the default, or `last_night`; of an import, against the one before), or
 about the comparison with a run: `baseline` (pinned under that name, else the one pinned last) or the name of a pinned one.
+`:MODEL`, `::STRATEGY` and `:MODEL:STRATEGY` are a part of the run itself, which its other models or strategies are held against.
 `regressed` without a measure is of every measure that has a better side, `changed` of those that have none: label_churn, and
 against normal nights answer_length, completion_tokens, token_limit_rate and refusal_rate. `accuracy` is accuracy by
 any scoring method; by `label_match` and `option_letter` it is `micro_f1`. None of them is about a judge: `no drift of judge:x`
@@ -48,6 +51,7 @@ from promptaudit.models_registry.gate_columns import (
     compared_measures,
 )
 from promptaudit.models_registry.gate_rules import (
+    INSIDE,
     JUDGE,
     LAST_NIGHT,
     VERDICTS,
@@ -257,7 +261,9 @@ def _verdict_rule(tree: Any) -> VerdictRule:  # noqa: ANN401
     if verdict not in VERDICTS:
         raise _error(verdict.start_pos, f"no verdict '{verdict}'{nearest(verdict, VERDICTS)}")
     measure = None if measure_tree is None else _measure(_only(measure_tree), verdict)
-    reference = LAST_NIGHT if reference_tree is None else _unquoted(_only(reference_tree))
+    reference = LAST_NIGHT if reference_tree is None else _reference(reference_tree)
+    if verdict == "changed" and reference.startswith(INSIDE):
+        raise _error(_only(reference_tree).start_pos, "two models or strategies are not expected to answer alike")
     if measure in OF_ANSWERS and reference != LAST_NIGHT:
         raise _error(
             _only(reference_tree).start_pos, f"{measure} is held against normal nights, and against no run by name"
@@ -274,7 +280,15 @@ def _same_rule(tree: Any) -> SameRule:  # noqa: ANN401
     if limit is not None and limit <= 0:
         raise _error(number.start_pos, f"a difference of {number} is none: the bound is above 0")
     is_one_sided = tree.data == "worse_rule"
-    return SameRule(measure, _unquoted(_only(reference_tree)), limit, is_one_sided, _of_comparisons(at))
+    return SameRule(measure, _reference(reference_tree), limit, is_one_sided, _of_comparisons(at))
+
+
+def _reference(tree: Any) -> str:  # noqa: ANN401
+    token = _only(tree)
+    name = _unquoted(token)
+    if name.startswith(INSIDE) and (not name.strip(INSIDE) or name.endswith(INSIDE)):
+        raise _error(token.start_pos, f"a part of the run is :MODEL, ::STRATEGY or :MODEL:STRATEGY, not {name!r}")
+    return name
 
 
 def _of_comparisons(at: Any) -> tuple[Condition, ...]:  # noqa: ANN401 - a tree or nothing

@@ -176,23 +176,36 @@ def compare(
             help="Count no difference smaller than this; the default is the card's.",
         ),
     ] = None,
+    no_worse: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE|all",
+            help="Ask whether the candidate is no worse in this measure, or in all: exit code 0, 1 (worse) or 3 (not known).",
+        ),
+    ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Show every measure, also where nothing differs.")] = False,
-) -> None:
+) -> int:
     """Compare two runs, models or strategies, and say what differs.
 
     A difference is shown where it is larger than chance makes one. A page about the comparison is written.
     """
     from promptaudit.flows.comparison.compare_named import compare_runs
     from promptaudit.flows.display.encode import encoded
+    from promptaudit.flows.gate.approve import EXIT_CODES, approve, parse_approval
     from promptaudit.flows.report.comparison_page.page import write_if_possible
 
+    rule = None if no_worse is None else parse_approval(no_worse)
     settings, registry = state.load()
     comparison = compare_runs(settings, registry, base, candidate, state.progress(), min_effect=min_effect)
+    approved = None if rule is None else approve(rule, comparison, base)
+    code = 0 if approved is None else EXIT_CODES[approved.outcome]
     if state.as_json:
         page = write_if_possible(Warehouse(settings.warehouse), comparison, settings.text, state.progress())
-        show({**encoded(comparison), "report": None if page is None else str(page)})
-        return
+        known = {} if approved is None else {"approval": encoded(approved)}
+        show({**encoded(comparison), **known, "report": None if page is None else str(page)})
+        return code
     from promptaudit.flows.comparison.terminal import closing_lines, opening_lines, table_of
+    from promptaudit.flows.gate.terminal import lines_of_rule
 
     table = table_of(comparison, all_rows=all_)
     show({}, "\n".join(opening_lines(comparison)))
@@ -202,6 +215,9 @@ def compare(
     page = write_if_possible(Warehouse(settings.warehouse), comparison, settings.text, state.progress())
     if page is not None:
         show({}, f"report     {page}")
+    if approved is not None:
+        show({}, "\n".join(lines_of_rule(approved, set(), state.options)))
+    return code
 
 
 @app.command()

@@ -19,13 +19,13 @@ from promptaudit.flows.gate.night_rules import check_night
 from promptaudit.flows.gate.outcome import GateResult, RuleResult, RuleRow
 from promptaudit.flows.gate.source import GatedRun, Source, Waiver, source_of
 from promptaudit.flows.gate.value_rules import check_values
-from promptaudit.flows.gate.verdict_rules import check_verdicts
+from promptaudit.flows.gate.verdict_rules import check_inside, check_verdicts
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse import now as this_instant
 from promptaudit.models_registry.ages import age_of
 from promptaudit.models_registry.cards import AuditCard
 from promptaudit.models_registry.errors import CardError
-from promptaudit.models_registry.gate_rules import DriftRule, LostRule, Rule, ValueRule
+from promptaudit.models_registry.gate_rules import INSIDE, DriftRule, LostRule, Rule, ValueRule
 from promptaudit.models_registry.gates import parse_gate
 
 
@@ -81,7 +81,9 @@ def _result(rule: Rule, source: Source) -> RuleResult:
         return check_values(rule, source)
     if isinstance(rule, LostRule):
         return check_lost(rule, source)
-    return check_night(rule, source) if isinstance(rule, DriftRule) else check_verdicts(rule, source)
+    if isinstance(rule, DriftRule):
+        return check_night(rule, source)
+    return check_inside(rule, source) if rule.reference.startswith(INSIDE) else check_verdicts(rule, source)
 
 
 def _landed(run: GatedRun) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from promptaudit.flows.display.compared import Compared, NightFigure
-from promptaudit.flows.display.movement import in_words
+from promptaudit.flows.display.movement import IN_BASE, in_words
 from promptaudit.flows.gate.outcome import Outcome, RuleResult, RuleRow, State
 from promptaudit.flows.gate.source import NightState, Source
 from promptaudit.flows.gate.untested import (
@@ -106,6 +106,7 @@ def _why_nothing(figures: Sequence[NightFigure], judges: set[tuple[str, str]]) -
 
 def failed_row(figure: Compared, state: State = "failed") -> RuleRow:
     """Returns a figure as a row that does not pass."""
+    then = IN_BASE if figure.cause in ("other_model", "other_strategy") else "before"
     return RuleRow(
         state=state,
         measure=figure.measure,
@@ -120,7 +121,7 @@ def failed_row(figure: Compared, state: State = "failed") -> RuleRow:
         q_value=finite(figure.q_value),
         cause=figure.cause,
         reason=figure.reason,
-        moved=in_words(figure),
+        moved=in_words(figure, then),
         what_changed=figure.what_changed,
     )
 

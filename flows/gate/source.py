@@ -58,6 +58,18 @@ class NightState(NamedTuple):
         return self.memory["since"] is not None
 
 
+class Parts(NamedTuple):
+    """What of two runs is compared: a model, a strategy or a model under a strategy; None for each with itself."""
+
+    base_model_id: str | None = None
+    base_strategy: str | None = None
+    candidate_model_id: str | None = None
+    candidate_strategy: str | None = None
+
+
+WHOLE = Parts()
+
+
 class LostSample(NamedTuple):
     """A sample that is lost, or may be, and on how many nights it was right and then wrong."""
 
@@ -222,10 +234,11 @@ class Source:
         rows = self._of("marts.rpt_alarms", sql("gate", "ended_alarms"), run=self.audit_run_id)
         return {(row["model_id"], row["task_id"], row["strategy"]): row["reason"] for row in rows}
 
-    def comparison(self, base_run_id: str) -> list[RunsCompared]:
-        """Returns the rows of the newest comparison of every model with itself in the base run."""
+    def comparison(self, base_run_id: str, parts: Parts = WHOLE) -> list[RunsCompared]:
+        """Returns the rows of the newest comparison with a base run, or of these parts of the two runs."""
         pair = {"base": base_run_id, "candidate": self.audit_run_id}
-        ids = [row["comparison_id"] for row in self._of("raw.comparisons", sql("gate", "comparisons"), **pair)]
+        asked = self._of("raw.comparisons", sql("gate", "comparisons"), **pair, **parts._asdict())
+        ids = [row["comparison_id"] for row in asked]
         rows = self._of(
             f"marts.{COMPARISONS.table}",
             f"select * from marts.{COMPARISONS.table} where base_run_id = $base and candidate_run_id = $candidate",  # noqa: S608

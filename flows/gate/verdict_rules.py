@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from promptaudit.flows.display.compared import RunsCompared
 from promptaudit.flows.display.figures import count
+from promptaudit.flows.gate.inside import command_of, pairs_inside
 from promptaudit.flows.gate.night_rules import check_night, failed_row
 from promptaudit.flows.gate.outcome import RuleResult, RuleRow, State
 from promptaudit.flows.gate.source import Group, Source
@@ -54,7 +55,28 @@ def check_verdicts(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
     if not comparison:
         reason = f"run {base} and this one are not compared yet"
         return RuleResult(rule=str(rule), outcome="unmeasured", reason=reason, base_run_id=base, look_closer=(command,))
-    return _result(rule, source, base, comparison, command)
+    against = f"against {'last night' if rule.reference == LAST_NIGHT else repr(rule.reference)} ({base})"
+    result = check_comparison(rule, comparison, against, source.groups(), set(source.groups(base)))
+    return replace(result, base_run_id=base, look_closer=() if result.outcome == "passed" else (command,))
+
+
+def check_inside(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
+    """Holds the other models or strategies of a run against the one that a rule names."""
+    run, groups = source.audit_run_id, source.groups()
+    pairs = pairs_inside(rule, groups)
+    compared = {pair: source.comparison(run, pair) for pair in pairs}
+    lacking = [pair for pair in pairs if not compared[pair]]
+    if lacking or not pairs:
+        reason = f"{len(lacking)} of {len(pairs)} pairs are not compared yet"
+        if not pairs:
+            reason = f"this run has not {rule.reference} and another to hold against it"
+        commands = tuple(command_of(run, pair) for pair in lacking)
+        return RuleResult(rule=str(rule), outcome="unmeasured", reason=reason, look_closer=commands)
+    figures = [figure for pair in pairs for figure in compared[pair]]
+    asked = {figure.group for figure in figures}
+    result = check_comparison(rule, figures, f"against {rule.reference}", asked, asked)
+    commands = tuple(command_of(run, pair) for pair in pairs)
+    return replace(result, base_run_id=run, look_closer=() if result.outcome == "passed" else commands)
 
 
 def _state_of(rule: VerdictRule | SameRule, figure: RunsCompared) -> State | None:
@@ -64,7 +86,7 @@ def _state_of(rule: VerdictRule | SameRule, figure: RunsCompared) -> State | Non
             return "failed"
         return "unmeasured" if figure.verdict == "unconfirmed" else None
     low, high = figure.difference_low, figure.difference_high
-    if figure.verdict in NOT_JUDGED or (figure.n_alike_nights or 0) < FULL_RULE or low is None or high is None:
+    if figure.verdict in NOT_JUDGED or not _are_nights_known(figure) or low is None or high is None:
         return "unmeasured"
     limit, is_above, is_below = _limit(rule, figure), True, True
     if rule.is_one_sided or figure.measure == COUNTED:
@@ -77,44 +99,63 @@ def _state_of(rule: VerdictRule | SameRule, figure: RunsCompared) -> State | Non
     return "unmeasured" if (is_above and high >= limit) or (is_below and low <= -limit) else None
 
 
+def _are_nights_known(figure: RunsCompared) -> bool:
+    """Whether it is known how far two nights lie apart; two parts of one run have none between them."""
+    return figure.base_run_id == figure.row["candidate_run_id"] or (figure.n_alike_nights or 0) >= FULL_RULE
+
+
+def _is_expected(figure: RunsCompared) -> bool:
+    """Whether a rule without a measure is about it: two models or strategies have no cells and no spread to compare."""
+    are_two = (figure.base_model_id or figure.model_id, figure.base_strategy or figure.strategy) != (
+        figure.model_id,
+        figure.strategy,
+    )
+    return not are_two or not (figure.measure == COUNTED or figure.measure.startswith(SPREAD))
+
+
 def _limit(rule: SameRule, figure: RunsCompared) -> float:
     return figure.min_effect if rule.limit is None else rule.limit
 
 
-def _result(
-    rule: VerdictRule | SameRule, source: Source, base: str, comparison: list[RunsCompared], command: str
+def check_comparison(
+    rule: VerdictRule | SameRule,
+    comparison: Sequence[RunsCompared],
+    against: str,
+    asked: Iterable[Group],
+    known: Collection[Group],
 ) -> RuleResult:
-    """Conditions on names say what is looked at; those on figures and causes say which of its verdicts count."""
+    """Holds the rows of a comparison against a rule.
+
+    Conditions on names say what is looked at; those on figures and causes say which of its verdicts count.
+
+    Args:
+        rule: what none of the rows may be.
+        comparison: the rows.
+        against: what the base is, in words: `against 'release-4' (3f2a)`.
+        asked: models, tasks and strategies of the candidate.
+        known: those of the base. What only the candidate has is new, and passes.
+    """
     named = [condition for condition in rule.conditions if condition.column in NAMES]
     figures = [
         figure
         for figure in comparison
-        if rule.is_about(figure.measure) and all(selects(each, figure.row) for each in named)
+        if rule.is_about(figure.measure)
+        and (rule.measure is not None or _is_expected(figure))
+        and all(selects(each, figure.row) for each in named)
     ]
     failed = tuple(
         failed_row(figure)
         for figure in figures
         if _state_of(rule, figure) == "failed" and all(selects(each, figure.row) for each in rule.conditions)
     )
-    against = f"against {'last night' if rule.reference == LAST_NIGHT else repr(rule.reference)} ({base})"
     if failed:
         verb = "is" if len(failed) == 1 else "are"
         broken = rule.verdict if isinstance(rule, VerdictRule) else "worse" if rule.is_one_sided else "not the same"
         reason = f"{len(failed)} of {len(figures)} comparisons {verb} {broken}, {against}"
-        return RuleResult(
-            rule=str(rule),
-            outcome="failed",
-            reason=reason,
-            n_rows=len(figures),
-            rows=failed,
-            base_run_id=base,
-            look_closer=(command,),
-        )
-    groups = {
-        group for group in source.groups() if all(selects(each, dict(zip(NAMES, group, strict=True))) for each in named)
-    }
-    before = set(source.groups(base))
-    silent = _silent(rule, groups & before, figures, comparison)
+        return RuleResult(rule=str(rule), outcome="failed", reason=reason, n_rows=len(figures), rows=failed)
+    groups = {group for group in asked if all(selects(each, dict(zip(NAMES, group, strict=True))) for each in named)}
+    new = groups.difference(known)
+    silent = _silent(rule, groups - new, figures, comparison)
     n_judged = sum(figure.verdict not in NOT_JUDGED for figure in figures)
     open_rows = tuple(_open_row(rule, each) for each in figures if _state_of(rule, each) == "unmeasured")
     if silent or open_rows or not n_judged:
@@ -127,8 +168,6 @@ def _result(
             reason=f"{reason}, {against}",
             n_rows=len(figures),
             rows=(*open_rows, *silent),
-            base_run_id=base,
-            look_closer=(command,),
         )
     notes = [
         f"none of {n_judged} comparisons is {rule.verdict}, {against}"
@@ -137,9 +176,9 @@ def _result(
     ]
     if len(figures) > n_judged:
         notes.append(f"{len(figures) - n_judged} more could not be compared or judged")
-    if groups - before:
-        notes.append(f"{len(groups - before)} of {len(groups)} groups are new and have nothing to be compared with")
-    return RuleResult(rule=str(rule), outcome="passed", reason="; ".join(notes), n_rows=len(figures), base_run_id=base)
+    if new:
+        notes.append(f"{len(new)} of {len(groups)} groups are new and have nothing to be compared with")
+    return RuleResult(rule=str(rule), outcome="passed", reason="; ".join(notes), n_rows=len(figures))
 
 
 def _open_row(rule: VerdictRule | SameRule, figure: RunsCompared) -> RuleRow:
@@ -147,13 +186,16 @@ def _open_row(rule: VerdictRule | SameRule, figure: RunsCompared) -> RuleRow:
     n = figure.row["n_samples_for_same"]
     is_of_card = isinstance(rule, SameRule) and _limit(rule, figure) == figure.min_effect
     is_wide = is_of_card and abs(figure.difference or 0.0) < figure.min_effect and (n or 0) > (figure.n_samples or 0)
-    if not is_wide or figure.verdict in NOT_JUDGED or (figure.n_alike_nights or 0) < FULL_RULE:
+    if not is_wide or figure.verdict in NOT_JUDGED or not _are_nights_known(figure):
         return row
     return replace(row, reason=f"the interval is too wide: about {count(n)} samples would do, did nothing change")
 
 
 def _silent(
-    rule: VerdictRule | SameRule, groups: Iterable[Group], figures: list[RunsCompared], comparison: list[RunsCompared]
+    rule: VerdictRule | SameRule,
+    groups: Iterable[Group],
+    figures: Sequence[RunsCompared],
+    comparison: Sequence[RunsCompared],
 ) -> tuple[RuleRow, ...]:
     """Returns the models, tasks and strategies that both runs asked and of which the rule has nothing to say.
 

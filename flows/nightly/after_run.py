@@ -16,13 +16,14 @@ from promptaudit.flows.alerts.notify import Delivery, notify, report_link
 from promptaudit.flows.alerts.problems import COSTS, WORSE, is_cost, problems_of, problems_of_night
 from promptaudit.flows.audit.run import RunResult
 from promptaudit.flows.audit.steps import step
+from promptaudit.flows.comparison.compare import Pair, pair_of
 from promptaudit.flows.comparison.compare import compare as compare_runs
-from promptaudit.flows.comparison.compare import pair_of
 from promptaudit.flows.display.compared import NightFigure, RunsCompared
 from promptaudit.flows.display.encode import NOT_ENCODED, encoded_property
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.evidence.retain import retain
 from promptaudit.flows.gate.check import check_run
+from promptaudit.flows.gate.inside import pairs_inside
 from promptaudit.flows.gate.outcome import GateResult
 from promptaudit.flows.gate.source import NightState
 from promptaudit.flows.gate.terminal import figures_of
@@ -35,6 +36,7 @@ from promptaudit.flows.settings import Settings
 from promptaudit.flows.warehouse import Warehouse, rows_as
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.cards import AuditCard
+from promptaudit.models_registry.gates import parse_gate
 
 Against = Literal["normal_night", "baseline"]
 
@@ -158,17 +160,19 @@ class Retirement:
 
 @step(derives=True, again=True)
 def compare(after: AfterRun) -> NightComparison:
-    """Compares the run with the newest normal night, which says what changed since, and with pinned baselines."""
+    """Compares the run with the newest normal night and pinned baselines, and what its gate holds against one another."""
     warehouse, run, context = after.warehouse, after.audit_run_id, after.context
     with context.locked():
         after.progress.step("comparing with earlier runs")
         with warehouse.kept_open():
             against = _references(warehouse, context.audit_id, run)
-            ids = compare_runs(warehouse, [pair_of(base, run, context.card) for base in against])
+            pairs = [pair_of(base, run, context.card) for base in against] + _inside(warehouse, run, context.card)
+            ids = compare_runs(warehouse, pairs)
+            of_runs = ids[: len(against)]
             return NightComparison(
                 against=against,
                 comparison_ids=tuple(ids),
-                figures=tuple(map(RunsCompared.of, warehouse.read(sql("nightly", "compared"), ids=ids))),
+                figures=tuple(map(RunsCompared.of, warehouse.read(sql("nightly", "compared"), ids=of_runs))),
                 night=tuple(map(NightFigure.of, warehouse.read(sql("nightly", "night"), run=run))),
                 states=tuple(rows_as(NightState, warehouse.read(sql("nightly", "states"), run=run))),
             )
@@ -301,6 +305,14 @@ def _references(warehouse: Warehouse, audit_id: str, run: str) -> dict[str, Agai
             bases.setdefault(alarm.key.base_run_id, "normal_night")
     derived = {row["audit_run_id"] for row in warehouse.read(f"{_DERIVED} group by all")}
     return {base: reference for base, reference in bases.items() if base in derived and base != run}
+
+
+def _inside(warehouse: Warehouse, run: str, card: AuditCard) -> list[Pair]:
+    """Returns what the gate holds against another model or strategy of the same run."""
+    rows = warehouse.read("select model_id, task_id, strategy from marts.rpt_audit where audit_run_id = $run", run=run)
+    groups = [(row["model_id"], row["task_id"], row["strategy"]) for row in rows]
+    wanted = dict.fromkeys(pair for rule in parse_gate(card.gate) for pair in pairs_inside(rule, groups))
+    return [replace(pair_of(run, run, card), **pair._asdict()) for pair in wanted]
 
 
 def _gate_problems(gate: GateResult) -> list[Problem]:

@@ -20,6 +20,7 @@ from datetime import datetime
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import DataError, UsageError, nearest
+from promptaudit.models_registry.gate_rules import part_of
 
 LATEST = "latest"
 _RUN = re.compile(r"(?P<name>[^~:]*)(~(?P<back>\d{1,6}))?(:(?P<model>.+))?")
@@ -57,14 +58,13 @@ def resolve(warehouse: Warehouse, text: str) -> Reference:
         msg = f"{text!r} names no run: RUN, RUN~1, RUN:MODEL, RUN::STRATEGY or RUN:MODEL:STRATEGY is wanted"
         raise UsageError(msg)
     run = _run_named(warehouse, known, parts["name"] or LATEST, int(parts["back"] or 0), text)
-    model, strategy = parts["model"], None
-    models = set() if model is None else models_of(warehouse, run.audit_run_id)
-    if model is not None and model not in models and ":" in model:  # which a model's name may have, too
-        model, _, strategy = model.rpartition(":")
+    models = set() if parts["model"] is None else models_of(warehouse, run.audit_run_id)
+    model, strategy = part_of(parts["model"] or "", models)
+    if strategy is not None:
         _refuse_other(run.audit_run_id, "strategy", strategy, _strategies_of(warehouse, run.audit_run_id))
-    if model:
+    if model is not None:
         _refuse_other(run.audit_run_id, "model", model, models)
-    return Reference(audit_run_id=run.audit_run_id, audit_id=run.audit_id, model_id=model or None, strategy=strategy)
+    return Reference(audit_run_id=run.audit_run_id, audit_id=run.audit_id, model_id=model, strategy=strategy)
 
 
 def resolve_pair(warehouse: Warehouse, base: str, candidate: str) -> tuple[Reference, Reference]:

@@ -21,6 +21,7 @@ from promptaudit.flows.gate.accept import pin_run, waive_run
 from promptaudit.flows.gate.check import check_run
 from promptaudit.flows.gate.formats import junit, markdown, write_junit, write_markdown
 from promptaudit.flows.gate.outcome import GateResult, RuleResult, RuleRow
+from promptaudit.flows.gate.source import Parts
 from promptaudit.flows.gate.terminal import MOST_ROWS, figures_of, lines_of, lines_of_pin, name_of
 from promptaudit.flows.report.sections.gate_rules import gate_rules
 from promptaudit.flows.report.summary import gate_of
@@ -349,7 +350,7 @@ def test_the_newest_comparison_of_all_models_counts(tmp_path: Path) -> None:
     gated.compared(base, run, row("micro_f1", "regressed"), by="old", at=now() - timedelta(hours=2))
     gated.compared(base, run, row("micro_f1", "none_shown"), by="new", at=now() - timedelta(hours=1))
     gated.compared(base, run, by="underivable", at=now())
-    gated.compared(base, run, row("micro_f1", "regressed"), by="of one model", model="m", at=now())
+    gated.compared(base, run, row("micro_f1", "regressed"), by="of one model", parts=Parts("m", None, "m"), at=now())
     assert one(gated, run, "no regressed").outcome == "passed"
     assert one(gated, run, "no regressed", comparison_ids=["old"]).outcome == "failed"
 

@@ -400,6 +400,8 @@ def test_one_rule_alone_is_a_gate(tmp_path: Path) -> None:
         ("no regressed at strategy = detail", "audit 'own' has no strategy 'detail'; known: simple"),
         ("accuracy_mean >= 0 at scoring_method = math_equal", "has no scoring_method 'math_equal'; "),
         ("no drift of judge:matcher", "audit 'own' has no judge 'judge:matcher'"),
+        ("no regressed against :lexicl", "audit 'own' has no model_id 'lexicl'; nearest: lexical"),
+        ("no worse than :lexical:detail", "audit 'own' has no strategy 'detail'; known: simple"),
         ("mean_spearman >= 0 at model_set = few", "audit 'own' has no model_set 'few'; known: all"),
     ],
 )

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from promptaudit.flows.audit.runs import run_row
+from promptaudit.flows.gate.source import WHOLE, Parts
 from promptaudit.flows.marts.describe import describe_marts
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.warehouse import Warehouse, now
@@ -110,16 +111,15 @@ class Gated:
         candidate: str,
         *rows: dict[str, Any],
         by: str = "c",
-        model: str | None = None,
+        parts: Parts = WHOLE,
         at: datetime | None = None,
     ) -> None:
-        """A comparison of two runs, or of a model of them, with its rows."""
+        """A comparison of two runs, or of parts of them, with its rows."""
         known = {"comparison_id": by, "base_run_id": base, "candidate_run_id": candidate}
         request = {
             **known,
             "audit_run_id": candidate,
-            "base_model_id": model,
-            "candidate_model_id": model,
+            **parts._asdict(),
             "min_effect": 0.02,
             "is_trial": False,
             "requested_at": at or now(),

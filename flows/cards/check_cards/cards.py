@@ -18,7 +18,7 @@ from promptaudit.models_registry.cards import (
     TemplateCard,
 )
 from promptaudit.models_registry.errors import CardError, PromptauditError, nearest
-from promptaudit.models_registry.gate_rules import Condition, DriftRule
+from promptaudit.models_registry.gate_rules import INSIDE, Condition, DriftRule, Rule, SameRule, VerdictRule, part_of
 from promptaudit.models_registry.gates import parse_rule
 from promptaudit.models_registry.registry import Entry, Registry
 from promptaudit.models_registry.samples import ChosenSamples
@@ -215,8 +215,7 @@ def check_gate(cards: AuditCards) -> Errors:
     }
     for index, text in enumerate(audit.gate):
         rule = parse_rule(text)
-        judges = (Condition("judge", "=", rule.judge),) if isinstance(rule, DriftRule) else ()
-        for condition in (*judges, *rule.conditions):
+        for condition in (*_named(rule, known["model_id"]), *rule.conditions):
             names = known.get(condition.column)
             if names is not None and condition.value not in names:
                 where = cards.where("audits", audit_id, "gate", index)
@@ -224,3 +223,13 @@ def check_gate(cards: AuditCards) -> Errors:
                     f"{where}: gate.{index}: audit '{audit_id}' has no {condition.column} '{condition.value}'"
                     f"{nearest(str(condition.value), names)}"
                 )
+
+
+def _named(rule: Rule, models: set[str]) -> list[Condition]:
+    """What a rule names outside its conditions: a judge, or a part of the run."""
+    if isinstance(rule, DriftRule):
+        return [Condition("judge", "=", rule.judge)]
+    if not isinstance(rule, VerdictRule | SameRule) or not rule.reference.startswith(INSIDE):
+        return []
+    parts = zip(("model_id", "strategy"), part_of(rule.reference.removeprefix(INSIDE), models), strict=True)
+    return [Condition(column, "=", name) for column, name in parts if name is not None]
