@@ -202,6 +202,7 @@ CALLS = """
     scoring_spread([sample, variant, value], 1, 20) from scored
     ranking_consistency([variant, model, value]) from of_templates
     corrected_ranking([sample, variant, model, value], 1) from of_models
+    ranking_difference([sample, variant, model, value, 1 - value], 1) from of_models
     rater_agreement([sample, variant, rating]) from scored
     rectified_accuracy([sample, variant, judged, rulable, weight, ruled_judged, ruled_right], 1, 20) from scored
     rule_against_judge([sample, variant, value, judged, rulable, weight, ruled_judged, ruled_right], 1, 20) from scored
@@ -261,6 +262,7 @@ RANGES: dict[str, Range] = {
     "pss_z_high": ANY,  # as published: pss -+ 1.96 s / sqrt(k)
     "pss_z_low": ANY,
     "q": ABOVE,
+    "ranking_difference.difference": (-2, 2),
     "share_removed": (None, 1),
     "stability_trend.difference": ANY,  # along a line, which may lie beyond its points
     "stability_trend.high": ANY,

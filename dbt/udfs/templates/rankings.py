@@ -133,15 +133,62 @@ def corrected_ranking(
     Source:
         Spearman 1904 for the correction; Quenouille 1956 for the jackknife by groups.
     """
-    undefined = CorrectedRanking(np.nan, np.nan, np.nan)
+    found = _without_luck(sample, variant, model, value, seed)
+    return CorrectedRanking(np.nan, np.nan, np.nan) if found is None else CorrectedRanking(*_within(*found, 1.0))
+
+
+class RankingDifference(NamedTuple):
+    """How much more alike models rank under one way of scoring than under another, and its bounds; NaN where undefined."""
+
+    difference: float
+    low: float
+    high: float
+
+
+@sql_function()
+def ranking_difference(
+    sample: Codes, variant: Codes, model: Codes, value: Floats, other: Floats, seed: int
+) -> RankingDifference:
+    """Compares how alike templates rank models under two ways of scoring the same answers, without the luck of the questions.
+
+    Args:
+        sample: shape (n,), dense codes of the questions.
+        variant: shape (n,), dense codes of the templates.
+        model: shape (n,), dense codes.
+        value: shape (n,), in [0, 1], the score of each (sample, variant, model), as of a judge.
+        other: shape (n,), the score of the same cells by the other way, as of a rule.
+        seed: of the halvings and groups, which are the same for both.
+
+    Returns:
+        `difference`, in [-2, 2]: `corrected` of `corrected_ranking` of `value` less that of `other`, neither clipped. `low` and
+        `high`: -+ t standard errors by the jackknife over the same 20 groups of questions, so what both have in common
+        cancels. All NaN where either of the two is.
+    """
+    found = [_without_luck(sample, variant, model, each, seed) for each in (value, other)]
+    if found[0] is None or found[1] is None:
+        return RankingDifference(np.nan, np.nan, np.nan)
+    (ratio, without), (other_ratio, other_without) = found
+    return RankingDifference(*_within(ratio - other_ratio, without - other_without, 2.0))
+
+
+def _within(figure: float, without: NDArray[np.float64], most: float) -> list[float]:
+    """A figure with the bounds that it has by leaving out groups, all of them within what it can be."""
+    half = t_quantile(_GROUPS - 1) * float(np.sqrt(jackknife_variance(without)))
+    return [float(each) for each in np.clip([figure, figure - half, figure + half], -most, most)]
+
+
+def _without_luck(
+    sample: Codes, variant: Codes, model: Codes, value: Floats, seed: int
+) -> tuple[float, NDArray[np.float64]] | None:
+    """The correlation of two templates over that of a template with itself, of all questions and without each group of them."""
     if len(value) == 0:
-        return undefined
+        return None
     n, n_variants, n_models = (int(codes.max()) + 1 for codes in (sample, variant, model))
     has = np.zeros((n_variants, n_models), np.bool_)
     has[variant, model] = True
     whole = np.flatnonzero(has.all(axis=1))
     if n < _FEWEST_QUESTIONS or n_models < MIN_MODELS or len(whole) < 2:
-        return undefined
+        return None
     values, counts = np.zeros((2, n, n_variants, n_models))
     values[sample, variant, model] = value
     counts[sample, variant, model] = 1
@@ -162,12 +209,9 @@ def corrected_ranking(
             for own in [all_first - first[each]]
         ]
     )
-    quantile = t_quantile(_GROUPS - 1)
-    if not within - quantile * np.sqrt(jackknife_variance(without[:, 1])) > 0:
-        return undefined
-    ratio = between / within
-    half = quantile * float(np.sqrt(jackknife_variance(without[:, 0] / without[:, 1])))
-    return CorrectedRanking(*np.clip([ratio, ratio - half, ratio + half], -1, 1).tolist())
+    if not within - t_quantile(_GROUPS - 1) * np.sqrt(jackknife_variance(without[:, 1])) > 0:
+        return None
+    return between / within, without[:, 0] / without[:, 1]
 
 
 def _opposite_halves(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[float, float]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from promptaudit.flows.display.figures import number
+from promptaudit.flows.display.figures import number, signed
 from promptaudit.flows.report.blocks.blocks import DrawnSection, by
+from promptaudit.flows.report.blocks.cells import Printed, Traced
 from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.sections.columns import Column, bounds, counted, figure, judge_errors, table, words
 from promptaudit.flows.report.sections.extremes import ends
@@ -24,6 +25,8 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
         _correlation("Mean Spearman", "mean_spearman", "n_pairs"),
         figure("Without luck", "mean_spearman_corrected"),
         bounds("mean_spearman_corrected"),
+        figure("More than by the rule", "difference_from_rule", _difference),
+        bounds("difference_from_rule"),
         figure("Textbook formula", "mean_spearman_textbook"),
         counted("Pairs", "n_pairs"),
         counted("Undefined pairs", "n_undefined_pairs"),
@@ -45,6 +48,10 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
 
 def _correlation(heading: str, name: str, n_pairs: str) -> Column:
     return figure(heading, name, lambda of, name: of.cell(name, correlation(of.row, name, of.row[n_pairs])))
+
+
+def _difference(of: Traced, name: str) -> Printed:
+    return of.cell(name, signed(of.row[name]))
 
 
 def correlation(row: Row, name: str, n_pairs: int | None) -> str:
@@ -72,7 +79,8 @@ rankings = Section(
         "templates. It is 1 where the models rank the same under every template. A pair is undefined where all "
         "models are alike under one of the two. By the luck of the questions alone, similar models rank "
         "differently; the figure without luck corrects for that, and its interval is for other questions. It is "
-        "missing where the models cannot be told apart under any one template."
+        "missing where the models cannot be told apart under any one template. Beside a judge's figure stands its "
+        "difference from the rule's, over the answers that both scored."
     ),
     fill=_fill,
     finding=_finding,

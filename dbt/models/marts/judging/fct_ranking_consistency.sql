@@ -84,6 +84,46 @@ without_luck as (
     group by all
 ),
 
+-- what the judges make of the same answers as a rule, the first by name
+firsts as (
+    select
+        audit_run_id,
+        task_id,
+        min(scoring_method) as scoring_method
+    from by_question
+    where {{ kind_of_rater('scoring_method') }} = 'rule' and not starts_with(scoring_method, 'field:')
+    group by all
+),
+
+ruled as (
+    select by_question.*
+    from by_question
+    inner join firsts using (audit_run_id, task_id, scoring_method)
+),
+
+against_rules as (
+    select
+        judges.audit_run_id,
+        judges.task_id,
+        judges.scoring_method,
+        judges.model_set,
+        any_value(ruled.scoring_method) as rule,
+        try_ranking_difference(
+            {{ told_as('judges', ['audit_run_id', 'task_id']) }},
+            list(judges.sample_index),
+            list(judges.variant),
+            list(judges.model),
+            list(judges.accuracy),
+            list(ruled.accuracy),
+            any_value(runs.seed)
+        ) as further
+    from by_question as judges
+    inner join ruled using (audit_run_id, task_id, model_set, sample_index, variant, model)
+    inner join runs on judges.audit_run_id = runs.audit_run_id
+    where starts_with(judges.scoring_method, 'judge:')
+    group by all
+),
+
 final as (
     select
         audit_run_id,
@@ -95,6 +135,10 @@ final as (
         without_luck.ranking.corrected as mean_spearman_corrected,
         without_luck.ranking.low as mean_spearman_corrected_low,
         without_luck.ranking.high as mean_spearman_corrected_high,
+        against_rules.rule,
+        against_rules.further.difference as difference_from_rule,
+        against_rules.further.low as difference_from_rule_low,
+        against_rules.further.high as difference_from_rule_high,
         by_accuracy.n_pairs::integer as n_pairs,
         by_accuracy.n_undefined_pairs::integer as n_undefined_pairs,
         by_accuracy.n_models::integer as n_models,
@@ -105,6 +149,7 @@ final as (
         {{ measure_version() }}
     from measured
     left join without_luck using (audit_run_id, task_id, scoring_method, model_set)
+    left join against_rules using (audit_run_id, task_id, scoring_method, model_set)
 )
 
 select * from final
