@@ -11,6 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from promptaudit.udfs.readers.answer_end import answer_end
+from promptaudit.udfs.readers.commitment import NONE, OUTSIDE, Committed, committed, sign_of
+from promptaudit.udfs.readers.phrases import COMMON
 from promptaudit.udfs.spelling import (
     MINUS,
     SURE_MINUS,
@@ -66,28 +69,83 @@ def label(text: str, labels: Labels) -> str | None:
 
 
 def label_in_text(text: str, labels: Labels) -> str | None:
-    """Returns the one label that stands in a text as whole words; of a label inside a longer one, the longer one counts.
+    """Returns the label that a text commits to, named in whole words; of a label inside a longer one, the longer one counts.
 
     Case, and whether words are joined by "_" or "-", count only where labels differ by nothing else. A number has the sign that
     stands before it, as in `first_integer`.
     """
+    found = _committed(text, labels).answer
+    return None if found is None else labels[found]
+
+
+def _committed(text: str, labels: Labels) -> Committed:
+    """What a text commits to before a turn that the model invented; in all of it where nothing is named before."""
+    end = answer_end(text)
+    found = committed(_marked(text[:end], labels), _weak(labels))
+    return committed(_marked(text, labels), _weak(labels)) if end < len(text) and found.reason == NONE else found
+
+
+@functools.lru_cache(maxsize=256)
+def _weak(labels: Labels) -> frozenset[str]:
+    """The signs of the labels that are words of most texts."""
+    return frozenset(sign_of(place) for place, each in enumerate(labels) if folded(each) in COMMON and not each.isupper() or len(each) == 1 and each.isalpha())
+
+
+_PRIVATE = re.compile("[\ue000-\uf8ff]")
+_MARKDOWN = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|_{2,3}|~~|`+|(?<![^\s*])_(?=\w)|(?<=\w)_(?![^\s*.,;:!?])")
+_TEX = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it|sf)?|operatorname)\s*\{([^{}]*)\}")
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]*)\}")
+_CURLY = str.maketrans("“”„«»「」『』‘’‚", '"""""""""\'\'\'')
+
+
+def _tidied(text: str) -> str:
+    """A text without emphasis, with straight quotes and with what stands in a box behind `boxed:`."""
+    plain = _PRIVATE.sub(" ", without_unseen(text)).translate(_CURLY)
+    plain = re.sub(r"^([ \t]*)\*[ \t]+", r"\1- ", plain, flags=re.MULTILINE)
+    return _BOX.sub(r" boxed: \1 ", _TEX.sub(r"\1", _MARKDOWN.sub("", plain)))
+
+
+def _marked(text: str, labels: Labels) -> str:
+    """A text in the spelling in which its labels are told apart, with the sign of each in its place."""
     spell = _telling_apart(labels) or canonical
-    spelled = spell(text)
-    as_joined = joined(text) if spell is spaced else spelled
-    taken, found, by_words = bytearray(len(spelled)), None, _spelled(labels, spell)
+    by_words = _spelled(labels, spell)
+    in_case = {each: each for each in labels if each != each.casefold() and each.casefold() in COMMON}
+    places = {each: place for place, each in enumerate(labels)}
+    return "\n".join(_marked_line(line, by_words, in_case, places, spell) for line in _tidied(text).splitlines())
+
+
+def _marked_line(
+    line: str,
+    by_words: Mapping[str, str],
+    in_case: Mapping[str, str],
+    places: Mapping[str, int],
+    spell: Callable[[str], str],
+) -> str:
+    if not line.isupper():  # words that most texts have in small letters count as they are written
+        for each in in_case:
+            begins = "" if each.isupper() else r"(?<![.!?]\s)(?<!^)"  # at the beginning of a sentence any word has a capital
+            word = rf"(?<!\w){re.escape(each)}"
+            line = re.sub(rf"{begins}{word}(?!\w)|{word}(?=\s*(?:[.,:;!]|$))", sign_of(places[each]), line)
+    spelled = spell(line)
+    as_joined = joined(line) if spell is spaced else spelled
+    spans: dict[int, tuple[int, str]] = {}
+    taken = bytearray(len(spelled))
     for words in sorted(by_words, key=len, reverse=True):
+        if by_words[words] in in_case and not line.isupper() and spelled != words:
+            continue
         for start in _places(spelled, words, as_joined):
             end = start + len(words)
             if taken.find(1, start, end) >= 0:
                 continue
-            signed = _signed(spelled, start, words)
-            here = [by_words[each] for each in signed if each in by_words]
-            if len(here) > 1 or (here and found not in (None, here[0])):
-                return None
+            here = [by_words[each] for each in _signed(spelled, start, words) if each in by_words]
             if here:
-                found = here[0]
+                spans[start] = (end, sign_of(places[here[0]]) if len(here) == 1 else OUTSIDE)
                 taken[start:end] = b"\1" * len(words)
-    return found
+    parts, last = [], 0
+    for start, (end, sign) in sorted(spans.items()):
+        parts += [spelled[last:start], sign]
+        last = end
+    return "".join([*parts, spelled[last:]])
 
 
 def _signed(text: str, start: int, words: str) -> list[str]:

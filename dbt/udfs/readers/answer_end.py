@@ -1,0 +1,35 @@
+"""Finds where an answer ends, before a turn or a question that the model invented."""
+
+from __future__ import annotations
+
+import re
+
+from promptaudit.udfs.readers.phrases import ANSWER, BECAUSE, FINALLY, NEXT_TURN, words
+
+_NAMES = "|".join(sorted(set(NEXT_TURN.split("|")), key=len, reverse=True))
+_TURN = re.compile(
+    rf"^[ \t]*(?:(?:#{{1,6}}[ \t]*|\*\*|[-=_*]{{3,}}[ \t]*\n[ \t]*)?(?:next |new |another )?(?:{_NAMES})(?:[ \t]*\d{{1,3}}|[ \t]*\(?\d{{1,3}}\)?)?[ \t]*(?:\*\*)?[ \t]*[:：.)]|"
+    r"#{2,6}[ \t]*(?:instruction|input|question|user|human|example|task|problem|next)\b|"
+    r"\[/?INST\]|<\|(?:im_start|start_header_id|user|endoftext|eot_id|end|assistant)[^>]{0,20}\|?>|<start_of_turn>|</?s>|Human:|USER:)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OTHER_TURN = re.compile(
+    rf"\n[ \t]*\n[ \t]*(?:[-=*_]{{3,}}\s*)?(?!{words(ANSWER)}|{words(FINALLY)}|{words(BECAUSE)})(?:[^\W\d_][\w' -]{{0,30}}[:：]|[^\n]{{3,200}}[?？؟][ \t]*\n)", re.IGNORECASE
+)
+"""A paragraph that is named otherwise than an answer or its reason, or a question."""
+SHORT = 40  # characters of an answer that a paragraph of another name may end
+_INLINE = re.compile(r"(?<=\S)[ \t]+(?:Q|Question|User|Human)[ \t]*\d{0,3}:[ \t]+(?=\S.*?(?:\?|\bA:|Answer:|Assistant:))", re.DOTALL)
+
+
+def answer_end(text: str) -> int:
+    """Returns where the first turn or question that follows an answer begins; the length of the text where none does.
+
+    Whoever reads looks before it first, and at the whole text where no answer stands there: a text may repeat its own question.
+    """
+    start = len(text) - len(text.lstrip())
+    for pattern in (_TURN, _INLINE):
+        found = next((match for match in pattern.finditer(text) if text[start : match.start()].strip()), None)
+        if found is not None:
+            return found.start()
+    other = _OTHER_TURN.search(text, start)
+    return other.start() if other is not None and other.start() - start <= SHORT else len(text)

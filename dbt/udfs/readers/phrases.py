@@ -1,0 +1,217 @@
+"""What people write around an answer, in some thirty languages: words that name, choose, deny, doubt, revise and conclude.
+
+A word of letters with spaces between words is matched whole, one of Chinese, Japanese, Korean or Thai wherever it stands.
+"""
+
+from __future__ import annotations
+
+import re
+
+ANSWER = (
+    "abteilung|dringlichkeit|priorität|bereich|thema|emotion|polarity|leaning|position|answer|label|category|class|classification|sentiment|stance|emotion|intent|topic|output|result|response|prediction|verdict|"
+    "choice|decision|ruling|rating|score|grade|mark|priority|urgency|department|severity|level|tone|team|queue|option|pick|vote|"
+    "assessment|evaluation|judgment|judgement|conclusion|diagnosis|relation|relationship|"
+    r"antwort|klasse|klassifikation|\w*bewertung|kategorie|etikett|\w*einstufung|\w*urteil|\w*ergebnis|\w*stimmung|\w*note|\w*wertung|punktzahl|einschätzung|"
+    "réponse|étiquette|catégorie|classe|sentiment|verdict|tonalité|note|résultat|évaluation|"
+    "respuesta|etiqueta|categoría|clasificación|calificación|valoración|sentimiento|veredicto|puntuación|nota|resultado|"
+    "resposta|rótulo|categoria|classificação|avaliação|sentimento|pontuação|veredito|"
+    "risposta|etichetta|classificazione|sentimento|valutazione|punteggio|voto|verdetto|"
+    "antwoord|beoordeling|oordeel|sentiment|cijfer|odpowiedź|kategoria|etykieta|ocena|wydźwięk|werdykt|"
+    "cevap|yanıt|etiket|sınıf|kategori|puan|puanım|karar|duygu|sonuç|"
+    "ответ|категория|метка|класс|оценка|тональность|вердикт|вывод|відповідь|категорія|оцінка|"
+    "jawaban|kategori|nilai|svar|betyg|bedömning|đáp án|nhãn|câu trả lời|vastaus|válasz|răspuns|odpověď|απάντηση|jibu|"
+    "الإجابة|الجواب|التصنيف|التقييم|تصنيف|النتيجة|תשובה|उत्तर|जवाब|श्रेणी|रेटिंग|लेबल|भावना|উত্তর|பதில்|คำตอบ|"
+    "答案|标签|標籤|评分|得分|分数|立场|类别|類別|分类|情感|情绪|结论|判断|評価|評点|点数|答え|回答|解答|ラベル|感情|分類|判定|結論|カテゴリ|"
+    "정답|답변|답|라벨|감정|평가|점수|분류|결론|판정"
+)
+"""What an answer is called."""
+
+IS = (
+    "is|are|was|be|being|would be|should be|must be|remains|equals|reads|seems|appears|comes to|as|"
+    "ist|lautet|wäre|sein|bleibt|est|serait|es|sería|queda|é|seria|fica|è|sarebbe|sia|zou|luidt|to|jest|brzmi|"
+    "это|есть|—|становится|är|er|adalah|là|on|este|je|είναι|هو|هي|है|हैं|是|为|為|は|が|을|를|은|는|이|가|入る"
+)
+"""What stands between its name and the answer."""
+
+CHOOSE = (
+    "code|coded as|code it as|interpret|interpreted as|tippe|has to go to|would be in|choose|chose|pick|picked|select|selected|go with|going with|went with|go for|going for|opt for|opting for|settle on|settle for|settling on|settled on|"
+    "say|saying|call it|call this|calling it|calling this|label it|label this|mark it|mark it as|marked it as|mark this as|tag it|tag it as|tag this as|rate it|rate this|rate it as|rate this|"
+    "rate|rated it|give it|give this|give|giving it|gave it|award|assign|assigned|vote|vote for|vote is|file it under|file this under|file under|put it in|put this in|"
+    "put it under|put this under|put it down as|put it at|put this at|route to|route it to|route this to|send it to|send this to|goes to|forward to|belongs to|belongs in|belongs under|falls under|falls into|"
+    "classify it as|classify this as|classified as|class this as|classed as|categorize it as|categorise it as|categorized as|categorised as|"
+    "conclude|answer with|lean|leaning|leaning towards|lean towards|lean toward|leans|stick with|sticking with|decide on|decided on|qualifies as|counts as|count it as|count this as|treat it as|treat this as|"
+    "read it as|read this as|reads as|comes out as|comes across as|land on|landing on|landed on|guess is|guess|bet|fits best under|best described as|boils down to|deserves|earns|scores|leaves|leaving|left with|only leaves|amounts to|makes it|makes this|make it|take|taking|"
+    "wähle|würde sagen|sage|entscheide mich für|stufe|bewerte|vergebe|gebe|würde ich|tippe auf|gehört zu|gehört in|ordne|nehme|fällt unter|landet bei|"
+    "choisis|dirais|dirai|penche pour|opte pour|retiens|classe|mets|donne|donnerais|attribue|relève de|"
+    "elijo|diría|digo|me quedo con|opto por|clasifico|clasificaría|pongo|doy|daría|le doy|marco|corresponde a|apuesto por|me inclino por|"
+    "escolho|diria|digo|fico com|opto por|classifico|classificaria|dou|daria|marco|corresponde a|"
+    "scelgo|direi|dico|opto per|classifico|classificherei|do|darei|assegno|propendo per|metto|"
+    "kies|zou zeggen|ga voor|geef|houd het op|hou het op|noem|wybieram|powiedziałbym|powiedziałabym|daję|stawiam|uznaję|oceniam|"
+    "seçiyorum|derim|diyorum|veriyorum|veririm|выбираю|сказал бы|сказала бы|скажу|ставлю|поставил бы|поставлю|отношу|оцениваю|склоняюсь к|"
+    "väljer|velger|vælger|memilih|chọn|valitsen|választom|aleg|vybírám|επιλέγω|أختار|أصنف|أعطي|أمنح|चुनता|चुनती|दूँगा|दूंगा|दूंगी|"
+    "选择|选|我给|给|打|归为|归类为|归入|属于|判为|判定为|判断为|认为是|我认为|应为|算|選びます|選ぶ|選択|つけ|付け|にします|とします|선택|고르|주겠|매기"
+)
+"""What says that somebody takes an answer, before it."""
+
+CHOSEN = (
+    "is correct|is right|is the answer|is the right|is the correct|is the best|is my answer|is my final|is my choice|is my pick|is my verdict|is the label|is the category|is the one|"
+    "it is|it is then|fits best|fits|applies|is what|would be my|is where|is the most|wins|then|is best|best describes|best fits|for me|for this one|for sure|it is for me|without a doubt|"
+    "ist richtig|ist korrekt|ist die richtige|passt|passt am besten|trifft zu|est correct|est la bonne|convient|es correcto|es correcta|es la correcta|es la respuesta|está correto|está correta|é a resposta|é a correta|"
+    "è corretto|è corretta|è la risposta|è quella giusta|klopt|is juist|doğru|doğrudur|верно|правильный|正确|最合适|最符合|が正しい|が適切|がふさわしい|を選び|を選択|にします|とします|と判断|です|だ|"
+    "입니다|이다|예요|이에요|라고|로 하|으로 하|를 선택|을 선택|로 판단|으로 판단|로 분류|으로 분류|점|है"
+)
+"""What says it behind an answer."""
+
+NOT = (
+    r"\w{1,8}n't|not|never|neither|nor|cannot|hardly|scarcely|barely|unlikely|rather than|instead of|far from|rule out|rules out|ruled out|ruling out|"
+    r"exclude|excludes|excluded|excluding|rejects?|anything but|no longer|no|nothing|none|isnt|doesnt|dont|wasnt|fails to|lacks|lacking|"
+    r"nicht|kein|keine|keinen|keiner|keines|keinem|weder|nie|keinesfalls|keineswegs|kaum|statt|"
+    r"pas|ni|non|aucun|aucune|jamais|nullement|plutôt que|tampoco|nunca|ningún|ninguna|não|nem|nenhum|nenhuma|"
+    r"né|mai|nessun|nessuna|niet|geen|nooit|nie|ani|żaden|nigdy|bynajmniej|değil|değildir|не|ни|нет|нельзя|вовсе|ні|inte|ej|ikke|"
+    r"ingen|bukan|tidak|bukanlah|không|không phải|chẳng|ei|eikä|nem|nu este|nu e|není|nejsou|δεν|ούτε|μην|"
+    r"ليس|ليست|لا|لم|لن|غير|أستبعد|नहीं|न|ना|मत|নয়|இல்லை|ไม่|ไม่ใช่|"
+    r"不|没|沒|非|并非|並非|无|無|未|ではな|じゃな|でな|ありませ|ない|아니|않|없|못"
+)
+"""What denies an answer behind it."""
+
+NOT_BEHIND = (
+    r"het|dit|dat|hier|ça|cela|ce|esto|eso|isso|questo|is|are|was|does|do|did|would|can|could|should|will|has|seems?|looks?|feels?|sounds?|comes? across|simply|really|just|clearly|certainly|definitely|at all|label|option|rating|score|one|it|this|that|they|ist|sind|wäre|das|es|er|sie|hier|"
+    r"n'|ne|no|est|c'|es|é|è|is|to|это|bu|the|quite|also|probably|therefore|thus|an?"
+)
+"""What may stand between an answer and what denies it."""
+DENIED = (
+    r"would (?:mean|require|need|imply|take|call for|overlook|be wrong|be too)|not|isn't|aren't|wasn't|doesn't|don't|didn't|wouldn't|can't|cannot|couldn't|won't|shouldn't|never|wrong|incorrect|false|out of the question|ruled out|off the table|out|excluded|"
+    r"unlikely|too (?:strong|harsh|much|weak|narrow|broad|generous|high|low)|misses|fails|would miss|no way|hardly|overstates?|understates?|inappropriate|inaccurate|(?:can|could) be (?:ruled out|excluded|dismissed)|"
+    r"nicht|falsch|ausgeschlossen|scheidet aus|kommt nicht|passt nicht|pas|exclu|exclue|faux|fausse|descartado|descartada|incorrecto|incorrecta|no (?:es|encaja|aplica|corresponde)|"
+    r"não (?:é|se aplica|serve)|errado|errada|descartado|descartada|non (?:è|va|si applica)|errato|sbagliato|escluso|esclusa|niet|onjuist|uitgesloten|nie|odpada|błędn\w+|değil\w*|yanlış|elenir|"
+    r"не|неверно|исключ\w+|отпадает|inte|ikke|bukan|salah|không|sai|नहीं|गलत|ليس\w*|خطأ|"
+    r"不|没|排除|错|錯|ではな|じゃな|ではありませ|とは言え|とはいえ|でもな|は違|は除外|は誤|가 아니|이 아니|은 아니|는 아니|이라고 (?:보기|할 수)|라고 (?:보기|할 수)|지 않|은 틀|는 틀|은 제외|는 제외|아닙|아니"
+)
+"""What denies an answer in front of it."""
+
+NOT_DENYING = (
+    "no doubt|without a doubt|without doubt|without any doubt|beyond doubt|not only|no question|nothing but|nothing other than|not just|nothing short of|couldn't be more|cannot be more|can't be anything but|"
+    "can't be anything other than|cannot be anything but|no hesitation|without hesitation|no surprise|not surprisingly|not hard to|no need to|no need for|if not|not too hard|why not|no wait|no, wait|no problem|"
+    "doubtless|ohne zweifel|zweifellos|kein zweifel|ohne frage|nicht nur|sans aucun doute|sans doute|sans hésiter|sin duda|no cabe duda|sem dúvida|sem dúvidas|senza dubbio|senza alcun dubbio|"
+    "zonder twijfel|ongetwijfeld|bez wątpienia|nie ma wątpliwości|без сомнения|несомненно|не сомневаюсь|şüphesiz|utan tvekan|"
+    "毫无疑问|无疑|毫無疑問|不用说|没错|間違いなく|疑いなく|文句なし|틀림없이|의심의 여지없이|의심할 여지 없이|بلا شك|لا شك|निस्संदेह|बेशक"
+)
+"""What has a word of denial in it and denies nothing."""
+
+PERHAPS = (
+    "zunächst|anfangs|d'abord|au début|au premier abord|al principio|a primera vista|à primeira vista|inizialmente|a prima vista|początkowo|сначала|на первый взгляд|ilk bakışta|在一开始|乍一看|最初は|一見|처음에는|언뜻|could|might|may|perhaps|maybe|possibly|possible|arguably|whether|unclear|either|unsure|not sure|not certain|can't tell|cannot tell|can't say|cannot say|hard to say|hard to tell|"
+    "can't decide|cannot decide|unable to|can't rule out|cannot rule out|can't exclude|cannot exclude|torn between|somewhere between|borders on|bordering on|partially|partly|"
+    "tempted|one might|some would|some might|conceivably|potentially|at first|at first glance|at first sight|initially|"
+    "könnte|könnten|vielleicht|möglicherweise|eventuell|ob|unklar|unsicher|entweder|womöglich|"
+    "pourrait|peut-être|possiblement|éventuellement|incertain|soit|podría|podrían|quizá|quizás|tal vez|acaso|posiblemente|puede que|puede ser|"
+    "poderia|pode ser|talvez|possivelmente|porventura|potrebbe|forse|magari|possibile|zou kunnen|misschien|mogelijk|wellicht|"
+    "może|być może|możliwe|ewentualnie|olabilir|belki|muhtemelen mi|возможно|может быть|вероятно ли|наверно|пожалуй|либо|можливо|"
+    "kanske|möjligen|kanskje|måske|mungkin|barangkali|bisa jadi|có thể|có lẽ|ehkä|mahdollisesti|talán|lehet|poate|možná|ίσως|"
+    "ربما|قد|من المحتمل|محتمل|शायद|हो सकता|हो सकती|संभवतः|হয়তো|อาจ|"
+    "可能|也许|或许|或許|也許|大概|不确定|不確定|说不定|かもしれ|かも|可能性|おそらくは|もしかすると|ひょっとして|아마도 아|수도|일지도|지도 모르|가능성"
+)
+"""What says that an answer is only possible."""
+
+IF = (
+    "if|unless|whether|depends|depending|provided that|assuming|suppose|supposing|in case|as long as|wenn|falls|sofern|je nachdem|"
+    "selon que|à condition|à supposer|dépend|si le|si la|si les|si on|si l'|si vous|si tu|si je|si el|si los|si las|si es|si se|si no|si fuera|si hay|si uno|si al|si lo|s'il|s'ils|s'elle|se o|se os|se il|se l'|se fosse|se for|se lo|em caso|caso o|caso a|caso os|caso as|caso haja|caso seja|caso não|en caso|depende|dependendo|dipende|indien|afhankelijk|jeśli|jeżeli|gdyby|o ile|zależy|eğer|ise|если|при условии|зависит|якщо|"
+    "beror|hvis|jika|kalau|tergantung|nếu|tùy|jos|dacă|pokud|jestli|αν|εάν|إذا|لو|यदि|अगर|"
+    "如果|若|假如|要是|取决于|取決於|视乎|なら|ならば|であれば|たら|場合|次第|다면|라면|이면|경우|따라"
+)
+"""What makes an answer depend on something."""
+
+IF_CHOOSING = (
+    r"if (?:i|we) (?:had|have|must|were|am|need|needed)(?: really)?(?: to)?(?: be)? (?:choose|pick|decide|commit|choosing|select|answer|guess|say|forced|give|name|settle|pressed|put)[^,]{0,30},?|"
+    r"if (?:i'm |i am )?(?:forced|pressed|pushed)[^,]{0,40},?|if you ask me|if i may|if i'm honest|if anything|if not now|wenn ich (?:wählen|mich entscheiden|müsste)[^,]{0,40},?|"
+    r"wenn (?:man )?mich fragt|wenn sie mich fragen|si je devais[^,]{0,40},?|s'il faut[^,]{0,30},?|si tuviera que[^,]{0,40},?|si tengo que[^,]{0,40},?|si hay que[^,]{0,40},?|se eu tivesse que[^,]{0,40},?|"
+    r"se tiver que[^,]{0,40},?|se dovessi[^,]{0,40},?|als ik moet[^,]{0,40},?|jeśli miał\w+[^,]{0,40},?|если (?:бы )?(?:нужно|надо|пришлось|выбирать)[^,]{0,40},?|"
+    r"(?:如果)?(?:一定|非)要(?:我)?(?:选|选择|说|给)[^，,]{0,12}[，,]?|あえて(?:選ぶ|言う)(?:なら|と)[、,]?|굳이 (?:고르|선택|말하)\w*[,]?|it's hard to (?:say|tell)|whether you like it or not"
+)
+"""What looks like a condition and only says that somebody decides."""
+
+REVISES = (
+    "halt|nein|ach nein|doch nicht|chociaż nie|a nie|non|autant pour moi|au temps pour moi|hmm no|no hold|change that|change it|change this|or rather|oh|mind you|doğrusu|oder besser|besser gesagt|vielmehr|wait|actually|correction|corrected|on second thought|on second thoughts|on reflection|scratch that|let me correct|let me fix|let me change|let me revise|changing my|change my|i take that back|sorry|"
+    "oops|i mean|make that|looking again|look again|looking closer|looking more closely|re-reading|rereading|second look|closer look|closer reading|closer inspection|my mistake|i misread|misread|i was wrong|no no|revised|revise|revising|reconsidering|"
+    "thinking about it|come to think|hang on|hold on|strike that|"
+    "nein doch|korrektur|korrigiere|genauer betrachtet|bei genauerem|doch eher|pardon|attendez|attends|en fait|finalement|après réflexion|à la réflexion|je corrige|rectification|non plutôt|"
+    "espera|perdón|en realidad|corrijo|corrección|pensándolo bien|mejor dicho|aliás|na verdade|corrigindo|correção|pensando bem|desculpe|quer dizer|anzi|aspetta|in realtà|correggo|ripensandoci|scusa|"
+    "wacht|nee toch|correctie|bij nader inzien|eigenlijk|sorry|chwila|poprawka|właściwie|jednak|przepraszam|bir dakika|aslında|düzeltiyorum|pardon|"
+    "нет погодите|погодите|стоп|точнее|исправляюсь|на самом деле|хотя нет|поправка|зачекайте|"
+    "vänta|faktiskt|rättelse|tunggu|sebenarnya|ralat|khoan|thực ra|xin lỗi|odota|várj|stai|počkat|περίμενε|لحظة|بل|عفوا|في الواقع|تصحيح|रुकिए|असल में|सुधार|माफ़|"
+    "不对|不，|等等|等一下|更正|其实|修正|纠正|重新|いや|待って|訂正|失礼|実は|やはり|やっぱり|よく見ると|아니,|잠깐|정정|사실|다시 보니|죄송"
+)
+"""What takes back what was said before."""
+
+RETRACTS = (
+    "take that back|scratch that|strike that|forget that|i withdraw|ignore that|never mind|nevermind|cancel that|nehme das zurück|je retire|retiro lo dicho|retiro o que disse|ritiro"
+)
+"""What takes an answer back and leaves none."""
+
+WITHHOLDS = (
+    "won't label|won't commit|can't commit|cannot commit|can't decide|cannot decide|can't judge|cannot judge|not able to decide|remains open|i'd rather not|can't say either way|"
+    "cannot say either way|can't say which|cannot say which|can't tell which|cannot tell which|which one it is|impossible to say|impossible to tell|can't settle|not settle on|can't choose|cannot choose|"
+    "can't pick|cannot pick|refuse to pick|won't pick|won't choose|undecided|can't be determined|cannot be determined|festlegen möchte ich mich|kann ich nicht sagen|kann man nicht sagen|lässt sich nicht (?:sagen|entscheiden)|"
+    "je ne peux pas trancher|impossible de trancher|impossible de dire|no puedo decidir|no me atrevo a decidir|imposible decir|não consigo decidir|não dá para saber|impossível dizer|"
+    "non posso decidere|non saprei|impossibile dire|kan ik niet zeggen|nie potrafię|trudno powiedzieć|kesin bir şey söyleyemem|karar veremiyorum|сказать наверняка не могу|не могу сказать|невозможно сказать|"
+    "无法确定|无法判断|不能确定|说不准|判断できません|判断できない|決められません|決められない|わかりません|판단할 수 없|알 수 없|لا أستطيع الجزم|لا يمكن الجزم|لا يمكن التحديد|कहना मुश्किल|तय नहीं"
+)
+"""What says that no answer is given."""
+
+FINALLY = (
+    "gesamt\w*|total|totale|total score|toplam|итого|合計|总分|總分|総点|총점|합계|endurteil|schlussurteil|final|finally|overall|in conclusion|to conclude|conclusion|therefore|thus|hence|so|in sum|in summary|to sum up|summary|all in all|altogether|on balance|in the end|ultimately|verdict|consequently|bottom line|"
+    "all things considered|which makes|accordingly|in short|net|ergo|tl;dr|"
+    "insgesamt|daher|deshalb|also|somit|fazit|folglich|endgültig|endgültige|unterm strich|alles in allem|abschließend|au final|donc|en conclusion|globalement|dans l'ensemble|au total|verdict|finale|en somme|bref|"
+    "en conjunto|por lo tanto|por tanto|en resumen|en conclusión|en general|en definitiva|así que|definitiva|veredicto|portanto|no geral|em suma|em resumo|logo|no conjunto|conclusão|"
+    "quindi|nel complesso|in conclusione|dunque|pertanto|in sintesi|dus|al met al|kortom|uiteindelijk|daarom|conclusie|ogólnie|więc|zatem|podsumowując|ostatecznie|sonuç olarak|dolayısıyla|genel olarak|bu yüzden|sonuç|"
+    "в целом|итог|итого|итоговая|итоговый|поэтому|значит|следовательно|вывод|таким образом|отже|sammantaget|alltså|slutsats|jadi|kesimpulannya|maka|vậy|tóm lại|kết luận|"
+    "إجمالا|إجمالًا|لذلك|لذا|في النهاية|الخلاصة|كुल मिलाकर|कुल मिलाकर|इसलिए|अतः|निष्कर्ष|"
+    "总体|总的来说|整体|因此|所以|综上|综合|总之|最终|最后|故|総合|したがって|よって|結論|以上|全体|つまり|最終|결론|따라서|종합|전체적으로|최종|그러므로|그래서"
+)
+"""What begins the last word on it."""
+
+BUT = (
+    "but|however|yet|though|although|whereas|while|aber|sondern|doch|jedoch|allerdings|mais|cependant|toutefois|pourtant|pero|sino|aunque|sin embargo|mas|porém|contudo|e sim|ma|bensì|però|tuttavia|"
+    "maar|echter|ale|lecz|jednak|tylko|ama|ancak|fakat|но|а|однако|але|men|utan|tetapi|tapi|melainkan|nhưng|mà|vaan|hanem|dar|αλλά|لكن|بل|ولكن|लेकिन|परंतु|पर|बल्कि|"
+    "但是|但|不过|然而|而是|でも|しかし|けれど|だが|ただし|ただ|하지만|그러나|다만|지만"
+)
+"""What ends what a denial, a doubt or a condition is about."""
+
+COMMON = frozenset(
+    "no it us or who am may a i other for against in on so and he will can is not none all any one two to an as at be by do go if me my of we up "
+    "none neither same new old good bad high low open close next back more less right left most some such like well even ever still just march "
+    "non não nein sim si sí oui ja nie tak nee nej da не нет да 是 不 否 有 无 対 لا نعم न हाँ नहीं 예 네 아니요".split()
+)
+"""Labels that are words of most texts: they count where they stand as an answer."""
+
+BECAUSE = (
+    "reason|reasons|reasoning|explanation|rationale|justification|because|note|notes|confidence|evidence|analysis|comment|why|summary|details|begründung|grund|erklärung|hinweis|raison|justification|explication|motivo|motivos|"
+    "razón|explicación|justificación|justificativa|explicação|motivazione|spiegazione|reden|uitleg|toelichting|uzasadnienie|wyjaśnienie|gerekçe|açıklama|причина|обоснование|пояснение|объяснение|理由|原因|解释|説明|根拠|이유|설명|근거|السبب|التبرير|कारण"
+)
+"""What a reason is called that stands behind an answer."""
+
+NEXT_TURN = (
+    "customer|client|issue|post|article|case|opinia|zdanie|next|kunde|cliente|klant|klient|müşteri|клиент|العميل|ग्राहक|顧客|客户|고객|question|q|problem|exercise|user|human|text|review|input|instruction|sentence|passage|example|tweet|comment|statement|email|message|ticket|query|prompt|task|sample|item|headline|premise|claim|document|"
+    "frage|aufgabe|beispiel|satz|nutzer|rezension|kommentar|question|exemple|texte|avis|énoncé|utilisateur|commentaire|pregunta|ejemplo|texto|usuario|reseña|comentario|enunciado|pergunta|exemplo|usuário|avaliação|comentário|"
+    "domanda|esempio|testo|utente|recensione|commento|vraag|voorbeeld|tekst|gebruiker|recensie|pytanie|przykład|użytkownik|recenzja|soru|örnek|metin|kullanıcı|yorum|вопрос|пример|текст|пользователь|отзыв|комментарий|питання|"
+    "fråga|exempel|pertanyaan|soal|contoh|câu hỏi|câu|kysymys|kérdés|întrebare|otázka|ερώτηση|سؤال|السؤال|النص|تعليق|प्रश्न|सवाल|उदाहरण|टिप्पणी|"
+    "问题|題目|题目|问|用户|文本|评论|例子|例|示例|下一题|質問|問題|問|次の質問|次の問題|テキスト|レビュー|ユーザー|例文|질문|문제|사용자|리뷰|텍스트|예시|다음 문제"
+)
+"""What a new turn or question begins with."""
+
+_NO_SPACES = r"[\u0e00-\u0eff\u1000-\u109f\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]"
+
+
+_BAR = re.compile(r"\|(?![^()]*\))")
+
+
+def words(listed: str) -> str:
+    """Returns a pattern of listed words: whole ones of languages with spaces between words, any place of the others."""
+    spaced, joined = [], []
+    for word in dict.fromkeys(_BAR.split(listed)):
+        (joined if re.search(_NO_SPACES, word) else spaced).append(word)
+    whole = rf"(?<![^\W\d_]){_any(spaced)}(?![^\W\d_])"
+    return f"(?:{whole}|{_any(joined)})" if joined else whole
+
+
+def _any(listed: list[str]) -> str:
+    return f"(?:{'|'.join(sorted(listed, key=len, reverse=True))})"
