@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from promptaudit.udfs.readers.phrases import ANSWER, BECAUSE, FINALLY, NEXT_TURN, words
+from promptaudit.udfs.readers.phrases import ANSWER, BECAUSE, FINALLY, NEXT_TURN, REVISES, words
 
 _NAMES = "|".join(sorted(set(NEXT_TURN.split("|")), key=len, reverse=True))
 _TURN = re.compile(
@@ -14,7 +14,7 @@ _TURN = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _OTHER_TURN = re.compile(
-    rf"\n[ \t]*\n[ \t]*(?:[-=*_]{{3,}}\s*)?(?!{words(ANSWER)}|{words(FINALLY)}|{words(BECAUSE)})(?:[^\W\d_][\w' -]{{0,30}}[:：]|[^\n]{{3,200}}[?？؟][ \t]*\n)", re.IGNORECASE
+    rf"\n[ \t]*\n[ \t]*(?:[-=*_]{{3,}}\s*)?(?!{words(ANSWER)}|{words(FINALLY)}|{words(BECAUSE)}|{words(REVISES)}|edit|update|p\.?s\.?\b)(?:[^\W\d_][\w' -]{{0,30}}[:：]|[^\n]{{3,200}}[?？؟][ \t]*\n)", re.IGNORECASE
 )
 """A paragraph that is named otherwise than an answer or its reason, or a question."""
 SHORT = 40  # characters of an answer that a paragraph of another name may end

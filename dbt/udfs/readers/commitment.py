@@ -21,18 +21,36 @@ FIRST_SIGN = 0xE000
 MOST_SIGNS = 6000
 OUTSIDE = "\uf8ff"
 """Stands for an answer that is none of the set, as 3.6 on a scale of whole numbers."""
-SIGN = "[\ue000-\uf8ff]"
+_SIGNS = "\ue000-\uf8ff"
+SIGN = f"[{_SIGNS}]"
 """An answer that a text names."""
 
-Reason = str
 DENIED, HEDGED, TWO, OUT, NONE = "denied", "hedged", "two named", "not in the set", "none named"
+"""Why a text gives no answer."""
+
+NAMED, STATED, CONCLUDED = 1, 2, 3
+MOST_CHARACTERS = 20_000
+"""Of a longer text the first and the last half of these are read."""
+MOST_OF_SENTENCE = 600
+REACH = 200
+"""Characters before and behind a place that say whether an answer is given there."""
 
 
 class Committed(NamedTuple):
     """The place of the answer that a text commits to, or why there is none."""
 
     answer: int | None
-    reason: Reason | None = None
+    reason: str | None = None
+
+
+@dataclass(slots=True)
+class Mention:
+    """A place where a text names an answer: how firmly, and why it is not given there."""
+
+    sign: str
+    strength: int
+    revises: bool = False
+    reason: str | None = None
 
 
 def sign_of(answer: int) -> str:
@@ -40,187 +58,226 @@ def sign_of(answer: int) -> str:
     return chr(FIRST_SIGN + answer)
 
 
-@dataclass(slots=True)
-class _Mention:
-    sign: str
-    strength: int  # 1 named, 2 stated, 3 concluded
-    revises: bool
-    reason: Reason | None = None
-
-
-@functools.lru_cache(maxsize=1)
-def _patterns() -> dict[str, re.Pattern[str]]:
-    answer, verb = words(phrases.ANSWER), words(phrases.CHOOSE)
-    no_sign = f"(?:(?!{SIGN})[^.!?;\n])"
-    no_break = f"(?:(?!{SIGN})[^.!?;,，、:\n])"
-    quoted = r"[\s\"'(\[{<*_]*"
-    article = r"(?:(?:the|a|an|as|is|to|of|at|it|this|that|category|label|option|class|rating|score|answer|number|queue|team|team of|clearly|definitely|simply|just|most likely|probably|likely|rather|more|closest to|for|in|under|with|towards|toward|only|still|very|als|eine|ein|einen|einer|die|der|das|den|une|un|le|la|les|el|los|las|uma|um|o|os|il|lo|een|de|het|como|comme|come|jako|как|olarak|som|sebagai|là|的|为|為|是|了|“|「)\s+)*"
-    is_ = words(phrases.IS)
-    return {
-        # the name of an answer, then what it is
-        "stated": re.compile(
-            rf"(?:{answer}{no_sign}{{0,60}}?(?:{is_}|[:：=→⇒>-]+|-)\s*{quoted}{article}{quoted}|{answer}(?:'s)?\s*{quoted}|"
-            rf"(?:author|writer|speaker|he|she|they|user|post|text|tweet|article)\s+(?:is|are|was|seems)\s+(?:\w+ly\s+)?|"
-            rf"{verb}(?:\s|(?<=[\u2e80-\ud7af])){no_break}{{0,20}}?{quoted}{article}{quoted}|(?:→|⇒|=>|->|==>)\s*{quoted}{article}|boxed: *)$",
-            re.IGNORECASE,
-        ),
-        "chosen": re.compile(rf"[\"')\]}}>*_.:,]{{0,4}}\s*(?:{words(phrases.CHOSEN)})", re.IGNORECASE),
-        "not": re.compile(words(phrases.NOT), re.IGNORECASE),
-        "denied": re.compile(
-            rf"[\"')\]}}*_]{{0,3}}\s*(?:{words(phrases.NOT_BEHIND)}\s*)*(?:{words(phrases.DENIED)})", re.IGNORECASE
-        ),
-        "not_denying": re.compile(words(phrases.NOT_DENYING), re.IGNORECASE),
-        "perhaps": re.compile(words(phrases.PERHAPS), re.IGNORECASE),
-        "would": re.compile(
-            r"\b(?:would(?:'ve| have)? be(?:en)?|wäre|serait|sería|seria|sarebbe|zou|byłaby|byłby|byłoby|olurdu|был бы|была бы|было бы)\b",
-            re.IGNORECASE,
-        ),
-        "if": re.compile(words(phrases.IF), re.IGNORECASE),
-        "if_choosing": re.compile(phrases.IF_CHOOSING, re.IGNORECASE),
-        "revises": re.compile(words(phrases.REVISES), re.IGNORECASE),
-        "retracts": re.compile(words(phrases.RETRACTS), re.IGNORECASE),
-        "withholds": re.compile(words(phrases.WITHHOLDS), re.IGNORECASE),
-        "if_behind": re.compile(rf"[\"')\]}}*_]*\s*,?\s*(?:but |aber |mais |pero )?(?:only |nur |sólo |só )?{words(phrases.IF)}", re.IGNORECASE),
-        "finally": re.compile(words(phrases.FINALLY), re.IGNORECASE),
-        "but": re.compile(rf"[,，、]?\s*{words(phrases.BUT)}", re.IGNORECASE),
-    }
-
-
-_SENTENCE = re.compile(r"(?:[^\n.!?…。！？；।۔؟;]|[.!?…](?![\"')\]]*\s)|;(?!\s))*(?:[.!?…]+[\"')\]]*(?=\s|$)|[。！？；।۔؟][\"')\]]*|;|\n|$)")
-_BREAKS = re.compile(r"[,，、:：;()（）—–]|\s-\s")
-_ALONE = re.compile(rf"[^\w\ue000-\uf8ff]*({SIGN})[^\w\ue000-\uf8ff]*")
-_FIRST = re.compile(rf"[^\w\ue000-\uf8ff]*({SIGN})[\"')\]}}*_]*\s*(?:[.,:;!…。，：；、！–—(-]|$|\s[-–—(]|(?:because|since|as|weil|da|car|parce|porque|perché|omdat|ponieważ|потому|çünkü|因为|理由)\b)")
-_LISTED = re.compile(rf"{SIGN}(?:[\"')\]]*\s*(?:[,/|，、]|(?<=[\"')\]])(?=[\"'(\[])|\bor\b|\band\b|\bvs\.?\b|\bto\b|\bbzw\.|\bu\b|-|–|~|～|至|到|\boder\b|\bund\b|\bou\b|\bet\b|\bo\b|\by\b|\be\b|\bof\b|\ben\b|\blub\b|\bi\b|\bya da\b|\bveya\b|\bили\b|\bи\b|或者?|和|还是|または|か|や|또는|혹은|이나|أو|या|और)\s*[,，]?\s*(?:\b(?:or|and|oder|ou|o|lub)\b\s*)?(?:an?\s|the\s|[\"'(\[]*)?{SIGN}[\"')\]]*)+", re.IGNORECASE)
-_QUOTATION = re.compile(r"\"[^\"\n]{0,2000}\"")
-_HEADING = re.compile(rf"\W*({SIGN})[\"')\]]*\s*[:：–—-]\s*(?=\S)")
-_FIELD = re.compile(rf"\s*(?:[-•+]\s*)?[^:：\n\ue000-\uf8ff]{{1,40}}[:：]\s*[\"'(\[]*({SIGN})[^\w\ue000-\uf8ff]*")
-_BEHIND_COLON = re.compile(r"(?:[:：]|\s[–—-])\s*[\"'(\[]*$")
-_TO_THE_END = re.compile(r"[^\w\ue000-\uf8ff]*$")
-_ABBREVIATION = re.compile(r"\b(bzw|e\.g|i\.e|z\.b|vs|etc|p\.ej|d\.h|approx|ca|resp)\.", re.IGNORECASE)
-_WORDS = re.compile(r"[\w\ue000-\uf8ff]+")
-_ITEM = re.compile(r"\s*(?:[-•*+]|\d{1,2}[.)])\s+")
-
-
 def committed(text: str, weak: frozenset[str] = frozenset()) -> Committed:
     """Returns the answer that a text commits to; in the text, `sign_of` an answer stands where it is named.
 
     `weak` are the signs of answers that are words of most texts: they count only where they are stated.
     """
-    if not re.search(SIGN, text):
-        return Committed(None, NONE)
-    mentions = [each for each in _mentions(_ABBREVIATION.sub(r"\1", text)) if each.strength > 1 or each.sign not in weak | {OUTSIDE}]
+    mentions = [each for each in mentions_of(text) if each.strength > NAMED or each.sign not in weak | {OUTSIDE}]
     given = [each for each in mentions if each.reason is None]
     if not given:
         reasons = [each.reason for each in mentions]
         return Committed(None, next((reason for reason in (TWO, HEDGED, DENIED) if reason in reasons), NONE))
     most = max(each.strength for each in given)
-    current: _Mention | None = None
-    are_two = False
+    if most == NAMED and any(each.reason in (HEDGED, TWO) and each.sign != given[-1].sign for each in mentions):
+        return Committed(None, HEDGED)
+    current = None
     for each in given:
-        if each.strength < min(most, 2):
+        if each.strength < min(most, STATED) or (current is not None and each.strength < current.strength == CONCLUDED):
             continue
         if current is None or each.sign == current.sign:
-            if current is None or each.strength > current.strength:
-                current = each
-            continue
-        if each.revises or each.strength > current.strength or (each.strength == 3 and most == 3):
-            current, are_two = each, False
-        elif current.strength < 3:
-            are_two = True
-    assert current is not None
-    if are_two:
+            current = each if current is None or each.strength > current.strength else current
+        elif each.revises or each.strength > current.strength or each.strength == CONCLUDED:
+            current = each
+        else:
+            current = Mention(OUTSIDE, each.strength, reason=TWO)
+    if current is None or current.reason is not None:
         return Committed(None, TWO)
-    if current.sign == OUTSIDE:
-        return Committed(None, OUT)
-    return Committed(ord(current.sign) - FIRST_SIGN)
+    return Committed(None, OUT) if current.sign == OUTSIDE else Committed(ord(current.sign) - FIRST_SIGN)
 
 
-def _mentions(text: str) -> list[_Mention]:
+def mentions_of(text: str) -> list[Mention]:
+    """Returns every place where a text names an answer, in order."""
+    if not re.search(SIGN, text):
+        return []
     patterns = _patterns()
-    sentences = [each for each in _SENTENCE.findall(text) if each.strip()]
-    ends = _ends(text, sentences)
-    headed = [match[1] for each in sentences if (match := _HEADING.match(each)) and not _ALONE.fullmatch(each)]
-    are_headings = len(set(headed)) > 1
-    mentions: list[_Mention] = []
-    revises = is_final = False
-    before = ""
-    for n, (sentence, end) in enumerate(zip(sentences, ends, strict=True)):
-        is_first, is_last = n == 0, n == len(sentences) - 1
+    sentences = _sentences(text)
+    labelled = [match[1] for each in sentences if (match := _HEADING.match(each)) and not _ALONE.fullmatch(each)]
+    are_headings = len(set(labelled)) > 1
+    mentions: list[Mention] = []
+    revises = is_cue_before = False
+    before, n_between = "", 0
+    for n, sentence in enumerate(sentences):
+        end = sentence.rstrip(" \n\"')]*_")[-1:]
         plain = patterns["not_denying"].sub(" ", patterns["if_choosing"].sub(" ", sentence))
-        if patterns["retracts"].search(plain) or (patterns["withholds"].search(plain) and not re.search(SIGN, plain)):
+        has_sign = re.search(SIGN, plain) is not None
+        if patterns["retracts"].search(plain) or (patterns["withholds"].search(plain) and not has_sign):
             for each in mentions:
                 each.reason = each.reason or HEDGED
         lead = patterns["revises"].search(plain)
-        revises = revises or (lead is not None)
+        revises = revises or lead is not None
         plain = _QUOTATION.sub(lambda match: match[0] if re.search(SIGN, match[0]) else " ", plain)
-        found = _of_sentence(plain, end, before, is_first=is_first, is_last=is_last, skips_heading=are_headings)
-        is_cue = patterns["finally"].search(plain)
-        for each in found:
-            each.revises = revises
-            if lead is not None and lead.start() < plain.find(each.sign) and not each.reason:
-                each.strength = max(each.strength, 2)
-            if (is_final or (is_cue and is_cue.start() < plain.find(each.sign))) and each.reason is None:
-                each.strength = 3
-        mentions += found
-        if signs := list(re.finditer(SIGN, plain)):
-            revises = patterns["revises"].search(plain, signs[-1].end()) is not None
-        is_final = bool(is_cue) and not found and end in ":"
+        cue = patterns["finally"].search(plain)
+        if has_sign:
+            sentence_of = _Sentence(plain, end, before, is_first=n == 0, is_last=n == len(sentences) - 1)
+            found = _of_sentence(sentence_of, are_headings=are_headings)
+            for each in found:
+                each.revises = revises
+                place = plain.find(each.sign)
+                if revises and len(found) == 1 and (lead is None or lead.start() < place):
+                    each.strength = max(each.strength, STATED)
+                is_final = is_cue_before or (cue is not None and cue.start() < place)
+                # what stands at the end, behind reasons, concludes them
+                is_final = is_final or (sentence_of.is_last and len(found) == 1 and n_between > 0 and each.strength == STATED)
+                each.strength = CONCLUDED if is_final else each.strength
+            mentions += found
+            last = max(match.end() for match in re.finditer(SIGN, plain))
+            revises = patterns["revises"].search(plain, last) is not None
+        n_between = 0 if has_sign else n_between + 1
+        is_cue_before = cue is not None and not has_sign and end in (":", "：")
         before = plain
     return mentions
 
 
-def _ends(text: str, sentences: Sequence[str]) -> list[str]:
-    """The mark that ends each sentence, "" where there is none."""
-    return [each.rstrip(" \"')]*_")[-1:] if each.rstrip(" \"')]*_")[-1:] in ".!?…。！？؟:：" else "" for each in sentences]
+_SENTENCE = re.compile(
+    r"(?:[^\n.!?…。！？；।۔؟;]|[.!?…](?![\"')\]]*\s)|;(?!\s))*(?:[.!?…]+[\"')\]]*(?=\s|$)|[。！？；।۔؟][\"')\]]*|;|\n|$)"
+)
+_BREAKS = re.compile(r"[,，、،:：;()（）—–]|\s-\s")
+_NO_WORD = rf"[^\w{_SIGNS}]*"
+_ALONE = re.compile(rf"{_NO_WORD}({SIGN}){_NO_WORD}")
+_FIRST = re.compile(
+    rf"{_NO_WORD}({SIGN})[\"')\]}}*_]*\s*(?:[.,،:;!…。，：；、！–—(-]|$|\s[-–—(]|"
+    r"(?:because|since|as|weil|da|car|parce|porque|perché|omdat|ponieważ|потому|çünkü|因为|理由)\b)"
+)
+_BETWEEN = (
+    r"[,/|，、]|(?<=[\"')\]])(?=[\"'(\[])|\b(?:or|and|to|vs|bzw|oder|und|ou|et|o|u|y|e|of|en|lub|ya da|veya|или|и|أو)\b|-|–|~|～|至|到|或者?|和|还是|"
+    r"または|か|や|또는|혹은|이나|या|और"
+)
+_LISTED = re.compile(
+    rf"{SIGN}(?:[\"')\]]*\s*(?:\([^(){_SIGNS}]{{0,60}}\)\s*)?(?:{_BETWEEN})\s*[,，]?\s*(?:\b(?:or|and|oder|ou|o|lub)\b\s*)?"
+    rf"(?:(?:an?|the|il|la|le|el|der|die|das|eine?r?|een|uns|o)\s|[\"'(\[]*)?{SIGN}[\"')\]]*)+",
+    re.IGNORECASE,
+)
+_QUOTATION = re.compile(r"\"[^\"\n]{0,2000}\"")
+_HEADING = re.compile(rf"[^\w{_SIGNS}]*({SIGN})[\"')\]]*\s*(?:[:：–—-]\s*(?=\S)|\()")
+_FIELD = re.compile(rf"\s*(?:[-•+]\s*)?[^:：\n{_SIGNS}]{{1,40}}[:：]\s*[\"'(\[]*({SIGN}){_NO_WORD}")
+_BEHIND_COLON = re.compile(r"(?:[:：]|\s[–—-])\s*[\"'(\[]*$")
+_TO_THE_END = re.compile(rf"{_NO_WORD}$")
+_DENIED_AT_THE_END = re.compile(r"(?:nicht|\bno es|não é|non è|\bniet|değil\w*|नहीं[^।]{0,24})[^\w]*$", re.IGNORECASE)
+_ABBREVIATION = re.compile(r"\b(bzw|e\.g|i\.e|z\.b|vs|etc|p\.ej|d\.h|approx|ca|resp)\.", re.IGNORECASE)
+_WORDS = re.compile(rf"[\w{_SIGNS}]+")
+_ASKS = ("?", "؟", "？")
 
 
-def _of_sentence(
-    sentence: str, end: str, before: str, *, is_first: bool, is_last: bool, skips_heading: bool
-) -> list[_Mention]:
-    patterns = _patterns()
-    alone = _ALONE.fullmatch(sentence)
-    if alone and end not in ("?", "؟", "？"):
-        negated = before and len(before.split()) <= 3 and patterns["not"].search(before) and not re.search(SIGN, before)
-        return [_Mention(alone[1], 2, revises=False, reason=DENIED if negated else None)]
-    if len(set(re.findall(SIGN, sentence))) == 1 and len(_WORDS.findall(sentence)) <= 3 and (is_last or is_first):
-        is_short = True
-    else:
-        is_short = False
-    field = _FIELD.fullmatch(sentence)
-    quotations = [match.span() for match in _QUOTATION.finditer(sentence) if not _ALONE.fullmatch(match[0])]
-    listed = [match.span() for match in _LISTED.finditer(sentence) if len(set(re.findall(SIGN, match[0]))) > 1]
-    cuts = [0, *(match.start() for match in patterns["but"].finditer(sentence)), len(sentence)]
-    first = _FIRST.match(sentence)
-    heading = _HEADING.match(sentence)
+@functools.lru_cache(maxsize=1)
+def _patterns() -> dict[str, re.Pattern[str]]:
+    answer, verb, is_ = words(phrases.ANSWER), words(phrases.CHOOSE), words(phrases.IS)
+    no_sign, no_break = f"(?:(?!{SIGN})[^.!?;\n])", f"(?:(?!{SIGN})[^.!?;,，、:\n])"
+    quoted = r"[\s\"'(\[{<*_]*"
+    article = rf"(?:{words(phrases.ARTICLES)}\s+|[的为為是了“「])*"
+    stated = (
+        rf"{answer}{no_sign}{{0,60}}?(?:{is_}|[:：=→⇒>-]+)\s*{quoted}{article}{quoted}",  # the sentiment of this text is
+        rf"{answer}(?:'s)?\s*{quoted}",
+        rf"{verb}(?:\s|(?<=[\u2e80-\ud7af])){no_break}{{0,20}}?{quoted}{article}{quoted}",  # I would say
+        rf"(?:→|⇒|=>|->|==>)\s*{quoted}{article}",
+        "boxed: *",
+        r"\b(?:is|it's|that's|c'est|ist|es|è|é)\s+(?:an?|eine?|un|una|een|um)\s+(?:\w+ )?",  # this is a
+        r"\b(?:it|this|that)(?:'s|\s+is|\s+has to be|\s+must be)\s+(?:the\s+|clearly\s+|definitely\s+|simply\s+|just\s+|really\s+)?",
+        r"(?:author|writer|speaker|he|she|they|user|post|text|tweet|article)\s+(?:is|are|was|seems)\s+(?:\w+ly\s+)?",
+    )
+    chosen = f"{words(phrases.CHOSEN)}|{words(phrases.POINTS)}"
+    conclusion = r"(?:(?:and|the|my|und|et|y|e|en|i|mein|meine)\s)?[^\w\s]*"
+    sources = {
+        "stated": f"(?:{'|'.join(stated)})$",
+        "chosen": rf"[\"')\]}}>*_.:,]{{0,4}}\s*(?:{chosen})",
+        "not": words(phrases.NOT),
+        "denied": rf"[\"')\]}}*_]{{0,3}}\s*(?:{words(phrases.NOT_BEHIND)}\s*){{0,6}}(?:{words(phrases.DENIED)})",
+        "not_denying": words(phrases.NOT_DENYING),
+        "perhaps": words(phrases.PERHAPS),
+        "would": words(phrases.WOULD),
+        "if": words(phrases.IF),
+        "if_behind": rf"[\"')\]}}*_]*\s*,?\s*(?:but |aber |mais |pero )?(?:only |nur |sólo |só )?{words(phrases.IF)}",
+        "if_choosing": phrases.IF_CHOOSING,
+        "revises": words(phrases.REVISES),
+        "retracts": words(phrases.RETRACTS),
+        "withholds": words(phrases.WITHHOLDS),
+        "finally": rf"(?:^|[\s,，、;:：—–(。]){conclusion}{words(phrases.FINALLY)}",
+        "but": rf"[,，、]?\s*{words(phrases.BUT)}",
+    }
+    return {name: re.compile(source, re.IGNORECASE) for name, source in sources.items()}
+
+
+def _sentences(text: str) -> list[str]:
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[: MOST_CHARACTERS // 2]}\n{text[-MOST_CHARACTERS // 2 :]}"
+    sentences = [each for each in _SENTENCE.findall(_ABBREVIATION.sub(r"\1", text)) if each.strip()]
+    return [each[start : start + MOST_OF_SENTENCE] for each in sentences for start in range(0, len(each), MOST_OF_SENTENCE)]
+
+
+@dataclass(slots=True)
+class _Sentence:
+    text: str
+    end: str  # its last character that is no quote or bracket
+    before: str  # the sentence before
+    is_first: bool
+    is_last: bool
+
+
+def _of_sentence(sentence: _Sentence, *, are_headings: bool) -> list[Mention]:
+    patterns, text = _patterns(), sentence.text
+    alone = _ALONE.fullmatch(text)
+    if alone and sentence.end not in _ASKS:
+        is_denied = len(sentence.before.split()) in (1, 2, 3) and patterns["not"].search(sentence.before)
+        is_denied = is_denied and not re.search(SIGN, sentence.before)
+        return [Mention(alone[1], STATED, reason=DENIED if is_denied else None)]
+    quotations = [match.span() for match in _QUOTATION.finditer(text) if not _ALONE.fullmatch(match[0])]
+    listed = [match.span() for match in _LISTED.finditer(text) if len(set(re.findall(SIGN, match[0]))) > 1]
+    cuts = [0, *(match.start() for match in patterns["but"].finditer(text)), len(text)]
+    heading = _HEADING.match(text) if are_headings else None
     found = []
-    for match in re.finditer(SIGN, sentence):
+    for match in re.finditer(SIGN, text):
         place = match.start()
-        start = max(cut for cut in cuts if cut <= place)
-        stop = min(cut for cut in cuts if cut > place)
-        if any(a <= place < b for a, b in quotations):
+        if any(start <= place < end for start, end in quotations) or (heading and heading.start(1) == place):
             continue
-        if skips_heading and heading and heading.start(1) == place:
-            continue
-        segment_before, segment = sentence[start:place], sentence[start:stop]
-        broken = list(_BREAKS.finditer(segment_before))
-        clause_before = segment_before[broken[-1].end() :] if broken else segment_before
-        is_stated = bool(patterns["stated"].search(sentence[:place])) or bool(
-            patterns["chosen"].match(sentence, match.end())
-        )
-        ends = bool(_BEHIND_COLON.search(sentence[:place]) and _TO_THE_END.match(sentence, match.end()))
-        leads = ends or bool(first and first.start(1) == place and (is_first or before.rstrip().endswith((":", "?"))))
-        is_stated = is_stated or bool(field) or is_short
-        mention = _Mention(match[0], 2 if is_stated or leads else 1, revises=False)
-        is_denied = patterns["not"].search(clause_before) or patterns["denied"].match(sentence, match.end())
-        if is_denied:
-            mention.reason = DENIED
-        elif any(a <= place < b for a, b in listed):
-            mention.reason = TWO if is_stated or leads else NONE
-        elif end in ("?", "؟", "？") or ((leads or is_stated) and patterns["if_behind"].match(sentence, match.end())):
-            mention.reason = HEDGED
-        elif not leads and (patterns["perhaps"].search(clause_before if is_stated else segment) or patterns["if"].search(segment_before if is_stated else segment)):
-            mention.reason = HEDGED
-        elif mention.strength == 1 and patterns["would"].search(segment):
-            mention.reason = HEDGED
-        found.append(mention)
+        segment = (max(cut for cut in cuts if cut <= place), min(cut for cut in cuts if cut > place))
+        is_listed = any(start <= place < end for start, end in listed)
+        found.append(_mention(sentence, match, segment, is_listed=is_listed))
     return found
+
+
+def _mention(sentence: _Sentence, match: re.Match[str], segment: tuple[int, int], *, is_listed: bool) -> Mention:
+    patterns, text = _patterns(), sentence.text
+    place, behind = match.start(), match.end()
+    first = _FIRST.match(text)
+    is_of_few = len(_WORDS.findall(text)) <= 3 and (sentence.is_first or sentence.is_last)
+    is_stated = (
+        patterns["stated"].search(text[max(0, place - REACH) : place]) is not None
+        or patterns["chosen"].match(text, behind) is not None
+        or _FIELD.fullmatch(text) is not None
+        or (is_of_few and len(set(re.findall(SIGN, text))) == 1)
+    )
+    leads = _BEHIND_COLON.search(text[max(0, place - REACH) : place]) is not None and _TO_THE_END.match(text, behind)
+    is_answer_to_before = sentence.before.rstrip().endswith((":", *_ASKS))
+    leads = leads or (first is not None and first.start(1) == place and (sentence.is_first or is_answer_to_before))
+    mention = Mention(match[0], STATED if is_stated or leads else NAMED)
+    before, whole = text[segment[0] : place], text[slice(*segment)]
+    if _is_denied(text, before, behind):
+        mention.reason = DENIED
+    elif is_listed:
+        mention.reason = TWO if is_stated or leads else NONE
+    elif sentence.end in _ASKS or (mention.strength > NAMED and patterns["if_behind"].match(text, behind)):
+        mention.reason = HEDGED
+    elif not leads and _is_hedged(before, whole, is_stated=is_stated):
+        mention.reason = HEDGED
+    return mention
+
+
+def _is_denied(text: str, before: str, behind: int) -> bool:
+    patterns = _patterns()
+    at_end = _DENIED_AT_THE_END.search(text, behind)
+    if at_end and (_BREAKS.search(text[behind : at_end.start()]) is None or at_end[0].startswith(("no es", "não é"))):
+        return True
+    return bool(patterns["not"].search(_clause(before)) or patterns["denied"].match(text, behind))
+
+
+def _is_hedged(before: str, whole: str, *, is_stated: bool) -> bool:
+    patterns = _patterns()
+    if is_stated:
+        return bool(patterns["perhaps"].search(_clause(before)) or patterns["if"].search(before))
+    return any(patterns[name].search(whole) for name in ("perhaps", "if", "would"))
+
+
+def _clause(before: str) -> str:
+    """What stands before a place in its clause."""
+    breaks: Sequence[re.Match[str]] = list(_BREAKS.finditer(before))
+    return before[breaks[-1].end() :] if breaks else before

@@ -1,11 +1,11 @@
-"""Finds the JSON object of an answer that has any of some fields, past prose and code fences."""
+"""Finds the JSON objects of an answer, and what a field of theirs holds, past prose and code fences."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
-from typing import Any, NoReturn
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 from promptaudit.udfs.spelling import canonical
 
@@ -38,6 +38,58 @@ def object_with(text: str, names: Collection[str]) -> dict[str, Any] | None:
             if not found.keys().isdisjoint(wanted):
                 return found
     return None
+
+
+class Held(NamedTuple):
+    """A value of a field, and where in the text its object, or the field itself, begins and ends."""
+
+    value: object
+    start: int
+    end: int
+
+
+def values_of(text: str, path: str) -> list[Held]:
+    """Returns what a field holds wherever a text has it, in order; `path` has dots between the names, whose case does not count.
+
+    Where no object of the text is JSON with that field, the field is looked for by itself: models write single quotes, names
+    without quotes, comments and trailing commas, and are cut off behind it. Texts are strings, numbers are as they are written.
+    """
+    names = [canonical(name).casefold() for name in path.split(".")]
+    found = []
+    for start, end in _spans(text):
+        try:
+            value = _DECODER.decode(text[start:end])
+        except ValueError:
+            continue
+        for name in names:
+            fields = value if isinstance(value, dict) else {}
+            value = next((each for key, each in fields.items() if canonical(key).casefold() == name), None)
+        if value is not None:
+            found.append(Held(value, start, end))
+    return found or _loose_values(text.translate(_QUOTES), names)
+
+
+_QUOTES = str.maketrans("\u201c\u201d\u201e", '"""')
+_VALUE = (
+    r"""(?:"(?P<double>(?:[^"\\\n]|\\.)*+)"|'(?P<single>(?:[^'\\\n]|\\.)*+)'(?=\s*[,}\]\n]|$)|(?P<bare>[\w.+-]++))(?=\s*(?:[,}\n/#]|$))"""
+)
+MOST_LOOSE = 100_000  # characters of a text in which a field is looked for by itself
+
+
+def _loose_values(text: str, names: Sequence[str]) -> list[Held]:
+    place = 0
+    if len(text) > MOST_LOOSE or "{" not in text:
+        return []
+    for name in names[:-1]:
+        match = re.compile(rf"[\"']?{re.escape(name)}[\"']?\s*:\s*\{{", re.IGNORECASE).search(text, place)
+        if match is None:
+            return []
+        place = match.end()
+    field = re.compile(rf"(?<![\w.])[\"']?{re.escape(names[-1])}[\"']?\s*:\s*{_VALUE}", re.IGNORECASE)
+    return [
+        Held(match["double"] or match["single"] or match["bare"] or "", match.start(), match.end())
+        for match in field.finditer(text, place)
+    ]
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from promptaudit.udfs.readers.answer_end import answer_end
 from promptaudit.udfs.readers.commitment import NONE, OUTSIDE, Committed, committed, sign_of
+from promptaudit.udfs.readers.numbers import marked_numbers
 from promptaudit.udfs.readers.phrases import COMMON
+from promptaudit.udfs.readers.signs import LONGEST_SIGN, signs_before
 from promptaudit.udfs.spelling import (
     MINUS,
     SURE_MINUS,
@@ -37,6 +39,7 @@ NAMES_OF_ANSWERS = (
     "التصنيف|תשובה|उत्तर|คำตอบ|答案|标签|標籤|评分|得分|分数|立场|类别|類別|情感|答え|回答|ラベル|感情|정답|답변|라벨|감정"
 )
 """Words that models write before a label, with a colon behind."""
+LONGEST_OF_ONE_NUMBER = 80  # characters of a text in which a number that is only named is the answer
 LONGEST_MARKS = 120  # characters of marks and of a word before a label, at most
 
 
@@ -58,14 +61,15 @@ def named(text: str | None, labels: Labels) -> str | None:
 def label(text: str, labels: Labels) -> str | None:
     """Returns the label that a text is but for case, a final full stop, quotes, Markdown, and a word such as `Label:` before it.
 
-    Where the text is none, it is the label that stands alone in a line, if no other line is another label. "40 Environment" is
-    neither 40 nor Environment.
+    Where the text is none, it is the label that stands alone in a line, if no other line is another label and the whole text
+    commits to it (`label_in_text`). "40 Environment" is neither 40 nor Environment.
     """
     found = exact(text, labels) or _alone(text, labels)
     if found is not None or "\n" not in text.strip():
         return found or None
     lines = {_alone(line, labels) for line in dict.fromkeys(text.splitlines())} - {None}
-    return next(iter(lines)) or None if len(lines) == 1 else None
+    found = next(iter(lines)) or None if len(lines) == 1 else None
+    return found if found is None or _committed(text, labels).answer == labels.index(found) else None
 
 
 def label_in_text(text: str, labels: Labels) -> str | None:
@@ -80,9 +84,11 @@ def label_in_text(text: str, labels: Labels) -> str | None:
 
 def _committed(text: str, labels: Labels) -> Committed:
     """What a text commits to before a turn that the model invented; in all of it where nothing is named before."""
-    end = answer_end(text)
-    found = committed(_marked(text[:end], labels), _weak(labels))
-    return committed(_marked(text, labels), _weak(labels)) if end < len(text) and found.reason == NONE else found
+    end, weak = answer_end(text), _weak(labels)
+    if _are_integers(labels) and len(text) > LONGEST_OF_ONE_NUMBER:
+        weak = frozenset(map(sign_of, range(len(labels))))  # most texts of that length count something
+    found = committed(_marked(text[:end], labels), weak)
+    return committed(_marked(text, labels), weak) if end < len(text) and found.reason == NONE else found
 
 
 @functools.lru_cache(maxsize=256)
@@ -107,6 +113,8 @@ def _tidied(text: str) -> str:
 
 def _marked(text: str, labels: Labels) -> str:
     """A text in the spelling in which its labels are told apart, with the sign of each in its place."""
+    if _are_integers(labels):
+        return marked_numbers(_tidied(text), labels)
     spell = _telling_apart(labels) or canonical
     by_words = _spelled(labels, spell)
     in_case = {each: each for each in labels if each != each.casefold() and each.casefold() in COMMON}
@@ -154,7 +162,7 @@ def _signed(text: str, start: int, words: str) -> list[str]:
     if not digits[:1].isdecimal() or numeral(digits) is None:
         return [words]
     place = start + len(words) - len(digits)
-    return [f"{sign.strip('+')}{digits}" for sign in _signs(text[max(0, place - LONGEST_SIGN) : place])]
+    return [f"{sign.strip('+')}{digits}" for sign in signs_before(text[max(0, place - LONGEST_SIGN) : place])]
 
 
 @functools.lru_cache(maxsize=256)
@@ -180,62 +188,22 @@ def _places(text: str, words: str, as_joined: str) -> Iterator[int]:
         start = text.find(words, start + 1)
 
 
-_DIGITS = re.compile(r"\d+")
-_MINUS, _LONG = frozenset(MINUS), frozenset("—―﹘ーｰ")
-LONGEST_SIGN = 20  # characters of a sign and of what stands between it and its number, at most
-_MARKS_OF_NUMBERS = "*_~`$\"'“‘(\\[{"
-_MARKED_MINUS = re.compile(rf"([{re.escape(MINUS[:-2])}])[{_MARKS_OF_NUMBERS}]+$")
-_SIGN_WORD = re.compile(
-    r"(?:\b(?<!au |al |ao |lo )(?P<sure>minus|moins|menos|meno|минус|мінус|eksi|âm|سالب|ऋण)|"  # not "at least"
-    r"(?P<joined>负|負|マイナス|마이너스|ลบ)|\b(?:negati[fv][aeo]?|négatif|neg\.?))"
-    rf"[\s:：{_MARKS_OF_NUMBERS}]*$",
-    re.IGNORECASE,
-)
-
-
 def first_integer(text: str, labels: Labels) -> str | None:
-    """Returns the label that is the first whole number in a text: +3 and 03 are 3, unless a label is spelled so.
+    """Returns the label that is the whole number a text gives: +3 and 03 are 3, unless a label is spelled so.
 
-    Every dash that people write for minus is one, and the digits of all scripts are digits. Where a dash may as well be a hyphen,
-    a bullet or a dash of the sentence ("type-1", "- 1") and the number with and without it are both labels, neither is read.
+    The ends of a scale, numbers of steps and lists, and what is counted are no answers (`numbers.marked_numbers`), and a number that
+    is stated beats one that is only named. Every dash that people write for minus is one, and the digits of all scripts are
+    digits. Where a dash may as well be a hyphen, a bullet or a dash of the sentence ("type-1", "- 1") and the number with and
+    without it are both labels, neither is read.
     """
-    plain = with_ascii_digits(without_unseen(text))
-    found = _DIGITS.search(plain)
-    if found is None:
-        return None
-    signs = _signs(plain[max(0, found.start() - LONGEST_SIGN) : found.start()])
-    spelled = [f"{sign}{found[0]}" for sign in signs]
-    if len(spelled) == 1 and spelled[0] in labels:
-        return spelled[0]
-    wanted = {_as_integer(each) for each in spelled} - {None}
-    equal = [each for each in labels if _as_integer(each) in wanted]
-    return equal[0] if len(equal) == 1 else None
+    return label_in_text(text, labels) if _are_integers(labels) else None
 
 
-@functools.lru_cache(maxsize=1 << 12)
-def _signs(before: str) -> tuple[str, ...]:
-    """Returns the signs that a number may have by what stands before it."""
-    before = _MARKED_MINUS.sub(r"\1", before)
-    text = before.rstrip(" \t\u00a0\u2009\u202f")
-    sign, further = text[-1:], text[-2:-1]
-    is_near = text == before
-    if sign and sign in "+\uff0b\ufe62" and is_near:
-        return ("+",)
-    if sign and sign in "±∓":
-        return ("-", "")
-    if sign in _MINUS:
-        if sign in SURE_MINUS and further not in _MINUS:
-            return ("-",)
-        is_joined = further.isalnum() and (sign in _LONG or not _is_of_unspaced(further))
-        return ("-",) if is_near and not is_joined and further not in _MINUS else ("-", "")
-    word = _SIGN_WORD.search(before)
-    if word is None:
-        return ("",)
-    return ("-",) if word["sure"] or word["joined"] else ("-", "")
-
-
-def _is_of_unspaced(character: str) -> bool:
-    return character >= "\u0e00" and not "\uff10" <= character <= "\uff5a"
+@functools.lru_cache(maxsize=256)
+def _are_integers(labels: Labels) -> bool:
+    """Whether each label is a whole number of its own."""
+    numbers = [_as_integer(each) for each in labels]
+    return bool(labels) and None not in numbers and len(set(numbers)) == len(labels)
 
 
 def _as_integer(text: str) -> int | None:

@@ -34,13 +34,13 @@ IS = (
 """What stands between its name and the answer."""
 
 CHOOSE = (
-    "code|coded as|code it as|interpret|interpreted as|tippe|has to go to|would be in|choose|chose|pick|picked|select|selected|go with|going with|went with|go for|going for|opt for|opting for|settle on|settle for|settling on|settled on|"
+    "أعدّل التصنيف إلى|أعدل التصنيف إلى|أرجّح أنه|أرجح أنه|أميل إلى|改为|改成|改判为|更正为|ändere mein urteil in|zmieniam na|puts us at|brings us to|looking at|has to be|must be|favou?rs|change to|changed to|corregido a|pasado a|passe à|cambio a|mudo para|code|coded as|code it as|interpret|interpreted as|tippe|has to go to|would be in|choose|chose|pick|picked|select|selected|go with|going with|went with|go for|going for|opt for|opting for|settle on|settle for|settling on|settled on|"
     "say|saying|call it|call this|calling it|calling this|label it|label this|mark it|mark it as|marked it as|mark this as|tag it|tag it as|tag this as|rate it|rate this|rate it as|rate this|"
     "rate|rated it|give it|give this|give|giving it|gave it|award|assign|assigned|vote|vote for|vote is|file it under|file this under|file under|put it in|put this in|"
     "put it under|put this under|put it down as|put it at|put this at|route to|route it to|route this to|send it to|send this to|goes to|forward to|belongs to|belongs in|belongs under|falls under|falls into|"
     "classify it as|classify this as|classified as|class this as|classed as|categorize it as|categorise it as|categorized as|categorised as|"
     "conclude|answer with|lean|leaning|leaning towards|lean towards|lean toward|leans|stick with|sticking with|decide on|decided on|qualifies as|counts as|count it as|count this as|treat it as|treat this as|"
-    "read it as|read this as|reads as|comes out as|comes across as|land on|landing on|landed on|guess is|guess|bet|fits best under|best described as|boils down to|deserves|earns|scores|leaves|leaving|left with|only leaves|amounts to|makes it|makes this|make it|take|taking|"
+    "read it as|read this as|reads as|comes out as|comes across as|land on|landing on|landed on|guess is|guess|bet|fits best under|best described as|boils down to|deserves|earns|scores|that leaves|which leaves|only leaves|leaves only|leaves us with|amounts to|makes it|makes this|make it|take|taking|"
     "wähle|würde sagen|sage|entscheide mich für|stufe|bewerte|vergebe|gebe|würde ich|tippe auf|gehört zu|gehört in|ordne|nehme|fällt unter|landet bei|"
     "choisis|dirais|dirai|penche pour|opte pour|retiens|classe|mets|donne|donnerais|attribue|relève de|"
     "elijo|diría|digo|me quedo con|opto por|clasifico|clasificaría|pongo|doy|daría|le doy|marco|corresponde a|apuesto por|me inclino por|"
@@ -54,13 +54,18 @@ CHOOSE = (
 """What says that somebody takes an answer, before it."""
 
 CHOSEN = (
-    "is correct|is right|is the answer|is the right|is the correct|is the best|is my answer|is my final|is my choice|is my pick|is my verdict|is the label|is the category|is the one|"
+    "に改め|に変更|に訂正|に修正|へ変更|로 정정|으로 정정|로 바꾸|로 수정|is correct|is right|is the answer|is the right|is the correct|is the best|is my answer|is my final|is my choice|is my pick|is my verdict|is the label|is the category|is the one|"
     "it is|it is then|fits best|fits|applies|is what|would be my|is where|is the most|wins|then|is best|best describes|best fits|for me|for this one|for sure|it is for me|without a doubt|"
     "ist richtig|ist korrekt|ist die richtige|passt|passt am besten|trifft zu|est correct|est la bonne|convient|es correcto|es correcta|es la correcta|es la respuesta|está correto|está correta|é a resposta|é a correta|"
     "è corretto|è corretta|è la risposta|è quella giusta|klopt|is juist|doğru|doğrudur|верно|правильный|正确|最合适|最符合|が正しい|が適切|がふさわしい|を選び|を選択|にします|とします|と判断|です|だ|"
     "입니다|이다|예요|이에요|라고|로 하|으로 하|를 선택|을 선택|로 판단|으로 판단|로 분류|으로 분류|점|है"
 )
 """What says it behind an answer."""
+
+POINTS = (
+    "points?|pts?|stars?|punkte?|sterne?|étoiles?|puntos?|estrellas?|pontos?|estrelas?|punti|punto|stelle|stella|punten|sterren|punkt\\w*|gwiazd\\w*|puan|yıldız|балл\\w*|звезд\\w*|点|分|星|점|poäng|نقاط|نجوم|अंक"
+)
+"""What a rating is counted in."""
 
 NOT = (
     r"\w{1,8}n't|not|never|neither|nor|cannot|hardly|scarcely|barely|unlikely|rather than|instead of|far from|rule out|rules out|ruled out|ruling out|"
@@ -75,12 +80,12 @@ NOT = (
 """What denies an answer behind it."""
 
 NOT_BEHIND = (
-    r"het|dit|dat|hier|ça|cela|ce|esto|eso|isso|questo|is|are|was|does|do|did|would|can|could|should|will|has|seems?|looks?|feels?|sounds?|comes? across|simply|really|just|clearly|certainly|definitely|at all|label|option|rating|score|one|it|this|that|they|ist|sind|wäre|das|es|er|sie|hier|"
+    r"jedenfalls|sicher|bestimmt|eigentlich|wirklich|gewiss|तो|बिल्कुल|het|dit|dat|hier|ça|cela|ce|esto|eso|isso|questo|is|are|was|does|do|did|would|can|could|should|will|has|seems?|looks?|feels?|sounds?|comes? across|simply|really|just|clearly|certainly|definitely|at all|label|option|rating|score|one|it|this|that|they|ist|sind|wäre|das|es|er|sie|hier|"
     r"n'|ne|no|est|c'|es|é|è|is|to|это|bu|the|quite|also|probably|therefore|thus|an?"
 )
 """What may stand between an answer and what denies it."""
 DENIED = (
-    r"would (?:mean|require|need|imply|take|call for|overlook|be wrong|be too)|not|isn't|aren't|wasn't|doesn't|don't|didn't|wouldn't|can't|cannot|couldn't|won't|shouldn't|never|wrong|incorrect|false|out of the question|ruled out|off the table|out|excluded|"
+    r"은 과하|는 과하|은 너무|는 너무|では低すぎ|では高すぎ|は低すぎ|は高すぎ|をつけるには|太高|太低|would (?:mean|require|need|imply|take|call for|overlook|be wrong|be too)|not|isn't|aren't|wasn't|doesn't|don't|didn't|wouldn't|can't|cannot|couldn't|won't|shouldn't|never|wrong|incorrect|false|out of the question|ruled out|off the table|out|excluded|"
     r"unlikely|too (?:strong|harsh|much|weak|narrow|broad|generous|high|low)|misses|fails|would miss|no way|hardly|overstates?|understates?|inappropriate|inaccurate|(?:can|could) be (?:ruled out|excluded|dismissed)|"
     r"nicht|falsch|ausgeschlossen|scheidet aus|kommt nicht|passt nicht|pas|exclu|exclue|faux|fausse|descartado|descartada|incorrecto|incorrecta|no (?:es|encaja|aplica|corresponde)|"
     r"não (?:é|se aplica|serve)|errado|errada|descartado|descartada|non (?:è|va|si applica)|errato|sbagliato|escluso|esclusa|niet|onjuist|uitgesloten|nie|odpada|błędn\w+|değil\w*|yanlış|elenir|"
@@ -99,7 +104,7 @@ NOT_DENYING = (
 """What has a word of denial in it and denies nothing."""
 
 PERHAPS = (
-    "zunächst|anfangs|d'abord|au début|au premier abord|al principio|a primera vista|à primeira vista|inizialmente|a prima vista|początkowo|сначала|на первый взгляд|ilk bakışta|在一开始|乍一看|最初は|一見|처음에는|언뜻|could|might|may|perhaps|maybe|possibly|possible|arguably|whether|unclear|either|unsure|not sure|not certain|can't tell|cannot tell|can't say|cannot say|hard to say|hard to tell|"
+    "i'd love to|would love to|tempting|was about to|were about to|you'd think|you would think|some will|some may|كنت سأقول|ich hätte|hätte ich|one could|hinges|zunächst|anfangs|d'abord|au début|au premier abord|al principio|a primera vista|à primeira vista|inizialmente|a prima vista|początkowo|сначала|на первый взгляд|ilk bakışta|在一开始|乍一看|最初は|一見|처음에는|언뜻|could|might|may|perhaps|maybe|possibly|possible|arguably|whether|unclear|either|unsure|not sure|not certain|can't tell|cannot tell|can't say|cannot say|hard to say|hard to tell|"
     "can't decide|cannot decide|unable to|can't rule out|cannot rule out|can't exclude|cannot exclude|torn between|somewhere between|borders on|bordering on|partially|partly|"
     "tempted|one might|some would|some might|conceivably|potentially|at first|at first glance|at first sight|initially|"
     "könnte|könnten|vielleicht|möglicherweise|eventuell|ob|unklar|unsicher|entweder|womöglich|"
@@ -112,8 +117,19 @@ PERHAPS = (
 )
 """What says that an answer is only possible."""
 
+WOULD = (
+    "would be|would have been|would've been|wäre|serait|sería|seria|sarebbe|zou|byłaby|byłby|byłoby|olurdu|был бы|была бы|было бы"
+)
+"""What says of an answer that is only named that it is not given."""
+
+ARTICLES = (
+    "the|a|an|as|is|to|of|at|it|this|that|category|label|option|class|rating|score|answer|number|queue|team|clearly|definitely|simply|just|most likely|probably|likely|rather|more|closest to|for|in|under|with|"
+    "towards|toward|only|still|very|als|eine|ein|einen|einer|die|der|das|den|une|un|le|la|les|el|los|las|uma|um|o|os|il|lo|een|de|het|como|comme|come|jako|как|olarak|som|sebagai|là"
+)
+"""What may stand between a statement and its answer."""
+
 IF = (
-    "if|unless|whether|depends|depending|provided that|assuming|suppose|supposing|in case|as long as|wenn|falls|sofern|je nachdem|"
+    "should the|should it|were it|were this|as soon as|until then|under a stricter|on a stricter|strictly speaking|if|unless|whether|depends|depending|provided that|assuming|suppose|supposing|in case|as long as|wenn|falls|sofern|je nachdem|"
     "selon que|à condition|à supposer|dépend|si le|si la|si les|si on|si l'|si vous|si tu|si je|si el|si los|si las|si es|si se|si no|si fuera|si hay|si uno|si al|si lo|s'il|s'ils|s'elle|se o|se os|se il|se l'|se fosse|se for|se lo|em caso|caso o|caso a|caso os|caso as|caso haja|caso seja|caso não|en caso|depende|dependendo|dipende|indien|afhankelijk|jeśli|jeżeli|gdyby|o ile|zależy|eğer|ise|если|при условии|зависит|якщо|"
     "beror|hvis|jika|kalau|tergantung|nếu|tùy|jos|dacă|pokud|jestli|αν|εάν|إذا|لو|यदि|अगर|"
     "如果|若|假如|要是|取决于|取決於|视乎|なら|ならば|であれば|たら|場合|次第|다면|라면|이면|경우|따라"
@@ -121,16 +137,16 @@ IF = (
 """What makes an answer depend on something."""
 
 IF_CHOOSING = (
-    r"if (?:i|we) (?:had|have|must|were|am|need|needed)(?: really)?(?: to)?(?: be)? (?:choose|pick|decide|commit|choosing|select|answer|guess|say|forced|give|name|settle|pressed|put)[^,]{0,30},?|"
-    r"if (?:i'm |i am )?(?:forced|pressed|pushed)[^,]{0,40},?|if you ask me|if i may|if i'm honest|if anything|if not now|wenn ich (?:wählen|mich entscheiden|müsste)[^,]{0,40},?|"
-    r"wenn (?:man )?mich fragt|wenn sie mich fragen|si je devais[^,]{0,40},?|s'il faut[^,]{0,30},?|si tuviera que[^,]{0,40},?|si tengo que[^,]{0,40},?|si hay que[^,]{0,40},?|se eu tivesse que[^,]{0,40},?|"
-    r"se tiver que[^,]{0,40},?|se dovessi[^,]{0,40},?|als ik moet[^,]{0,40},?|jeśli miał\w+[^,]{0,40},?|если (?:бы )?(?:нужно|надо|пришлось|выбирать)[^,]{0,40},?|"
+    r"if it's all the same to you,?|if you insist,?|gdybym (?:musiał\w*|miał\w*)[^,:\ue000-\uf8ff]{0,40},?|if (?:i|we) (?:had|have|must|were|am|need|needed)(?: really)?(?: to)?(?: be)? (?:choose|pick|decide|commit|choosing|select|answer|guess|say|forced|give|name|settle|pressed|put)[^,:\ue000-\uf8ff]{0,30},?|"
+    r"if (?:i'm |i am )?(?:forced|pressed|pushed)[^,:\ue000-\uf8ff]{0,40},?|if you ask me|if i may|if i'm honest|if anything|if not now|wenn ich (?:wählen|mich entscheiden|müsste)[^,:\ue000-\uf8ff]{0,40},?|"
+    r"wenn (?:man )?mich fragt|wenn sie mich fragen|si je devais[^,:\ue000-\uf8ff]{0,40},?|s'il faut[^,:\ue000-\uf8ff]{0,30},?|si tuviera que[^,:\ue000-\uf8ff]{0,40},?|si tengo que[^,:\ue000-\uf8ff]{0,40},?|si hay que[^,:\ue000-\uf8ff]{0,40},?|se eu tivesse que[^,:\ue000-\uf8ff]{0,40},?|"
+    r"se tiver que[^,:\ue000-\uf8ff]{0,40},?|se dovessi[^,:\ue000-\uf8ff]{0,40},?|als ik moet[^,:\ue000-\uf8ff]{0,40},?|jeśli miał\w+[^,:\ue000-\uf8ff]{0,40},?|если (?:бы )?(?:нужно|надо|пришлось|выбирать)[^,:\ue000-\uf8ff]{0,40},?|"
     r"(?:如果)?(?:一定|非)要(?:我)?(?:选|选择|说|给)[^，,]{0,12}[，,]?|あえて(?:選ぶ|言う)(?:なら|と)[、,]?|굳이 (?:고르|선택|말하)\w*[,]?|it's hard to (?:say|tell)|whether you like it or not"
 )
 """What looks like a condition and only says that somebody decides."""
 
 REVISES = (
-    "halt|nein|ach nein|doch nicht|chociaż nie|a nie|non|autant pour moi|au temps pour moi|hmm no|no hold|change that|change it|change this|or rather|oh|mind you|doğrusu|oder besser|besser gesagt|vielmehr|wait|actually|correction|corrected|on second thought|on second thoughts|on reflection|scratch that|let me correct|let me fix|let me change|let me revise|changing my|change my|i take that back|sorry|"
+    "nope|stop|then again|miento|opa|me confundi|moment mal|chwileczkę|düzeltme|ठहरिए|لا لا|عذرًا|my first answer|zmieniam|double-check|once more|look at|nee toch|toch niet|nee wacht|хотя нет|хотя|снимаю|edit|second look|doch noch|halt|nein|ach nein|doch nicht|chociaż nie|a nie|non|autant pour moi|au temps pour moi|hmm no|no hold|change that|change it|change this|or rather|oh|mind you|doğrusu|oder besser|besser gesagt|vielmehr|wait|actually|correction|corrected|on second thought|on second thoughts|on reflection|scratch that|let me correct|let me fix|let me change|let me revise|changing my|change my|i take that back|sorry|"
     "oops|i mean|make that|looking again|look again|looking closer|looking more closely|re-reading|rereading|second look|closer look|closer reading|closer inspection|my mistake|i misread|misread|i was wrong|no no|revised|revise|revising|reconsidering|"
     "thinking about it|come to think|hang on|hold on|strike that|"
     "nein doch|korrektur|korrigiere|genauer betrachtet|bei genauerem|doch eher|pardon|attendez|attends|en fait|finalement|après réflexion|à la réflexion|je corrige|rectification|non plutôt|"
@@ -143,12 +159,12 @@ REVISES = (
 """What takes back what was said before."""
 
 RETRACTS = (
-    "take that back|scratch that|strike that|forget that|i withdraw|ignore that|never mind|nevermind|cancel that|nehme das zurück|je retire|retiro lo dicho|retiro o que disse|ritiro"
+    "take the label back|take it back|беру свои слова назад|nehme ich zurück|neem ik terug|cofam to|geri alıyorum|撤回|취소합니다|أسحب|take that back|scratch that|strike that|forget that|i withdraw|ignore that|never mind|nevermind|cancel that|nehme das zurück|je retire|retiro lo dicho|retiro o que disse|ritiro"
 )
 """What takes an answer back and leaves none."""
 
 WITHHOLDS = (
-    "won't label|won't commit|can't commit|cannot commit|can't decide|cannot decide|can't judge|cannot judge|not able to decide|remains open|i'd rather not|can't say either way|"
+    "can't put a label|prefer not to|ought to decide|should decide|hinges on|take the label back|take my answer back|can't say which one|cannot say which one|no pongo la mano en el fuego|não boto a mão no fogo|ответить нельзя|ответить невозможно|offen lassen|bleibt offen|reste ouverte?|resta aperta|won't label|won't commit|can't commit|cannot commit|can't decide|cannot decide|can't judge|cannot judge|not able to decide|remains open|i'd rather not|can't say either way|"
     "cannot say either way|can't say which|cannot say which|can't tell which|cannot tell which|which one it is|impossible to say|impossible to tell|can't settle|not settle on|can't choose|cannot choose|"
     "can't pick|cannot pick|refuse to pick|won't pick|won't choose|undecided|can't be determined|cannot be determined|festlegen möchte ich mich|kann ich nicht sagen|kann man nicht sagen|lässt sich nicht (?:sagen|entscheiden)|"
     "je ne peux pas trancher|impossible de trancher|impossible de dire|no puedo decidir|no me atrevo a decidir|imposible decir|não consigo decidir|não dá para saber|impossível dizer|"
@@ -158,8 +174,8 @@ WITHHOLDS = (
 """What says that no answer is given."""
 
 FINALLY = (
-    "gesamt\w*|total|totale|total score|toplam|итого|合計|总分|總分|総点|총점|합계|endurteil|schlussurteil|final|finally|overall|in conclusion|to conclude|conclusion|therefore|thus|hence|so|in sum|in summary|to sum up|summary|all in all|altogether|on balance|in the end|ultimately|verdict|consequently|bottom line|"
-    "all things considered|which makes|accordingly|in short|net|ergo|tl;dr|"
+    "gesamt\w*|total|totale|total score|toplam|итого|合計|总分|總分|総点|총점|합계|endurteil|schlussurteil|final|finally|overall|in conclusion|to conclude|conclusion|therefore|thus|hence|so|in sum|in summary|to sum up|all in all|altogether|on balance|in the end|ultimately|verdict|consequently|bottom line|"
+    "all things considered|which makes|accordingly|in short|ergo|tl;dr|"
     "insgesamt|daher|deshalb|also|somit|fazit|folglich|endgültig|endgültige|unterm strich|alles in allem|abschließend|au final|donc|en conclusion|globalement|dans l'ensemble|au total|verdict|finale|en somme|bref|"
     "en conjunto|por lo tanto|por tanto|en resumen|en conclusión|en general|en definitiva|así que|definitiva|veredicto|portanto|no geral|em suma|em resumo|logo|no conjunto|conclusão|"
     "quindi|nel complesso|in conclusione|dunque|pertanto|in sintesi|dus|al met al|kortom|uiteindelijk|daarom|conclusie|ogólnie|więc|zatem|podsumowując|ostatecznie|sonuç olarak|dolayısıyla|genel olarak|bu yüzden|sonuç|"

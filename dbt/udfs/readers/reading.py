@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import re2
 
 from promptaudit.udfs import TRUSTED_READERS
-from promptaudit.udfs.readers.json_object import MAX_JSON_DEPTH, object_with
-from promptaudit.udfs.readers.labels import LABEL_READERS, named
+from promptaudit.udfs.readers.held import held_by_field, held_by_pattern
+from promptaudit.udfs.readers.json_object import object_with
+from promptaudit.udfs.readers.labels import LABEL_READERS
 from promptaudit.udfs.readers.option_letter import OptionReading, read_options
 from promptaudit.udfs.readers.refusals import BEGINNING, USUAL_REFUSAL
 from promptaudit.udfs.reasoning import parted
@@ -157,40 +158,8 @@ def _label(text: str, reader: tuple[str, str], labels: tuple[str, ...]) -> str |
     if name in LABEL_READERS:
         return LABEL_READERS[name](text, labels)
     if name == "regex":
-        match = _compiled(argument).search(text)
-        return named(None if match is None else match[1] if match.re.groups else match[0], labels)
+        return held_by_pattern(text, _compiled(argument), labels)
     if name == "json_field":
-        return named(_json_field(text, argument), labels)
+        return held_by_field(text, argument, labels)
     msg = f"unknown reader {name!r}"
     raise ValueError(msg)
-
-
-def _without_zeros(number: str) -> str:
-    """Returns a number of JSON as it is written, 1.0 as 1: they are one number there."""
-    whole, _, decimals = number.partition(".")
-    return number if decimals.strip("0") else whole
-
-
-def _json_field(text: str, path: str) -> str | None:
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        return None
-    depth = deepest = 0
-    for character in text[start : end + 1]:
-        depth += (character in "{[") - (character in "}]")
-        deepest = max(deepest, depth)
-    if deepest > MAX_JSON_DEPTH:
-        return None
-    try:
-        value: Any = json.JSONDecoder(parse_int=str, parse_float=_without_zeros, strict=False).decode(
-            text[start : end + 1]
-        )
-    except ValueError:
-        return None
-    for name in path.split("."):
-        if not isinstance(value, dict) or name not in value:
-            return None
-        value = value[name]
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) else None
