@@ -32,6 +32,7 @@ NAMED, STATED, CONCLUDED = 1, 2, 3
 MOST_CHARACTERS = 20_000
 """Of a longer text the first and the last half of these are read."""
 MOST_OF_SENTENCE = 600
+MOST_OF_A_SENTENCE = 8  # answers that are looked at
 REACH = 200
 """Characters before and behind a place that say whether an answer is given there."""
 
@@ -100,8 +101,10 @@ def mentions_of(text: str) -> list[Mention]:
     for n, sentence in enumerate(sentences):
         end = sentence.rstrip(" \n\"')]*_")[-1:]
         plain = patterns["not_denying"].sub(" ", patterns["if_choosing"].sub(" ", sentence))
+        is_whole = end in _ENDS or _ALONE.fullmatch(sentence) is not None
         has_sign = re.search(SIGN, plain) is not None
-        if patterns["retracts"].search(plain) or (patterns["withholds"].search(plain) and not has_sign):
+        withheld = patterns["withholds"].search(plain)
+        if patterns["retracts"].search(plain) or (withheld and not has_sign):
             for each in mentions:
                 each.reason = each.reason or HEDGED
         lead = patterns["revises"].search(plain)
@@ -112,13 +115,16 @@ def mentions_of(text: str) -> list[Mention]:
             sentence_of = _Sentence(plain, end, before, is_first=n == 0, is_last=n == len(sentences) - 1)
             found = _of_sentence(sentence_of, are_headings=are_headings)
             for each in found:
+                if withheld and each.strength == NAMED and plain.find(each.sign) < withheld.start():
+                    each.reason = each.reason or HEDGED
                 each.revises = revises
                 place = plain.find(each.sign)
                 if revises and len(found) == 1 and (lead is None or lead.start() < place):
                     each.strength = max(each.strength, STATED)
-                is_final = is_cue_before or (cue is not None and cue.start() < place)
+                is_cued = is_cue_before or (cue is not None and cue.start() < place)
+                is_final = is_cued and (each.strength > NAMED or len({other.sign for other in found}) == 1)
                 # what stands at the end, behind reasons, concludes them
-                is_final = is_final or (sentence_of.is_last and len(found) == 1 and n_between > 0 and each.strength == STATED)
+                is_final = is_final or (sentence_of.is_last and len(found) == 1 and n_between > 0 and each.strength == STATED and is_whole)
                 each.strength = CONCLUDED if is_final else each.strength
             mentions += found
             last = max(match.end() for match in re.finditer(SIGN, plain))
@@ -141,7 +147,7 @@ _FIRST = re.compile(
 )
 _BETWEEN = (
     r"[,/|，、]|(?<=[\"')\]])(?=[\"'(\[])|\b(?:or|and|to|vs|bzw|oder|und|ou|et|o|u|y|e|of|en|lub|ya da|veya|или|и|أو)\b|-|–|~|～|至|到|或者?|和|还是|"
-    r"または|か|や|또는|혹은|이나|या|और"
+    r"または|か|や|と|또는|혹은|이나|와|과|या|और|\b(?:and also|as well as|und auch|así como|sowie|e anche|et aussi|i także|a také|i|a|og|och|ve|dan|và|ja|és|și)\b"
 )
 _LISTED = re.compile(
     rf"{SIGN}(?:[\"')\]]*\s*(?:\([^(){_SIGNS}]{{0,60}}\)\s*)?(?:{_BETWEEN})\s*[,，]?\s*(?:\b(?:or|and|oder|ou|o|lub)\b\s*)?"
@@ -149,13 +155,14 @@ _LISTED = re.compile(
     re.IGNORECASE,
 )
 _QUOTATION = re.compile(r"\"[^\"\n]{0,2000}\"")
-_HEADING = re.compile(rf"[^\w{_SIGNS}]*({SIGN})[\"')\]]*\s*(?:[:：–—-]\s*(?=\S)|\()")
+_HEADING = re.compile(rf"[^\w{_SIGNS}]*({SIGN})[\"')\]]*\s*(?:[:：–—)．.-]+\s*(?=\S)|\()")
 _FIELD = re.compile(rf"\s*(?:[-•+]\s*)?[^:：\n{_SIGNS}]{{1,40}}[:：]\s*[\"'(\[]*({SIGN}){_NO_WORD}")
 _BEHIND_COLON = re.compile(r"(?:[:：]|\s[–—-])\s*[\"'(\[]*$")
 _TO_THE_END = re.compile(rf"{_NO_WORD}$")
 _DENIED_AT_THE_END = re.compile(r"(?:nicht|\bno es|não é|non è|\bniet|değil\w*|नहीं[^।]{0,24})[^\w]*$", re.IGNORECASE)
 _ABBREVIATION = re.compile(r"\b(bzw|e\.g|i\.e|z\.b|vs|etc|p\.ej|d\.h|approx|ca|resp)\.", re.IGNORECASE)
 _WORDS = re.compile(rf"[\w{_SIGNS}]+")
+_ENDS = tuple(".!…。！।۔")
 _ASKS = ("?", "؟", "？")
 
 
@@ -175,7 +182,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         r"\b(?:it|this|that)(?:'s|\s+is|\s+has to be|\s+must be)\s+(?:the\s+|clearly\s+|definitely\s+|simply\s+|just\s+|really\s+)?",
         r"(?:author|writer|speaker|he|she|they|user|post|text|tweet|article)\s+(?:is|are|was|seems)\s+(?:\w+ly\s+)?",
     )
-    chosen = f"{words(phrases.CHOSEN)}|{words(phrases.POINTS)}"
+    correct = rf"(?:{words(phrases.NOT_BEHIND)}\s*){{0,3}}(?:the |la |le |el |il |die |der |das |het |a |o )?{words(phrases.CORRECT)}"
+    chosen = f"{words(phrases.CHOSEN)}|{words(phrases.POINTS)}|{correct}|[←✓✔✅☑☒]|<-"
     conclusion = r"(?:(?:and|the|my|und|et|y|e|en|i|mein|meine)\s)?[^\w\s]*"
     sources = {
         "stated": f"(?:{'|'.join(stated)})$",
@@ -225,7 +233,10 @@ def _of_sentence(sentence: _Sentence, *, are_headings: bool) -> list[Mention]:
     cuts = [0, *(match.start() for match in patterns["but"].finditer(text)), len(text)]
     heading = _HEADING.match(text) if are_headings else None
     found = []
-    for match in re.finditer(SIGN, text):
+    places = list(re.finditer(SIGN, text))
+    if len(places) > MOST_OF_A_SENTENCE:  # an enumeration, of which the first and the last may be more
+        places = [*places[: MOST_OF_A_SENTENCE // 2], *places[-MOST_OF_A_SENTENCE // 2 :]]
+    for match in places:
         place = match.start()
         if any(start <= place < end for start, end in quotations) or (heading and heading.start(1) == place):
             continue

@@ -17,14 +17,11 @@ from promptaudit.udfs.readers.numbers import marked_numbers
 from promptaudit.udfs.readers.phrases import COMMON
 from promptaudit.udfs.readers.signs import LONGEST_SIGN, signs_before
 from promptaudit.udfs.spelling import (
-    MINUS,
-    SURE_MINUS,
     canonical,
     folded,
     joined,
     numeral,
     spaced,
-    with_ascii_digits,
     without_unseen,
 )
 from promptaudit.udfs.writing_systems import AROUND, is_whole
@@ -101,12 +98,13 @@ _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _MARKDOWN = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|_{2,3}|~~|`+|(?<![^\s*])_(?=\w)|(?<=\w)_(?![^\s*.,;:!?])")
 _TEX = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it|sf)?|operatorname)\s*\{([^{}]*)\}")
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]*)\}")
+_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _CURLY = str.maketrans("“”„«»「」『』‘’‚", '"""""""""\'\'\'')
 
 
 def _tidied(text: str) -> str:
     """A text without emphasis, with straight quotes and with what stands in a box behind `boxed:`."""
-    plain = _PRIVATE.sub(" ", without_unseen(text)).translate(_CURLY)
+    plain = _STRUCK.sub(" ", _PRIVATE.sub(" ", without_unseen(text)).translate(_CURLY))
     plain = re.sub(r"^([ \t]*)\*[ \t]+", r"\1- ", plain, flags=re.MULTILINE)
     return _BOX.sub(r" boxed: \1 ", _TEX.sub(r"\1", _MARKDOWN.sub("", plain)))
 

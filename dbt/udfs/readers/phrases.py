@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 
 ANSWER = (
+    "respuestas|solución|respostas|solução|gabarito|risposte|soluzione|réponses|reponse|antworten|lösung|antwoorden|oplossing|svaret|svaralternativ|odpowiedzi|odpowiedzią|"
+    "rozwiązanie|cevabı|cevabım|yanıtı|yanıtım|çözüm|trả lời|lời giải|jawabannya|jawapan|jawapannya|ответа|ответом|ответы|решение|відповіддю|відповіді|απάντησή|الاجابة|"
+    "الإجابات|إجابة|إجابتي|جواب|پاسخ|الحل|התשובה|תשובתי|התשובות|פתרון|हल|เฉลย|ตอบ|最终答案|最終答案|正解|正答|해답|"
     "abteilung|dringlichkeit|priorität|bereich|thema|emotion|polarity|leaning|position|answer|label|category|class|classification|sentiment|stance|emotion|intent|topic|output|result|response|prediction|verdict|"
     "choice|decision|ruling|rating|score|grade|mark|priority|urgency|department|severity|level|tone|team|queue|option|pick|vote|"
     "assessment|evaluation|judgment|judgement|conclusion|diagnosis|relation|relationship|"
@@ -34,6 +37,8 @@ IS = (
 """What stands between its name and the answer."""
 
 CHOOSE = (
+    "escojo|selecciono|elegiría|escogería|seleciono|escolheria|seleziono|sceglierei|sélectionne|choisirais|wybrałbym|wybrałabym|zaznaczam|pilih|выберу|выбрал|выбрала|обираю|"
+    "вибираю|оберу|اختار|اخترت|سأختار|בוחר ב|בוחרת ב|בוחר|בוחרת|אבחר|应该选择|應該選擇|应选择|应该选|應該選|应选|應選|選擇|tick|would tick|"
     "أعدّل التصنيف إلى|أعدل التصنيف إلى|أرجّح أنه|أرجح أنه|أميل إلى|改为|改成|改判为|更正为|ändere mein urteil in|zmieniam na|puts us at|brings us to|looking at|has to be|must be|favou?rs|change to|changed to|corregido a|pasado a|passe à|cambio a|mudo para|code|coded as|code it as|interpret|interpreted as|tippe|has to go to|would be in|choose|chose|pick|picked|select|selected|go with|going with|went with|go for|going for|opt for|opting for|settle on|settle for|settling on|settled on|"
     "say|saying|call it|call this|calling it|calling this|label it|label this|mark it|mark it as|marked it as|mark this as|tag it|tag it as|tag this as|rate it|rate this|rate it as|rate this|"
     "rate|rated it|give it|give this|give|giving it|gave it|award|assign|assigned|vote|vote for|vote is|file it under|file this under|file under|put it in|put this in|"
@@ -53,6 +58,17 @@ CHOOSE = (
 )
 """What says that somebody takes an answer, before it."""
 
+CORRECT = (
+    "correcta|correcto|correctas|correctos|acertada|verdadera|correta|correto|corretas|verdadeira|corretta|corretto|corrette|esatta|"
+    "giuste|correcte|correctes|bonne|exacte|vraie|bonnes|justes|richtig|richtige|richtigen|korrekt|korrekte|korrekten|"
+    "zutreffend|juist|juiste|goed|goede|rätta|riktig|riktige|rigtige|rigtigt|rigtig|korrekta|poprawna|poprawną|"
+    "prawidłowa|prawidłową|właściwa|poprawne|prawidłowe|poprawny|prawidłowy|słuszna|doğru|đúng nhất|chính xác nhất|đúng|chính xác|benar|"
+    "tepat|betul|правильный|правильная|правильным|правильного|правильное|верный|верная|верным|верное|верного|правильна|правильний|"
+    "правильною|правильним|вірна|вірний|вірною|σωστή|σωστό|ορθή|الصحيحة|الصحيح|صحيحة|صحيح|الصواب|درست|"
+    "صحیح|הנכונה|נכונה|הנכון|נכון|הנכונות"
+)
+"""What an answer is called that is right."""
+
 CHOSEN = (
     "に改め|に変更|に訂正|に修正|へ変更|로 정정|으로 정정|로 바꾸|로 수정|is correct|is right|is the answer|is the right|is the correct|is the best|is my answer|is my final|is my choice|is my pick|is my verdict|is the label|is the category|is the one|"
     "it is|it is then|fits best|fits|applies|is what|would be my|is where|is the most|wins|then|is best|best describes|best fits|for me|for this one|for sure|it is for me|without a doubt|"
@@ -68,6 +84,7 @@ POINTS = (
 """What a rating is counted in."""
 
 NOT = (
+    "όχι|nej|nein|"
     r"\w{1,8}n't|not|never|neither|nor|cannot|hardly|scarcely|barely|unlikely|rather than|instead of|far from|rule out|rules out|ruled out|ruling out|"
     r"exclude|excludes|excluded|excluding|rejects?|anything but|no longer|no|nothing|none|isnt|doesnt|dont|wasnt|fails to|lacks|lacking|"
     r"nicht|kein|keine|keinen|keiner|keines|keinem|weder|nie|keinesfalls|keineswegs|kaum|statt|"
@@ -80,11 +97,17 @@ NOT = (
 """What denies an answer behind it."""
 
 NOT_BEHIND = (
+    "está|estão|son|sont|war|era|şıkkı|seçeneği|opción|opção|opzione|is also|también|también es|auch|aussi|anche|ook|også|också|też|также|тоже|は|が|은|는|이|가|"
     r"jedenfalls|sicher|bestimmt|eigentlich|wirklich|gewiss|तो|बिल्कुल|het|dit|dat|hier|ça|cela|ce|esto|eso|isso|questo|is|are|was|does|do|did|would|can|could|should|will|has|seems?|looks?|feels?|sounds?|comes? across|simply|really|just|clearly|certainly|definitely|at all|label|option|rating|score|one|it|this|that|they|ist|sind|wäre|das|es|er|sie|hier|"
     r"n'|ne|no|est|c'|es|é|è|is|to|это|bu|the|quite|also|probably|therefore|thus|an?"
 )
 """What may stand between an answer and what denies it."""
 DENIED = (
+    "falsa|errónea|equivocada|incorrectas|incorreta|incorreto|incorretas|erradas|sbagliata|errata|scorretta|errate|sbagliate|incorrecte|incorrectes|fausses|mauvaise|erronée|"
+    "falsche|falschen|inkorrekt|unzutreffend|fout|foute|onjuiste|verkeerd|verkeerde|fel|felaktigt|feil|forkert|forkerte|błędna|niepoprawna|nieprawidłowa|zła|fałszywa|błędne|"
+    "niepoprawne|nieprawidłowe|yanlıştır|không đúng|không chính xác|tidak benar|tidak tepat|keliru|неправильный|неправильная|неправильно|неправильным|неверный|неверная|неверен|"
+    "неверным|ошибочный|неправильна|неправильний|невірна|невірний|хибна|λάθος|λανθασμένη|غير صحيحة|غير صحيح|خاطئة|خاطئ|الخاطئة|نادرست|לא נכונה|לא נכון|שגויה|שגוי|השגויה|不正确|"
+    "不正確|不对|不對|错误|錯誤|有误|valt af|vallen af|entfällt|fällt weg|rausfällt|falls away|conceivable|plausible|possible|tempting|is possible|no longer|"
     r"은 과하|는 과하|은 너무|는 너무|では低すぎ|では高すぎ|は低すぎ|は高すぎ|をつけるには|太高|太低|would (?:mean|require|need|imply|take|call for|overlook|be wrong|be too)|not|isn't|aren't|wasn't|doesn't|don't|didn't|wouldn't|can't|cannot|couldn't|won't|shouldn't|never|wrong|incorrect|false|out of the question|ruled out|off the table|out|excluded|"
     r"unlikely|too (?:strong|harsh|much|weak|narrow|broad|generous|high|low)|misses|fails|would miss|no way|hardly|overstates?|understates?|inappropriate|inaccurate|(?:can|could) be (?:ruled out|excluded|dismissed)|"
     r"nicht|falsch|ausgeschlossen|scheidet aus|kommt nicht|passt nicht|pas|exclu|exclue|faux|fausse|descartado|descartada|incorrecto|incorrecta|no (?:es|encaja|aplica|corresponde)|"
@@ -104,6 +127,8 @@ NOT_DENYING = (
 """What has a word of denial in it and denies nothing."""
 
 PERHAPS = (
+    "snad|mohlo by|mohlo být|kenties|esetleg|мабуть|схоже на|μπορεί|dachte|thought|pensé|pensais|pensavo|pensei|myślałem|myślałam|подумал|подумала|думал|i first|zuerst|"
+    "conceivable|plausible|"
     "i'd love to|would love to|tempting|was about to|were about to|you'd think|you would think|some will|some may|كنت سأقول|ich hätte|hätte ich|one could|hinges|zunächst|anfangs|d'abord|au début|au premier abord|al principio|a primera vista|à primeira vista|inizialmente|a prima vista|początkowo|сначала|на первый взгляд|ilk bakışta|在一开始|乍一看|最初は|一見|처음에는|언뜻|could|might|may|perhaps|maybe|possibly|possible|arguably|whether|unclear|either|unsure|not sure|not certain|can't tell|cannot tell|can't say|cannot say|hard to say|hard to tell|"
     "can't decide|cannot decide|unable to|can't rule out|cannot rule out|can't exclude|cannot exclude|torn between|somewhere between|borders on|bordering on|partially|partly|"
     "tempted|one might|some would|some might|conceivably|potentially|at first|at first glance|at first sight|initially|"
@@ -146,6 +171,7 @@ IF_CHOOSING = (
 """What looks like a condition and only says that somebody decides."""
 
 REVISES = (
+    "eikun|hetkinen|quise decir|لا، عفوًا|عفوًا|"
     "nope|stop|then again|miento|opa|me confundi|moment mal|chwileczkę|düzeltme|ठहरिए|لا لا|عذرًا|my first answer|zmieniam|double-check|once more|look at|nee toch|toch niet|nee wacht|хотя нет|хотя|снимаю|edit|second look|doch noch|halt|nein|ach nein|doch nicht|chociaż nie|a nie|non|autant pour moi|au temps pour moi|hmm no|no hold|change that|change it|change this|or rather|oh|mind you|doğrusu|oder besser|besser gesagt|vielmehr|wait|actually|correction|corrected|on second thought|on second thoughts|on reflection|scratch that|let me correct|let me fix|let me change|let me revise|changing my|change my|i take that back|sorry|"
     "oops|i mean|make that|looking again|look again|looking closer|looking more closely|re-reading|rereading|second look|closer look|closer reading|closer inspection|my mistake|i misread|misread|i was wrong|no no|revised|revise|revising|reconsidering|"
     "thinking about it|come to think|hang on|hold on|strike that|"
@@ -164,6 +190,7 @@ RETRACTS = (
 """What takes an answer back and leaves none."""
 
 WITHHOLDS = (
+    "не можу дати відповідь|nepoznám|nevím|ben bilemem|no puedo decir|i'd want to hear|before saying more|before i commit|without a test|no way to know|no way of knowing|"
     "can't put a label|prefer not to|ought to decide|should decide|hinges on|take the label back|take my answer back|can't say which one|cannot say which one|no pongo la mano en el fuego|não boto a mão no fogo|ответить нельзя|ответить невозможно|offen lassen|bleibt offen|reste ouverte?|resta aperta|won't label|won't commit|can't commit|cannot commit|can't decide|cannot decide|can't judge|cannot judge|not able to decide|remains open|i'd rather not|can't say either way|"
     "cannot say either way|can't say which|cannot say which|can't tell which|cannot tell which|which one it is|impossible to say|impossible to tell|can't settle|not settle on|can't choose|cannot choose|"
     "can't pick|cannot pick|refuse to pick|won't pick|won't choose|undecided|can't be determined|cannot be determined|festlegen möchte ich mich|kann ich nicht sagen|kann man nicht sagen|lässt sich nicht (?:sagen|entscheiden)|"
@@ -174,6 +201,8 @@ WITHHOLDS = (
 """What says that no answer is given."""
 
 FINALLY = (
+    "por ende|perciò|par conséquent|demnach|derhalve|därför|derfor|altså|dlatego|bu nedenle|o halde|vì vậy|vì thế|do đó|oleh karena itu|dengan demikian|итак|таким чином|тому|"
+    "άρα|επομένως|إذن|وبالتالي|بنابراین|לכן|ולכן|לפיכך|综上所述|綜上所述|従って|だから|ゆえに|"
     "gesamt\w*|total|totale|total score|toplam|итого|合計|总分|總分|総点|총점|합계|endurteil|schlussurteil|final|finally|overall|in conclusion|to conclude|conclusion|therefore|thus|hence|so|in sum|in summary|to sum up|all in all|altogether|on balance|in the end|ultimately|verdict|consequently|bottom line|"
     "all things considered|which makes|accordingly|in short|ergo|tl;dr|"
     "insgesamt|daher|deshalb|also|somit|fazit|folglich|endgültig|endgültige|unterm strich|alles in allem|abschließend|au final|donc|en conclusion|globalement|dans l'ensemble|au total|verdict|finale|en somme|bref|"
