@@ -14,11 +14,12 @@ _TURN = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _OTHER_TURN = re.compile(
-    rf"\n[ \t]*\n[ \t]*(?:[-=*_]{{3,}}\s*)?(?!{words(ANSWER)}|{words(FINALLY)}|{words(BECAUSE)}|{words(REVISES)}|edit|update|p\.?s\.?\b)(?:[^\W\d_][\w' -]{{0,30}}[:：]|[^\n]{{3,200}}[?？؟][ \t]*\n)", re.IGNORECASE
+    rf"\n[ \t]*\n[ \t]*(?:[-=*_]{{3,}}\s*)?(?![^\n:：]{{0,30}}?(?:{words(ANSWER)}|{words(FINALLY)}|{words(BECAUSE)}|{words(REVISES)}|edit|update|p\.?s\.?\b))(?:[^\W\d_][\w' -]{{0,30}}[:：]|[^\n]{{3,200}}[?？؟][ \t]*\n)", re.IGNORECASE
 )
 """A paragraph that is named otherwise than an answer or its reason, or a question."""
+MOST_CHARACTERS = 50_000
 SHORT = 40  # characters of an answer that a paragraph of another name may end
-_INLINE = re.compile(r"(?<=\S)[ \t]+(?:Q|Question|User|Human)[ \t]*\d{0,3}:[ \t]+(?=\S.*?(?:\?|\bA:|Answer:|Assistant:))", re.DOTALL)
+_INLINE = re.compile(r"(?<=\S)[ \t]+(?:Q|Question|User|Human)[ \t]*\d{0,3}:[ \t]+(?=\S.{0,300}?(?:\?|\bA:|Answer:|Assistant:))", re.DOTALL)
 
 
 def answer_end(text: str) -> int:
@@ -26,6 +27,8 @@ def answer_end(text: str) -> int:
 
     Whoever reads looks before it first, and at the whole text where no answer stands there: a text may repeat its own question.
     """
+    if len(text) > MOST_CHARACTERS:  # an answer of that length is no label with a turn behind it
+        return len(text)
     start = len(text) - len(text.lstrip())
     for pattern in (_TURN, _INLINE):
         found = next((match for match in pattern.finditer(text) if text[start : match.start()].strip()), None)

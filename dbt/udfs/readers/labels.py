@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from promptaudit.udfs.readers.answer_end import answer_end
 from promptaudit.udfs.readers.commitment import NONE, OUTSIDE, Committed, committed, sign_of
+from promptaudit.udfs.readers.markdown import tidied
 from promptaudit.udfs.readers.numbers import marked_numbers
 from promptaudit.udfs.readers.phrases import COMMON
 from promptaudit.udfs.readers.signs import LONGEST_SIGN, signs_before
@@ -94,30 +95,15 @@ def _weak(labels: Labels) -> frozenset[str]:
     return frozenset(sign_of(place) for place, each in enumerate(labels) if folded(each) in COMMON and not each.isupper() or len(each) == 1 and each.isalpha())
 
 
-_PRIVATE = re.compile("[\ue000-\uf8ff]")
-_MARKDOWN = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|_{2,3}|~~|`+|(?<![^\s*])_(?=\w)|(?<=\w)_(?![^\s*.,;:!?])")
-_TEX = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it|sf)?|operatorname)\s*\{([^{}]*)\}")
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]*)\}")
-_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
-_CURLY = str.maketrans("“”„«»「」『』‘’‚", '"""""""""\'\'\'')
-
-
-def _tidied(text: str) -> str:
-    """A text without emphasis, with straight quotes and with what stands in a box behind `boxed:`."""
-    plain = _STRUCK.sub(" ", _PRIVATE.sub(" ", without_unseen(text)).translate(_CURLY))
-    plain = re.sub(r"^([ \t]*)\*[ \t]+", r"\1- ", plain, flags=re.MULTILINE)
-    return _BOX.sub(r" boxed: \1 ", _TEX.sub(r"\1", _MARKDOWN.sub("", plain)))
-
-
 def _marked(text: str, labels: Labels) -> str:
     """A text in the spelling in which its labels are told apart, with the sign of each in its place."""
     if _are_integers(labels):
-        return marked_numbers(_tidied(text), labels)
+        return marked_numbers(tidied(text), labels)
     spell = _telling_apart(labels) or canonical
     by_words = _spelled(labels, spell)
     in_case = {each: each for each in labels if each != each.casefold() and each.casefold() in COMMON}
     places = {each: place for place, each in enumerate(labels)}
-    return "\n".join(_marked_line(line, by_words, in_case, places, spell) for line in _tidied(text).splitlines())
+    return "\n".join(_marked_line(line, by_words, in_case, places, spell) for line in tidied(text).splitlines())
 
 
 def _marked_line(

@@ -19,6 +19,7 @@ from itertools import compress, islice, repeat
 from typing import NamedTuple
 
 from promptaudit.udfs.readers import option_rules as rules
+from promptaudit.udfs.readers.answer_end import answer_end
 
 NO_CHOICE = "no choice"
 TWO_CHOICES = "two choices"
@@ -27,6 +28,8 @@ HEAD_CHARACTERS = 10_000
 TAIL_CHARACTERS = 50_000
 """Of a completion longer than both, its first 10,000 and its last 50,000 characters are read as if a word stood between."""
 
+LAST_CHARACTERS = 5_000
+"""What revises an answer is looked for in these."""
 REACH = 32
 """Words and marks before and behind a sign that can make it a choice."""
 
@@ -108,6 +111,42 @@ def read_option(completion: str, enumerators: Sequence[str]) -> OptionReading:
 
 def read_options(completions: Iterable[str], enumerators: Sequence[str]) -> list[OptionReading]:
     """Returns `read_option` of each of many completions, in two thirds of the time."""
+    texts = [completion.strip() for completion in completions]
+    before = [text[: answer_end(text)] for text in texts]
+    found = _read(before, enumerators)
+    # a question that the model invented is looked at only where no answer stands before it
+    again = [n for n, text in enumerate(texts) if found[n].index is None and len(before[n]) < len(text)]
+    for n, option in zip(again, _read([texts[n] for n in again], enumerators), strict=True):
+        found[n], before[n] = option, texts[n]
+    cues = {n: cue for n, text in enumerate(before) if found[n].index is not None and (cue := _last_cue(text)) is not None}
+    tails = {n: before[n][cue:] for n, cue in cues.items()}
+    for (n, tail), option in zip(tails.items(), _read(list(tails.values()), enumerators), strict=True):
+        index = found[n].index
+        if option.index is None and index is not None and _names_another(tail, enumerators, index):
+            found[n] = OptionReading(None, NO_CHOICE)  # it was taken back, for something that cannot be read
+    return found
+
+
+def _last_cue(text: str) -> int | None:
+    """Where a text last takes back what it said, None where it never does; only in the last characters of a long one."""
+    start = max(0, len(text) - LAST_CHARACTERS)
+    return max((match.start() for match in _revises().finditer(text, start)), default=None)
+
+
+def _names_another(text: str, enumerators: Sequence[str], index: int) -> bool:
+    others = "|".join(re.escape(sign.strip()) for n, sign in enumerate(enumerators) if n != index and sign.strip())
+    is_denied = rf"(?i:not|nicht|pas|no)\s+{re.escape(enumerators[index].strip())}(?!\w)"
+    return bool(others) and re.search(rf"(?<!\w)(?:{others})(?!\w)|{is_denied}", text) is not None
+
+
+@functools.lru_cache(maxsize=1)
+def _revises() -> re.Pattern[str]:
+    from promptaudit.udfs.readers.phrases import REVISES, words
+
+    return re.compile(words(REVISES), re.IGNORECASE)
+
+
+def _read(completions: Iterable[str], enumerators: Sequence[str]) -> list[OptionReading]:
     signs = _signs(tuple(enumerators))
     return [
         _last_choice(mentions) for texts in _batches(completions, enumerators) for mentions in _classified(texts, signs)

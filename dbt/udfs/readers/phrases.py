@@ -203,7 +203,7 @@ WITHHOLDS = (
 FINALLY = (
     "por ende|perciò|par conséquent|demnach|derhalve|därför|derfor|altså|dlatego|bu nedenle|o halde|vì vậy|vì thế|do đó|oleh karena itu|dengan demikian|итак|таким чином|тому|"
     "άρα|επομένως|إذن|وبالتالي|بنابراین|לכן|ולכן|לפיכך|综上所述|綜上所述|従って|だから|ゆえに|"
-    "gesamt\w*|total|totale|total score|toplam|итого|合計|总分|總分|総点|총점|합계|endurteil|schlussurteil|final|finally|overall|in conclusion|to conclude|conclusion|therefore|thus|hence|so|in sum|in summary|to sum up|all in all|altogether|on balance|in the end|ultimately|verdict|consequently|bottom line|"
+    r"gesamt\w*|total|totale|total score|toplam|итого|合計|总分|總分|総点|총점|합계|endurteil|schlussurteil|final|finally|overall|in conclusion|to conclude|conclusion|therefore|thus|hence|so|in sum|in summary|to sum up|all in all|altogether|on balance|in the end|ultimately|verdict|consequently|bottom line|"
     "all things considered|which makes|accordingly|in short|ergo|tl;dr|"
     "insgesamt|daher|deshalb|also|somit|fazit|folglich|endgültig|endgültige|unterm strich|alles in allem|abschließend|au final|donc|en conclusion|globalement|dans l'ensemble|au total|verdict|finale|en somme|bref|"
     "en conjunto|por lo tanto|por tanto|en resumen|en conclusión|en general|en definitiva|así que|definitiva|veredicto|portanto|no geral|em suma|em resumo|logo|no conjunto|conclusão|"

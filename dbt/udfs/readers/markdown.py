@@ -1,0 +1,21 @@
+"""Takes from a text what only sets it: emphasis, boxes, struck words, curly quotes."""
+
+from __future__ import annotations
+
+import re
+
+from promptaudit.udfs.spelling import without_unseen
+
+_PRIVATE = re.compile("[\ue000-\uf8ff]")
+_MARKDOWN = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|_{2,3}|~~|`+|(?<![^\s*])_(?=\w)|(?<=\w)_(?![^\s*.,;:!?])")
+_TEX = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it|sf)?|operatorname)\s*\{([^{}]*)\}")
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]*)\}")
+_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
+_CURLY = str.maketrans("“”„«»「」『』‘’‚", '"""""""""\'\'\'')
+
+
+def tidied(text: str) -> str:
+    """Returns a text without emphasis, with straight quotes and with what stands in a box behind `boxed:`."""
+    plain = _STRUCK.sub(" ", _PRIVATE.sub(" ", without_unseen(text)).translate(_CURLY))
+    plain = re.sub(r"^([ \t]*)\*[ \t]+", r"\1- ", plain, flags=re.MULTILINE)
+    return _BOX.sub(r" boxed: \1 ", _TEX.sub(r"\1", _MARKDOWN.sub("", plain)))
