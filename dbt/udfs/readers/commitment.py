@@ -59,6 +59,12 @@ def sign_of(answer: int) -> str:
     return chr(FIRST_SIGN + answer)
 
 
+def within_reach(text: str) -> str:
+    """Returns as much of both ends of a text as is read."""
+    half = MOST_CHARACTERS // 2
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:half]}\n{text[-half:]}"
+
+
 def committed(text: str, weak: frozenset[str] = frozenset()) -> Committed:
     """Returns the answer that a text commits to; in the text, `sign_of` an answer stands where it is named.
 
@@ -206,8 +212,6 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 def _sentences(text: str) -> list[str]:
-    if len(text) > MOST_CHARACTERS:
-        text = f"{text[: MOST_CHARACTERS // 2]}\n{text[-MOST_CHARACTERS // 2 :]}"
     sentences = [each for each in _SENTENCE.findall(_ABBREVIATION.sub(r"\1", text)) if each.strip()]
     return [each[start : start + MOST_OF_SENTENCE] for each in sentences for start in range(0, len(each), MOST_OF_SENTENCE)]
 
@@ -230,7 +234,8 @@ def _of_sentence(sentence: _Sentence, *, are_headings: bool) -> list[Mention]:
         return [Mention(alone[1], STATED, reason=DENIED if is_denied else None)]
     quotations = [match.span() for match in _QUOTATION.finditer(text) if not _ALONE.fullmatch(match[0])]
     listed = [match.span() for match in _LISTED.finditer(text) if len(set(re.findall(SIGN, match[0]))) > 1]
-    cuts = [0, *(match.start() for match in patterns["but"].finditer(text)), len(text)]
+    turns = [match.span() for match in patterns["but"].finditer(text)]
+    starts, stops = [0, *(end for _, end in turns)], [*(start for start, _ in turns), len(text)]
     heading = _HEADING.match(text) if are_headings else None
     found = []
     places = list(re.finditer(SIGN, text))
@@ -240,7 +245,7 @@ def _of_sentence(sentence: _Sentence, *, are_headings: bool) -> list[Mention]:
         place = match.start()
         if any(start <= place < end for start, end in quotations) or (heading and heading.start(1) == place):
             continue
-        segment = (max(cut for cut in cuts if cut <= place), min(cut for cut in cuts if cut > place))
+        segment = (max(start for start in starts if start <= place), min(stop for stop in stops if stop > place))
         is_listed = any(start <= place < end for start, end in listed)
         found.append(_mention(sentence, match, segment, is_listed=is_listed))
     return found

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from promptaudit.udfs.readers.answer_end import answer_end
-from promptaudit.udfs.readers.commitment import NONE, OUTSIDE, Committed, committed, sign_of
+from promptaudit.udfs.readers.commitment import NONE, OUTSIDE, Committed, committed, sign_of, within_reach
 from promptaudit.udfs.readers.markdown import tidied
 from promptaudit.udfs.readers.numbers import marked_numbers
 from promptaudit.udfs.readers.phrases import COMMON
@@ -82,6 +82,7 @@ def label_in_text(text: str, labels: Labels) -> str | None:
 
 def _committed(text: str, labels: Labels) -> Committed:
     """What a text commits to before a turn that the model invented; in all of it where nothing is named before."""
+    text = within_reach(text)
     end, weak = answer_end(text), _weak(labels)
     if _are_integers(labels) and len(text) > LONGEST_OF_ONE_NUMBER:
         weak = frozenset(map(sign_of, range(len(labels))))  # most texts of that length count something
@@ -180,7 +181,14 @@ def first_integer(text: str, labels: Labels) -> str | None:
     digits. Where a dash may as well be a hyphen, a bullet or a dash of the sentence ("type-1", "- 1") and the number with and
     without it are both labels, neither is read.
     """
-    return label_in_text(text, labels) if _are_integers(labels) else None
+    return label_in_text(text, _integers(labels))
+
+
+@functools.lru_cache(maxsize=256)
+def _integers(labels: Labels) -> Labels:
+    """The labels that are whole numbers, and no other label's number."""
+    times = Counter(map(_as_integer, labels))
+    return tuple(each for each in labels if (number := _as_integer(each)) is not None and times[number] == 1)
 
 
 @functools.lru_cache(maxsize=256)

@@ -215,7 +215,7 @@ FINALLY = (
 """What begins the last word on it."""
 
 BUT = (
-    "but|however|yet|though|although|whereas|while|aber|sondern|doch|jedoch|allerdings|mais|cependant|toutefois|pourtant|pero|sino|aunque|sin embargo|mas|porém|contudo|e sim|ma|bensì|però|tuttavia|"
+    "아니라|아니고|않고|nicht, sondern|ではなく|じゃなく|but|however|yet|though|although|whereas|while|aber|sondern|doch|jedoch|allerdings|mais|cependant|toutefois|pourtant|pero|sino|aunque|sin embargo|mas|porém|contudo|e sim|ma|bensì|però|tuttavia|"
     "maar|echter|ale|lecz|jednak|tylko|ama|ancak|fakat|но|а|однако|але|men|utan|tetapi|tapi|melainkan|nhưng|mà|vaan|hanem|dar|αλλά|لكن|بل|ولكن|लेकिन|परंतु|पर|बल्कि|"
     "但是|但|不过|然而|而是|でも|しかし|けれど|だが|ただし|ただ|하지만|그러나|다만|지만"
 )
@@ -224,7 +224,7 @@ BUT = (
 COMMON = frozenset(
     "no it us or who am may a i other for against in on so and he will can is not none all any one two to an as at be by do go if me my of we up "
     "none neither same new old good bad high low open close next back more less right left most some such like well even ever still just march "
-    "non não nein sim si sí oui ja nie tak nee nej da не нет да 是 不 否 有 无 対 لا نعم न हाँ नहीं 예 네 아니요".split()
+    "non não nein sim si sí oui ja nie tak nee nej da не нет да 是 不 否 有 无 対 لا نعم न हाँ नहीं 예 네 아니요 아니오 아뇨".split()
 )
 """Labels that are words of most texts: they count where they stand as an answer."""
 

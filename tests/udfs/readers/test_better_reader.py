@@ -52,7 +52,7 @@ def test_a_pattern_is_named_where_two_labels_stand_and_one_is_the_answer() -> No
     [
         answers("hm", "I cannot say"),  # nobody reads these
         answers("positive", "negative"),  # all are read
-        answers("It is positive, not negative"),  # two labels, and none is committed to
+        answers("It is positive and negative"),  # two labels, and none is committed to
         # the first number is another label than the one that is read already
         [SeenAnswer("0 or 1: 1", MARKS, "1"), SeenAnswer("0.", MARKS, None), SeenAnswer("1 or 0", MARKS, "0")],
     ],

@@ -27,7 +27,7 @@ FIELD = json.dumps({"json_field": "result.label"})
         ('"exact"', "N/A", "N/A"),
         ('"exact"', "010", "010"),
         ('"exact"', "10", None),
-        ('"first_integer"', "I would say 3, or 4.", "3"),
+        ('"first_integer"', "I would say 3, or 4.", None),
         ('"first_integer"', "+3", "3"),
         ('"first_integer"', "no number", None),
         ('"first_integer"', "9" * 10_000, None),
