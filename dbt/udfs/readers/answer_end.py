@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 
-from promptaudit.udfs.readers.phrases import ANSWER, BECAUSE, FINALLY, NEXT_TURN, REVISES, words
+from promptaudit.udfs.readers.phrases import ANSWER, BECAUSE, FINALLY, NEXT_QUESTION, NEXT_TEXT, REVISES, words
 
-_NAMES = "|".join(sorted(set(NEXT_TURN.split("|")), key=len, reverse=True))
-_TURN = re.compile(
-    rf"^[ \t]*(?:(?:#{{1,6}}[ \t]*|\*\*|[-=_*]{{3,}}[ \t]*\n[ \t]*)?(?:next |new |another )?(?:{_NAMES})(?:[ \t]*\d{{1,3}}|[ \t]*\(?\d{{1,3}}\)?)?[ \t]*(?:\*\*)?[ \t]*[:：.)]|"
-    r"#{2,6}[ \t]*(?:instruction|input|question|user|human|example|task|problem|next)\b|"
-    r"\[/?INST\]|<\|(?:im_start|start_header_id|user|endoftext|eot_id|end|assistant)[^>]{0,20}\|?>|<start_of_turn>|</?s>|Human:|USER:)",
-    re.IGNORECASE | re.MULTILINE,
-)
+
+
+def _turn(names: str) -> re.Pattern[str]:
+    any_of = "|".join(sorted(set(names.split("|")), key=len, reverse=True))
+    return re.compile(
+        rf"^[ \t]*(?:(?:#{{1,6}}[ \t]*|\*\*|[-=_*]{{3,}}[ \t]*\n[ \t]*)?(?:next |new |another )?(?:{any_of})(?:[ \t]*\(?\d{{1,3}}\)?)?"
+        r"[ \t]*(?:\*\*)?[ \t]*[:：.)]|#{2,6}[ \t]*(?:instruction|input|question|user|human|example|task|problem|next)\b|"
+        r"\[/?INST\]|<\|(?:im_start|start_header_id|user|endoftext|eot_id|end|assistant)[^>]{0,20}\|?>|<start_of_turn>|</?s>)",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+_QUESTION, _TURN = _turn(NEXT_QUESTION), _turn(f"{NEXT_QUESTION}|{NEXT_TEXT}")
 _OTHER_TURN = re.compile(
     rf"\n[ \t]*\n[ \t]*(?:[-=*_]{{3,}}\s*)?(?![^\n:：]{{0,30}}?(?:{words(ANSWER)}|{words(FINALLY)}|{words(BECAUSE)}|{words(REVISES)}|edit|update|p\.?s\.?\b))(?:[^\W\d_][\w' -]{{0,30}}[:：]|[^\n]{{3,200}}[?？؟][ \t]*\n)", re.IGNORECASE
 )
@@ -22,17 +28,18 @@ SHORT = 40  # characters of an answer that a paragraph of another name may end
 _INLINE = re.compile(r"(?<=\S)[ \t]+(?:Q|Question|User|Human)[ \t]*\d{0,3}:[ \t]+(?=\S.{0,300}?(?:\?|\bA:|Answer:|Assistant:))", re.DOTALL)
 
 
-def answer_end(text: str) -> int:
+def answer_end(text: str, *, is_reasoned: bool = False) -> int:
     """Returns where the first turn or question that follows an answer begins; the length of the text where none does.
 
     Whoever reads looks before it first, and at the whole text where no answer stands there: a text may repeat its own question.
+    In a text that is reasoned, as in mathematics, only a question or a turn of who asks ends the answer: others begin its parts.
     """
     if len(text) > MOST_CHARACTERS:  # an answer of that length is no label with a turn behind it
         return len(text)
     start = len(text) - len(text.lstrip())
-    for pattern in (_TURN, _INLINE):
+    for pattern in (_QUESTION if is_reasoned else _TURN, _INLINE):
         found = next((match for match in pattern.finditer(text) if text[start : match.start()].strip()), None)
         if found is not None:
             return found.start()
-    other = _OTHER_TURN.search(text, start)
+    other = None if is_reasoned else _OTHER_TURN.search(text, start)
     return other.start() if other is not None and other.start() - start <= SHORT else len(text)

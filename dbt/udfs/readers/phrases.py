@@ -234,14 +234,23 @@ BECAUSE = (
 )
 """What a reason is called that stands behind an answer."""
 
-NEXT_TURN = (
-    "customer|client|issue|post|article|case|opinia|zdanie|next|kunde|cliente|klant|klient|müşteri|клиент|العميل|ग्राहक|顧客|客户|고객|question|q|problem|exercise|user|human|text|review|input|instruction|sentence|passage|example|tweet|comment|statement|email|message|ticket|query|prompt|task|sample|item|headline|premise|claim|document|"
-    "frage|aufgabe|beispiel|satz|nutzer|rezension|kommentar|question|exemple|texte|avis|énoncé|utilisateur|commentaire|pregunta|ejemplo|texto|usuario|reseña|comentario|enunciado|pergunta|exemplo|usuário|avaliação|comentário|"
-    "domanda|esempio|testo|utente|recensione|commento|vraag|voorbeeld|tekst|gebruiker|recensie|pytanie|przykład|użytkownik|recenzja|soru|örnek|metin|kullanıcı|yorum|вопрос|пример|текст|пользователь|отзыв|комментарий|питання|"
-    "fråga|exempel|pertanyaan|soal|contoh|câu hỏi|câu|kysymys|kérdés|întrebare|otázka|ερώτηση|سؤال|السؤال|النص|تعليق|प्रश्न|सवाल|उदाहरण|टिप्पणी|"
-    "问题|題目|题目|问|用户|文本|评论|例子|例|示例|下一题|質問|問題|問|次の質問|次の問題|テキスト|レビュー|ユーザー|例文|질문|문제|사용자|리뷰|텍스트|예시|다음 문제"
+NEXT_QUESTION = (
+    "question|q|problem|exercise|user|human|frage|aufgabe|nutzer|utilisateur|pregunta|usuario|pergunta|usuário|"
+    "domanda|utente|vraag|gebruiker|pytanie|użytkownik|soru|kullanıcı|вопрос|пользователь|питання|fråga|pertanyaan|"
+    "soal|câu hỏi|kysymys|kérdés|întrebare|otázka|ερώτηση|سؤال|السؤال|प्रश्न|सवाल|问题|題目|题目|问|用户|下一题|質問|問題|問|次の質問|"
+    "次の問題|ユーザー|질문|문제|사용자|다음 문제"
 )
-"""What a new turn or question begins with."""
+"""What a new question, or the turn of who asks, begins with."""
+
+NEXT_TEXT = (
+    "customer|client|issue|post|article|opinia|zdanie|next|kunde|cliente|klant|klient|müşteri|клиент|العميل|ग्राहक|"
+    "顧客|客户|고객|text|review|input|instruction|sentence|passage|example|tweet|comment|statement|email|message|ticket|"
+    "query|prompt|task|sample|item|headline|premise|claim|document|beispiel|satz|rezension|kommentar|exemple|texte|"
+    "avis|énoncé|commentaire|ejemplo|texto|reseña|comentario|enunciado|exemplo|avaliação|comentário|esempio|testo|"
+    "recensione|commento|voorbeeld|tekst|recensie|przykład|recenzja|örnek|metin|yorum|пример|текст|отзыв|"
+    "комментарий|exempel|contoh|câu|النص|تعليق|उदाहरण|टिप्पणी|文本|评论|例子|例|示例|テキスト|レビュー|例文|리뷰|텍스트|예시"
+)
+"""What a new text to answer of begins with."""
 
 _NO_SPACES = r"[\u0e00-\u0eff\u1000-\u109f\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]"
 

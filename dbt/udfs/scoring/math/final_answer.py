@@ -22,6 +22,8 @@ import re
 
 import re2
 
+from promptaudit.udfs.readers.answer_end import answer_end
+from promptaudit.udfs.readers.commitment import DENIED, HEDGED, mentions_of, sign_of
 from promptaudit.udfs.scoring.math.formula import OverlongFormula, UnreadableFormula, read_formula
 from promptaudit.udfs.scoring.math.number import Quantity, read_quantity
 from promptaudit.udfs.scoring.math.vocabulary import SIGNS, is_name
@@ -48,6 +50,7 @@ _DELIMITERS = re.compile(r"(?<!\\)\\[()\[\]]|\\?\$")
 _BEFORE = re.compile(r"(?:[\s*`\"_~:=,;]|about\b|approximately\b|roughly\b|exactly\b|\\approx\b|\N{ALMOST EQUAL TO})+")
 _BEHIND = ' \t\r\n*`"_:,;.'
 
+_CURRENCY = re.compile(r"(?<![\\\w])\$(?=\d[\d,]*(?:\.\d+)?(?:\*|[.,;:)]?(?:\s|$)))")  # of money, and of no formula
 _LONG_WORD = re.compile(r"[A-Za-z]{4,}")
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{|\\.|[{}]", re.DOTALL)
 _ANSWER = re2.compile(r"(?i)\banswers?\b[^.\n:=]{0,60}?(?:\bis\b|\bare\b|[:=])")
@@ -63,9 +66,16 @@ _NUMBER = re.compile(r"-?[0-9][0-9,]*(?:\.[0-9]+)?")
 def final_answer(completion: str) -> str | None:
     """Returns the final answer of a completion as it is written there, None where there is none; it may be blank or too long."""
     text = _encodable(completion[-MAX_READ_CHARACTERS:]).strip()
+    end = answer_end(text, is_reasoned=True)
+    found = _final_answer(text[:end].strip())
+    return _final_answer(text) if found is None and end < len(text) else found
+
+
+def _final_answer(text: str) -> str | None:
     box = _last_box(text)
     if box is not None:
         return box
+    text = _CURRENCY.sub("", text)
     if is_mathematics(text):
         return text
     behind = _behind_hashes(text)
@@ -75,10 +85,23 @@ def final_answer(completion: str) -> str | None:
     end = _last_end(_ANSWER, text)
     stated = _stated(text[end:].lstrip(), takes_words=True) if end else None
     if stated is None:
-        stated = _concluded(text[text.rfind("\n") + 1 :])
+        line = text[text.rfind("\n") + 1 :]
+        stated = _concluded(line)
+        if stated and _is_not_given(line, stated):
+            return None
     if stated is None and len(text.split(maxsplit=MAX_WORDS)) <= MAX_WORDS:
         stated = text
     return stated or None
+
+
+def _is_not_given(line: str, stated: str) -> bool:
+    """Whether the last sentence of a line denies its answer, doubts it, makes it depend on something, or asks."""
+    line = line[-MAX_READ_AS_ONE:]
+    place = line.rfind(stated)
+    if place < 0 or is_mathematics(line):
+        return False
+    named = f"{line[:place]}{sign_of(0)}{line[place + len(stated) :]}"
+    return {each.reason for each in mentions_of(named)} <= {DENIED, HEDGED}
 
 
 def boxed_answer(completion: str) -> str | None:

@@ -31,7 +31,7 @@ PROSE = [
     ("so $x \\le 5$ holds", r"x \le 5"),
     ("We get\n$$\nx = \\frac{1}{2}\n$$", r"x = \frac{1}{2}"),
     ("result: 5 - 3 = 2", "2"),
-    ("She pays $5 and $6, so $11.", "$11"),
+    ("She pays $5 and $6, so $11.", "11"),
     ("It takes 2 1/2 hours", "2 1/2 hours"),
     ("She is 50-year-old", "50"),
     ("Alice has 3 apples and Bob 4 pears", "4 pears"),
