@@ -175,8 +175,12 @@ def _batches(completions: Iterable[str], enumerators: Sequence[str]) -> Iterator
 
 
 def _last_choice(mentions: _Mentions) -> OptionReading:
-    """Signs that are joined ("A or B") are one choice of several; the last that commits counts."""
-    stop = len(mentions.indexes)
+    """Signs that are joined ("A or B") are one choice of several; the last that commits counts.
+
+    An option that stands at the beginning of the last line with a text behind it may be one that is gone through: a phrase that
+    commits counts before it.
+    """
+    stop, listed = len(mentions.indexes), None
     while stop:
         start = stop - 1
         while start and _are_joined(mentions, start - 1):
@@ -184,9 +188,21 @@ def _last_choice(mentions: _Mentions) -> OptionReading:
         chosen = mentions.indexes[_committed(mentions, start, stop)]
         if chosen:
             are_one = chosen.count(chosen[0]) == len(chosen)
-            return OptionReading(chosen[0], None) if are_one else OptionReading(None, TWO_CHOICES)
+            reading = OptionReading(chosen[0], None) if are_one else OptionReading(None, TWO_CHOICES)
+            if not _is_item_with_text(mentions, start, stop):
+                return reading
+            listed = listed or reading
         stop = start
-    return OptionReading(None, NO_CHOICE)
+    return listed or OptionReading(None, NO_CHOICE)
+
+
+def _is_item_with_text(mentions: _Mentions, start: int, stop: int) -> bool:
+    """Returns whether a sign begins the last line, behind others, and has an option's text behind it."""
+    first, behind = mentions.places[start], mentions.places[stop - 1] + 1
+    line = mentions.classes.rfind(b"n", 0, first)
+    is_last = line > 0 and line == mentions.classes.rfind(b"n", 0, -1)
+    leads = rules.ITEM_LEAD.search(mentions.classes[max(0, first - REACH) : first])
+    return bool(is_last and leads and rules.WITH_TEXT.match(mentions.classes, behind))
 
 
 def _are_joined(mentions: _Mentions, k: int) -> bool:
@@ -206,13 +222,15 @@ def _committed(mentions: _Mentions, start: int, stop: int) -> slice:
     classes, first, last = mentions.classes, mentions.places[start], mentions.places[stop - 1]
     before, after = classes[max(0, first - REACH) : first], classes[last + 1 : last + 1 + REACH]
     is_committed = False
-    if rules.SUBJECT.match(after):
+    stated = _end_asked(before[before.rfind(b".") + 1 :]) if before[-1] in rules.PHRASE_ENDS else None
+    # "the answer is B) to see in the dark": what follows is the option's text, and no clause about it
+    is_text = stated is rules.ANYTHING and rules.TEXT_BEHIND.match(after) and not rules.IS_RIGHT.match(after)
+    if rules.SUBJECT.match(after) and not is_text:
         chosen = _of_clause(mentions, start, stop, before, after)
         if chosen.stop:
             return chosen
     elif before[-1] in rules.PHRASE_ENDS and not rules.BREAKS.match(after):
-        end = _end_asked(before[before.rfind(b".") + 1 :])
-        is_committed = end is not None and bool(end.match(after))
+        is_committed = stated is not None and bool(stated.match(after))
     lead = rules.LINE_LEAD.search(before) if before[-1] in rules.LEAD_ENDS else None
     if lead:
         is_committed = is_committed or _is_bare(mentions, start, stop, first - len(before) + lead.start())

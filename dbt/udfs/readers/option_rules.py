@@ -110,7 +110,8 @@ MARKS = {
     **dict.fromkeys("([\uff08", "("),
     **dict.fromkeys(")]\uff09", ")"),
     **dict.fromkeys("?\uff1f", "?"),
-    **dict.fromkeys(">\u2192\u21d2", ">"),
+    ">": ">",
+    **dict.fromkeys("\u2192\u21d2", "="),
     "\uff1a": ":",
     ";": ";",
     "=": "=",
@@ -216,8 +217,8 @@ PHRASE_ENDS = frozenset(
 # "not A but"
 CORRECTED = re2.compile(_in_classes(r"[{not}{none}]{filler}*{option}?S\)*,?{but}[{filler}{option}(]*$").encode())
 DENIES = re2.compile(_in_classes(r"{no}?{DENIAL}[{filler}{option}(]*$").encode())
-LEAD_ENDS = frozenset(_in_classes("{line}{filler}{right}{best}{lead}{noun}{option}:{colon}(-").encode())
-LINE_LEAD = _python(r"{line}[{filler}{right}{best}{lead}]*[{noun}{option}]{0,2}[:{colon}-]*\(*$")
+LEAD_ENDS = frozenset(_in_classes("{line}{filler}{right}{best}{lead}{noun}{option}:{colon}(>-").encode())
+LINE_LEAD = _python(r"{line}[{filler}{right}{best}{lead}]*[{noun}{option}]{0,2}[:{colon}=-]*(?:[=-]>)?\(*$")
 
 # behind a sign
 BREAKS = _python(r"\)*[?#=]")
@@ -227,6 +228,8 @@ IS_RIGHT = _python(
     r"\)*(?:({are})|[{is}{are}]|{must}+{be}|{seems}(?:{must}{be})?)[{filler}{best}{so}{it}]*"
     r"(?:{right}|[{noun}{option}]|{best}[.,;:{line}){because}{one}])|{RIGHT_AFTER_MARK}"
 )
+# what an option's text behind its bracket, or a verb without a subject, may begin with
+TEXT_BEHIND = _python(r"[)-]|{must}")
 # what a sign can be the subject of
 SUBJECT = _python(r"\)*[{is}{are}{must}{be}{seems}{does}]|{not}|{RIGHT_AFTER_MARK}")
 ANYTHING = re.compile(b"")

@@ -137,6 +137,12 @@ COMMITTED = {
         "لذلك الإجابة هي B",
         "پاسخ: B",
     ],
+    "fi": ["Vastaus: B", "Oikea vastaus on B.", "Vastaus on B) viisikymmentä", "Oikea vaihtoehto on B, koska A on väärin."],
+    "hu": ["Válasz: B", "A helyes válasz: B", "A válaszom: B.", "Tehát a válasz B."],
+    "ro": ["Răspuns: B", "Răspunsul corect este B.", "Varianta corectă este B.", "Deci răspunsul este B."],
+    "sw": ["Jibu: B", "Jibu sahihi ni B.", "Kwa hiyo jibu ni B."],
+    "bn": ["উত্তর: B", "সঠিক উত্তর: B", "সঠিক উত্তর হল B।"],
+    "ta": ["பதில்: B", "சரியான பதில்: B", "விடை: B"],
     "he": [
         "התשובה היא B",
         "התשובה הנכונה היא B.",
@@ -334,6 +340,10 @@ NOT_COMMITTED = {
     "tr": ["Cevap A değil.", "A yanlış.", "A doğru değildir.", "A doğru olamaz."],
     "ar": ["الإجابة ليست A", "A خاطئة.", "إذا كانت الإجابة A"],
     "he": ["התשובה אינה A", "A לא נכונה."],
+    "fi": ["Vastaus ei ole A", "A on väärin."],
+    "hu": ["A válasz nem A"],
+    "ro": ["Răspunsul nu este A", "A este greșit."],
+    "bn": ["উত্তর A নয়"],
     "hi": ["सही उत्तर A नहीं है।", "A गलत है।"],
     "vi": ["Đáp án không phải là A.", "A sai.", "A không đúng.", "Nếu đáp án là A, mọi thứ thay đổi."],
     "id": [
