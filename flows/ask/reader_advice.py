@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from promptaudit.flows.ask.first_answers import FIRST, Read
+from promptaudit.flows.display.figures import cut
 from promptaudit.flows.engines import Answer, Request
 from promptaudit.udfs.readers.better_reader import SeenAnswer, better_reader, in_yaml
 from promptaudit.udfs.readers.reading import MAX_READ_CHARACTERS
@@ -35,8 +36,8 @@ class ReaderAdvice:
             best = better_reader(answers) if n_unread else None
             if best is None:
                 continue
-            reader, n_more = best
+            read = "; ".join(f"{cut(answer, 60)!r} as {cut(label, 40)}" for answer, label in best.examples)
             yield (
                 f"task '{task_id}': {n_unread} of the first {len(answers)} answers could not be read; "
-                f"`reader: {in_yaml(reader)}` in {self._files[task_id]} would read {n_more} of them"
+                f"`reader: {in_yaml(best.reader)}` in {self._files[task_id]} would read {best.n_more} of them: {read}"
             )

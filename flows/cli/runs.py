@@ -134,8 +134,8 @@ def import_(
         str | None,
         typer.Option(
             envvar="PROMPTAUDIT_READER",
-            help="Choose how answers are read: exact, label, label_in_text or first_integer. The default is the card's "
-            "reader, or label without a card.",
+            help="Choose how answers are read: exact, label, label_in_text, first_integer, json_field=FIELD or "
+            "regex=PATTERN. The default is the card's reader, or label without a card.",
         ),
     ] = None,
     policy: Annotated[

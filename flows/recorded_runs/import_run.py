@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import polars as pl
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from promptaudit.flows.audit.run import RunResult, make_ready, nothing_done, result_of
 from promptaudit.flows.audit.runs import run_row
@@ -44,13 +44,17 @@ from promptaudit.flows.system.keys import as_json, content_id, prediction_id
 from promptaudit.flows.trust.readers import trusted_readers
 from promptaudit.flows.warehouse import Warehouse, now
 from promptaudit.flows.warehouse.rows import frame_of, label_rows, reader_json, task_row
-from promptaudit.models_registry.cards import FormatLimits, ReaderName, TaskCard
+from promptaudit.models_registry.cards import FormatLimits, JsonFieldReader, ReaderName, RegexReader, TaskCard
 from promptaudit.models_registry.errors import DataError, UsageError, nearest, raise_all
 from promptaudit.models_registry.extras import refused_scoring
 from promptaudit.models_registry.registry import Registry
 from promptaudit.models_registry.tables import ESCAPED
 
 _ROWS_A_BATCH = 100_000
+
+
+READERS_OF_VALUES = ("json_field", "regex")
+"""Readers that `--reader` takes with a value behind `=`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +76,23 @@ class ImportOptions:
     def __post_init__(self) -> None:
         """Raises UsageError naming the option and the nearest right value."""
         _refuse_unknown("--level", self.level, ("nominal", "ordinal", "interval"))
-        _refuse_unknown("--reader", self.reader, get_args(ReaderName))
+        if self.reader is not None:
+            self.reader_of_card  # noqa: B018 - raises where there is none
+
+    @property
+    def reader_of_card(self) -> str | dict[str, str] | None:
+        """Returns the reader as a task card has it: `json_field=score` is {"json_field": "score"}."""
+        if self.reader is None or "=" not in self.reader:
+            _refuse_unknown("--reader", self.reader, get_args(ReaderName))
+            return self.reader
+        name, _, value = self.reader.partition("=")
+        _refuse_unknown("--reader", name, READERS_OF_VALUES)
+        try:
+            TypeAdapter(JsonFieldReader | RegexReader).validate_python({name: value})
+        except ValidationError as error:
+            msg = f"--reader {self.reader[:200]}: {error.errors()[0]['msg']}"
+            raise UsageError(msg) from None
+        return {name: value}
 
 
 def limits_of(policy: str) -> FormatLimits:
@@ -246,7 +266,7 @@ def _task_card(
     if options.level:
         changes["level"] = options.level
     if options.reader:
-        changes["reader"] = options.reader
+        changes["reader"] = options.reader_of_card
     card = known.get(task_id)
     if isinstance(card, TaskCard):
         if options.labels:

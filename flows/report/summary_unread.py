@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Literal
 
 from promptaudit.flows.display.figures import cut, shown
 from promptaudit.flows.warehouse import Row
-from promptaudit.udfs.readers.better_reader import SeenAnswer, better_reader, in_yaml
+from promptaudit.udfs.readers.better_reader import SeenAnswer, as_option, better_reader, in_yaml
 
 Origin = Literal["run", "import"]
 
@@ -27,18 +28,20 @@ class UnreadAnswers:
     n_answers: int
     reader: str | dict[str, str]
     n_more: int
+    examples: tuple[tuple[str, str], ...]
     groups: frozenset[tuple[str, str, str]]
     origin: Origin
 
     @property
     def sentence(self) -> str:
         """Returns what a person is to know and to do, safe to print."""
-        reader = in_yaml(self.reader)
-        where = f"`--reader {reader}`" if self.origin == "import" and reader == self.reader else f"`reader: {reader}`"
-        place = "" if where.startswith("`--") else " in its task card"
+        where, place = f"`reader: {in_yaml(self.reader)}`", " in its task card"
+        if self.origin == "import":
+            where, place = f"`--reader {shlex.quote(as_option(self.reader))}`", ""
+        read = "; ".join(f"{cut(answer, 60)!r} as {cut(label, 40)}" for answer, label in self.examples)
         return (
             f"task '{cut(self.task_id, 60)}': {self.n_unread:,} of {self.n_answers:,} answers could not be read; "
-            f"{shown(where)}{place} would read {self.n_more:,} of them"
+            f"{shown(where)}{place} would read {self.n_more:,} of them: {read}"
         )
 
 
@@ -48,11 +51,13 @@ def unread_answers(rows: Sequence[Row], origin: Origin) -> tuple[UnreadAnswers, 
     for task_id, of_task in groupby(rows, lambda row: row["task_id"]):
         answers = list(of_task)
         best = better_reader(
-            [SeenAnswer(row["answer"], tuple(row["labels"]), row["label"], row["n"]) for row in answers]
+            [
+                SeenAnswer(row["answer"], tuple(row["labels"]), row["label"], row["n"], row["gold_label"])
+                for row in answers
+            ]
         )
         if best is None:
             continue
-        reader, n_more = best
         n_of, n_unread_of = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
         for row in answers:
             group = (row["model_id"], task_id, row["strategy"])
@@ -64,8 +69,9 @@ def unread_answers(rows: Sequence[Row], origin: Origin) -> tuple[UnreadAnswers, 
                 task_id=task_id,
                 n_unread=first["n_unread"],
                 n_answers=first["n_answers"],
-                reader=reader,
-                n_more=n_more,
+                reader=best.reader,
+                n_more=best.n_more,
+                examples=best.examples,
                 groups=frozenset(group for group in n_of if 2 * n_unread_of[group] > n_of[group]),
                 origin=origin,
             )

@@ -7,11 +7,11 @@ import re
 from promptaudit.udfs.readers.phrases import ANSWER, BECAUSE, FINALLY, NEXT_QUESTION, NEXT_TEXT, REVISES, words
 
 
-
 def _turn(names: str) -> re.Pattern[str]:
     any_of = "|".join(sorted(set(names.split("|")), key=len, reverse=True))
     return re.compile(
-        rf"^[ \t]*(?:(?:#{{1,6}}[ \t]*|\*\*|[-=_*]{{3,}}[ \t]*\n[ \t]*)?(?:next |new |another )?(?:{any_of})(?:[ \t]*\(?\d{{1,3}}\)?)?"
+        r"^[ \t]*(?:(?:#{1,6}[ \t]*|\*\*|[-=_*]{3,}[ \t]*\n[ \t]*)?(?:next |new |another )?"
+        rf"(?:{any_of})(?:[ \t]*\(?\d{{1,3}}\)?)?"
         r"[ \t]*(?:\*\*)?[ \t]*[:：.)]|#{2,6}[ \t]*(?:instruction|input|question|user|human|example|task|problem|next)\b|"
         r"\[/?INST\]|<\|(?:im_start|start_header_id|user|endoftext|eot_id|end|assistant)[^>]{0,20}\|?>|<start_of_turn>|</?s>)",
         re.IGNORECASE | re.MULTILINE,
@@ -19,13 +19,19 @@ def _turn(names: str) -> re.Pattern[str]:
 
 
 _QUESTION, _TURN = _turn(NEXT_QUESTION), _turn(f"{NEXT_QUESTION}|{NEXT_TEXT}")
+_OF_ANSWER = f"(?:{words(ANSWER)}|{words(FINALLY)}|{words(BECAUSE)}|{words(REVISES)}|edit|update|p\\.?s\\.?\\b)"
 _OTHER_TURN = re.compile(
-    rf"\n[ \t]*\n[ \t]*(?:[-=*_]{{3,}}\s*)?(?![^\n:：]{{0,30}}?(?:{words(ANSWER)}|{words(FINALLY)}|{words(BECAUSE)}|{words(REVISES)}|edit|update|p\.?s\.?\b))(?:[^\W\d_][\w' -]{{0,30}}[:：]|[^\n]{{3,200}}[?？؟][ \t]*\n)", re.IGNORECASE
+    rf"\n[ \t]*\n[ \t]*(?:[-=*_]{{3,}}\s*)?(?![^\n:：]{{0,30}}?{_OF_ANSWER})"
+    r"(?:[^\W\d_][\w' -]{0,30}[:：]|[^\n]{3,200}[?？؟][ \t]*\n)",
+    re.IGNORECASE,
 )
 """A paragraph that is named otherwise than an answer or its reason, or a question."""
 MOST_CHARACTERS = 50_000
 SHORT = 40  # characters of an answer that a paragraph of another name may end
-_INLINE = re.compile(r"(?<=\S)[ \t]+(?:Q|Question|User|Human)[ \t]*\d{0,3}:[ \t]+(?=\S.{0,300}?(?:\?|\bA:|Answer:|Assistant:))", re.DOTALL)
+_INLINE = re.compile(
+    r"(?<=\S)[ \t]+(?:Q|Question|User|Human)[ \t]*\d{0,3}:[ \t]+(?=\S.{0,300}?(?:\?|\bA:|Answer:|Assistant:))",
+    re.DOTALL,
+)
 
 
 def answer_end(text: str, *, is_reasoned: bool = False) -> int:

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
+from promptaudit.udfs.readers.labels import label
 from promptaudit.udfs.readers.reading import read_answer
 from promptaudit.udfs.reasoning import parted
 
@@ -21,33 +23,93 @@ _FIELD = re.compile(r"[A-Za-z_]\w{0,39}")
 """What a field is called that may be named in a terminal and written into a card as it stands."""
 
 
+MOST_DISAGREED = 0.01
+"""Share of the answers that two readers read, above which they contradict each other."""
+EXAMPLES = 3
+
+
 @dataclass(frozen=True, slots=True)
 class SeenAnswer:
-    """A completion that came `n` times, with the labels of its task and what the task's reader read in it."""
+    """A completion that came `n` times, with the labels of its task, what the task's reader read in it, and the gold label."""
 
     completion: str
     labels: tuple[str, ...]
     label: str | None
     n: int = 1
+    gold: str | None = None
 
 
-def better_reader(answers: Sequence[SeenAnswer]) -> tuple[str | dict[str, str], int] | None:
-    """Returns the reader that takes the most of the answers that were not read, and how many; None where none takes any.
+class Advice(NamedTuple):
+    """A reader that reads more answers, how many, and some of them with the labels that it reads."""
 
-    A reader is left out if it reads another label, or none, where a label was read already.
+    reader: str | dict[str, str]
+    n_more: int
+    examples: tuple[tuple[str, str], ...]
+
+
+def better_reader(answers: Sequence[SeenAnswer]) -> Advice | None:
+    """Returns the reader that takes the most of the answers that were not read; None where none can be advised.
+
+    Left out are a reader that reads another label, or none, where a label was read already, one whose labels are all the same
+    though the gold labels are not, and, of two that contradict each other in more than MOST_DISAGREED of the answers that both
+    read, the one that meets the gold labels less often; without gold labels the one that looks less closely at the form.
     """
-    best = None
+    known = []
     for reader in _candidates(answers):
-        text, n_more = json.dumps(reader), 0
-        for answer in answers:
-            label = read_answer(answer.completion, text, answer.labels).label
-            if answer.label is not None and label != answer.label:
-                break
-            n_more += answer.n * (answer.label is None and label is not None)
-        else:
-            if n_more and (best is None or n_more > best[1]):
-                best = reader, n_more
-    return best
+        text = json.dumps(reader)
+        labels = [read_answer(answer.completion, text, answer.labels).label for answer in answers]
+        if all(answer.label in (None, read) for answer, read in zip(answers, labels, strict=True)):
+            known.append((reader, labels))
+    advised: list[tuple[str | dict[str, str], list[str | None]]] = []
+    for reader, labels in known:
+        rivals = [other for _, other in known if other is not labels and _contradict(answers, labels, other)]
+        is_best = all(_meets(answers, labels, other) >= _meets(answers, other, labels) for other in rivals)
+        is_earlier = not any(_contradict(answers, labels, other) for _, other in advised)
+        if is_best and is_earlier and not _is_constant(answers, labels):
+            advised.append((reader, labels))
+    best = max(advised, key=lambda each: _n_more(answers, each[1]), default=None)
+    if best is None or not _n_more(answers, best[1]):
+        return None
+    read = {
+        answer.completion: found
+        for answer, found in zip(answers, best[1], strict=True)
+        if answer.label is None and found is not None
+    }
+    return Advice(best[0], _n_more(answers, best[1]), tuple(list(read.items())[:EXAMPLES]))
+
+
+def _n_more(answers: Sequence[SeenAnswer], labels: Sequence[str | None]) -> int:
+    return sum(
+        answer.n for answer, read in zip(answers, labels, strict=True) if answer.label is None and read is not None
+    )
+
+
+def _contradict(answers: Sequence[SeenAnswer], labels: Sequence[str | None], others: Sequence[str | None]) -> bool:
+    both = [
+        (answer.n, read != other)
+        for answer, read, other in zip(answers, labels, others, strict=True)
+        if read is not None and other is not None
+    ]
+    return sum(n for n, differs in both if differs) > MOST_DISAGREED * sum(n for n, _ in both)
+
+
+def _meets(answers: Sequence[SeenAnswer], labels: Sequence[str | None], others: Sequence[str | None]) -> int:
+    """How many gold labels are met where the two readers differ."""
+    return sum(
+        answer.n
+        for answer, read, other in zip(answers, labels, others, strict=True)
+        if read is not None and read == answer.gold and other not in (None, read)
+    )
+
+
+def _is_constant(answers: Sequence[SeenAnswer], labels: Sequence[str | None]) -> bool:
+    golds = {answer.gold for answer in answers if answer.gold is not None}
+    return len(golds) > 1 and len({read for read in labels if read is not None}) == 1 and len(answers) > EXAMPLES
+
+
+def as_option(reader: str | dict[str, str]) -> str:
+    """Returns a reader as `--reader` takes it."""
+    return reader if isinstance(reader, str) else "=".join(*reader.items())
 
 
 def in_yaml(reader: str | dict[str, str]) -> str:
@@ -62,9 +124,9 @@ def in_yaml(reader: str | dict[str, str]) -> str:
 def _candidates(answers: Sequence[SeenAnswer]) -> Iterator[str | dict[str, str]]:
     """Gives readers to try; of two that take as many, the one that is given first is the better one."""
     labels = dict.fromkeys(chain.from_iterable(answer.labels for answer in answers))
-    yield from BUILT_IN_OF_NUMBERS if all(map(_WHOLE_NUMBER.fullmatch, labels)) else BUILT_IN
     for field in _fields(answers):
         yield {"json_field": field}
+    yield from BUILT_IN_OF_NUMBERS if all(map(_WHOLE_NUMBER.fullmatch, labels)) else BUILT_IN
     if all(label.isprintable() for label in labels):
         longest_first = sorted(labels, key=lambda label: (-len(label), label))
         named = "|".join(re.escape(label).replace(r"\ ", " ") for label in longest_first)
@@ -82,6 +144,7 @@ def _fields(answers: Sequence[SeenAnswer]) -> list[str]:
             said = json.loads(text[text.index("{") : text.rindex("}") + 1], strict=False)
         except (ValueError, RecursionError):
             continue
-        held = (name for name, value in said.items() if str(value) in answer.labels and _FIELD.fullmatch(name))
+        values = said.items() if isinstance(said, dict) else ()
+        held = (name for name, value in values if label(str(value), answer.labels) and _FIELD.fullmatch(name))
         found.update(dict.fromkeys(held))
     return list(found)[:MOST_FIELDS]

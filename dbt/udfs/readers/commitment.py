@@ -1,9 +1,9 @@
 """Finds the answer that a text commits to among the answers that it names.
 
 A reader puts a character of its own (`sign_of`) in the place of each answer that a text names, and this module says which of
-them is given: what is stated ("the answer is B", "I would say negative", a line of its own) beats what is only named, wherever it
-stands; what is denied, doubted, made to depend on something, asked, quoted or listed is not given; of two statements that contradict
-each other the later one counts where it revises the earlier or concludes, else none.
+them is given. What is stated ("the answer is B", "I would say negative", a line of its own) beats what is only named, wherever
+it stands. What is denied, doubted, made to depend on something, asked, quoted or listed is not given. Of two statements that
+contradict each other the later one counts where it revises the earlier or concludes, else none.
 """
 
 from __future__ import annotations
@@ -130,7 +130,9 @@ def mentions_of(text: str) -> list[Mention]:
                 is_cued = is_cue_before or (cue is not None and cue.start() < place)
                 is_final = is_cued and (each.strength > NAMED or len({other.sign for other in found}) == 1)
                 # what stands at the end, behind reasons, concludes them
-                is_final = is_final or (sentence_of.is_last and len(found) == 1 and n_between > 0 and each.strength == STATED and is_whole)
+                is_final = is_final or (
+                    sentence_of.is_last and len(found) == 1 and n_between > 0 and each.strength == STATED and is_whole
+                )
                 each.strength = CONCLUDED if is_final else each.strength
             mentions += found
             last = max(match.end() for match in re.finditer(SIGN, plain))
@@ -152,8 +154,10 @@ _FIRST = re.compile(
     r"(?:because|since|as|weil|da|car|parce|porque|perché|omdat|ponieważ|потому|çünkü|因为|理由)\b)"
 )
 _BETWEEN = (
-    r"[,/|，、]|(?<=[\"')\]])(?=[\"'(\[])|\b(?:or|and|to|vs|bzw|oder|und|ou|et|o|u|y|e|of|en|lub|ya da|veya|или|и|أو)\b|-|–|~|～|至|到|或者?|和|还是|"
-    r"または|か|や|と|또는|혹은|이나|와|과|या|और|\b(?:and also|as well as|und auch|así como|sowie|e anche|et aussi|i także|a také|i|a|og|och|ve|dan|và|ja|és|și)\b"
+    r"[,/|，、]|(?<=[\"')\]])(?=[\"'(\[])|\b(?:or|and|to|vs|bzw|oder|und|ou|et|o|u|y|e|of|en|lub|ya da|veya|или|и|أو)\b|"
+    r"-|–|~|～|至|到|或者?|和|还是|"
+    r"または|か|や|と|또는|혹은|이나|와|과|या|और|"
+    r"\b(?:and also|as well as|und auch|así como|sowie|e anche|et aussi|i także|a také|i|a|og|och|ve|dan|và|ja|és|și)\b"
 )
 _LISTED = re.compile(
     rf"{SIGN}(?:[\"')\]]*\s*(?:\([^(){_SIGNS}]{{0,60}}\)\s*)?(?:{_BETWEEN})\s*[,，]?\s*(?:\b(?:or|and|oder|ou|o|lub)\b\s*)?"
@@ -185,10 +189,11 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         rf"(?:→|⇒|=>|->|==>)\s*{quoted}{article}",
         "boxed: *",
         r"\b(?:is|it's|that's|c'est|ist|es|è|é)\s+(?:an?|eine?|un|una|een|um)\s+(?:\w+ )?",  # this is a
-        r"\b(?:it|this|that)(?:'s|\s+is|\s+has to be|\s+must be)\s+(?:the\s+|clearly\s+|definitely\s+|simply\s+|just\s+|really\s+)?",
+        r"\b(?:it|this|that)(?:'s|\s+is|\s+has to be|\s+must be)\s+(?:(?:the|clearly|definitely|simply|just|really)\s+)?",
         r"(?:author|writer|speaker|he|she|they|user|post|text|tweet|article)\s+(?:is|are|was|seems)\s+(?:\w+ly\s+)?",
     )
-    correct = rf"(?:{words(phrases.NOT_BEHIND)}\s*){{0,3}}(?:the |la |le |el |il |die |der |das |het |a |o )?{words(phrases.CORRECT)}"
+    the = "(?:the |la |le |el |il |die |der |das |het |a |o )?"
+    correct = rf"(?:{words(phrases.NOT_BEHIND)}\s*){{0,3}}{the}{words(phrases.CORRECT)}"
     chosen = f"{words(phrases.CHOSEN)}|{words(phrases.POINTS)}|{correct}|[←✓✔✅☑☒]|<-"
     conclusion = r"(?:(?:and|the|my|und|et|y|e|en|i|mein|meine)\s)?[^\w\s]*"
     sources = {
@@ -213,7 +218,9 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 def _sentences(text: str) -> list[str]:
     sentences = [each for each in _SENTENCE.findall(_ABBREVIATION.sub(r"\1", text)) if each.strip()]
-    return [each[start : start + MOST_OF_SENTENCE] for each in sentences for start in range(0, len(each), MOST_OF_SENTENCE)]
+    return [
+        each[start : start + MOST_OF_SENTENCE] for each in sentences for start in range(0, len(each), MOST_OF_SENTENCE)
+    ]
 
 
 @dataclass(slots=True)
@@ -271,9 +278,11 @@ def _mention(sentence: _Sentence, match: re.Match[str], segment: tuple[int, int]
         mention.reason = DENIED
     elif is_listed:
         mention.reason = TWO if is_stated or leads else NONE
-    elif sentence.end in _ASKS or (mention.strength > NAMED and patterns["if_behind"].match(text, behind)):
-        mention.reason = HEDGED
-    elif not leads and _is_hedged(before, whole, is_stated=is_stated):
+    elif (
+        sentence.end in _ASKS
+        or (mention.strength > NAMED and patterns["if_behind"].match(text, behind))
+        or (not leads and _is_hedged(before, whole, is_stated=is_stated))
+    ):
         mention.reason = HEDGED
     return mention
 

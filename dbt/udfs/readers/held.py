@@ -13,7 +13,8 @@ from promptaudit.udfs.readers.phrases import FINALLY, REVISES, words
 
 _SHOWN = re.compile(
     words(
-        "example|format|schema|template|instructions?|asked for|beispiel|vorlage|exemple|modèle|ejemplo|plantilla|formato|exemplo|modelo|esempio|modello|voorbeeld|przykład|wzór|örnek|biçim|пример|формат|шаблон|"
+        "example|format|schema|template|instructions?|asked for|beispiel|vorlage|exemple|modèle|ejemplo|plantilla|formato|"
+        "exemplo|modelo|esempio|modello|voorbeeld|przykład|wzór|örnek|biçim|пример|формат|шаблон|"
         "格式|示例|例子|形式|例|フォーマット|형식|예시|مثال|صيغة|उदाहरण|प्रारूप"
     ),
     re.IGNORECASE,

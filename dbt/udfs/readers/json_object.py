@@ -71,7 +71,8 @@ def values_of(text: str, path: str) -> list[Held]:
 
 _QUOTES = str.maketrans("\u201c\u201d\u201e", '"""')
 _VALUE = (
-    r"""(?:"(?P<double>(?:[^"\\\n]|\\.)*+)"|'(?P<single>(?:[^'\\\n]|\\.)*+)'(?=\s*[,}\]\n]|$)|(?P<bare>[\w.+-]++))(?=\s*(?:[,}\n/#]|$))"""
+    r"""(?:"(?P<double>(?:[^"\\\n]|\\.)*+)"|'(?P<single>(?:[^'\\\n]|\\.)*+)'(?=\s*[,}\]\n]|$)|(?P<bare>[\w.+-]++))"""
+    r"(?=\s*(?:[,}\n/#]|$))"
 )
 MOST_LOOSE = 100_000  # characters of a text in which a field is looked for by itself
 

@@ -93,7 +93,11 @@ def _committed(text: str, labels: Labels) -> Committed:
 @functools.lru_cache(maxsize=256)
 def _weak(labels: Labels) -> frozenset[str]:
     """The signs of the labels that are words of most texts."""
-    return frozenset(sign_of(place) for place, each in enumerate(labels) if folded(each) in COMMON and not each.isupper() or len(each) == 1 and each.isalpha())
+    return frozenset(
+        sign_of(place)
+        for place, each in enumerate(labels)
+        if (folded(each) in COMMON and not each.isupper()) or (len(each) == 1 and each.isalpha())
+    )
 
 
 def _marked(text: str, labels: Labels) -> str:
@@ -116,7 +120,9 @@ def _marked_line(
 ) -> str:
     if not line.isupper():  # words that most texts have in small letters count as they are written
         for each in in_case:
-            begins = "" if each.isupper() else r"(?<![.!?]\s)(?<!^)"  # at the beginning of a sentence any word has a capital
+            begins = (
+                "" if each.isupper() else r"(?<![.!?]\s)(?<!^)"
+            )  # at the beginning of a sentence any word has a capital
             word = rf"(?<!\w){re.escape(each)}"
             line = re.sub(rf"{begins}{word}(?!\w)|{word}(?=\s*(?:[.,:;!]|$))", sign_of(places[each]), line)
     spelled = spell(line)
@@ -176,9 +182,9 @@ def _places(text: str, words: str, as_joined: str) -> Iterator[int]:
 def first_integer(text: str, labels: Labels) -> str | None:
     """Returns the label that is the whole number a text gives: +3 and 03 are 3, unless a label is spelled so.
 
-    The ends of a scale, numbers of steps and lists, and what is counted are no answers (`numbers.marked_numbers`), and a number that
-    is stated beats one that is only named. Every dash that people write for minus is one, and the digits of all scripts are
-    digits. Where a dash may as well be a hyphen, a bullet or a dash of the sentence ("type-1", "- 1") and the number with and
+    The ends of a scale, numbers of steps and lists, and what is counted are no answers (`numbers.marked_numbers`), and a number
+    that is stated beats one that is only named. Every dash that people write for minus is one, and the digits of all scripts
+    are digits. Where a dash may as well be a hyphen, a bullet or a dash of the sentence ("type-1", "- 1") and the number with and
     without it are both labels, neither is read.
     """
     return label_in_text(text, _integers(labels))

@@ -11,29 +11,50 @@ from promptaudit.udfs.readers.signs import signs_before
 from promptaudit.udfs.spelling import numeral, with_ascii_digits
 
 _N = r"[-+−]?\d+(?:[.,]\d+)?"
-_TO = r"\s*(?:\.\.\.?|-|–|—|~|～|〜|/|to|through|till|bis|à|au|a|al|hasta|até|tot|t/m|do|to|ile|ve|до|till|sampai|đến|至|到|から|에서|إلى|से)\s*"
-_OF = r"\s*(?:/|／|out of(?: a (?:possible|total of))?|of(?: a possible)?|von(?: maximal)?|auf|sur|de(?:\s+un total de)?|su|van(?: de)?|na|z|из|üzerinden|av|af|od|dari|trên|من|में से|में)\s*"
+_TO = (
+    r"\s*(?:\.\.\.?|-|–|—|~|～|〜|/|to|through|till|bis|à|au|a|al|hasta|até|tot|t/m|do|to|ile|ve|до|till|sampai|đến|至|到|から|에서|"
+    r"إلى|से)\s*"
+)
+_OF = (
+    r"\s*(?:/|／|out of(?: a (?:possible|total of))?|of(?: a possible)?|von(?: maximal)?|auf|sur|de(?:\s+un total de)?|su|"
+    r"van(?: de)?|na|z|из|üzerinden|av|af|od|dari|trên|من|में से|में)\s*"
+)
 _UNSPACED = r"(?:点満点中?|点満点で|段階評価?で?|段階中?|分制|分满分|分滿分|点满分|点滿分|점\s*만점에?서?|점\s*중)"
 _STEP = (
-    r"(?:step|text|question|criterion|criteria|part|item|chapter|line|page|sample|example|option|no\.|nr\.?|number|paragraph|section|figure|table|level of|scene|act|version|article|note|day|week|year|"
-    r"schritt|frage|teil|seite|absatz|kriterium|zeile|punkt|étape|question|partie|critère|page|paso|pregunta|parte|criterio|página|passo|etapa|pergunta|critério|passaggio|domanda|pagina|stap|vraag|deel|krok|pytanie|adım|soru|шаг|вопрос|пункт|"
+    r"(?:step|text|question|criterion|criteria|part|item|chapter|line|page|sample|example|option|no\.|nr\.?|number|"
+    r"paragraph|section|figure|table|level of|scene|act|version|article|note|day|week|year|"
+    r"schritt|frage|teil|seite|absatz|kriterium|zeile|punkt|étape|question|partie|critère|page|paso|pregunta|parte|"
+    r"criterio|página|passo|etapa|pergunta|critério|passaggio|domanda|pagina|stap|vraag|deel|krok|pytanie|adım|soru|шаг|"
+    r"вопрос|пункт|"
     r"第|步骤|ステップ|단계|질문|الخطوة|चरण)\s*(?:\#|n[o°º]?\.?\s*)?"
 )
-_HALF = re.compile(r"\s*(?:and a half|½|einhalb|et demie?|y medi[oa]|e mei[oa]|e mezz[oa]|en een half|i pół|buçuk|с половиной|点半|分半|半)", re.IGNORECASE)
+_HALF = re.compile(
+    r"\s*(?:and a half|½|einhalb|et demie?|y medi[oa]|e mei[oa]|e mezz[oa]|en een half|i pół|buçuk|с половиной|点半|分半|半)",
+    re.IGNORECASE,
+)
 _UNITS = (
-    r"\s*(?:%|％|€|\$|£|percent|prozent|por ciento|dollars?|euros?|minutes?|hours?|days?|weeks?|months?|years?|times|people|pages?|words?|typos?|errors?|mistakes?|reasons?|criteria|paragraphs?|"
-    r"jahre|stunden|tage|wochen|minuten|seiten|fehler|von|heures?|jours?|semaines?|mois|ans|años|días|horas|anos|dias|giorni|anni|weken|dagen|jaar|лет|дней|недел\w+|часов|"
+    r"\s*(?:%|％|€|\$|£|percent|prozent|por ciento|dollars?|euros?|minutes?|hours?|days?|weeks?|months?|years?|times|people|"
+    r"pages?|words?|typos?|errors?|mistakes?|reasons?|criteria|paragraphs?|"
+    r"jahre|stunden|tage|wochen|minuten|seiten|fehler|von|heures?|jours?|semaines?|mois|ans|años|días|horas|anos|dias|"
+    r"giorni|anni|weken|dagen|jaar|лет|дней|недел\w+|часов|"
     r"分钟|分鐘|小时|小時|时间|時間|元|円|年|月|日|回|人|つ|個|か所|次|个|名|번|개|명|주|년)"
 )
 _WORDS = (
-    "zero one two three four five six seven eight nine ten|null eins zwei drei vier fünf sechs sieben acht neun zehn|zéro un deux trois quatre cinq six sept huit neuf dix|"
-    "cero uno dos tres cuatro cinco seis siete ocho nueve diez|zero um dois três quatro cinco seis sete oito nove dez|zero uno due tre quattro cinque sei sette otto nove dieci|"
-    "nul een twee drie vier vijf zes zeven acht negen tien|zero jeden dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć|sıfır bir iki üç dört beş altı yedi sekiz dokuz on|"
+    "zero one two three four five six seven eight nine ten|null eins zwei drei vier fünf sechs sieben acht neun zehn|"
+    "zéro un deux trois quatre cinq six sept huit neuf dix|"
+    "cero uno dos tres cuatro cinco seis siete ocho nueve diez|zero um dois três quatro cinco seis sete oito nove dez|"
+    "zero uno due tre quattro cinque sei sette otto nove dieci|"
+    "nul een twee drie vier vijf zes zeven acht negen tien|"
+    "zero jeden dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć|"
+    "sıfır bir iki üç dört beş altı yedi sekiz dokuz on|"
     "ноль один два три четыре пять шесть семь восемь девять десять"
 )
-_ARTICLES = frozenset("een un uno bir on um sei due tre".split())  # words of other meanings, too
+_ARTICLES = frozenset(("een", "un", "uno", "bir", "on", "um", "sei", "due", "tre"))  # words of other meanings, too
 _OF_WORDS: Mapping[str, int] = {
-    word: number for language in _WORDS.split("|") for number, word in enumerate(language.split()) if word not in _ARTICLES
+    word: number
+    for language in _WORDS.split("|")
+    for number, word in enumerate(language.split())
+    if word not in _ARTICLES
 }
 _WORD = re.compile(rf"(?<!\w)({'|'.join(sorted(_OF_WORDS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
 _STARS = re.compile(r"(?:[★⭐🌟]\ufe0f?[ \t]?){1,10}[☆✩]*")
@@ -47,27 +68,30 @@ _ENUMERATED = re.compile(r"^([ \t]*(?:[-*•]\s*)?)\d{1,2}[.)、](?=\s*\S)(?!\d)
 def _scale(least: int, most: int) -> re.Pattern[str]:
     """What names the ends of a scale, or the most that there is."""
     ends = rf"[-+]?{least}(?:\s*\([^()]{{0,40}}\))?{_TO}[-+]?{most}(?:\s*\([^()]{{0,40}}\))?(?![\d.,]\d)(?!\d)"
-    legend = rf"(?<!\d)[-+]?{least}\s*(?:=|:|means|bedeutet|–|-)\s*[^\d\n=]{{1,40}}(?:[,;]\s*\d+\s*(?:=|:|means)?\s*[^\d\n=]{{1,40}})*[,;]?\s*(?:and |und |et )?[-+]?{most}\s*(?:=|means|bedeutet)"
+    said = r"(?:=|:|means|bedeutet)"
+    legend = (
+        rf"(?<!\d)[-+]?{least}\s*(?:{said}|–|-)\s*[^\d\n=]{{1,40}}(?:[,;]\s*\d+\s*{said}?\s*[^\d\n=]{{1,40}})*[,;]?\s*"
+        rf"(?:and |und |et )?[-+]?{most}\s*(?:=|means|bedeutet)"
+    )
     return re.compile(
-        rf"\(?(?<![\d.,]){ends}\)?|{legend}|(?:^|(?<=[\s(]))(?:out of|von|sur|su|van|из|de)\s*{most}(?!\d)[,:]?|(?<!\d){most}\s*{_UNSPACED}|满分\s*(?:是|为)?\s*{most}\s*分?",
+        rf"\(?(?<![\d.,]){ends}\)?|{legend}|(?:^|(?<=[\s(]))(?:out of|von|sur|su|van|из|de)\s*{most}(?!\d)[,:]?|"
+        rf"(?<!\d){most}\s*{_UNSPACED}|满分\s*(?:是|为)?\s*{most}\s*分?",
         re.IGNORECASE,
     )
 
 
-@functools.lru_cache(maxsize=64)
-def _share(most: int) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\d.,])({_N}){_OF}({_N})(?![\d.,]*\d)(?!\s*(?:the|those|these|which)\b)", re.IGNORECASE)
+_SHARE = re.compile(rf"(?<![\d.,])({_N}){_OF}({_N})(?![\d.,]*\d)(?!\s*(?:the|those|these|which)\b)", re.IGNORECASE)
 
 
 def marked_numbers(text: str, labels: tuple[str, ...]) -> str:
-    """Returns a text in which the sign of a label stands for each number that may be an answer, `OUTSIDE` for one that is none."""
+    """Returns a text in which the sign of a label stands for each number that may be the answer; `OUTSIDE` for other numbers."""
     values = {int(numeral(each) or each): place for place, each in enumerate(labels)}
     least, most = min(values), max(values)
     plain = with_ascii_digits(text)
     plain = re.sub(r"[★⭐](?=[ \t]*\d)", " boxed: ", plain)
     plain = _STARS.sub(lambda match: f" {len(re.findall('[★⭐🌟]', match[0]))} ", plain)
     plain = _HAN_POINTS.sub(lambda match: str(_HAN[match[1]]), plain)
-    plain = _share(most).sub(lambda match: _of_most(match, least, most), plain)
+    plain = _SHARE.sub(lambda match: _of_most(match, most), plain)
     plain = _scale(least, most).sub(" ", plain)
     plain = _ENUMERATED.sub(r"\1", plain)
     plain = re.sub(rf"(?<!\w){_STEP}\d+", " ", plain, flags=re.IGNORECASE)
@@ -87,7 +111,7 @@ def marked_numbers(text: str, labels: tuple[str, ...]) -> str:
     return "".join([*parts, plain[last:]])
 
 
-def _of_most(match: re.Match[str], least: int, most: int) -> str:
+def _of_most(match: re.Match[str], most: int) -> str:
     """A share of the most that there is, as it is given; another share is no answer of this scale."""
     try:
         whole = float(match[2].replace(",", "."))
@@ -103,11 +127,12 @@ def _sign(text: str, token: re.Match[str], values: Mapping[int, int]) -> tuple[s
     """The sign of a number and whether what stands before it is a minus or plus of it; None where it is no number of its own."""
     start, end = token.span()
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
-    if (before.isalpha() and before.isascii()) or (after.isalpha() and after.isascii() and not re.match(r"(?:pts?|p)\b", text[end:])):
+    if (before.isalpha() and before.isascii()) or (
+        after.isalpha() and after.isascii() and not re.match(r"(?:pts?|p)\b", text[end:])
+    ):
         return None
-    if re.match(_UNITS, text[end : end + 16], re.IGNORECASE) or before in "€$£#@":
-        if before and before in "€$£#@" or re.match(_UNITS, text[end : end + 16], re.IGNORECASE):
-            return None
+    if (before and before in "€$£#@") or re.match(_UNITS, text[end : end + 16], re.IGNORECASE):
+        return None
     if _HALF.match(text, end):
         return OUTSIDE, False
     signs = signs_before(text[max(0, start - 20) : start])

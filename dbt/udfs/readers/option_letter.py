@@ -118,7 +118,9 @@ def read_options(completions: Iterable[str], enumerators: Sequence[str]) -> list
     again = [n for n, text in enumerate(texts) if found[n].index is None and len(before[n]) < len(text)]
     for n, option in zip(again, _read([texts[n] for n in again], enumerators), strict=True):
         found[n], before[n] = option, texts[n]
-    cues = {n: cue for n, text in enumerate(before) if found[n].index is not None and (cue := _last_cue(text)) is not None}
+    cues = {
+        n: cue for n, text in enumerate(before) if found[n].index is not None and (cue := _last_cue(text)) is not None
+    }
     tails = {n: before[n][cue:] for n, cue in cues.items()}
     for (n, tail), option in zip(tails.items(), _read(list(tails.values()), enumerators), strict=True):
         index = found[n].index

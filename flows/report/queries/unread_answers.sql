@@ -6,6 +6,7 @@ with answers as (
         answers.strategy,
         answers.completion as answer,
         answers.label,
+        answers.gold_label,
         answers.answer_status = 'unparsed' as is_unread,
         count(*) as n
     from marts.fct_predictions as answers

@@ -28,18 +28,28 @@ def answers(*completions: str, labels: tuple[str, ...] = WORDS, reader: str = "e
         (answers("1", "1, yes", "00, I am sure", labels=MARKS), "first_integer", 2),
         (answers(*JSON), {"json_field": "verdict"}, 2),
         (answers("I say \u2212 1", "It is 0", "1, I think", labels=("-1", "0", "1")), "first_integer", 3),
+        # a sentence about the score holds a number, too
+        (
+            answers(*(f'{{"why": "it keeps {n} of 5", "score": {n + 1}}}' for n in range(3)), labels=("1", "2", "3")),
+            {"json_field": "score"},
+            3,
+        ),
         (answers("<think>negative?</think> It is positive."), "label_in_text", 1),
     ],
 )
 def test_the_reader_that_takes_the_most_is_named(first: list[SeenAnswer], reader: object, n_more: int) -> None:
-    assert better_reader(first) == (reader, n_more)
+    found = better_reader(first)
+    assert found is not None
+    assert found[:2] == (reader, n_more)
+    text = as_json(reader)
+    assert all(read_answer(each, text, first[0].labels).label == label for each, label in found.examples)
 
 
 def test_a_pattern_is_named_where_two_labels_stand_and_one_is_the_answer() -> None:
     first = answers("Not negative. Answer: positive", "Neither positive, so the label is **negative**")
     found = better_reader(first)
     assert found is not None
-    reader, n_more = found
+    reader, n_more, _ = found
     assert n_more == 2
     text = as_json(reader)
     assert [read_answer(each.completion, text, WORDS).label for each in first] == ["positive", "negative"]

@@ -137,7 +137,12 @@ COMMITTED = {
         "لذلك الإجابة هي B",
         "پاسخ: B",
     ],
-    "fi": ["Vastaus: B", "Oikea vastaus on B.", "Vastaus on B) viisikymmentä", "Oikea vaihtoehto on B, koska A on väärin."],
+    "fi": [
+        "Vastaus: B",
+        "Oikea vastaus on B.",
+        "Vastaus on B) viisikymmentä",
+        "Oikea vaihtoehto on B, koska A on väärin.",
+    ],
     "hu": ["Válasz: B", "A helyes válasz: B", "A válaszom: B.", "Tehát a válasz B."],
     "ro": ["Răspuns: B", "Răspunsul corect este B.", "Varianta corectă este B.", "Deci răspunsul este B."],
     "sw": ["Jibu: B", "Jibu sahihi ni B.", "Kwa hiyo jibu ni B."],
