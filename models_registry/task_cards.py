@@ -76,7 +76,7 @@ class RegexReader(Card):
 
 
 class JsonFieldReader(Card):
-    """A reader of a field of the JSON object that the completion is; dots go deeper."""
+    """A reader of a field of a JSON object in the completion; dots go deeper."""
 
     json_field: str = Field(min_length=1, max_length=200, description="name of the field, a.b for b inside a")
 

@@ -28,8 +28,10 @@ SIGN = f"[{_SIGNS}]"
 DENIED, HEDGED, TWO, OUT, NONE = "denied", "hedged", "two named", "not in the set", "none named"
 """Why a text gives no answer."""
 
+_LISTED_ONLY = "listed"
+
 NAMED, STATED, CONCLUDED = 1, 2, 3
-MOST_CHARACTERS = 20_000
+MOST_CHARACTERS = 10_000
 """Of a longer text the first and the last half of these are read."""
 MOST_OF_SENTENCE = 600
 MOST_OF_A_SENTENCE = 8  # answers that are looked at
@@ -74,7 +76,8 @@ def committed(text: str, weak: frozenset[str] = frozenset()) -> Committed:
     given = [each for each in mentions if each.reason is None]
     if not given:
         reasons = [each.reason for each in mentions]
-        return Committed(None, next((reason for reason in (TWO, HEDGED, DENIED) if reason in reasons), NONE))
+        reason = next((each for each in (TWO, HEDGED, DENIED, _LISTED_ONLY) if each in reasons), NONE)
+        return Committed(None, TWO if reason == _LISTED_ONLY else reason)
     most = max(each.strength for each in given)
     if most == NAMED and any(each.reason in (HEDGED, TWO) and each.sign != given[-1].sign for each in mentions):
         return Committed(None, HEDGED)
@@ -106,16 +109,16 @@ def mentions_of(text: str) -> list[Mention]:
     before, n_between = "", 0
     for n, sentence in enumerate(sentences):
         end = sentence.rstrip(" \n\"')]*_")[-1:]
-        plain = patterns["not_denying"].sub(" ", patterns["if_choosing"].sub(" ", sentence))
+        plain = patterns["not_denying"].sub(_blank, patterns["if_choosing"].sub(_blank, sentence))
         is_whole = end in _ENDS or _ALONE.fullmatch(sentence) is not None
         has_sign = re.search(SIGN, plain) is not None
         withheld = patterns["withholds"].search(plain)
         if patterns["retracts"].search(plain) or (withheld and not has_sign):
             for each in mentions:
                 each.reason = each.reason or HEDGED
-        lead = patterns["revises"].search(plain)
+        lead = patterns["revises"].search(sentence)
         revises = revises or lead is not None
-        plain = _QUOTATION.sub(lambda match: match[0] if re.search(SIGN, match[0]) else " ", plain)
+        plain = _QUOTATION.sub(lambda match: match[0] if re.search(SIGN, match[0]) else _blank(match), plain)
         cue = patterns["finally"].search(plain)
         if has_sign:
             sentence_of = _Sentence(plain, end, before, is_first=n == 0, is_last=n == len(sentences) - 1)
@@ -136,7 +139,7 @@ def mentions_of(text: str) -> list[Mention]:
                 each.strength = CONCLUDED if is_final else each.strength
             mentions += found
             last = max(match.end() for match in re.finditer(SIGN, plain))
-            revises = patterns["revises"].search(plain, last) is not None
+            revises = patterns["revises"].search(sentence, last) is not None
         n_between = 0 if has_sign else n_between + 1
         is_cue_before = cue is not None and not has_sign and end in (":", "：")
         before = plain
@@ -216,6 +219,10 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     return {name: re.compile(source, re.IGNORECASE) for name, source in sources.items()}
 
 
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
 def _sentences(text: str) -> list[str]:
     sentences = [each for each in _SENTENCE.findall(_ABBREVIATION.sub(r"\1", text)) if each.strip()]
     return [
@@ -277,7 +284,7 @@ def _mention(sentence: _Sentence, match: re.Match[str], segment: tuple[int, int]
     if _is_denied(text, before, behind):
         mention.reason = DENIED
     elif is_listed:
-        mention.reason = TWO if is_stated or leads else NONE
+        mention.reason = TWO if is_stated or leads else _LISTED_ONLY
     elif (
         sentence.end in _ASKS
         or (mention.strength > NAMED and patterns["if_behind"].match(text, behind))

@@ -115,9 +115,9 @@ def test_no_text_breaks_it(text: str) -> None:
     ],
 )
 def test_a_hostile_text_takes_no_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert object_with(text, NAMES) is None
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 def test_an_answer_is_valid_where_it_has_any_field() -> None:
