@@ -10,7 +10,7 @@ from promptaudit.udfs.readers.phrases import ANSWER, BECAUSE, FINALLY, NEXT_QUES
 def _turn(names: str) -> re.Pattern[str]:
     any_of = "|".join(sorted(set(names.split("|")), key=len, reverse=True))
     return re.compile(
-        r"^[ \t]*(?:(?:#{1,6}[ \t]*|\*\*|[-=_*]{3,}[ \t]*\n[ \t]*)?(?:next |new |another )?"
+        r"^[ \t]*(?:(?:#{1,6}[ \t]*|\*\*|[-=_*]{3,}+[ \t]*+\n[ \t]*+)?(?:next |new |another )?"
         rf"(?:{any_of})(?:[ \t]*\(?\d{{1,3}}\)?)?"
         r"[ \t]*(?:\*\*)?[ \t]*[:：.)]|#{2,6}[ \t]*(?:instruction|input|question|user|human|example|task|problem|next)\b|"
         r"\[/?INST\]|<\|(?:im_start|start_header_id|user|endoftext|eot_id|end|assistant)[^>]{0,20}\|?>|<start_of_turn>|</?s>)",
@@ -21,7 +21,7 @@ def _turn(names: str) -> re.Pattern[str]:
 _QUESTION, _TURN = _turn(NEXT_QUESTION), _turn(f"{NEXT_QUESTION}|{NEXT_TEXT}")
 _OF_ANSWER = f"(?:{words(ANSWER)}|{words(FINALLY)}|{words(BECAUSE)}|{words(REVISES)}|edit|update|p\\.?s\\.?\\b)"
 _OTHER_TURN = re.compile(
-    rf"\n[ \t]*\n[ \t]*(?:[-=*_]{{3,}}\s*)?(?![^\n:：]{{0,30}}?{_OF_ANSWER})"
+    rf"\n[ \t]*\n[ \t]*(?:[-=*_]{{3,}}+\s*+)?(?![^\n:：]{{0,30}}?{_OF_ANSWER})"
     r"(?:[^\W\d_][\w' -]{0,30}[:：]|[^\n]{3,200}[?？؟][ \t]*\n)",
     re.IGNORECASE,
 )

@@ -243,8 +243,8 @@ def _of_sentence(sentence: _Sentence, *, are_headings: bool) -> list[Mention]:
     patterns, text = _patterns(), sentence.text
     alone = _ALONE.fullmatch(text)
     if alone and sentence.end not in _ASKS:
-        is_denied = len(sentence.before.split()) in (1, 2, 3) and patterns["not"].search(sentence.before)
-        is_denied = is_denied and not re.search(SIGN, sentence.before)
+        is_before_short = len(sentence.before.split()) in (1, 2, 3) and not re.search(SIGN, sentence.before)
+        is_denied = is_before_short and patterns["not"].search(sentence.before) is not None
         return [Mention(alone[1], STATED, reason=DENIED if is_denied else None)]
     quotations = [match.span() for match in _QUOTATION.finditer(text) if not _ALONE.fullmatch(match[0])]
     listed = [match.span() for match in _LISTED.finditer(text) if len(set(re.findall(SIGN, match[0]))) > 1]
@@ -276,9 +276,11 @@ def _mention(sentence: _Sentence, match: re.Match[str], segment: tuple[int, int]
         or _FIELD.fullmatch(text) is not None
         or (is_of_few and len(set(re.findall(SIGN, text))) == 1)
     )
-    leads = _BEHIND_COLON.search(text[max(0, place - REACH) : place]) is not None and _TO_THE_END.match(text, behind)
+    is_behind_colon = _BEHIND_COLON.search(text[max(0, place - REACH) : place]) is not None
     is_answer_to_before = sentence.before.rstrip().endswith((":", *_ASKS))
-    leads = leads or (first is not None and first.start(1) == place and (sentence.is_first or is_answer_to_before))
+    leads = (is_behind_colon and _TO_THE_END.match(text, behind) is not None) or (
+        first is not None and first.start(1) == place and (sentence.is_first or is_answer_to_before)
+    )
     mention = Mention(match[0], STATED if is_stated or leads else NAMED)
     before, whole = text[segment[0] : place], text[slice(*segment)]
     if _is_denied(text, before, behind):

@@ -47,15 +47,6 @@ def exact(text: str, labels: Labels) -> str | None:
     return text if text in labels else _spelled(labels, canonical).get(canonical(text))
 
 
-def named(text: str | None, labels: Labels) -> str | None:
-    """Returns the label that somebody else's pattern or field holds: the label itself, or the same number in other characters."""
-    if text is None:
-        return None
-    label = exact(text, labels)
-    number = numeral(text) if label is None else None
-    return label if number is None else _spelled(labels, numeral).get(number)
-
-
 def label(text: str, labels: Labels) -> str | None:
     """Returns the label that a text is but for case, a final full stop, quotes, Markdown, and a word such as `Label:` before it.
 

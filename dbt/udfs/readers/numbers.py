@@ -68,11 +68,7 @@ _ENUMERATED = re.compile(r"^([ \t]*(?:[-*•]\s*)?)\d{1,2}[.)、](?=\s*\S)(?!\d)
 def _scale(least: int, most: int) -> re.Pattern[str]:
     """What names the ends of a scale, or the most that there is."""
     ends = rf"[-+]?{least}(?:\s*\([^()]{{0,40}}\))?{_TO}[-+]?{most}(?:\s*\([^()]{{0,40}}\))?(?![\d.,]\d)(?!\d)"
-    said = r"(?:=|:|means|bedeutet)"
-    legend = (
-        rf"(?<!\d)[-+]?{least}\s*(?:{said}|–|-)\s*[^\d\n=]{{1,40}}(?:[,;]\s*\d+\s*{said}?\s*[^\d\n=]{{1,40}})*[,;]?\s*"
-        rf"(?:and |und |et )?[-+]?{most}\s*(?:=|means|bedeutet)"
-    )
+    legend = r"(?:(?<!\d)[-+]?\d{1,3}\s*(?:=|means|bedeutet)[^\d\n=,;]{1,40}+[,;]?+\s*+(?:and |und |et )?+){2,12}+"
     return re.compile(
         rf"\(?(?<![\d.,]){ends}\)?|{legend}|(?:^|(?<=[\s(]))(?:out of|von|sur|su|van|из|de)\s*{most}(?!\d)[,:]?|"
         rf"(?<!\d){most}\s*{_UNSPACED}|满分\s*(?:是|为)?\s*{most}\s*分?",
@@ -143,7 +139,7 @@ def _sign(text: str, token: re.Match[str], values: Mapping[int, int]) -> tuple[s
             value = int(number) if number is not None else None
         except ValueError:
             value = None
-        if value in values:
+        if value is not None and value in values:
             known.append((value, bool(sign)))
     distinct = {value for value, _ in known}
     if len(distinct) == 1:

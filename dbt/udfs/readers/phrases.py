@@ -338,7 +338,8 @@ _BAR = re.compile(r"\|(?![^()]*\))")
 
 def words(listed: str) -> str:
     """Returns a pattern of listed words: whole ones of languages with spaces between words, any place of the others."""
-    spaced, joined = [], []
+    spaced: list[str] = []
+    joined: list[str] = []
     for word in dict.fromkeys(_BAR.split(listed)):
         (joined if re.search(_NO_SPACES, word) else spaced).append(word)
     whole = rf"(?<![^\W\d_]){_any(spaced)}(?![^\W\d_])"

@@ -164,10 +164,10 @@ def ranking_difference(
         `high`: -+ t standard errors by the jackknife over the same 20 groups of questions, so what both have in common
         cancels. All NaN where either of the two is.
     """
-    found = [_without_luck(sample, variant, model, each, seed) for each in (value, other)]
-    if found[0] is None or found[1] is None:
+    of_value, of_other = (_without_luck(sample, variant, model, each, seed) for each in (value, other))
+    if of_value is None or of_other is None:
         return RankingDifference(np.nan, np.nan, np.nan)
-    (ratio, without), (other_ratio, other_without) = found
+    (ratio, without), (other_ratio, other_without) = of_value, of_other
     return RankingDifference(*_within(ratio - other_ratio, without - other_without, 2.0))
 
 
