@@ -337,6 +337,7 @@ OF_TABLE = {
         "measure_version",
     },
     "fct_scoring_sensitivity": {"audit_run_id", "judge_state", "measure_version"},
+    "fct_ranking_consistency": {"audit_run_id", "rule", "measure_version"},
 }
 
 

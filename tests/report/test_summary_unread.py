@@ -23,6 +23,7 @@ def row(model: str, answer: str, n: int, label: str | None = None) -> Row:
         "strategy": "simple",
         "answer": answer,
         "label": label,
+        "gold_label": None,
         "n": n,
         "is_unread": label is None,
         "n_unread": 7,
@@ -42,15 +43,15 @@ def test_groups_of_which_most_answers_are_unread_are_named() -> None:
     (found,) = unread_answers(rows, "run")
     assert (found.reader, found.n_more, found.groups) == ("label", 6, frozenset({("b", "t", "simple")}))
     assert found.sentence == (
-        "task 't': 7 of 17 answers could not be read; `reader: label` in its task card would read 6 of them"
+        "task 't': 7 of 17 answers could not be read; `reader: label` in its task card would read 6 of them: 'True.' as true"
     )
     (recorded,) = unread_answers(rows, "import")
-    assert recorded.sentence.endswith("; `--reader label` would read 6 of them")
+    assert recorded.sentence.endswith("; `--reader label` would read 6 of them: 'True.' as true")
 
 
-def test_an_import_takes_a_reader_with_an_argument_from_a_card() -> None:
+def test_an_import_takes_a_reader_with_its_argument() -> None:
     (found,) = unread_answers([row("a", '{"verdict": "true", "not": "false"}', 3)], "import")
-    assert "`reader: {json_field: verdict}` in its task card would read 3" in found.sentence
+    assert "`--reader json_field=verdict` would read 3" in found.sentence
 
 
 @pytest.mark.parametrize("rows", [[], [row("a", "hm", 3)], [row("a", "true", 3, "true")]])
@@ -72,7 +73,7 @@ def test_an_import_says_first_what_another_reader_would_read(tmp_path: Path) -> 
     (tmp_path / "answers.csv").write_text(f"model,sample_id,completion,gold_label\n{lines}")
     exact = promptaudit(tmp_path, "import", "answers.csv", "--reader", "exact", "--audit", "exact")
     assert exact.code == 0, exact.err
-    wanted = "task 'answers': 12 of 12 answers could not be read; `--reader label` would read 12 of them"
+    wanted = "task 'answers': 12 of 12 answers could not be read; `--reader label` would read 12 of them: 'False' as false; 'True' as true"
     assert " ".join(exact.out.split()).count(f"unread {wanted}") == 2
     assert exact.out.startswith("unread ")
     assert "worst" not in exact.out
