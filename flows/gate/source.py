@@ -66,6 +66,14 @@ class Parts(NamedTuple):
     candidate_model_id: str | None = None
     candidate_strategy: str | None = None
 
+    def is_candidate(self, group: Group) -> bool:
+        """Returns whether a model, task and strategy is of the candidate."""
+        return self.candidate_model_id in (None, group[0]) and self.candidate_strategy in (None, group[2])
+
+    def base_of(self, group: Group) -> Group:
+        """Returns what a model, task and strategy of the candidate is held against."""
+        return self.base_model_id or group[0], group[1], self.base_strategy or group[2]
+
 
 WHOLE = Parts()
 

@@ -73,8 +73,11 @@ def check_inside(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
         commands = tuple(command_of(run, pair) for pair in lacking)
         return RuleResult(rule=str(rule), outcome="unmeasured", reason=reason, look_closer=commands)
     figures = [figure for pair in pairs for figure in compared[pair]]
-    asked = {figure.group for figure in figures}
-    result = check_comparison(rule, figures, f"against {rule.reference}", asked, asked)
+    asked = {group for group in groups if any(pair.is_candidate(group) for pair in pairs)}
+    known = {
+        group for group in asked if any(pair.is_candidate(group) and pair.base_of(group) in groups for pair in pairs)
+    }
+    result = check_comparison(rule, figures, f"against {rule.reference}", asked, known)
     commands = tuple(command_of(run, pair) for pair in pairs)
     return replace(result, base_run_id=run, look_closer=() if result.outcome == "passed" else commands)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import polars as pl
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from promptaudit.flows.audit.run import RunResult, make_ready, nothing_done, result_of
 from promptaudit.flows.audit.runs import run_row
@@ -53,7 +53,7 @@ from promptaudit.models_registry.tables import ESCAPED
 _ROWS_A_BATCH = 100_000
 
 
-READERS_OF_VALUES = ("json_field", "regex")
+READERS_OF_VALUES: Mapping[str, type[BaseModel]] = {"json_field": JsonFieldReader, "regex": RegexReader}
 """Readers that `--reader` takes with a value behind `=`."""
 
 
@@ -86,11 +86,14 @@ class ImportOptions:
             _refuse_unknown("--reader", self.reader, get_args(ReaderName))
             return self.reader
         name, _, value = self.reader.partition("=")
-        _refuse_unknown("--reader", name, READERS_OF_VALUES)
+        if name in get_args(ReaderName):
+            msg = f"--reader {name} takes no value"
+            raise UsageError(msg)
+        _refuse_unknown("--reader", name, tuple(READERS_OF_VALUES))
         try:
-            TypeAdapter(JsonFieldReader | RegexReader).validate_python({name: value})
+            READERS_OF_VALUES[name].model_validate({name: value})
         except ValidationError as error:
-            msg = f"--reader {self.reader[:200]}: {error.errors()[0]['msg']}"
+            msg = f"--reader {self.reader[:200]!r}: {error.errors()[0]['msg']}"
             raise UsageError(msg) from None
         return {name: value}
 

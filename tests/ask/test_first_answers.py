@@ -38,7 +38,10 @@ def test_a_model_without_labels_costs_50_answers_and_no_more(tmp_path: Path) -> 
             MeasureError, match=r"'api': 26 of its first 26 answers are no label.*max_invalid_rate_at_first"
         ) as stopped:
             ask(tmp_path / "audit.duckdb", cards)
-        advice = "`reader: label_in_text` in tasks/questions.yml would read 26 of them: 'I would say it is a person.' as person; mend the prompt"
+        advice = (
+            "`reader: label_in_text` in tasks/questions.yml would read 26 of them: "
+            "'I would say it is a person.' as person; mend the prompt"
+        )
         assert f"; task 'questions': 26 of the first 26 answers could not be read; {advice}" in str(stopped.value)
         assert server.counters()["requests"] == 50
         assert server.counters()["peak_in_flight"] <= 50

@@ -73,7 +73,8 @@ def test_an_import_says_first_what_another_reader_would_read(tmp_path: Path) -> 
     (tmp_path / "answers.csv").write_text(f"model,sample_id,completion,gold_label\n{lines}")
     exact = promptaudit(tmp_path, "import", "answers.csv", "--reader", "exact", "--audit", "exact")
     assert exact.code == 0, exact.err
-    wanted = "task 'answers': 12 of 12 answers could not be read; `--reader label` would read 12 of them: 'False' as false; 'True' as true"
+    read = "'False' as false; 'True' as true"
+    wanted = f"task 'answers': 12 of 12 answers could not be read; `--reader label` would read 12 of them: {read}"
     assert " ".join(exact.out.split()).count(f"unread {wanted}") == 2
     assert exact.out.startswith("unread ")
     assert "worst" not in exact.out

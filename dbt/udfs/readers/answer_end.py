@@ -21,7 +21,7 @@ def _turn(names: str) -> re.Pattern[str]:
 _QUESTION, _TURN = _turn(NEXT_QUESTION), _turn(f"{NEXT_QUESTION}|{NEXT_TEXT}")
 _OF_ANSWER = f"(?:{words(ANSWER)}|{words(FINALLY)}|{words(BECAUSE)}|{words(REVISES)}|edit|update|p\\.?s\\.?\\b)"
 _OTHER_TURN = re.compile(
-    rf"\n[ \t]*\n[ \t]*(?:[-=*_]{{3,}}+\s*+)?(?![^\n:：]{{0,30}}?{_OF_ANSWER})"
+    rf"\n[ \t]*+\n[ \t]*+(?:[-=*_]{{3,}}+\s*+)?(?![^\n:：]{{0,30}}?{_OF_ANSWER})"
     r"(?:[^\W\d_][\w' -]{0,30}[:：]|[^\n]{3,200}[?？؟][ \t]*\n)",
     re.IGNORECASE,
 )
@@ -47,5 +47,5 @@ def answer_end(text: str, *, is_reasoned: bool = False) -> int:
         found = next((match for match in pattern.finditer(text) if text[start : match.start()].strip()), None)
         if found is not None:
             return found.start()
-    other = None if is_reasoned else _OTHER_TURN.search(text, start)
+    other = None if is_reasoned else _OTHER_TURN.search(text, start, start + SHORT + 300)
     return other.start() if other is not None and other.start() - start <= SHORT else len(text)

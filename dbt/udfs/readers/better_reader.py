@@ -19,6 +19,7 @@ BUILT_IN_OF_NUMBERS = ("label", "first_integer", "label_in_text")
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 LONGEST_PATTERN, MOST_FIELDS = 400, 5
 """Characters of a pattern that is proposed, and fields of JSON answers that are tried, at most."""
+_OF_YAML = ("on", "off", "yes", "no", "true", "false", "null", "y", "n")
 _FIELD = re.compile(r"[A-Za-z_]\w{0,39}")
 """What a field is called that may be named in a terminal and written into a card as it stands."""
 
@@ -117,7 +118,8 @@ def in_yaml(reader: str | dict[str, str]) -> str:
     if isinstance(reader, str):
         return reader
     ((name, value),) = reader.items()
-    quoted = value if _FIELD.fullmatch(value) else "'" + value.replace("'", "''") + "'"
+    is_bare = _FIELD.fullmatch(value) and value.casefold() not in _OF_YAML
+    quoted = value if is_bare else "'" + value.replace("'", "''") + "'"
     return f"{{{name}: {quoted}}}"
 
 

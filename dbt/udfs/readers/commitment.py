@@ -34,6 +34,7 @@ NAMED, STATED, CONCLUDED = 1, 2, 3
 MOST_CHARACTERS = 10_000
 """Of a longer text the first and the last half of these are read."""
 MOST_OF_SENTENCE = 600
+FEWEST_BEFORE_COLON = 3  # words, so that the line of another field is no statement
 MOST_OF_A_SENTENCE = 8  # answers that are looked at
 REACH = 200
 """Characters before and behind a place that say whether an answer is given there."""
@@ -44,6 +45,7 @@ class Committed(NamedTuple):
 
     answer: int | None
     reason: str | None = None
+    is_stated: bool = False
 
 
 @dataclass(slots=True)
@@ -54,6 +56,7 @@ class Mention:
     strength: int
     revises: bool = False
     reason: str | None = None
+    place: int = 0  # in its sentence
 
 
 def sign_of(answer: int) -> str:
@@ -72,6 +75,10 @@ def committed(text: str, weak: frozenset[str] = frozenset()) -> Committed:
 
     `weak` are the signs of answers that are words of most texts: they count only where they are stated.
     """
+    signs = set(re.findall(SIGN, text))
+    if len(signs) == 1 and not signs & (weak | {OUTSIDE}) and not _patterns()["unsure"].search(text):
+        begins = _FIRST.match(text) is not None or _ALONE.fullmatch(text) is not None
+        return Committed(ord(signs.pop()) - FIRST_SIGN, is_stated=begins)  # nothing in the text denies or doubts it
     mentions = [each for each in mentions_of(text) if each.strength > NAMED or each.sign not in weak | {OUTSIDE}]
     given = [each for each in mentions if each.reason is None]
     if not given:
@@ -93,7 +100,9 @@ def committed(text: str, weak: frozenset[str] = frozenset()) -> Committed:
             current = Mention(OUTSIDE, each.strength, reason=TWO)
     if current is None or current.reason is not None:
         return Committed(None, TWO)
-    return Committed(None, OUT) if current.sign == OUTSIDE else Committed(ord(current.sign) - FIRST_SIGN)
+    if current.sign == OUTSIDE:
+        return Committed(None, OUT)
+    return Committed(ord(current.sign) - FIRST_SIGN, is_stated=current.strength > NAMED)
 
 
 def mentions_of(text: str) -> list[Mention]:
@@ -124,10 +133,10 @@ def mentions_of(text: str) -> list[Mention]:
             sentence_of = _Sentence(plain, end, before, is_first=n == 0, is_last=n == len(sentences) - 1)
             found = _of_sentence(sentence_of, are_headings=are_headings)
             for each in found:
-                if withheld and each.strength == NAMED and plain.find(each.sign) < withheld.start():
+                if withheld and each.strength == NAMED and each.place < withheld.start():
                     each.reason = each.reason or HEDGED
                 each.revises = revises
-                place = plain.find(each.sign)
+                place = each.place
                 if revises and len(found) == 1 and (lead is None or lead.start() < place):
                     each.strength = max(each.strength, STATED)
                 is_cued = is_cue_before or (cue is not None and cue.start() < place)
@@ -153,7 +162,7 @@ _BREAKS = re.compile(r"[,，、،:：;()（）—–]|\s-\s")
 _NO_WORD = rf"[^\w{_SIGNS}]*"
 _ALONE = re.compile(rf"{_NO_WORD}({SIGN}){_NO_WORD}")
 _FIRST = re.compile(
-    rf"{_NO_WORD}({SIGN})[\"')\]}}*_]*\s*(?:[.,،:;!…。，：；、！–—(-]|$|\s[-–—(]|"
+    rf"{_NO_WORD}({SIGN})[\"')\]}}*_]*\s*(?:[.,،:;!…。，：；、！–—(-]|$|\s[-–—(]|(?<=\)\s)|"
     r"(?:because|since|as|weil|da|car|parce|porque|perché|omdat|ponieważ|потому|çünkü|因为|理由)\b)"
 )
 _BETWEEN = (
@@ -169,7 +178,6 @@ _LISTED = re.compile(
 )
 _QUOTATION = re.compile(r"\"[^\"\n]{0,2000}\"")
 _HEADING = re.compile(rf"[^\w{_SIGNS}]*({SIGN})[\"')\]]*\s*(?:[:：–—)．.-]+\s*(?=\S)|\()")
-_FIELD = re.compile(rf"\s*(?:[-•+]\s*)?[^:：\n{_SIGNS}]{{1,40}}[:：]\s*[\"'(\[]*({SIGN}){_NO_WORD}")
 _BEHIND_COLON = re.compile(r"(?:[:：]|\s[–—-])\s*[\"'(\[]*$")
 _TO_THE_END = re.compile(rf"{_NO_WORD}$")
 _DENIED_AT_THE_END = re.compile(r"(?:nicht|\bno es|não é|non è|\bniet|değil\w*|नहीं[^।]{0,24})[^\w]*$", re.IGNORECASE)
@@ -208,6 +216,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "perhaps": words(phrases.PERHAPS),
         "would": words(phrases.WOULD),
         "if": words(phrases.IF),
+        "case": r"\b(?:with|without|had|were|then|if)\b",
+        "unsure": "|".join(words(each) for each in _UNSURE) + r"|[?？؟\"]",
         "if_behind": rf"[\"')\]}}*_]*\s*,?\s*(?:but |aber |mais |pero )?(?:only |nur |sólo |só )?{words(phrases.IF)}",
         "if_choosing": phrases.IF_CHOOSING,
         "revises": words(phrases.REVISES),
@@ -217,6 +227,19 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "but": rf"[,，、]?\s*{words(phrases.BUT)}",
     }
     return {name: re.compile(source, re.IGNORECASE) for name, source in sources.items()}
+
+
+_UNSURE = (
+    phrases.NOT,
+    phrases.DENIED,
+    phrases.PERHAPS,
+    phrases.IF,
+    phrases.WOULD,
+    phrases.RETRACTS,
+    phrases.WITHHOLDS,
+    phrases.REVISES,
+)
+"""What makes a text with one answer worth a closer look."""
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -245,7 +268,7 @@ def _of_sentence(sentence: _Sentence, *, are_headings: bool) -> list[Mention]:
     if alone and sentence.end not in _ASKS:
         is_before_short = len(sentence.before.split()) in (1, 2, 3) and not re.search(SIGN, sentence.before)
         is_denied = is_before_short and patterns["not"].search(sentence.before) is not None
-        return [Mention(alone[1], STATED, reason=DENIED if is_denied else None)]
+        return [Mention(alone[1], STATED, reason=DENIED if is_denied else None, place=alone.start(1))]
     quotations = [match.span() for match in _QUOTATION.finditer(text) if not _ALONE.fullmatch(match[0])]
     listed = [match.span() for match in _LISTED.finditer(text) if len(set(re.findall(SIGN, match[0]))) > 1]
     turns = [match.span() for match in patterns["but"].finditer(text)]
@@ -269,19 +292,20 @@ def _mention(sentence: _Sentence, match: re.Match[str], segment: tuple[int, int]
     patterns, text = _patterns(), sentence.text
     place, behind = match.start(), match.end()
     first = _FIRST.match(text)
-    is_of_few = len(_WORDS.findall(text)) <= 3 and (sentence.is_first or sentence.is_last)
+    is_end = sentence.is_last and re.search("[:：]", text) is None
+    is_of_few = len(_WORDS.findall(text)) <= 3 and (sentence.is_first or is_end)
     is_stated = (
         patterns["stated"].search(text[max(0, place - REACH) : place]) is not None
         or patterns["chosen"].match(text, behind) is not None
-        or _FIELD.fullmatch(text) is not None
         or (is_of_few and len(set(re.findall(SIGN, text))) == 1)
     )
     is_behind_colon = _BEHIND_COLON.search(text[max(0, place - REACH) : place]) is not None
+    is_behind_colon &= sentence.is_first or len(_WORDS.findall(text[:place])) >= FEWEST_BEFORE_COLON
     is_answer_to_before = sentence.before.rstrip().endswith((":", *_ASKS))
     leads = (is_behind_colon and _TO_THE_END.match(text, behind) is not None) or (
         first is not None and first.start(1) == place and (sentence.is_first or is_answer_to_before)
     )
-    mention = Mention(match[0], STATED if is_stated or leads else NAMED)
+    mention = Mention(match[0], STATED if is_stated or leads else NAMED, place=place)
     before, whole = text[segment[0] : place], text[slice(*segment)]
     if _is_denied(text, before, behind):
         mention.reason = DENIED
@@ -306,9 +330,14 @@ def _is_denied(text: str, before: str, behind: int) -> bool:
 
 def _is_hedged(before: str, whole: str, *, is_stated: bool) -> bool:
     patterns = _patterns()
+    conclusions = list(patterns["finally"].finditer(before))
+    if conclusions:  # "the premise may be true, so"
+        before = before[conclusions[-1].end() :]
+        return bool(patterns["perhaps"].search(before) or patterns["if"].search(before))
     if is_stated:
         return bool(patterns["perhaps"].search(_clause(before)) or patterns["if"].search(before))
-    return any(patterns[name].search(whole) for name in ("perhaps", "if", "would"))
+    is_of_case = patterns["would"].search(whole) and patterns["case"].search(whole)
+    return bool(is_of_case or patterns["perhaps"].search(whole) or patterns["if"].search(whole))
 
 
 def _clause(before: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from promptaudit.udfs.readers.answer_end import answer_end
@@ -35,22 +36,36 @@ def held_by_field(text: str, path: str, labels: Labels) -> str | None:
 
 
 def held_by_pattern(text: str, pattern: Any, labels: Labels) -> str | None:  # noqa: ANN401 - re2 has no stubs
-    """Returns the label that the first group of a pattern holds, or the whole match of one without groups."""
+    """Returns the label that the first group of a pattern holds, or the whole match of one without groups.
+
+    The first match that is a label counts, unless a later one stands behind a correction or a conclusion.
+    """
     end = answer_end(text)
-    matches = list(pattern.finditer(text[:end])) or list(pattern.finditer(text))
+    matches = list(islice(pattern.finditer(text[:end]), MOST_MATCHES)) or list(
+        islice(pattern.finditer(text), MOST_MATCHES)
+    )
     held = [(match[1] if match.re.groups else match[0], match.start(), match.end()) for match in matches]
-    return _last(text, held, labels)
+    return _last(text, held, labels, is_first_enough=True)
 
 
-def _last(text: str, held: Iterable[tuple[str | None, int, int]], labels: Labels) -> str | None:
+MOST_MATCHES = 200
+
+
+def _last(
+    text: str, held: Iterable[tuple[str | None, int, int]], labels: Labels, *, is_first_enough: bool = False
+) -> str | None:
     found: str | None = None
-    before = 0
+    before, known = 0, dict[str, str | None]()
     for said, start, end in held:
         between, before = text[before:start], end
-        read = None if said is None else label(said, labels) or label_in_text(said, labels)
+        if said is not None and said not in known:
+            known[said] = label(said, labels) or label_in_text(said, labels)
+        read = None if said is None else known[said]
         if read is None or (found is None and _SHOWN.search(between[-60:]) and _is_followed(text, end)):
             continue
         if found not in (None, read) and _AGAIN.search(between) is None:
+            if is_first_enough:  # who writes a pattern has chosen what it matches
+                continue
             return None
         found = read
     return found
@@ -58,7 +73,7 @@ def _last(text: str, held: Iterable[tuple[str | None, int, int]], labels: Labels
 
 def _is_followed(text: str, end: int) -> bool:
     """Whether another object or line with an answer may follow."""
-    return "{" in text[end:]
+    return text.find("{", end) >= 0
 
 
 def _text(value: object) -> str | None:

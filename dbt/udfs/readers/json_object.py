@@ -55,18 +55,19 @@ def values_of(text: str, path: str) -> list[Held]:
     without quotes, comments and trailing commas, and are cut off behind it. Texts are strings, numbers are as they are written.
     """
     names = [canonical(name).casefold() for name in path.split(".")]
-    found = []
+    found, is_json = [], False
     for start, end in _spans(text):
         try:
             value = _DECODER.decode(text[start:end])
         except ValueError:
             continue
+        is_json = True
         for name in names:
             fields = value if isinstance(value, dict) else {}
             value = next((each for key, each in fields.items() if canonical(key).casefold() == name), None)
         if value is not None:
             found.append(Held(value, start, end))
-    return found or _loose_values(text.translate(_QUOTES), names)
+    return found if is_json else _loose_values(text.translate(_QUOTES), names)
 
 
 _QUOTES = str.maketrans("\u201c\u201d\u201e", '"""')

@@ -12,7 +12,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from promptaudit.udfs.readers.answer_end import answer_end
-from promptaudit.udfs.readers.commitment import NONE, OUTSIDE, Committed, committed, sign_of, within_reach
+from promptaudit.udfs.readers.commitment import (
+    MOST_SIGNS,
+    NONE,
+    OUTSIDE,
+    TWO,
+    Committed,
+    committed,
+    sign_of,
+    within_reach,
+)
 from promptaudit.udfs.readers.markdown import tidied
 from promptaudit.udfs.readers.numbers import marked_numbers
 from promptaudit.udfs.readers.phrases import COMMON
@@ -58,7 +67,10 @@ def label(text: str, labels: Labels) -> str | None:
         return found or None
     lines = {_alone(line, labels) for line in dict.fromkeys(text.splitlines())} - {None}
     found = next(iter(lines)) or None if len(lines) == 1 else None
-    return found if found is None or _committed(text, labels).answer == labels.index(found) else None
+    if found is None:
+        return None
+    whole = _committed(text, labels)
+    return found if whole.answer == labels.index(found) or whole.reason == NONE else None
 
 
 def label_in_text(text: str, labels: Labels) -> str | None:
@@ -67,6 +79,9 @@ def label_in_text(text: str, labels: Labels) -> str | None:
     Case, and whether words are joined by "_" or "-", count only where labels differ by nothing else. A number has the sign that
     stands before it, as in `first_integer`.
     """
+    alone = exact(text, labels) or (_alone(text, labels) if len(text) < LONGEST_MARKS else None)
+    if alone:
+        return alone
     found = _committed(text, labels).answer
     return None if found is None else labels[found]
 
@@ -77,8 +92,15 @@ def _committed(text: str, labels: Labels) -> Committed:
     end, weak = answer_end(text), _weak(labels)
     if _are_integers(labels) and len(text) > LONGEST_OF_ONE_NUMBER:
         weak = frozenset(map(sign_of, range(len(labels))))  # most texts of that length count something
+    if len(labels) > MOST_SIGNS:
+        return Committed(None, NONE)
     found = committed(_marked(text[:end], labels), weak)
-    return committed(_marked(text, labels), weak) if end < len(text) and found.reason == NONE else found
+    if end == len(text) or found.is_stated:
+        return found
+    whole = committed(_marked(text, labels), weak)
+    if found.answer is not None and whole.answer not in (None, found.answer):
+        return Committed(None, TWO)  # only named before what may be a new turn, and contradicted behind it
+    return whole if found.reason == NONE else found
 
 
 @functools.lru_cache(maxsize=256)
@@ -87,19 +109,23 @@ def _weak(labels: Labels) -> frozenset[str]:
     return frozenset(
         sign_of(place)
         for place, each in enumerate(labels)
-        if (folded(each) in COMMON and not each.isupper()) or (len(each) == 1 and each.isalpha())
+        if (folded(each) in COMMON and each == each.casefold()) or (len(each) == 1 and each.isalpha())
     )
+
+
+_HAS_MARKS = re.compile(r"[*_~`«»]{2}|[*~`«»]")
 
 
 def _marked(text: str, labels: Labels) -> str:
     """A text in the spelling in which its labels are told apart, with the sign of each in its place."""
+    plain = text if any(map(_HAS_MARKS.search, labels)) else tidied(text)
     if _are_integers(labels):
-        return marked_numbers(tidied(text), labels)
+        return marked_numbers(plain, labels)
     spell = _telling_apart(labels) or canonical
     by_words = _spelled(labels, spell)
     in_case = {each: each for each in labels if each != each.casefold() and each.casefold() in COMMON}
     places = {each: place for place, each in enumerate(labels)}
-    return "\n".join(_marked_line(line, by_words, in_case, places, spell) for line in tidied(text).splitlines())
+    return "\n".join(_marked_line(line, by_words, in_case, places, spell) for line in plain.splitlines())
 
 
 def _marked_line(

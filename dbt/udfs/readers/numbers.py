@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Mapping
 
-from promptaudit.udfs.readers.commitment import OUTSIDE, sign_of
+from promptaudit.udfs.readers.commitment import OUTSIDE, SIGN, sign_of
 from promptaudit.udfs.readers.signs import signs_before
 from promptaudit.udfs.spelling import numeral, with_ascii_digits
 
@@ -29,15 +29,14 @@ _STEP = (
     r"第|步骤|ステップ|단계|질문|الخطوة|चरण)\s*(?:\#|n[o°º]?\.?\s*)?"
 )
 _HALF = re.compile(
-    r"\s*(?:and a half|½|einhalb|et demie?|y medi[oa]|e mei[oa]|e mezz[oa]|en een half|i pół|buçuk|с половиной|点半|分半|半)",
+    r"[ \t]*(?:and a half|½|einhalb|et demie?|y medi[oa]|e mei[oa]|e mezz[oa]|en een half|i pół|buçuk|с половиной|点半|分半|半)",
     re.IGNORECASE,
 )
 _UNITS = (
-    r"\s*(?:%|％|€|\$|£|percent|prozent|por ciento|dollars?|euros?|minutes?|hours?|days?|weeks?|months?|years?|times|people|"
-    r"pages?|words?|typos?|errors?|mistakes?|reasons?|criteria|paragraphs?|"
-    r"jahre|stunden|tage|wochen|minuten|seiten|fehler|von|heures?|jours?|semaines?|mois|ans|años|días|horas|anos|dias|"
-    r"giorni|anni|weken|dagen|jaar|лет|дней|недел\w+|часов|"
-    r"分钟|分鐘|小时|小時|时间|時間|元|円|年|月|日|回|人|つ|個|か所|次|个|名|번|개|명|주|년)"
+    r"[ \t]*(?:(?:percent|prozent|por ciento|dollars?|euros?|minutes?|hours?|days?|weeks?|months?|years?|times|people|pages?|"
+    r"words?|typos?|errors?|mistakes?|reasons?|criteria|paragraphs?|jahre|stunden|tage|wochen|minuten|seiten|fehler|heures?|jours?|"
+    r"semaines?|mois|años|días|horas|anos|dias|giorni|anni|weken|dagen|jaar|лет|дней|недел\w+|часов)(?![^\W\d_])|"
+    r"[%％€$£]|分钟|分鐘|小时|小時|时间|時間|元|円|年|月|日|回|人|つ|個|か所|次|个|名|번|개|명|주|년)"
 )
 _WORDS = (
     "zero one two three four five six seven eight nine ten|null eins zwei drei vier fünf sechs sieben acht neun zehn|"
@@ -61,7 +60,7 @@ _STARS = re.compile(r"(?:[★⭐🌟]\ufe0f?[ \t]?){1,10}[☆✩]*")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*")
 _HAN = {each: number for number, each in enumerate("零一二三四五六七八九十")}
 _HAN_POINTS = re.compile(r"([零一二三四五六七八九十])(?=[分点星])")
-_ENUMERATED = re.compile(r"^([ \t]*(?:[-*•]\s*)?)\d{1,2}[.)、](?=\s*\S)(?!\d)", re.MULTILINE)
+_ENUMERATED = re.compile(r"^[ \t]*(?:[-*•][ \t]*)?\d{1,2}[.)、](?=[ \t]*\S)(?!\d)", re.MULTILINE)
 
 
 @functools.lru_cache(maxsize=64)
@@ -84,27 +83,41 @@ def marked_numbers(text: str, labels: tuple[str, ...]) -> str:
     values = {int(numeral(each) or each): place for place, each in enumerate(labels)}
     least, most = min(values), max(values)
     plain = with_ascii_digits(text)
+    if _TOKEN.search(plain) is None:
+        plain = _WORD.sub(lambda match: str(_OF_WORDS[match[1].casefold()]), plain)
     plain = re.sub(r"[★⭐](?=[ \t]*\d)", " boxed: ", plain)
     plain = _STARS.sub(lambda match: f" {len(re.findall('[★⭐🌟]', match[0]))} ", plain)
     plain = _HAN_POINTS.sub(lambda match: str(_HAN[match[1]]), plain)
     plain = _SHARE.sub(lambda match: _of_most(match, most), plain)
     plain = _scale(least, most).sub(" ", plain)
-    plain = _ENUMERATED.sub(r"\1", plain)
-    plain = re.sub(rf"(?<!\w){_STEP}\d+", " ", plain, flags=re.IGNORECASE)
-    has_digits = _TOKEN.search(plain) is not None
-    if not has_digits:
-        plain = _WORD.sub(lambda match: str(_OF_WORDS[match[1].casefold()]), plain)
+    if len(set(_ENUMERATED.findall(plain))) > 1:  # a list, and no answer such as "3. Neutral"
+        plain = _ENUMERATED.sub("", plain)
+    marked = _with_signs(_STEPS.sub(" ", plain), values, is_strict=True)
+    # where a text has no other number, the one of a step or with a unit is the answer
+    return marked if _MARKED.search(marked) else _with_signs(plain, values, is_strict=False)
+
+
+_STEPS = re.compile(rf"(?<!\w){_STEP}\d+", re.IGNORECASE)
+_MARKED = re.compile(SIGN)
+MOST_NUMBERS = 200  # of a text, of which the first and the last are looked at
+
+
+def _with_signs(text: str, values: Mapping[int, int], *, is_strict: bool) -> str:
     parts, last = [], 0
-    for token in _TOKEN.finditer(plain):
-        sign = _sign(plain, token, values)
+    tokens = list(_TOKEN.finditer(text))
+    if len(tokens) > MOST_NUMBERS:
+        tokens = tokens[: MOST_NUMBERS // 2] + tokens[-MOST_NUMBERS // 2 :]
+    for token in tokens:
+        sign = _sign(text, token, values, is_strict=is_strict)
         if sign is None:
             continue
-        start = token.start()
-        before = plain[last:start]
-        stripped = re.sub(r"[-+−–]\s*$", "", before) if sign[1] else before
-        parts += [stripped, sign[0]]
+        before = text[last : token.start()]
+        parts += [_MINUS_BEFORE.sub("", before) if sign[1] else before, sign[0]]
         last = token.end()
-    return "".join([*parts, plain[last:]])
+    return "".join([*parts, text[last:]])
+
+
+_MINUS_BEFORE = re.compile(r"[-+−–]\s*$")
 
 
 def _of_most(match: re.Match[str], most: int) -> str:
@@ -119,7 +132,7 @@ def _of_most(match: re.Match[str], most: int) -> str:
     return " 999999999 " if is_slash and whole > most else " "
 
 
-def _sign(text: str, token: re.Match[str], values: Mapping[int, int]) -> tuple[str, bool] | None:
+def _sign(text: str, token: re.Match[str], values: Mapping[int, int], *, is_strict: bool) -> tuple[str, bool] | None:
     """The sign of a number and whether what stands before it is a minus or plus of it; None where it is no number of its own."""
     start, end = token.span()
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
@@ -127,7 +140,7 @@ def _sign(text: str, token: re.Match[str], values: Mapping[int, int]) -> tuple[s
         after.isalpha() and after.isascii() and not re.match(r"(?:pts?|p)\b", text[end:])
     ):
         return None
-    if (before and before in "€$£#@") or re.match(_UNITS, text[end : end + 16], re.IGNORECASE):
+    if is_strict and ((before and before in "€$£#@") or re.match(_UNITS, text[end : end + 16], re.IGNORECASE)):
         return None
     if _HALF.match(text, end):
         return OUTSIDE, False

@@ -132,20 +132,27 @@ def read_options(completions: Iterable[str], enumerators: Sequence[str]) -> list
 def _last_cue(text: str) -> int | None:
     """Where a text last takes back what it said, None where it never does; only in the last characters of a long one."""
     start = max(0, len(text) - LAST_CHARACTERS)
-    return max((match.start() for match in _revises().finditer(text, start)), default=None)
+    return max((match.start() for match in _REVISES.finditer(text, start)), default=None)
 
 
 def _names_another(text: str, enumerators: Sequence[str], index: int) -> bool:
     others = "|".join(re.escape(sign.strip()) for n, sign in enumerate(enumerators) if n != index and sign.strip())
-    is_denied = rf"(?i:not|nicht|pas|no)\s+{re.escape(enumerators[index].strip())}(?!\w)"
-    return bool(others) and re.search(rf"(?<!\w)(?:{others})(?!\w)|{is_denied}", text) is not None
+    own = re.escape(enumerators[index].strip())
+    in_prose = r"(?![ ][a-z])" if enumerators[index].isascii() else ""  # "A famous example"
+    named = rf"(?<!\w)(?:{others})(?!\w){in_prose}|(?i:not|nicht|pas)\s+{own}(?!\w)"
+    return bool(others) and re.search(named, text) is not None
 
 
-@functools.lru_cache(maxsize=1)
-def _revises() -> re.Pattern[str]:
-    from promptaudit.udfs.readers.phrases import REVISES, words
-
-    return re.compile(words(REVISES), re.IGNORECASE)
+_REVISES = re.compile(
+    r"(?:^|[.!?…—–;:,\n(]|\.\.)[\s\"*]*(?:(?:hmm|oh|no|but|nein|non|nee|nie|нет|لا)[,.…! ]+)*"
+    r"(?:no wait|wait|hold on|hang on|correction|actually, (?:no|it|that|the)|scratch that|strike that|i mean\b|i meant|"
+    r"on second thought|on reflection|let me correct|make that|oops|my mistake|i misread|i was wrong|"
+    r"change (?:my answer|it|that) to|"
+    r"perdón|quise decir|espera|corrijo|pardon|attends|en fait|moment|halt|korrektur|przepraszam|chwila|стоп|"
+    r"погодите|поправка|不对|等等|更正|いや|訂正|잠깐|아니,|عفوًا|تصحيح|anzi|aspetta|aliás|correção|wacht|vänta|eikun)",
+    re.IGNORECASE,
+)
+"""What takes back an option, where a clause begins with it."""
 
 
 def _read(completions: Iterable[str], enumerators: Sequence[str]) -> list[OptionReading]:

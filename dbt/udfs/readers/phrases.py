@@ -38,6 +38,7 @@ IS = (
 """What stands between its name and the answer."""
 
 CHOOSE = (
+    "considered|regarded as|deemed|"
     "escojo|selecciono|elegiría|escogería|seleciono|escolheria|seleziono|sceglierei|sélectionne|choisirais|wybrałbym|"
     "wybrałabym|zaznaczam|pilih|выберу|выбрал|выбрала|обираю|вибираю|оберу|اختار|اخترت|سأختار|בוחר ב|בוחרת ב|בוחר|בוחרת|"
     "אבחר|应该选择|應該選擇|应选择|应该选|應該選|应选|應選|選擇|tick|would tick|أعدّل التصنيف إلى|أعدل التصنيف إلى|"
@@ -296,9 +297,8 @@ BUT = (
 
 _COMMON = (
     "no|it|us|or|who|am|may|a|i|other|for|against|in|on|so|and|he|will|can|is|not|none|all|any|one|two|to|"
-    "an|as|at|be|by|do|go|if|me|my|of|we|up|neither|same|new|old|good|bad|high|low|open|close|next|back|"
-    "more|less|right|left|most|some|such|like|well|even|ever|still|just|march|non|não|nein|sim|si|sí|oui|"
-    "ja|nie|tak|nee|nej|da|не|нет|да|是|不|否|有|无|対|لا|نعم|न|हाँ|नहीं|예|네|아니요|아니오|아뇨"
+    "an|as|at|be|by|do|go|if|me|my|of|we|up|neither|such|non|não|nein|sim|si|sí|oui|ja|nie|tak|nee|nej|da|"
+    "не|нет|да|是|不|否|有|无|対|لا|نعم|न|हाँ|नहीं|예|네|아니요|아니오|아뇨"
 )
 COMMON = frozenset(_COMMON.split("|"))
 """Labels that are words of most texts: they count where they stand as an answer."""

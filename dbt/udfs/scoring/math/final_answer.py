@@ -23,7 +23,7 @@ import re
 import re2
 
 from promptaudit.udfs.readers.answer_end import answer_end
-from promptaudit.udfs.readers.commitment import DENIED, HEDGED, mentions_of, sign_of
+from promptaudit.udfs.readers.phrases import NOT, PERHAPS, WITHHOLDS, words
 from promptaudit.udfs.scoring.math.formula import OverlongFormula, UnreadableFormula, read_formula
 from promptaudit.udfs.scoring.math.number import Quantity, read_quantity
 from promptaudit.udfs.scoring.math.vocabulary import SIGNS, is_name
@@ -68,14 +68,15 @@ def final_answer(completion: str) -> str | None:
     text = _encodable(completion[-MAX_READ_CHARACTERS:]).strip()
     end = answer_end(text, is_reasoned=True)
     found = _final_answer(text[:end].strip())
-    return _final_answer(text) if found is None and end < len(text) else found
+    is_answer = end == len(text) or (found is not None and is_mathematics(found))  # and no greeting before a question
+    return found if is_answer else _final_answer(text)
 
 
 def _final_answer(text: str) -> str | None:
     box = _last_box(text)
     if box is not None:
         return box
-    text = _CURRENCY.sub("", text)
+    text = _without_currency(text)
     if is_mathematics(text):
         return text
     behind = _behind_hashes(text)
@@ -94,14 +95,30 @@ def _final_answer(text: str) -> str | None:
     return stated or None
 
 
+def _without_currency(text: str) -> str:
+    """A text without the dollar signs of amounts, which are no bounds of formulas."""
+    if "$" not in text:
+        return text
+    formulas = [match.span() for match in _SEGMENT.finditer(text) if is_mathematics(_inside(match))]
+    return _CURRENCY.sub(
+        lambda match: match[0] if any(start <= match.start() < end for start, end in formulas) else "", text
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _doubts() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    before = rf"(?:{words(NOT)}|{words(PERHAPS)})\s+(?:be |sean |sea |the |an? |about )?\s*\$?$"
+    return re.compile(before, re.IGNORECASE), re.compile(words(WITHHOLDS), re.IGNORECASE)
+
+
 def _is_not_given(line: str, stated: str) -> bool:
-    """Whether the last sentence of a line denies its answer, doubts it, makes it depend on something, or asks."""
+    """Whether a line denies or doubts its answer right before it, asks, or says that none is given."""
     line = line[-MAX_READ_AS_ONE:]
     place = line.rfind(stated)
     if place < 0 or is_mathematics(line):
         return False
-    named = f"{line[:place]}{sign_of(0)}{line[place + len(stated) :]}"
-    return {each.reason for each in mentions_of(named)} <= {DENIED, HEDGED}
+    before, withholds = _doubts()
+    return bool(line.endswith("?") or before.search(line[max(0, place - 60) : place]) or withholds.search(line))
 
 
 def boxed_answer(completion: str) -> str | None:
