@@ -32,9 +32,9 @@ ROOT = Path(__file__).parents[2]
 # flows/nightly and cli, one command and its options for `rehearse` (page: guide/nights.md; readers: who is on call, and a smoke
 # test of the alarm); flows/history for the band of normal nights; flows/comparison for the decision in a sentence; then for two
 # strategies that are compared, a trend of stability with temperature, one budget over audits and a wording that breaks as a
-# stream of its own; flows/gate, cli and nightly for gates within a run and `compare --no-worse` (page: guide/nights.md; reader: who
-# signs a model); dbt/udfs/readers for one core of what a text commits to, with its phrases of thirty languages, of which
-# `option_letter` is the last to join. In all rooms together it is 706 lines more.
+# stream of its own; flows/gate, cli and nightly for gates within a run and `compare --no-worse` (page: guide/nights.md;
+# reader: who signs a model); dbt/udfs/readers for one core of what a text commits to, with its phrases of thirty languages,
+# of which `option_letter` is the last to join. In all rooms together it is 706 lines more.
 MOST = {
     "SQL dbt/analyses": (795, 21),
     "SQL dbt/data-tests": (253, 16),
