@@ -217,7 +217,7 @@ PHRASE_ENDS = frozenset(
 # "not A but"
 CORRECTED = re2.compile(_in_classes(r"[{not}{none}]{filler}*{option}?S\)*,?{but}[{filler}{option}(]*$").encode())
 DENIES = re2.compile(_in_classes(r"{no}?{DENIAL}[{filler}{option}(]*$").encode())
-LEAD_ENDS = frozenset(_in_classes("{line}{filler}{right}{best}{lead}{noun}{option}:{colon}(>-").encode())
+LEAD_ENDS = frozenset(_in_classes("{line}{filler}{right}{best}{lead}{noun}{option}:{colon}(=>-").encode())
 LINE_LEAD = _python(r"{line}[{filler}{right}{best}{lead}]*[{noun}{option}]{0,2}[:{colon}=-]*(?:[=-]>)?\(*$")
 
 # behind a sign

@@ -197,6 +197,10 @@ PLAIN: list[tuple[Any, tuple[str, ...], str, str | None]] = [
     ({"json_field": "label"}, ("positive", "negative", "neutral"), '{"result":{"label":"positive"}}', None),
     ("label_in_text", ("positive", "negative", "neutral"), "The sentiment is positive.", "positive"),
     ("label_in_text", ("positive", "negative", "neutral"), "Label: positive\nReason: not negative at all", "positive"),
+    ({"option_letter": ["A", "B", "C", "D"]}, ("A", "B", "C", "D"), "\u2192 B", "B"),
+    ({"option_letter": ["A", "B", "C", "D"]}, ("A", "B", "C", "D"), "=> B", "B"),
+    ({"option_letter": ["A", "B", "C", "D"]}, ("A", "B", "C", "D"), "\u21d2 B", "B"),
+    ({"option_letter": ["A", "B", "C", "D"]}, ("A", "B", "C", "D"), "> B", None),
 ]
 """Answers of every day, which a rule for the harder ones must not take away."""
 
