@@ -20,7 +20,7 @@ from promptaudit.flows.system.keys import as_json
 from promptaudit.models_registry.errors import DataError
 
 UNKNOWN = "(recorded)"
-MAX_COMPARED = 5_000_000  # steps in which texts are looked for in the prompts of a file, beyond those by their length
+MAX_COMPARED = 3_000_000  # steps in which texts are looked for in the prompts of a file, beyond those by their length
 _CHARACTERS_A_STEP = 500  # that are passed over
 _CHARACTERS_FOR_A_STEP = 32  # of the prompts: a dozen texts are looked for in each
 _Group = tuple[str | None, str | None]
@@ -174,11 +174,13 @@ def template_of(prompt: str, fields: Mapping[str, str], compared: Compared | Non
     spans: list[tuple[int, int, str]] = []
     taken = bytearray(len(prompt))
     for text in sorted(names, key=len, reverse=True):
-        place = 0
+        place, begins_word, ends_word = 0, text[0].isalnum(), text[-1].isalnum()
         while (start := prompt.find(text, place)) >= 0:
             end = start + len(text)
             compared.step(end - place)
-            if _is_whole(prompt, start, end) and taken.find(1, start, end) < 0:
+            goes_back = begins_word and start and is_of_word(prompt[start - 1])
+            goes_on = not goes_back and ends_word and end < longest and is_of_word(prompt[end])
+            if not (goes_back or goes_on) and taken.find(1, start, end) < 0:
                 spans.append((start, end, names[text]))
                 taken[start:end] = b"\x01" * len(text)
                 place = end
@@ -190,10 +192,3 @@ def template_of(prompt: str, fields: Mapping[str, str], compared: Compared | Non
         parts += [prompt[place:start], f"{{{name}}}"]
         place = end
     return "".join([*parts, prompt[place:]])
-
-
-def _is_whole(prompt: str, start: int, end: int) -> bool:
-    """Returns whether a part of a prompt is not the end of a longer word, nor the beginning of one."""
-    goes_back = start > 0 and prompt[start].isalnum() and is_of_word(prompt[start - 1])
-    goes_on = end < len(prompt) and prompt[end - 1].isalnum() and is_of_word(prompt[end])
-    return not (goes_back or goes_on)

@@ -6,12 +6,18 @@ with answers as (
         answers.strategy,
         landed.completion as answer,
         answers.label,
+        samples.gold_label,
         answers.answer_status = 'unparsed' as is_unread,
         count(*) as n
     from intermediate.int_predictions_labelled as answers
     inner join raw.predictions as landed using (audit_run_id, prediction_id)
     inner join raw.prompt_variants as variants
         on answers.audit_run_id = variants.audit_run_id and answers.prompt_variant_id = variants.prompt_variant_id
+    inner join raw.samples as samples
+        on
+            answers.audit_run_id = samples.audit_run_id
+            and answers.task_id = samples.task_id
+            and answers.sample_id = samples.sample_id
     where
         answers.audit_run_id = $run
         and answers.answer_status in ('valid', 'unparsed')
