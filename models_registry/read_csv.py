@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ MAX_LINE = 1 << 26  # characters
 MAX_CELLS = 8_000_000  # beyond one for each four bytes of the file: an empty one takes sixteen in memory
 _SEPARATORS = (",", ";", "\t", "|")
 _HEAD = 1 << 16  # characters by which the separator is found
+_BELOW_A_TITLE = 12  # lines in which the names of columns are looked for
+_NAME = re.compile(r"[^\W\d][\w .()/-]{0,60}")
 _NAMED_SEPARATOR = re.compile(
     r"sep=([,;\t|])\r?\n", re.IGNORECASE
 )  # what spreadsheets write above the header, and read
@@ -43,8 +46,13 @@ def csv_frame(path: Path, shown: str) -> pl.DataFrame:
     try:
         with path.open(encoding=encoding, newline="") as file:
             head = file.read(_HEAD)
+            if "\r" in head and "\n" not in head:
+                msg = f"{shown}: its lines end with CR alone; save it with LF or CRLF at their ends"
+                raise DataError(msg)
             named = _NAMED_SEPARATOR.match(head)
             separator = named[1] if named else _separator(head)
+            below = io.StringIO(head[named.end() if named else 0 :], newline="")
+            _refuse_title(csv.reader(below, delimiter=separator), shown)
             file.seek(0)
             if named:
                 file.readline()
@@ -87,6 +95,21 @@ def _separator(head: str) -> str:
         fields.setdefault(f"{sign} in the header", counts[0] if counts else 1)
     even = max(_SEPARATORS, key=lambda sign: fields[sign])
     return even if fields[even] > 1 else max(_SEPARATORS, key=lambda sign: fields[f"{sign} in the header"])
+
+
+def _refuse_title(records: Iterator[list[str]], shown: str) -> None:
+    """Raises DataError where line 1 is a title: most of its fields are blank, and a line below names as many columns or more."""
+    first, *others = [*itertools.islice(records, _BELOW_A_TITLE)] or [[]]
+    filled = [field for field in first if field.strip()]
+    if len(filled) > 1 and len(first) - len(filled) < 2:  # noqa: PLR2004 - an index has a column without a name
+        return
+    for number, names in enumerate(others, start=2):
+        bare = [name.strip() for name in names]
+        are_names = len(set(bare)) == len(bare) >= max(2, len(first)) and all(map(_NAME.fullmatch, bare))
+        if are_names:
+            above = "line 1 is a title" if number == 2 else f"lines 1 to {number - 1} are a title"  # noqa: PLR2004
+            msg = f"{shown} line {number}: the columns are named here ({', '.join(bare)[:80]}) and {above}; delete what is above"
+            raise DataError(msg)
 
 
 def _refuse_uneven(records: Iterator[list[str]], path: Path, shown: str) -> None:

@@ -20,6 +20,9 @@ __all__ = ["ESCAPED", "MAX_TEXT", "escape", "read_text_table", "refuse_long_text
 ESCAPED = "is_escaped"
 _ROWS_A_BATCH = 100_000
 _BYTES_A_BATCH = 1 << 26
+_SAVED_AS = dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), "; save its sheet as .csv") | dict.fromkeys(
+    (".gz", ".bz2", ".xz", ".zst", ".zip"), "; unpack it first"
+)
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 
 
@@ -38,7 +41,7 @@ def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool =
         path.suffix.lower()
     )
     if reader is None:
-        msg = f"{shown}: not a .csv, .tsv, .jsonl or .parquet file"
+        msg = f"{shown}: not a .csv, .tsv, .jsonl or .parquet file{_SAVED_AS.get(path.suffix.lower(), '')}"
         raise DataError(msg)
     if "\x00" in str(path) or not path.is_file():
         msg = f"{shown}: no such file{_nearest_file(path)}"

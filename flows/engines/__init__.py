@@ -72,7 +72,8 @@ class Attempt:
 class Answer:
     """What became of a request.
 
-    `completion` set: answered. `error` set: a permanent failure of this request alone, which lands as such.
+    `completion` set: answered. `error` set: a permanent failure of this request alone, which lands as such; beside an empty
+    completion it says why the provider blocked the prompt, which is a refusal.
     Neither: its tries are used up; the cell stays missing and the next run asks it again.
     """
 

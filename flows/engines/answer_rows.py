@@ -38,6 +38,6 @@ def answer_columns(answer: Answer, cost_usd: float | None, landed_at: datetime) 
         "served_model": answer.served_model,
         "system_fingerprint": answer.system_fingerprint,
         "request_id": answer.request_id,
-        "error": None if answer.completion is not None else answer.error,
+        "error": answer.error,
         "landed_at": landed_at,
     }

@@ -14,6 +14,7 @@ from promptaudit.flows.warehouse.rows import reader_json
 from promptaudit.models_registry.cards import WITHOUT_LABELS, WORDED_ALONE, TaskCard, composed
 from promptaudit.models_registry.errors import DataError, nearest
 from promptaudit.models_registry.tables import ESCAPED
+from promptaudit.udfs.readers.labels import label
 from promptaudit.udfs.scoring.fields import read_fields
 
 MEASURED = {
@@ -53,7 +54,6 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
     frame = frame.with_columns(pl.when(of_program).then(pl.col("strategy").fill_null(strategy)).otherwise("strategy"))
     for column in ("model", "sample_id", "strategy"):
         fail(frame, pl.col(column).is_null() | (pl.col(column) == ""), column, "a name is wanted")
-    _refuse_unnumbered(frame)
     whole = {"variant_index": (0, 0), "repetition": (1, 1)}
     for column, (absent, least) in whole.items():
         if column not in frame.columns:
@@ -141,6 +141,31 @@ def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     return kept, frame.height - kept.height
 
 
+def grid_of(frame: pl.DataFrame, variants: pl.DataFrame, n_samples: Mapping[str, int]) -> tuple[pl.DataFrame, int]:
+    """Returns the repetitions that a variant has of some samples alone, with these, and the number of cells of one model each.
+
+    Of its first repetition every sample is asked; of the others those that have a row, whichever model's it is.
+    """
+    asked = (
+        frame.select(*VARIANT, "repetition", "sample_id")
+        .unique(maintain_order=True)
+        .group_by(*VARIANT, "repetition", maintain_order=True)
+        .agg("sample_id")
+        .join(
+            variants.select(*VARIANT, "prompt_variant_id", "repetitions", "model_ids"),
+            on=list(VARIANT),
+            nulls_equal=True,
+        )
+        .with_columns(pl.col("task").replace_strict(n_samples, return_dtype=pl.Int64).alias("n"))
+    )
+    is_of_some = (pl.col("repetition") > pl.col("repetitions").list.min()) & (
+        pl.col("sample_id").list.len() < pl.col("n")
+    )
+    n_cells = pl.when(is_of_some).then(pl.col("sample_id").list.len()).otherwise("n") * pl.col("model_ids").list.len()
+    grid = asked.filter(is_of_some).select("prompt_variant_id", "repetition", pl.col("sample_id").alias("sample_ids"))
+    return grid, int(asked.select(n_cells.sum()).item() or 0)
+
+
 def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """Returns one row a prompt variant with its id and the repetitions asked of it, and the models in order.
 
@@ -198,7 +223,7 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
             continue
         is_task = pl.col("task") == task_id
         said = frame.filter(is_task)["gold_label"].drop_nulls().unique()
-        own = {gold: card.by_composed.get(composed(gold), gold) for gold in said}
+        own = {gold: card.by_composed.get(composed(gold)) or label(gold, tuple(labels)) or gold for gold in said}
         frame = frame.with_columns(
             pl.when(is_task).then(pl.col("gold_label").replace(own)).otherwise("gold_label").alias("gold_label")
         )
@@ -212,6 +237,7 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
             )
             raise DataError(msg)
     _refuse_reordered(frame)
+    _refuse_other_texts(frame)
     samples = frame.group_by("task", "sample_id", maintain_order=True).agg(
         pl.col("gold_label").drop_nulls().unique(maintain_order=True).alias("golds"),
         pl.col("input").drop_nulls().first(),
@@ -289,6 +315,31 @@ def _refuse_reordered(frame: pl.DataFrame) -> None:
             raise DataError(msg)
 
 
+def _refuse_other_texts(frame: pl.DataFrame) -> None:
+    """Raises DataError where a sample has another input, other choices or references in one row than in another."""
+    own = frame.filter(pl.col("program").is_null())
+    hint = {"input": "; leave 'input' out where it holds whole prompts"}
+    for column in ("input", "choices", "references"):
+        # choices in another order are told by option_order
+        text = pl.col(column).str.strip_chars()
+        told = own.with_columns(text.alias("_text")).filter(pl.col("_text").is_not_null() & (pl.col("_text") != ""))
+        told = told.unique(("task", "sample_id", "_text"), keep="first", maintain_order=True)
+        several = told.filter(pl.len().over("task", "sample_id") > 1)
+        first: dict[tuple[str, str], tuple[str, str, int]] = {}
+        for task, sample, value, file, row in several.select("task", "sample_id", "_text", "file", "row").iter_rows():
+            known, file_before, row_before = first.setdefault((task, sample), (value, file, row))
+            if known != value and (column != "choices" or _in_order(known) != _in_order(value)):
+                msg = (
+                    f"{file} row {row}: {column}: sample {sample[:60]!r} has {value[:40]!r}, and in {file_before} row "
+                    f"{row_before} {known[:40]!r}; give samples that differ ids of their own{hint.get(column, '')}"
+                )
+                raise DataError(msg)
+
+
+def _in_order(choices: str) -> list[str]:
+    return sorted(json.loads(_as_list(choices) or "[]"))
+
+
 def _as_list(choices: str | None) -> str | None:
     """Returns the choices as a JSON list; None where they are none."""
     try:
@@ -296,15 +347,3 @@ def _as_list(choices: str | None) -> str | None:
     except (ValueError, RecursionError):
         return None
     return as_json(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else None
-
-
-def _refuse_unnumbered(frame: pl.DataFrame) -> None:
-    """Raises DataError where several instructions have no numbers, nor temperatures that number them."""
-    if "variant_index" in frame.columns or "paraphrase_temperature" in frame.columns:
-        return
-    several = (
-        frame.group_by("task", "strategy").agg(pl.col("instruction").n_unique().alias("n")).filter(pl.col("n") > 1)
-    )
-    if not several.is_empty():
-        msg = f"{frame['file'][0]}: {several['n'][0]} instructions but no column 'variant_index' to tell them apart"
-        raise DataError(msg)

@@ -26,6 +26,7 @@ from promptaudit.flows.recorded_runs.check_rows import (
     MEASURED,
     VARIANT,
     fail,
+    grid_of,
     samples_of,
     typed,
     unread_gold_values,
@@ -34,9 +35,11 @@ from promptaudit.flows.recorded_runs.check_rows import (
 )
 from promptaudit.flows.recorded_runs.formats.answers import letters_of
 from promptaudit.flows.recorded_runs.infer_task import FRESH_READER, infer_task
+from promptaudit.flows.recorded_runs.number_variants import numbered
 from promptaudit.flows.recorded_runs.program_scores import differences, verdicts_of
 from promptaudit.flows.recorded_runs.prompt_variations import check_variations, option_orders_of
 from promptaudit.flows.recorded_runs.read_files import read_recordings
+from promptaudit.flows.recorded_runs.right_answers import right_answers
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.system.child_processes import guarded
 from promptaudit.flows.system.files import file_sha256
@@ -149,7 +152,9 @@ def import_predictions(
     }
     files, again = _without_copies(files, digests)
     recordings = read_recordings(files, mapping=options.mapping, model=options.model, task=options.task)
-    frame, notes = recordings.frame, [*options.format_limits.notes, *again, *recordings.notes]
+    frame, right = right_answers(recordings.frame)
+    frame, named = numbered(frame)
+    notes = [*options.format_limits.notes, *again, *recordings.notes, *named, *right]
     digests |= {str(path): _sha256(path) for path in recordings.beside}
     source["files"] = sorted(digests.values())
     task_ids = _task_ids(frame, options, files[0])
@@ -180,8 +185,10 @@ def import_predictions(
         )
 
     frame = typed(frame, options.strategy, task_ids[0] if "task" not in frame.columns else None)
+    samples = samples_of(frame, cards)
     frame, n_duplicates = without_duplicates(frame)
-    variants, samples = variants_of(frame), samples_of(frame, cards)
+    variants = variants_of(frame)
+    grid, n_planned = grid_of(frame, variants[0], dict(samples.group_by("task_id").len().iter_rows()))
     notes += unread_gold_values(samples, cards)
     check_variations(variants[0])
     check_loglikelihoods(frame, cards)
@@ -204,10 +211,6 @@ def import_predictions(
             }
             for model in variants[1]
         ],
-    )
-    n_samples = dict(samples.group_by("task_id").len().iter_rows())
-    n_planned = sum(
-        row["n"] * n_samples[row["task"]] * len(row["model_ids"]) for row in variants[0].iter_rows(named=True)
     )
     run = run_row(
         audit_run_id=audit_run_id,
@@ -232,6 +235,7 @@ def import_predictions(
                 ("samples", samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id"))),
                 ("prompt_variants", _variant_rows(audit_run_id, variants, _with_ids(reordered, ids), option_orders)),
                 ("option_orders", option_orders),
+                ("grid", grid.with_columns(pl.lit(audit_run_id).alias("audit_run_id"))),
             ],
             _answers(audit_run_id, frame, ids, source["files"]),
         )

@@ -10,10 +10,13 @@ import polars as pl
 
 from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE, letters_of
 from promptaudit.models_registry.cards import composed, is_number
+from promptaudit.udfs.readers.labels import label
 
 MAX_LABELS = 50
 MAX_LABEL = 100  # characters
 _LISTED = 8
+_FEW, _MOST_SPELLINGS = 10, 200
+"""Samples of which gold texts that no answer gives are no labels, and gold texts whose spellings are compared."""
 KINDS = ("classification", "multiple_choice", "open_ended", "extraction")
 _PLACE = "(recorded)"
 FRESH_READER = "label"
@@ -118,12 +121,36 @@ def _labels(rows: pl.DataFrame, golds: list[str]) -> tuple[list[str], str]:
         labels = list(dict.fromkeys(label.strip() for each in listed for label in each if label.strip()))
         if 1 < len(labels) <= MAX_LABELS and set(map(composed, golds)) <= set(map(composed, labels)):
             return labels, "which the file lists"
+    golds += [text for each in _lists(rows, "references") for text in each] if golds else []
+    one = _of_one_spelling(golds)
+    labels = list(dict.fromkeys(one.values()))
     n_samples = rows["sample_id"].n_unique()
     are_short = all(len(gold) <= MAX_LABEL for gold in golds)
-    if 1 < len(golds) <= MAX_LABELS and are_short and 2 * len(golds) <= max(n_samples, 4):
-        in_order = sorted(golds, key=float) if all(is_number(gold) for gold in golds) else golds
-        return in_order, "its gold labels"
+    are_few = 1 < len(labels) <= MAX_LABELS and 2 * len(labels) <= max(n_samples, 4)
+    if are_short and are_few and not _is_prose(rows, labels):
+        in_order = sorted(labels, key=float) if all(is_number(gold) for gold in labels) else labels
+        other = [f"{text[:40]!r} is {name[:40]!r}" for text, name in one.items() if composed(text) != composed(name)]
+        return in_order, "its gold labels" + (f" ({', '.join(other[:_LISTED])})" if other else "")
     return [], ""
+
+
+def _is_prose(rows: pl.DataFrame, labels: list[str]) -> bool:
+    """Returns whether gold texts of several words are answers of a few samples, which recur by chance, and no set of labels."""
+    if rows["sample_id"].n_unique() >= _FEW or all(len(each.split()) == 1 for each in labels):
+        return False
+    said = rows["completion"].drop_nulls().unique().to_list()
+    return not any(label(text, tuple(labels)) for text in said)
+
+
+def _of_one_spelling(golds: list[str]) -> dict[str, str]:
+    """Maps each gold text to the first of those that `label` reads as one label: "yes." is "Yes", 1.0 is 1."""
+    names: list[str] = []
+    one = {}
+    for gold in dict.fromkeys(golds[:_MOST_SPELLINGS]):
+        one[gold] = label(gold, tuple(names)) or gold
+        if one[gold] == gold and gold not in names:
+            names.append(gold)
+    return one | {gold: gold for gold in golds if gold not in one}
 
 
 def _texts(rows: pl.DataFrame, column: str) -> list[str]:

@@ -21,6 +21,9 @@ _TABLES = (".csv", ".tsv", ".parquet")
 _ROWS = (".jsonl", ".ndjson", ".json")
 MAX_SHOWN = 40  # columns that a message lists
 MAX_DEPTH = 3
+_PLACE = re.compile(r"\*|-?[0-9]{1,6}")
+_THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
+"""Kinds of parts of a message that are no answer."""
 # what other programs call it, the likeliest first
 SYNONYMS: Mapping[str, Sequence[str]] = {
     "model": ("model", "model_name", "model_id", "modelname", "engine", "provider", "llm", "deployment"),
@@ -157,19 +160,33 @@ def _leaves(row: Mapping[str, Any], before: str = "", depth: int = 1) -> list[st
 
 
 def _at(row: Mapping[str, Any], path: str) -> tuple[Any, bool]:
-    """Returns what stands at a path and whether anything does; a column of that very name comes first."""
-    if path in row:
-        return row[path], True
-    value: Any = row
-    for part in path.split("."):
-        value = _parsed(value)
-        if isinstance(value, Mapping) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            return None, False
-    return value, True
+    """Returns what stands at a path and whether anything does; a column of that very name comes first.
+
+    A part of a list is named by its place, from its end by -1, or by `*`, the first that has what follows. Where the part at a
+    place is what a model thought, or lacks what follows, the first that has it is meant: answers may begin with thoughts.
+    """
+    return (row[path], True) if path in row else _inside(row, path.split("."))
+
+
+def _inside(value: Any, parts: Sequence[str]) -> tuple[Any, bool]:  # noqa: ANN401 - whatever a column holds
+    if not parts:
+        return value, True
+    value, (part, *rest) = _parsed(value), parts
+    if isinstance(value, Mapping):
+        return _inside(value[part], rest) if part in value else (None, False)
+    if not isinstance(value, list) or not _PLACE.fullmatch(part):
+        return None, False
+    at = [] if part == "*" else value[int(part) :][:1]
+    for item in (*at, *(value if part == "*" or rest else ())):
+        if not _is_thought(item):
+            found, is_there = _inside(item, rest)
+            if is_there:
+                return found, True
+    return None, False
+
+
+def _is_thought(part: Any) -> bool:  # noqa: ANN401
+    return isinstance(part, Mapping) and (part.get("thought") is True or part.get("type") in _THOUGHTS)
 
 
 def _parsed(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds

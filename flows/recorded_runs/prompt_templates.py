@@ -89,11 +89,44 @@ def _instructions_of(files: Sequence[RecordedAnswers], dimensions: Sequence[Dime
         texts += _instructions(file.answers, varied, Compared(file.answers))
         numbers += [number] * len(file.answers)
         begun += len(file.answers)
+    texts = _as_of_most_samples(answers, texts)
     asked: dict[str | None, dict[str, dict[int, set[str]]]] = defaultdict(dict)
+    whole: dict[str | None, set[str]] = defaultdict(set)
     for answer, number, text in zip(answers, numbers, texts, strict=True):
         asked[answer.task].setdefault(text, defaultdict(set))[number].add(answer.sample_id)
-    one = {task: joined(found) for task, found in asked.items()}
+        if text == answer.prompt and answer.instruction is None:
+            whole[answer.task].add(text)
+    samples: dict[tuple[str | None, int], set[str]] = defaultdict(set)
+    for answer, number in zip(answers, numbers, strict=True):
+        samples[answer.task, number].add(answer.sample_id)
+    one = {}
+    for task, found in asked.items():
+        alone = {text for text in whole[task] if all(len(samples[task, number]) == 1 for number in found[text])}
+        one[task] = joined(found, alone)
     return [one[answer.task][text] for answer, text in zip(answers, texts, strict=True)]
+
+
+def _as_of_most_samples(answers: Sequence[Answer], texts: Sequence[str]) -> list[str]:
+    """Returns the templates, where every prompt of one stands under another with more samples too, the other one.
+
+    A trial of one sample, or a log that was stopped, shows less of its template than the whole log does.
+    """
+    samples: dict[tuple[str | None, str], set[str]] = defaultdict(set)
+    for answer, text in zip(answers, texts, strict=True):
+        samples[answer.task, text].add(answer.sample_id)
+    of_prompt: dict[tuple[str | None, str | None], str] = {}
+    for answer, text in zip(answers, texts, strict=True):
+        key = (answer.task, answer.prompt)
+        if key not in of_prompt or len(samples[answer.task, text]) > len(samples[answer.task, of_prompt[key]]):
+            of_prompt[key] = text
+    better: dict[tuple[str | None, str], set[str]] = defaultdict(set)
+    for answer, text in zip(answers, texts, strict=True):
+        is_told = answer.instruction is not None or answer.variant is not None or answer.prompt is None
+        better[answer.task, text].add(text if is_told else of_prompt[answer.task, answer.prompt])
+    return [
+        next(iter(found)) if len(found := better[answer.task, text]) == 1 else text
+        for answer, text in zip(answers, texts, strict=True)
+    ]
 
 
 class Compared:

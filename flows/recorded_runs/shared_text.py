@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 GAP = "{…}"
@@ -48,23 +49,26 @@ class _Joined:
     files: set[int]
 
 
-def joined(found: Mapping[str, Mapping[int, set[str]]]) -> dict[str, str]:
-    """Returns the template that each template is one with; `found` has, by its text and file, its samples.
+def joined(found: Mapping[str, Mapping[int, set[str]]], whole: AbstractSet[str] = frozenset()) -> dict[str, str]:
+    """Maps each template to the merged template it belongs to; `found` has, by its text and file, its samples.
 
     Two with a gap are one where they share neither file nor sample, and on either side of the gap one goes on beyond the other,
-    as it does where the samples of one file begin or end alike; at least half of each is kept.
+    as it does where the samples of one file begin or end alike; at least half of each is kept. `whole` are the texts that are
+    the whole prompt of a file's only sample: such a one belongs to a template that it fits, and to another such text where half
+    of both is kept.
     """
     if len({number for of_files in found.values() for number in of_files}) == 1:
         return {text: text for text in found}
     known: list[_Joined] = []
     place_of = {}
-    for text, of_files in found.items():
-        if GAP not in text:
+    for text, of_files in sorted(found.items(), key=lambda each: each[0] in whole):
+        if GAP not in text and text not in whole:
             continue
         samples = set[str]().union(*of_files.values())
         for place, other in enumerate(known):
             is_apart = other.files.isdisjoint(of_files) and other.samples.isdisjoint(samples)
-            of_both = _of_both(text, other.text) if is_apart else None
+            merge = _of_whole if text in whole else _of_both
+            of_both = merge(text, other.text) if is_apart else None
             if of_both is not None:
                 known[place] = _Joined(of_both, samples | other.samples, {*other.files, *of_files})
                 place_of[text] = place
@@ -73,6 +77,14 @@ def joined(found: Mapping[str, Mapping[int, set[str]]]) -> dict[str, str]:
             place_of[text] = len(known)
             known.append(_Joined(text, samples, set(of_files)))
     return {text: known[place_of[text]].text if text in place_of else text for text in found}
+
+
+def _of_whole(prompt: str, other: str) -> str | None:
+    """The template of a whole prompt and a template or another whole prompt; None where they have too little in common."""
+    of_both = shared((other, prompt))
+    n_kept = len(of_both.replace(GAP, "").strip())
+    fits = of_both == other and n_kept > 0
+    return of_both if fits or n_kept >= _LEAST_KEPT * max(len(prompt), len(other.replace(GAP, ""))) else None
 
 
 def _of_both(one: str, other: str) -> str | None:

@@ -123,6 +123,12 @@ def test_one_table_in_every_form_gives_the_same() -> None:
     assert len({round(pa.measures.consistency(form, gold).consistency, 12) for form in forms}) == 1
 
 
+def test_gold_labels_belong_to_samples_in_the_order_in_which_these_come() -> None:
+    golds = ["yes" if n % 3 else "no" for n in range(12)]
+    rows = [{"sample_id": f"s{n}", "variant_index": v, "label": golds[n]} for v in range(2) for n in range(12)]
+    assert pa.measures.consistency(pl.DataFrame(rows), golds).consistency == 1
+
+
 def test_worked_examples() -> None:
     # of two wordings that differ on one of two samples: p_tau (1/2, 1/2) and (1), over a, b and N/A
     found = pa.measures.sensitivity([["a", "b"], ["a", "a"]], labels=["a", "b"])

@@ -16,7 +16,7 @@ from typing import IO, Any
 from promptaudit.flows.engines import Answer, Attempt, Request
 from promptaudit.flows.engines.openai_api.completions import MAX_PARSED, read_completion
 from promptaudit.flows.engines.openai_api.error_bodies import described, error_in
-from promptaudit.flows.engines.openai_api.faults import Failure, failure_of
+from promptaudit.flows.engines.openai_api.faults import Failure, failure_of, settled
 from promptaudit.flows.system.scrub import one_line
 from promptaudit.models_registry.errors import DataError
 from promptaudit.models_registry.read_json import refuse_costly
@@ -109,8 +109,8 @@ class Results:
         if isinstance(outcome, Answer):
             return custom_id, outcome
         text = one_line(outcome.text, self._secrets)
-        if outcome.verdict == "never":
-            return custom_id, Answer(error=text)
+        if outcome.verdict in ("never", "refused"):
+            return custom_id, settled(outcome.verdict, text)
         if outcome.verdict == "stop" and self.stopped_by is None:
             self.stopped_by = outcome
         return custom_id, Answer(attempts=(Attempt(self._at, outcome.http_status, text, 0.0),))

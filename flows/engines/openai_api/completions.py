@@ -58,6 +58,8 @@ def read_completion(
     if failure is not None:
         return failure
     message = choice.get("message")
+    if not isinstance(message, dict) and end_of(choice.get("finish_reason")) == "content_filter":
+        message = {"content": None}  # Gemini's endpoint has none where it blocks a prompt
     content = _text(message.get("content")) if isinstance(message, dict) else None
     if content is None or not isinstance(message, dict):
         return Failure("again", "an answer whose first choice has no message of text", HTTPStatus.OK)
@@ -117,8 +119,20 @@ def _without_choices(parsed: object) -> Failure:
     """Returns what a gateway reports with status 200 of the model behind it, and a server of an address that it does not know."""
     error = error_in(parsed)
     is_told = isinstance(parsed, dict) and bool(error.get("message"))
+    if not is_told and isinstance(parsed, dict) and _is_blocked(parsed):
+        return Failure("refused", "an answer without choices to a prompt that was read: it is blocked", HTTPStatus.OK)
     text = described(error) if is_told else f"an answer without choices: {json.dumps(parsed, ensure_ascii=False)}"
     return failure_in_success(error, text)
+
+
+def _is_blocked(parsed: Mapping[str, Any]) -> bool:
+    """Returns whether a body without choices is of a prompt that was counted, or says itself that the prompt is blocked."""
+    feedback = parsed.get("promptFeedback") or parsed.get("prompt_feedback")
+    if isinstance(feedback, dict) and (feedback.get("blockReason") or feedback.get("block_reason")):
+        return True
+    usage = parsed.get("usage")
+    n_read = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    return parsed.get("choices") == [] and type(n_read) is int and n_read > 0
 
 
 def _error_beside(parsed: Mapping[str, Any], choice: Mapping[str, Any]) -> Mapping[str, Any]:

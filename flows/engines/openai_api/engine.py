@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NoReturn
@@ -14,7 +15,7 @@ from promptaudit.flows.engines.openai_api.addresses import advice, key_of
 from promptaudit.flows.engines.openai_api.body import Body
 from promptaudit.flows.engines.openai_api.bounded_http import bounded_client
 from promptaudit.flows.engines.openai_api.endpoints import Endpoint, open_endpoints
-from promptaudit.flows.engines.openai_api.faults import Failure
+from promptaudit.flows.engines.openai_api.faults import Failure, is_about_length, settled
 from promptaudit.flows.engines.openai_api.sending import Sending
 from promptaudit.flows.engines.pacing import lanes as _lanes
 from promptaudit.flows.engines.pacing.lanes import Lanes
@@ -26,14 +27,17 @@ from promptaudit.flows.system.scrub import one_line
 from promptaudit.models_registry.cards import ModelCard, Sampling
 from promptaudit.models_registry.errors import EngineError
 
+MOST_ALIKE = 25
+"""Requests in a row that are refused in the same words, after which no other is sent."""
+
 
 class OpenAIEngine(Engine):
     """A model behind one or several OpenAI-compatible endpoints, each asked as fast as it bears; for one event loop.
 
     Raises EngineError where no request can succeed: from the constructor for a missing key or a malformed `base_url`,
-    from `answer` for a wrong key, no quota, an unknown model, a redirect, or a server that never took a connection or
-    answers nothing any more. No error, attempt or answer holds the key, which is that of the card's variable unless one is
-    given. A parameter that the model refuses is left out from then on, and noted.
+    from `answer` for a wrong key, no quota, an unknown model, a redirect, what MOST_ALIKE requests in a row are refused by, or
+    a server that never took a connection or answers nothing any more. No error, attempt or answer holds the key, which is
+    that of the card's variable unless one is given. A parameter that the model refuses is left out from then on, and noted.
     """
 
     def __init__(self, card: ModelCard, may_try: MayTry = always, key: str | None = None) -> None:
@@ -50,6 +54,7 @@ class OpenAIEngine(Engine):
         self._sending = Sending(body, self._secrets)
         self._lanes = Lanes([Pace(endpoint, self.max_connections, card.limits.timeout_s) for endpoint in endpoints])
         self._spacing = Spacing(card.limits)
+        self._alike = "", 0  # the error that the last requests were refused by, and how many were
         self._stopped_by: str | None = None
         self._stopping = asyncio.Event()
 
@@ -84,11 +89,13 @@ class OpenAIEngine(Engine):
             finally:
                 self._lanes.serve()
             if isinstance(outcome, Answer):
+                self._alike = "", 0
                 return replace(outcome, discarded_tokens=discarded) if any(discarded) else outcome
             discarded = discarded[0] + outcome.tokens[0], discarded[1] + outcome.tokens[1]
             text = one_line(outcome.text, self._secrets)
-            if outcome.verdict == "never":
-                return Answer(error=text, attempts=tuple(failed))
+            outcome = self._with_scope(outcome, text)
+            if outcome.verdict in ("never", "refused"):
+                return settled(outcome.verdict, text, failed)
             failed.append(Attempt(attempted_at, outcome.http_status, text, 0.0))
             failed_at = _lanes.clock()
             avoid = turn[0]
@@ -126,6 +133,14 @@ class OpenAIEngine(Engine):
         asked_for = failure.retry_after if len(self._lanes.paces) == 1 else None
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), wait_before(n_tries + 1, asked_for))
+
+    def _with_scope(self, failure: Failure, text: str) -> Failure:
+        """A failure that stops all where so many requests in a row are refused in its words that it is not about one of them."""
+        if failure.verdict != "never" or is_about_length(text):
+            return failure
+        words = re.sub(r"\d+", "0", text)
+        self._alike = words, 1 + (self._alike[1] if words == self._alike[0] else 0)
+        return replace(failure, verdict="stop") if self._alike[1] >= MOST_ALIKE else failure
 
     def _is_silent(self) -> bool:
         now, most = _lanes.clock(), self._card.limits.max_attempts

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal
 
+from promptaudit.flows.engines import Answer, Attempt
 from promptaudit.flows.engines.openai_api.error_bodies import described
 from promptaudit.flows.engines.pacing.retry import retry_after
 from promptaudit.models_registry.cards import Sampling
 
-Verdict = Literal["again", "never", "stop"]
+Verdict = Literal["again", "never", "refused", "stop"]
+"""again: this try failed. never: this request cannot be answered. refused: the provider blocks this prompt, which is its answer.
+stop: no other request would fare better."""
 
 MAX_READ = 10_000  # characters of a message
 _OUT_OF_QUOTA = ("insufficient_quota", "billing")
@@ -29,18 +32,33 @@ _STOPPING_CODES = {
     "missing",
     "value_error.missing",
 }
-_OF_THIS_REQUEST = (
-    "content_filter",
-    "content policy",
-    "content management policy",
-    "context length",
-    "context window",
-    "context_length",
-    "flagged",
-    "moderation",
-    "string_above_max_length",
-    "too long",
+_TOO_LONG = ("context length", "context window", "context_length", "string_above_max_length", "too long")
+_BLOCKED = re.compile(
+    r"content[ _-]?filter|content[ _-]?(?:management[ _-]?)?policy|contentpolicyviolation|responsible_?ai"
+    r"|\bflagged\b|\bmoderation\b"
+    r"|\bdata_?inspection_?failed|\b(?:inappropriate|unsafe|sensitive|harmful|prohibited) (?:content|information|words?)\b"
+    r"|\bviolat\w+ (?:\w+ ){0,4}(?:polic|guideline|terms)|\b(?:usage|safety) polic|\bprompt (?:was |is |has been )?blocked\b"
 )
+"""Words of the filters of Azure, OpenAI, LiteLLM, OpenRouter, DashScope, GLM and others for a prompt that they do not pass on."""
+_OF_THE_ACCOUNT = re.compile(
+    r"\bbudget(?:[ _]\w+){0,6}[ _](?:exceeded|used up|exhausted|reached)\b|\b(?:exceed\w*|over)[ _](?:\w+[ _]){0,3}budget\b"
+    r"|\bcredits?\b(?:\W+\w+){0,5}\W+(?:too low|insufficient|exhausted|depleted|used up)\b|\bout of (?:credits?|funds|balance)\b"
+    r"|\b(?:insufficient|not enough|no) (?:account )?(?:credits?|balance|funds)\b"
+    r"|\bbalance\b(?:\W+\w+){0,3}\W+(?:too low|insufficient)\b"
+    r"|\b(?:spend(?:ing)?|usage|monthly|billing) (?:limit|cap)\b(?:\W+\w+){0,4}\W+(?:reached|exceeded|hit)\b"
+    r"|\b(?:location|region|country|territory)\b(?:\W+\w+){0,3}\W+not (?:supported|available|allowed)\b"
+    r"|\bnot (?:supported|available|allowed) in (?:your|this) (?:region|country|location|territory)\b"
+    r"|\bon-demand throughput\b|\bapi[ _-]?key\b(?:\W+\w+){0,2}\W+(?:expired|revoked|disabled|deactivated)\b"
+    r"|\b(?:model|engine|deployment)\b.{0,80}?\b(?:deprecated|decommissioned|retired|discontinued|end[ -]of[ -]life)\b"
+    r"|\b(?:model|engine|deployment)\b.{0,80}?\bno longer \w+\b"
+    r"|\baccount\b(?:\W+\w+){0,4}\W+(?:suspended|disabled|deactivated|terminated|past due)\b"
+    r"|\b(?:trial|subscription|free (?:tier|quota))\b(?:\W+\w+){0,3}\W+(?:expired|ended|exhausted|exceeded)\b"
+)
+"""What is said of a key, a budget, a region or a model that no request of this account gets past, whatever the status."""
+_THROTTLED = re.compile(r"throttl|\btoo many requests\b|\brate[ _-]?limit|\bmodelnotready")
+_MAX_SAID = 300  # characters of a message in which it says so: behind them a prompt may be quoted
+_CONTEXT = re.compile(r"maximum context length (?:is|of) (\d{1,9})")
+_CAP = re.compile(r"(\d{1,9}) in the completion|is too large: (\d{1,9})|max_(?:completion_)?tokens\W{1,3}(\d{1,9})")
 _AGAIN = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 _STOP = {
     HTTPStatus.UNAUTHORIZED,
@@ -48,7 +66,10 @@ _STOP = {
     HTTPStatus.FORBIDDEN,
     HTTPStatus.NOT_FOUND,
     HTTPStatus.METHOD_NOT_ALLOWED,
+    HTTPStatus.GONE,
 }
+_OF_ONE_REQUEST = {HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY, 451}
+"""Statuses by which a provider may refuse a prompt for what it holds."""
 _STATUS_OF_TYPE = {
     "notfound": HTTPStatus.NOT_FOUND,
     "authentication": HTTPStatus.UNAUTHORIZED,
@@ -102,29 +123,52 @@ class Failure:
 def verdict_on(status: int, error: Mapping[str, Any]) -> Verdict:
     """Returns the verdict on an HTTP error of `status` with the `code`, `type`, `param` and `message` of its body.
 
-    stop: key, quota, model, address, or a sampling parameter the model does not take: no other request would fare better.
-    never: this request is too long, filtered or malformed. again: 408, 409, 425, 429 and every 5xx.
+    stop: key, quota, budget, region, model, address, a cap beyond the context, or a sampling parameter that the model does not
+    take. refused: a filter blocks this prompt. never: this request is too long or malformed. again: 408, 409, 425, 429, every
+    5xx, and throttling of any status.
     """
     codes = {str(error.get(name) or "").casefold() for name in ("code", "type")}
-    if any(mark in code for code in codes for mark in _OUT_OF_QUOTA) or codes & _STOPPING_CODES:
-        return "stop"
     message = _message_of(error)
-    words = " ".join([*codes, message])
-    is_of_this_request = any(mark in words for mark in _OF_THIS_REQUEST)
-    if status in _AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return "again"
-    if is_of_this_request and status in (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN):
-        return "never"
-    if (
-        status in _STOP
-        or status < HTTPStatus.BAD_REQUEST
-        or _WRONG_KEY.search(message)
-        or _WRONG_ADDRESS.search(message)
-    ):
-        return "stop"
+    words, said = (" ".join([*codes, text]) for text in (message, message[:_MAX_SAID]))
+    is_of_one, is_blocked = status in _OF_ONE_REQUEST, bool(_BLOCKED.search(words))
+    is_too_long = is_of_one and any(mark in words for mark in _TOO_LONG)
+    is_about_it = not is_blocked or "account" in said  # a filter may quote a prompt about budgets
+    is_of_account = _OF_THE_ACCOUNT.search(said) and status < HTTPStatus.INTERNAL_SERVER_ERROR and is_about_it
     # a card's own temperature, cap or model that is refused is refused for every cell
     is_of_card = {"model", *Sampling.model_fields} & set(str(error.get("param") or "").split("."))
-    return "stop" if is_of_card else "never"
+    rules: Sequence[tuple[Verdict, object]] = (
+        ("stop", any(mark in code for code in codes for mark in _OUT_OF_QUOTA) or codes & _STOPPING_CODES),
+        ("stop", is_of_account),
+        ("again", status in _AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR),
+        ("refused", is_of_one and is_blocked),
+        ("again", status == HTTPStatus.BAD_REQUEST and _THROTTLED.search(said)),
+        ("stop", is_too_long and _is_cap_too_large(message)),
+        ("never", is_too_long),
+        ("stop", status in _STOP or status < HTTPStatus.BAD_REQUEST),
+        ("stop", _WRONG_KEY.search(message) or _WRONG_ADDRESS.search(message) or is_of_card),
+    )
+    return next((verdict for verdict, holds in rules if holds), "never")
+
+
+def _is_cap_too_large(message: str) -> bool:
+    """Returns whether the card's cap alone is beyond the model's context: then every request is refused."""
+    context, cap = _CONTEXT.search(message), _CAP.search(message)
+    return bool(context and cap) and int(next(filter(None, cap.groups()))) >= int(context[1])  # type: ignore[union-attr, index]
+
+
+def is_about_length(text: str) -> bool:
+    """Returns whether an error is about the length of one prompt, which many prompts of a task may have."""
+    folded = text.casefold()
+    return any(mark in folded for mark in _TOO_LONG)
+
+
+def settled(verdict: Verdict, text: str, attempts: Sequence[Attempt] = ()) -> Answer:
+    """Returns the answer of a request that is not asked again: an error, or a refusal where the provider blocks its prompt."""
+    if verdict == "refused":
+        return Answer(
+            completion="", error=text, finish_reason="content_filter", is_refused=True, attempts=tuple(attempts)
+        )
+    return Answer(error=text, attempts=tuple(attempts))
 
 
 def failure_of(status: int, error: Mapping[str, Any], headers: Mapping[str, str]) -> Failure:

@@ -166,7 +166,8 @@ def consistency(
 
     Args:
         answers: one column a wording, as the module says.
-        gold: the gold label of each row of the table; default: the column `gold_label` of a frame with one row an answer.
+        gold: the gold label of each row of the table, or of each sample in the order in which they come; default: the
+            column `gold_label` of a frame with one row an answer.
         n_resamples: of the bootstrap; 0 leaves the bounds undefined.
         seed: of the bootstrap.
 
@@ -312,7 +313,7 @@ def _with_gold(answers: Table, gold: Sequence[Any] | None) -> pl.DataFrame:
             msg = f"no gold labels: a column '{GOLD}' of the frame, or `gold`, is wanted"
             raise DataError(msg)
         return rows
-    samples = rows[SAMPLE].unique().sort()
+    samples = rows[SAMPLE].unique(maintain_order=True)
     if GOLD in rows.columns or len(samples) != len(gold):
         msg = f"gold: {len(gold)} labels for {len(samples)} samples; one for each row of a table is wanted"
         raise DataError(msg)

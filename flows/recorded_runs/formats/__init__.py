@@ -12,6 +12,7 @@ from promptaudit.flows.recorded_runs.formats import (
     helm_scenario_states,
     inspect_logs,
     lm_eval_samples,
+    openai_evals,
     promptfoo_results,
 )
 from promptaudit.flows.recorded_runs.formats.answers import RecordedAnswers
@@ -44,6 +45,11 @@ FORMATS = (
         name="results of promptfoo",
         recognises=lambda _, head: promptfoo_results.is_of_promptfoo(head),
         read=lambda path, _: promptfoo_results.as_recorded(path),
+    ),
+    Format(
+        name="a record of oaieval",
+        recognises=lambda _, head: openai_evals.is_of_openai_evals(head),
+        read=lambda path, _: openai_evals.as_recorded(path),
     ),
     Format(
         name="a scenario state of HELM",

@@ -100,7 +100,7 @@ def _answer(
             settings=_provider_of(result, label or "", columns),
             prompt=sent,
             fields=texts,
-            instruction=templates.get(str(result.get("promptId"))) or text_of(prompt.get("label")),
+            instruction=templates.get(str(result.get("promptId"))) or text_of(prompt.get("label")) or _display(prompt),
             gold_label=golds[0] if len(golds) == 1 else None,
             references=golds,
             input=max(used, key=len, default=sent),
@@ -113,6 +113,12 @@ def _answer(
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         msg = f"{place}: not a result of promptfoo: {type(error).__name__} {str(error)[:80]}"
         raise DataError(msg) from None
+
+
+def _display(prompt: Mapping[str, Any]) -> str | None:
+    """What the results of 2023 call a prompt: its template, or a name; None where it is what was sent."""
+    display = text_of(prompt.get("display"))
+    return display if display != prompt["raw"] else None
 
 
 def _assertions(result: Mapping[str, Any]) -> list[Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,15 @@ from promptaudit.models_registry.errors import DataError
 from promptaudit.models_registry.read_parquet import parquet_frame
 
 _BATCH = 10_000
+_ROWS_OF_PROGRAMS = ("testcases", "rows", "results", "records", "predictions", "samples", "examples", "data")
+"""What programs call their rows, in a document with lists of other objects beside them."""
 
 
 def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Gives number and values of every row; raises DataError for a row that is no object.
 
-    A JSON document is a list of rows, or an object one of whose values is the only list of objects in it.
+    A JSON document is a list of rows, or an object one of whose values is the only list of objects in it, or is called as
+    programs call rows; or a table of `columns` and `data`, or of each column's values by number, as MLflow and pandas write it.
     """
     if path.suffix.lower() == ".parquet":
         yield from _of_parquet(path)
@@ -39,10 +42,34 @@ def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _listed(document: Any) -> list[Any] | None:  # noqa: ANN401
+    """The rows of a document: itself, its list of objects, those of a table of columns and lists or of columns and numbers."""
     if isinstance(document, list):
         return document
-    lists = [value for value in document.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
-    return lists[0] if len(lists) == 1 else None
+    columns, data = document.get("columns"), document.get("data")
+    if isinstance(columns, list) and isinstance(data, list) and all(isinstance(row, list) for row in data):
+        names = [str(name) for name in columns]
+        return [dict(zip(names, row, strict=False)) for row in data]
+    lists = {
+        name: value
+        for name, value in document.items()
+        if isinstance(value, list) and value and isinstance(value[0], dict)
+    }
+    if len(lists) > 1:
+        lists = {name: value for name, value in lists.items() if name.replace("_", "").lower() in _ROWS_OF_PROGRAMS}
+    if lists:
+        return next(iter(lists.values())) if len(lists) == 1 else None
+    return _of_numbered(document)
+
+
+def _of_numbered(document: Mapping[str, Any]) -> list[Any] | None:
+    """The rows of a table as pandas writes it: for each column its values by the number of their row."""
+    columns = list(document.values())
+    if not columns or not all(isinstance(column, dict) and column for column in columns):
+        return None
+    places = dict.fromkeys(place for column in columns for place in column)
+    if not all(place.isdecimal() for place in places) or len(places) * len(columns) > 2 * sum(map(len, columns)):
+        return None
+    return [{name: column.get(place) for name, column in document.items()} for place in places]
 
 
 def _of_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

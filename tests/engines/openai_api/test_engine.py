@@ -263,7 +263,6 @@ def test_waits_grow_twofold_to_a_minute_with_chance(monkeypatch: pytest.MonkeyPa
     ("fault", "says"),
     [
         ("context_length", "maximum context length is 8192"),
-        ("filtered", "content_filter"),
         ("unprocessable", "HTTP 422"),
     ],
 )

@@ -87,6 +87,7 @@ labelled as (
         predictions.mean_token_logprob,
         case
             when predictions.completion is null then 'error'
+            when readings.reading.is_blank and predictions.is_flagged_refused then 'refused'
             when readings.reading.is_blank then 'empty'
             when predictions.finish_reason = 'length' and not readings.reading.is_read then 'truncated'
             when readings.reading.is_read then 'valid'
