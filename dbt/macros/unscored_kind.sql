@@ -4,7 +4,7 @@
         when {{ reason }} is null then null
         when {{ reason }} = 'error' then 'no_answer'
         when {{ reason }} in ('no gold label', 'no reference') then 'no_key'
-        when {{ reason }} = 'not judged' then 'not_judged'
+        when {{ reason }} in ('not judged', 'grade without a scale') then 'not_judged'
         when {{ reason }} = 'error of the judge' then 'judge_failed'
         when {{ reason }} = 'no log-likelihoods' then 'not_weighed'
         when {{ reason }} = 'not derived' then 'not_derived'

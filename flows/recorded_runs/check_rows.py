@@ -142,27 +142,30 @@ def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def grid_of(frame: pl.DataFrame, variants: pl.DataFrame, n_samples: Mapping[str, int]) -> tuple[pl.DataFrame, int]:
-    """Returns the repetitions that a variant has of some samples alone, with these, and the number of cells of one model each.
+    """Returns the repetitions that a variant has of some samples alone, with these, and the number of cells of all models.
 
-    Of its first repetition every sample is asked; of the others those that have a row, whichever model's it is.
+    A repetition is of some where it is of at most half of the samples, of the same under every wording that has it, as is every
+    later one: a subset was asked again. Of any other each sample was asked, and rows that are not there are missing.
     """
     asked = (
         frame.select(*VARIANT, "repetition", "sample_id")
         .unique(maintain_order=True)
         .group_by(*VARIANT, "repetition", maintain_order=True)
-        .agg("sample_id")
-        .join(
-            variants.select(*VARIANT, "prompt_variant_id", "repetitions", "model_ids"),
-            on=list(VARIANT),
-            nulls_equal=True,
-        )
+        .agg(pl.col("sample_id").alias("sample_ids"))
+        .join(variants.select(*VARIANT, "prompt_variant_id", "model_ids"), on=list(VARIANT), nulls_equal=True)
         .with_columns(pl.col("task").replace_strict(n_samples, return_dtype=pl.Int64).alias("n"))
     )
-    is_of_some = (pl.col("repetition") > pl.col("repetitions").list.min()) & (
-        pl.col("sample_id").list.len() < pl.col("n")
+    subset = pl.col("sample_ids").list.sort().list.join("\0")
+    deepest = asked.group_by("task", "strategy", "repetition").agg(
+        is_some=(subset.n_unique() == 1) & (2 * pl.col("sample_ids").list.len() <= pl.col("n")).all()
     )
-    n_cells = pl.when(is_of_some).then(pl.col("sample_id").list.len()).otherwise("n") * pl.col("model_ids").list.len()
-    grid = asked.filter(is_of_some).select("prompt_variant_id", "repetition", pl.col("sample_id").alias("sample_ids"))
+    last_whole = (
+        deepest.filter(~pl.col("is_some")).group_by("task", "strategy").agg(pl.col("repetition").max().alias("whole"))
+    )
+    asked = asked.join(last_whole, on=["task", "strategy"], how="left", maintain_order="left")
+    is_of_some = pl.col("repetition") > pl.col("whole").fill_null(pl.col("repetition").min().over("task", "strategy"))
+    n_cells = pl.when(is_of_some).then(pl.col("sample_ids").list.len()).otherwise("n") * pl.col("model_ids").list.len()
+    grid = asked.filter(is_of_some).select("prompt_variant_id", "repetition", "sample_ids")
     return grid, int(asked.select(n_cells.sum()).item() or 0)
 
 

@@ -36,7 +36,7 @@ from promptaudit.flows.recorded_runs.check_rows import (
 from promptaudit.flows.recorded_runs.formats.answers import letters_of
 from promptaudit.flows.recorded_runs.infer_task import FRESH_READER, infer_task
 from promptaudit.flows.recorded_runs.number_variants import numbered
-from promptaudit.flows.recorded_runs.program_scores import differences, verdicts_of
+from promptaudit.flows.recorded_runs.program_scores import Scales, differences, scales_of, verdicts_of
 from promptaudit.flows.recorded_runs.prompt_variations import check_variations, option_orders_of
 from promptaudit.flows.recorded_runs.read_files import read_recordings
 from promptaudit.flows.recorded_runs.right_answers import right_answers
@@ -194,6 +194,8 @@ def import_predictions(
     check_loglikelihoods(frame, cards)
     missing = frame.filter(pl.col("completion").is_null()).height
     frame = frame.filter(pl.col("completion").is_not_null())
+    scales, graded = scales_of(frame)
+    notes += graded
     option_orders, own_orders = option_orders_of(audit_run_id, frame, variants[0])
     ids = variants[0].select(*VARIANT, "prompt_variant_id", pl.col("instruction").alias("own_instruction"))
     frame = frame.with_columns(own_orders)
@@ -237,7 +239,7 @@ def import_predictions(
                 ("option_orders", option_orders),
                 ("grid", grid.with_columns(pl.lit(audit_run_id).alias("audit_run_id"))),
             ],
-            _answers(audit_run_id, frame, ids, source["files"]),
+            _answers(audit_run_id, frame, ids, source["files"], scales),
         )
     )
     return ImportResult(
@@ -306,7 +308,7 @@ def _shown(value: object) -> str:
 
 
 def _answers(
-    audit_run_id: str, frame: pl.DataFrame, ids: pl.DataFrame, files: Sequence[Mapping[str, str]]
+    audit_run_id: str, frame: pl.DataFrame, ids: pl.DataFrame, files: Sequence[Mapping[str, str]], scales: Scales
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yields the rows of raw.predictions and raw.verdicts, some at a time: their ids take several times the answers' memory."""
     landed_at = now()
@@ -314,7 +316,10 @@ def _answers(
         rows = _with_ids(batch, ids)
         predictions = _predictions(audit_run_id, rows, landed_at)
         yield "predictions", predictions
-        yield "verdicts", verdicts_of(audit_run_id, rows.with_columns(predictions["prediction_id"]), files, landed_at)
+        yield (
+            "verdicts",
+            verdicts_of(audit_run_id, rows.with_columns(predictions["prediction_id"]), files, landed_at, scales),
+        )
 
 
 def _with_ids(frame: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from promptaudit.flows.recorded_runs.import_run import ImportOptions, ImportResu
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.errors import DataError
 from promptaudit.models_registry.registry import load_registry
+from tests.support.inspect_logs import inspect_log, inspect_sample
 
 YES_NO = ["yes", "no"]
 
@@ -237,28 +238,6 @@ def test_other_files_are_told_what_to_do(tmp_path: Path, name: str, hint: str) -
 
 
 # ---------------------------------------------------------------- other programs
-def inspect_log(samples: dict[str, tuple[str, str]], task_id: str, scorer: str = "match") -> dict[str, Any]:
-    """A JSON log: of each sample its prompt and its answer, which is right where it is "yes"."""
-    return {
-        "version": 2,
-        "status": "success",
-        "eval": {"eval_id": task_id, "run_id": task_id, "task": "parity", "task_id": task_id, "model": "lab/m"},
-        "results": {"scores": [{"name": scorer, "scorer": scorer}]},
-        "samples": [
-            {
-                "id": name,
-                "epoch": 1,
-                "input": prompt,
-                "target": "yes",
-                "messages": [{"role": "user", "content": prompt}],
-                "output": {"choices": [{"message": {"role": "assistant", "content": said}}]},
-                "scores": {scorer: {"value": "C" if said == "yes" else "I"}},
-            }
-            for name, (prompt, said) in samples.items()
-        ],
-    }
-
-
 @pytest.mark.parametrize(
     "logs",
     [
@@ -270,11 +249,10 @@ def inspect_log(samples: dict[str, tuple[str, str]], task_id: str, scorer: str =
     ],
 )
 def test_a_log_of_one_sample_is_of_the_template_that_it_fits(tmp_path: Path, logs: list[list[str]]) -> None:
-    paths = []
-    for number, samples in enumerate(logs):
-        paths.append(tmp_path / f"{number}.json")
-        asked = {name: (f"Is {name} even?", "yes") for name in samples}
-        paths[-1].write_text(json.dumps(inspect_log(asked, f"t{number}")))
+    paths = [
+        inspect_log(tmp_path / f"{number}.json", [even(int(name)) for name in samples], task_id=f"t{number}")
+        for number, samples in enumerate(logs)
+    ]
     warehouse = Warehouse(tmp_path / "audit.duckdb")
     warehouse.apply_schema()
     result = import_predictions(warehouse, paths, load_registry([]), ImportOptions(labels=("yes", "no")))
@@ -282,14 +260,16 @@ def test_a_log_of_one_sample_is_of_the_template_that_it_fits(tmp_path: Path, log
     assert (result.n_landed, result.n_missing) == (sum(map(len, logs)), 0)
 
 
+def even(number: int) -> dict[str, Any]:
+    return inspect_sample(number, "yes", f"Is {number} even?", target="yes")
+
+
 def test_a_log_of_one_sample_under_another_prompt_is_another_template(tmp_path: Path) -> None:
-    asked = [
-        {str(n): (f"Is {n} even?", "yes") for n in range(8)},
-        {"1": ("Is 1 even? Think first. Is it even?", "yes")},
+    other = inspect_sample(1, "yes", "Is 1 even? Think first. Is it even?", target="yes")
+    paths = [
+        inspect_log(tmp_path / "0.json", [even(n) for n in range(8)], task_id="t0"),
+        inspect_log(tmp_path / "1.json", [other], task_id="t1"),
     ]
-    paths = [tmp_path / "0.json", tmp_path / "1.json"]
-    for path, samples in zip(paths, asked, strict=True):
-        path.write_text(json.dumps(inspect_log(samples, path.stem)))
     warehouse = Warehouse(tmp_path / "audit.duckdb")
     warehouse.apply_schema()
     import_predictions(warehouse, paths, load_registry([]), ImportOptions(labels=("yes", "no")))
@@ -297,15 +277,12 @@ def test_a_log_of_one_sample_under_another_prompt_is_another_template(tmp_path: 
 
 
 def test_sentences_of_a_few_samples_are_no_labels(tmp_path: Path) -> None:
-    log = inspect_log({"0": ("How?", "Use bound ones."), "1": ("How now?", "Bind them.")}, "t", "model_graded_fact")
-    for sample in log["samples"]:
-        sample["target"] = "use bound parameters"
-    log["samples"].append({**log["samples"][0], "id": "2", "target": "encode the output"})
-    path = tmp_path / "log.json"
-    path.write_text(json.dumps(log))
+    targets = ("use bound parameters", "use bound parameters", "encode the output")
+    said = ("Use bound ones.", "Bind them.", "Encode what is shown.")
+    samples = [inspect_sample(n, said[n], f"How {n}?", target=target) for n, target in enumerate(targets)]
     warehouse = Warehouse(tmp_path / "audit.duckdb")
     warehouse.apply_schema()
-    import_predictions(warehouse, [path], load_registry([]), ImportOptions())
+    import_predictions(warehouse, [inspect_log(tmp_path / "log.json", samples)], load_registry([]), ImportOptions())
     assert column(warehouse, "select kind from raw.tasks") == ["open_ended"]
 
 

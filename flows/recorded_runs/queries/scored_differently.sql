@@ -8,6 +8,7 @@ with scores as (
         sample_id,
         scoring_method,
         coalesce(is_correct, score = 1, false) as is_correct,
+        is_correct is not null as is_ruled,
         score_state,
         unscored_kind
     from marts.fct_scores
@@ -16,7 +17,7 @@ with scores as (
 
 programs as (
     select * from scores
-    where starts_with(scoring_method, 'judge:') and score_state = 'scored'
+    where starts_with(scoring_method, 'judge:') and is_ruled
 ),
 
 rules as (

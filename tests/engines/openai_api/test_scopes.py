@@ -93,7 +93,7 @@ class Counting(QuietHandler):
     good = 10
     n_asked = 0
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - as http.server calls it
         """Answers or refuses."""
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         number = int(body["messages"][-1]["content"].rpartition(" ")[2])

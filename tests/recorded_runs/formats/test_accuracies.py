@@ -139,6 +139,21 @@ def shuffled(options: str, said: Sequence[str]) -> list[dict[str, Any]]:
     return samples
 
 
+def graded(values: Sequence[Any]) -> list[dict[str, Any]]:
+    """Samples of which each has a score of its own."""
+    samples = [inspect_sample(n, f"answer {n}", target=f"what {n} is") for n in range(len(values))]
+    return [{**each, "scores": {"judge": {"value": value}}} for each, value in zip(samples, values, strict=True)]
+
+
+GRADES: dict[str, tuple[list[Any], float | None, int, str]] = {
+    "partial": (["C"] * 4 + ["P"] * 4 + ["I"] * 2, 0.6, 10, "grades from 0 to 1 with mean 0.6: no verdicts"),
+    "f1": ([0.625, 1.0, 0.5], 0.708333, 3, "grades from 0.5 to 1 with mean 0.708: no verdicts"),
+    "one_to_ten": ([1, 1, 1, 5, 10, 10], None, 0, "grades from 1 to 10 with mean 4.67: on that scale"),
+    "percent": ([0, 55, 100], None, 0, "grades from 0 to 100 with mean 51.7: on that scale"),
+    "verdicts": (["C", "I", "C", "C"], 0.75, 4, ""),
+}
+"""Of each set of scores the accuracy, how many answers it is of, and the note."""
+
 DOVE = [
     dove_row(0, 0, "A. two"),
     dove_row(1, 0, "C"),
@@ -170,6 +185,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     pl.DataFrame(own).write_csv(folder / "own_tasks.csv")
     (folder / "assertions.json").write_text(json.dumps(with_other_assertions()))
     files: dict[str, Sequence[Path]] = {
+        **{name: [inspect_log(folder / f"{name}.json", graded(each))] for name, (each, *_) in GRADES.items()},
         "mutual_information": [folder / "mutual.jsonl"],
         "shuffled": [inspect_log(folder / f"{word}.json", shuffled(word, "xxyx")) for word in ("xyz", "zxy")],
         "own_tasks": [folder / "own_tasks.csv"],
@@ -310,6 +326,27 @@ class TestAccuracies:
         assert accuracies(imported, "assertions", "judge:promptfoo") == [5 / 6, 4 / 6]
         assert accuracies(imported, "assertions", "token_f1") == [None, None]
 
+    @pytest.mark.parametrize("name", GRADES)
+    def test_scores_keep_their_scale(self, imported: tuple[Path, dict[str, ImportResult]], name: str) -> None:
+        folder, results = imported
+        values, accuracy, n_scored, note = GRADES[name]
+        query = (
+            "select accuracy, n_scored from marts.fct_variant_accuracy "
+            f"where audit_run_id = '{results[name].audit_run_id}' and scoring_method = 'judge:inspect_ai'"
+        )
+        (row,) = sql(folder, query)
+        assert row["n_scored"] == n_scored
+        assert row["accuracy"] == (accuracy if accuracy is None else pytest.approx(accuracy, abs=1e-6))
+        assert (
+            any(note in each for each in results[name].notes)
+            if note
+            else not any("grades" in each for each in results[name].notes)
+        )
+        query = f"select grade, score from marts.fct_verdicts where audit_run_id = '{results[name].audit_run_id}'"
+        kept = sorted(float(each["grade"]) for each in sql(folder, query) if each["grade"] is not None)
+        told = {"C": 1.0, "P": 0.5, "I": 0.0}
+        assert kept == ([] if not note else sorted(float(told.get(str(each), each)) for each in values))
+
     def test_helm(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
         assert accuracies(imported, "helm_mcqa", "option_letter") == [printed_by_helm("simple_mcqa")] == [0.5]
         assert accuracies(imported, "helm_mcqa", "judge:helm") == [0.5]
@@ -371,7 +408,7 @@ class TestAccuracies:
         folder, results = imported
         warehouse = Warehouse(folder / "warehouse/audit.duckdb")
         for name, result in results.items():
-            if name != "lenient":
+            if name not in ("lenient", "verdicts"):
                 assert differences(warehouse, result.audit_run_id) == [], name
 
     def test_what_a_program_scores_otherwise_is_said_and_kept(

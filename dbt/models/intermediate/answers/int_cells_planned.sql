@@ -1,5 +1,5 @@
 -- One row per run, model, prompt variant and repetition: how many samples it is asked for, and whether that is a part of those
--- that the wording is asked for, less than nine tenths of them.
+-- that the wording is asked for.
 with variants as (
     select
         *,
@@ -71,7 +71,7 @@ planned as (
 final as (
     select
         *,
-        n_planned < 0.9 * max(n_planned) over (partition by audit_run_id, model_id, prompt_variant_id) as is_partial
+        n_planned < max(n_planned) over (partition by audit_run_id, model_id, prompt_variant_id) as is_partial
     from planned
 )
 

@@ -34,6 +34,7 @@ answers as (
     where
         not {{ is_missing_score('scored.unscored_kind') }}
         and (samples.has_key or scored.score_state = 'scored')
+        and (scored.is_correct is not null or scored.score is null) -- a grade is no ruling
 ),
 
 final as (

@@ -19,6 +19,7 @@ votes as (
         reader,
         count(*) filter (is_match) as n_match,
         count(*) filter (not is_match) as n_no_match,
+        avg(score) as score,
         min(unscored_because) as unscored_because
     from verdicts
     group by all
@@ -83,7 +84,7 @@ final as (
         * exclude (unscored_because),
         if(n_match = n_no_match, null, n_match > n_no_match) as is_match,
         case
-            when n_match != n_no_match then null
+            when n_match != n_no_match or score is not null then null
             when n_match > 0 then 'tie'
             else coalesce(unscored_because, 'tie') -- of a panel whose members are all undecided
         end as unscored_because

@@ -29,9 +29,11 @@ final as (
         predictions.completion_md5,
         {{ options_as_shown('variants.reader', 'predictions.option_order') }} as reader,
         verdicts.is_match,
+        verdicts.score,
         verdicts.reason,
         case
-            when verdicts.is_match is not null then null
+            when verdicts.is_match is not null or verdicts.score is not null then null
+            when judges.judge_id is null and verdicts.grade is not null then 'grade without a scale'
             when verdicts.error is not null then 'error of the judge'
             else 'unreadable verdict'
         end as unscored_because

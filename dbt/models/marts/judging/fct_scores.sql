@@ -64,7 +64,7 @@ by_judge as (
         labelled.prediction_id,
         labelled.audit_run_id,
         raters.rater as scoring_method,
-        verdicts.is_match::integer::double as score,
+        coalesce(verdicts.is_match::integer::double, verdicts.score) as score,
         verdicts.is_match as is_correct,
         case
             when labelled.answer_status in ('error', 'empty') then labelled.answer_status

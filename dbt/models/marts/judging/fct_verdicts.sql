@@ -10,7 +10,13 @@ controls as {{ of_this_build('stg_judge_controls') }},
 verdicts as (
     select
         landed.*,
-        read_verdict(landed.completion, json_extract_string(judges.card, '$.reply')) as reply
+        read_verdict(landed.completion, json_extract_string(judges.card, '$.reply')) as reply,
+        -- what a program that recorded the answers gave as a grade, with its scale
+        if(
+            judges.judge_id is null and landed.judge_key is null and json_valid(landed.completion),
+            landed.completion::json,
+            null
+        ) as graded
     from landed
     left join judges using (audit_run_id, judge_id)
 ),
@@ -29,7 +35,11 @@ final as (
         verdicts.is_settled,
         (verdicts.judge_key is not distinct from judges.judge_key) as is_current,
         if(judges.judge_id is null, verdicts.is_match, verdicts.reply.is_match) as is_match,
-        verdicts.reply.grade as grade,
+        coalesce(verdicts.reply.grade, json_extract_string(verdicts.graded, '$.score')) as grade,
+        case
+            when json_extract(verdicts.graded, '$.scale')::double[] = [0, 1]
+                then json_extract(verdicts.graded, '$.score')::double
+        end as score,
         if(judges.judge_id is null, verdicts.reason, verdicts.reply.reason) as reason,
         verdicts.completion,
         verdicts.finish_reason,
