@@ -22,6 +22,7 @@ from promptaudit.flows.ask.shards.placement import AskersSetting
 from promptaudit.flows.ask.workers import AskResult, Batch
 from promptaudit.flows.audit.runs import close_run
 from promptaudit.flows.comparison.compare import compare_again
+from promptaudit.flows.display.policy import Texts
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.formats.validate import ValidationResult
 from promptaudit.flows.formats.validate import validate as check_formats
@@ -241,7 +242,8 @@ def validate(run: AuditRun) -> ValidationResult:
         kept = run.warehouse.published
         stays = f"; {kept.path} stays as it was" if kept.exists() else ""
         rows = run.warehouse.read(sql("audit", "unread_answers"), run=run.audit_run_id)
-        advice = unread_answers(rows, "import" if run.design is None else "run")
+        texts = Texts(sensitive=frozenset(row["task_id"] for row in rows if row["is_sensitive"]))
+        advice = unread_answers(rows, "import" if run.design is None else "run", texts)
         unread = "".join(f"; {each.sentence}" for each in advice)
         msg = f"the format gate failed: {result.failures[0]} ({len(result.failures)} in all){_last_error(run)}{unread}{stays}"
         raise MeasureError(msg)

@@ -10,10 +10,12 @@ from typing import Literal, get_args
 from promptaudit.flows.diagnosis.confusions import Confusion, find_confusions
 from promptaudit.flows.diagnosis.groups import Group, Groups, find_groups
 from promptaudit.flows.diagnosis.material import Material, Task, Unit, read_material, shown_text
+from promptaudit.flows.diagnosis.readings import read_differently
 from promptaudit.flows.diagnosis.refusals import RefusedSample, find_refusals
 from promptaudit.flows.diagnosis.remedies import Remedy, TrialOfUnit, find_remedies
 from promptaudit.flows.diagnosis.samples import PointsTo, SampleFinding, sample_findings
 from promptaudit.flows.display.encode import NOT_ENCODED
+from promptaudit.flows.display.policy import Texts
 from promptaudit.flows.warehouse import Row, Warehouse, rows_as
 from promptaudit.flows.warehouse.figure_names import figure_id
 from promptaudit.flows.warehouse.run_names import resolve
@@ -92,7 +94,8 @@ class UnreadAnswers:
 class Diagnosis:
     """What a run points to. samples: the most sensitive first; groups: the surest first; confusions: the most frequent first.
 
-    remedies: what to try; none of an import, whose prompts nobody can ask, and of tasks without labels in their prompts.
+    read_differently: of which tasks another reader reads other labels, with examples. remedies: what to try; none of an import,
+    whose prompts nobody can ask, and of tasks without labels in their prompts.
     """
 
     audit_run_id: str
@@ -106,6 +109,7 @@ class Diagnosis:
     confusions: tuple[Confusion, ...]
     formats: tuple[UnreadAnswers, ...]
     refusals: tuple[RefusedSample, ...] = ()
+    read_differently: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     word: str = field(default="wording", metadata=NOT_ENCODED)  # what the run's variants are called
 
@@ -144,6 +148,10 @@ def diagnose(
     if refusals:
         line = f"{len(refusals)} {REFUSED[len(refusals) > 1]}"
         diagnosis = replace(diagnosis, refusals=refusals, stands_out=(*diagnosis.stands_out, line))
+    answers = warehouse.published.read(sql("diagnosis", "read_answers"), run=named.audit_run_id)
+    texts = Texts(text, frozenset(name for name, task in material.tasks.items() if task.is_sensitive))  # type: ignore[arg-type]
+    asked = [each for each in answers if each["task_id"] in material.tasks]
+    diagnosis = replace(diagnosis, read_differently=read_differently(asked, texts))
     if row["origin"] != "run":
         return diagnosis
     labels = warehouse.published.read(sql("diagnosis", "described_labels"), run=named.audit_run_id)

@@ -33,6 +33,8 @@ def lines_of(diagnosis: Diagnosis, top: int, options: str = "") -> list[str]:
     lines += ["confused labels", *_confusions(diagnosis.confusions, top)]
     if diagnosis.formats:
         lines += ["", "unread answers", *(_indented(_formats(diagnosis)))]
+    if diagnosis.read_differently:
+        lines += ["", "readers that differ", *(_indented(diagnosis.read_differently))]
     if diagnosis.refusals:
         lines += ["", "refused samples", *(_indented(_refusals(diagnosis, top)))]
     if diagnosis.remedies:

@@ -61,6 +61,7 @@ def opening(summary: Summary) -> list[str]:
         *outcome.rules,
     ]
     lines += [cause.sentence for cause in summary.causes]
+    lines += [f"Readers differ: {sentence}." for sentence in summary.read_differently]
     lines += [f"Breaks: {sentence}." for sentence in summary.breaking]
     if summary.worst is not None:
         lines.append(f"Worst: {summary.worst.group}, {summary.worst.label} {summary.worst.printed}.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from promptaudit.flows.choice.choose import Wording
+from promptaudit.flows.diagnosis.readings import read_differently
 from promptaudit.flows.display.figures import cut, shown
 from promptaudit.flows.display.policy import Policy, Texts
 from promptaudit.flows.report.ask_copy import Copy
@@ -61,6 +62,7 @@ class Summary:
     compared_with: str | None  # the last comparable run, in words; None: there is none
     causes: tuple[Cause, ...]
     unread: tuple[UnreadAnswers, ...]
+    read_differently: tuple[str, ...]  # of which tasks another reader reads other labels
     breaking: tuple[str, ...]  # which wordings break, and the figures without them
     worst: Worst | None
     example: Example | None
@@ -100,7 +102,8 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
     references = {row["model_id"] for row in rows("references")}
     own = [row for row in scorecard if row["model_id"] not in references] or scorecard
     last = last_comparable(compared)
-    unread = unread_answers(copy(query("unread_answers")), copy.run["origin"])
+    answers = copy(sql("diagnosis", "read_answers"))
+    unread = unread_answers(answers, copy.run["origin"], copy.texts)
     unmeasured = {group for each in unread for group in each.groups}
     own = [row for row in own if (row["model_id"], row["task_id"], row["strategy"]) not in unmeasured]
     worst = worst_of(copy, own, last)
@@ -111,6 +114,7 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
         compared_with=base_of(last[0]) if last else None,
         causes=tuple(causes_of(copy, compared, gate)),
         unread=unread,
+        read_differently=read_differently(answers, copy.texts),
         breaking=breaking_in_words(own, copy(query("breaking_wordings"))),
         worst=worst,
         example=None

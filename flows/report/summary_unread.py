@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
+from promptaudit.flows.diagnosis.readings import seen
 from promptaudit.flows.display.figures import cut, shown
+from promptaudit.flows.display.policy import Texts
 from promptaudit.flows.warehouse import Row
-from promptaudit.udfs.readers.better_reader import SeenAnswer, as_option, better_reader, in_yaml
+from promptaudit.udfs.readers.better_reader import as_option, better_reader, in_yaml
 
 Origin = Literal["run", "import"]
 
@@ -41,21 +43,19 @@ class UnreadAnswers:
         read = "; ".join(f"{cut(answer, 60)!r} as {cut(label, 40)}" for answer, label in self.examples)
         return (
             f"task '{cut(self.task_id, 60)}': {self.n_unread:,} of {self.n_answers:,} answers could not be read; "
-            f"{shown(where)}{place} would read {self.n_more:,} of them: {read}"
+            f"{shown(where)}{place} would read {self.n_more:,} of them{': ' * bool(read)}{read}"
         )
 
 
-def unread_answers(rows: Sequence[Row], origin: Origin) -> tuple[UnreadAnswers, ...]:
-    """Returns the tasks that another reader would read more answers of, by rows of `unread_answers`."""
+def unread_answers(rows: Sequence[Row], origin: Origin, texts: Texts) -> tuple[UnreadAnswers, ...]:
+    """Returns the tasks that another reader would read more answers of, by rows of `read_answers`.
+
+    `texts` says whose answers may be quoted.
+    """
     found = []
     for task_id, of_task in groupby(rows, lambda row: row["task_id"]):
         answers = list(of_task)
-        best = better_reader(
-            [
-                SeenAnswer(row["answer"], tuple(row["labels"]), row["label"], row["n"], row["gold_label"])
-                for row in answers
-            ]
-        )
+        best = better_reader(seen(answers)) if answers[0]["n_unread"] else None
         if best is None:
             continue
         n_of, n_unread_of = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
@@ -71,7 +71,7 @@ def unread_answers(rows: Sequence[Row], origin: Origin) -> tuple[UnreadAnswers, 
                 n_answers=first["n_answers"],
                 reader=best.reader,
                 n_more=best.n_more,
-                examples=best.examples,
+                examples=best.examples if texts.of(task_id) != "none" else (),
                 groups=frozenset(group for group in n_of if 2 * n_unread_of[group] > n_of[group]),
                 origin=origin,
             )

@@ -222,6 +222,7 @@ def test_a_summary_is_plain_data(ordinary: Reported) -> None:
         "compared_with",
         "causes",
         "unread",
+        "read_differently",
         "breaking",
         "worst",
         "example",

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from promptaudit.flows.diagnosis.readings import read_differently
+from promptaudit.flows.display.policy import Texts
 from promptaudit.flows.report.plain import opening
 from promptaudit.flows.report.summary import summary_of
 from promptaudit.flows.report.summary_unread import UnreadAnswers, unread_answers
@@ -29,6 +31,7 @@ def row(model: str, answer: str, n: int, label: str | None = None) -> Row:
         "n_unread": 7,
         "n_answers": 17,
         "labels": LABELS,
+        "reader": '"label_in_text"',
     }
 
 
@@ -40,28 +43,48 @@ def test_groups_of_which_most_answers_are_unread_are_named() -> None:
         row("b", "false", 2, "false"),
         row("b", "hm", 1),
     ]
-    (found,) = unread_answers(rows, "run")
+    (found,) = unread_answers(rows, "run", Texts())
     assert (found.reader, found.n_more, found.groups) == ("label", 6, frozenset({("b", "t", "simple")}))
     assert found.sentence == (
         "task 't': 7 of 17 answers could not be read; `reader: label` in its task card would read 6 of them: 'True.' as true"
     )
-    (recorded,) = unread_answers(rows, "import")
+    (recorded,) = unread_answers(rows, "import", Texts())
     assert recorded.sentence.endswith("; `--reader label` would read 6 of them: 'True.' as true")
 
 
 def test_an_import_takes_a_reader_with_its_argument() -> None:
-    (found,) = unread_answers([row("a", '{"verdict": "true", "not": "false"}', 3)], "import")
+    (found,) = unread_answers([row("a", '{"verdict": "true", "not": "false"}', 3)], "import", Texts())
     assert "`--reader json_field=verdict` would read 3" in found.sentence
 
 
 @pytest.mark.parametrize("rows", [[], [row("a", "hm", 3)], [row("a", "true", 3, "true")]])
 def test_nothing_is_said_where_no_reader_would_read_more(rows: list[Row]) -> None:
-    assert unread_answers(rows, "run") == ()
+    assert unread_answers(rows, "run", Texts()) == ()
+
+
+def test_readers_that_read_other_labels_are_told_with_examples() -> None:
+    said = ["It is not true.", "It may seem false, but the answer is true."]
+    rows = [row("a", "true", 50, "true"), row("a", said[0], 3, "true"), row("a", said[1], 4, "false")]
+    regex = [{**each, "reader": '{"regex": "(true|false)"}'} for each in rows]
+    (sentence,) = read_differently(regex, Texts())
+    assert "7 of 10 answers that were read have another label by the reader `label_in_text` than by its own" in sentence
+    assert f"'{said[0]}' is true or denied; '{said[1]}' is false or true" in sentence
+    (hidden,) = read_differently(regex, Texts(sensitive=frozenset({"t"})))
+    assert "not true" not in hidden
+    assert hidden.endswith("which all figures are of")
+    field = [{**each, "reader": '{"json_field": "verdict"}'} for each in rows]
+    assert read_differently(field, Texts()) == ()
+    assert read_differently([{**row("a", "true", 1000, "true"), "reader": '"exact"'}, *regex[1:2]], Texts()) == ()
+
+
+def test_answers_to_a_sensitive_task_are_not_quoted() -> None:
+    (found,) = unread_answers([row("a", "True.", 3)], "run", Texts(sensitive=frozenset({"t"})))
+    assert found.sentence.endswith("would read 3 of them")
 
 
 def test_a_hostile_name_is_safe_to_print() -> None:
     rows = [{**row("a", "True", 1), "task_id": "\x1b[31m" + "t" * 99}]
-    (found,) = unread_answers(rows, "run")
+    (found,) = unread_answers(rows, "run", Texts())
     assert isinstance(found, UnreadAnswers)
     assert found.sentence.isprintable()
 

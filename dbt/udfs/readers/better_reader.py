@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from promptaudit.udfs.readers.labels import label
+from promptaudit.udfs.readers.commitment import DENIED
+from promptaudit.udfs.readers.labels import LABEL_READERS, label
 from promptaudit.udfs.readers.reading import read_answer
 from promptaudit.udfs.reasoning import parted
 
@@ -27,6 +28,8 @@ _FIELD = re.compile(r"[A-Za-z_]\w{0,39}")
 MOST_DISAGREED = 0.01
 """Share of the answers that two readers read, above which they contradict each other."""
 EXAMPLES = 3
+MOST_COMPARED = 200
+"""Texts that readers are compared by, of those that are more than a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,43 @@ def better_reader(answers: Sequence[SeenAnswer]) -> Advice | None:
         if answer.label is None and found is not None
     }
     return Advice(best[0], _n_more(answers, best[1]), tuple(list(read.items())[:EXAMPLES]))
+
+
+class Disagreement(NamedTuple):
+    """A reader that contradicts the task's own: in how many answers, and some of them with both labels.
+
+    Where it reads that the label is denied, its label is `denied`.
+    """
+
+    reader: str
+    n: int
+    examples: tuple[tuple[str, str, str], ...]
+
+
+def disagreement(answers: Sequence[SeenAnswer], reader: str) -> Disagreement | None:
+    """Returns the reader of whole texts that contradicts the one that read these answers, `reader` as JSON, the most.
+
+    None where none does in more than MOST_DISAGREED of them. A reader of one field is not held against readers of the text
+    around it, nor is the user's own.
+    """
+    own = json.loads(reader)
+    if "regex" not in own if isinstance(own, dict) else own not in LABEL_READERS:
+        return None
+    read = [answer for answer in answers if answer.label is not None]
+    more = [answer for answer in read if answer.completion.strip() not in answer.labels][:MOST_COMPARED]
+    are_numbers = all(_WHOLE_NUMBER.fullmatch(each) for answer in answers[:1] for each in answer.labels)
+    found = None
+    for other in BUILT_IN_OF_NUMBERS if are_numbers else BUILT_IN[:2]:
+        text, differing = json.dumps(other), list[tuple[int, tuple[str, str, str]]]()
+        for answer in more if other != own else ():
+            reading = read_answer(answer.completion, text, answer.labels)
+            said = reading.label or (DENIED if reading.reason == DENIED else answer.label)
+            if answer.label is not None and said != answer.label:
+                differing.append((answer.n, (answer.completion, answer.label, str(said))))
+        n = sum(times for times, _ in differing)
+        if n > MOST_DISAGREED * sum(answer.n for answer in read) and (found is None or n > found.n):
+            found = Disagreement(other, n, tuple(example for _, example in differing[:EXAMPLES]))
+    return found
 
 
 def _n_more(answers: Sequence[SeenAnswer], labels: Sequence[str | None]) -> int:

@@ -79,11 +79,18 @@ def label_in_text(text: str, labels: Labels) -> str | None:
     Case, and whether words are joined by "_" or "-", count only where labels differ by nothing else. A number has the sign that
     stands before it, as in `first_integer`.
     """
+    return reading_in_text(text, labels)[0]
+
+
+def reading_in_text(text: str, labels: Labels) -> tuple[str | None, str | None]:
+    """Returns what `label_in_text` does, or why there is no label: denied, hedged, two named, not in the set; else neither."""
     alone = exact(text, labels) or (_alone(text, labels) if len(text) < LONGEST_MARKS else None)
     if alone:
-        return alone
-    found = _committed(text, labels).answer
-    return None if found is None else labels[found]
+        return alone, None
+    found = _committed(text, labels)
+    if found.answer is not None:
+        return labels[found.answer], None
+    return None, None if found.reason == NONE else found.reason
 
 
 def _committed(text: str, labels: Labels) -> Committed:
@@ -204,7 +211,12 @@ def first_integer(text: str, labels: Labels) -> str | None:
     are digits. Where a dash may as well be a hyphen, a bullet or a dash of the sentence ("type-1", "- 1") and the number with and
     without it are both labels, neither is read.
     """
-    return label_in_text(text, _integers(labels))
+    return reading_of_integer(text, labels)[0]
+
+
+def reading_of_integer(text: str, labels: Labels) -> tuple[str | None, str | None]:
+    """Returns what `first_integer` does, or why there is no number, as `reading_in_text` has it."""
+    return reading_in_text(text, _integers(labels))
 
 
 @functools.lru_cache(maxsize=256)
@@ -306,10 +318,10 @@ _TAKEN: Sequence[Callable[[str], str]] = (
     functools.partial(_CLOSING.sub, ""),
 )
 
-LABEL_READERS: Mapping[str, Callable[[str, Labels], str | None]] = {
-    "exact": exact,
-    "label": label,
-    "label_in_text": label_in_text,
-    "first_integer": first_integer,
+LABEL_READERS: Mapping[str, Callable[[str, Labels], tuple[str | None, str | None]]] = {
+    "exact": lambda text, labels: (exact(text, labels), None),
+    "label": lambda text, labels: (label(text, labels), None),
+    "label_in_text": reading_in_text,
+    "first_integer": reading_of_integer,
 }
-"""The readers that a card names by a word."""
+"""The readers that a card names by a word: each gives a label, or none and maybe why."""

@@ -39,7 +39,7 @@ class Reading(NamedTuple):
     is_blank: bool
     is_refusal: bool
     is_read: bool = False  # it gives a label, or any answer where the reader looks for none
-    reason: str | None = None  # why an option could not be read, or which error the user's own reader raised
+    reason: str | None = None  # why no label or option could be read, or which error the user's own reader raised
 
 
 _CUT_OFF = Reading(None, is_blank=False, is_refusal=False, reason="its reasoning never ends")
@@ -106,14 +106,16 @@ def _reading(
     text = completion.strip()
     if not text:
         return Reading(None, is_blank=True, is_refusal=False)
-    how, reason = _parsed(reader), None
+    how = _parsed(reader)
+    label, reason = None, None
     if choice is not None:
         label, reason = None if choice.index is None else labels[choice.index], choice.reason
     elif how[0] == "python":
         label, reason = _label_by(own, reader, text[:MAX_READ_CHARACTERS], labels)
     else:
         is_of_labels = how[0] not in ("open", "fields")
-        label = _label(text[:MAX_READ_CHARACTERS], how, tuple(labels)) if is_of_labels else None
+        if is_of_labels:
+            label, reason = _label(text[:MAX_READ_CHARACTERS], how, tuple(labels))
     has_fields = how[0] == "fields" and object_with(text[:MAX_READ_CHARACTERS], how[1]) is not None
     is_refusal = label is None and not has_fields and _refuses(text, refusal_pattern, is_open=how[0] == "open")
     is_read = label is not None or has_fields or (how[0] == "open" and not is_refusal)
@@ -153,13 +155,13 @@ def _compiled(pattern: str) -> Any:  # noqa: ANN401 - re2 has no stubs
     return re2.compile(pattern, options)
 
 
-def _label(text: str, reader: tuple[str, str], labels: tuple[str, ...]) -> str | None:
+def _label(text: str, reader: tuple[str, str], labels: tuple[str, ...]) -> tuple[str | None, str | None]:
     name, argument = reader
     if name in LABEL_READERS:
         return LABEL_READERS[name](text, labels)
     if name == "regex":
-        return held_by_pattern(text, _compiled(argument), labels)
+        return held_by_pattern(text, _compiled(argument), labels), None
     if name == "json_field":
-        return held_by_field(text, argument, labels)
+        return held_by_field(text, argument, labels), None
     msg = f"unknown reader {name!r}"
     raise ValueError(msg)

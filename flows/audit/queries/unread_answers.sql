@@ -1,4 +1,4 @@
--- the same as flows/report/queries/unread_answers.sql, of a run that is not published
+-- the same as flows/diagnosis/queries/read_answers.sql, of a run that is not published
 with answers as (
     select
         answers.task_id,
@@ -46,7 +46,8 @@ labels as (
 
 select
     counted.* exclude (place),
-    labels.labels
+    labels.labels,
+    coalesce(tasks.card ->> '$.sensitive' = 'true', false) as is_sensitive
 from counted
 inner join labels using (task_id)
 inner join raw.tasks as tasks on counted.task_id = tasks.task_id and tasks.audit_run_id = $run

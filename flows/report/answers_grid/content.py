@@ -66,6 +66,7 @@ class _Things:
     variants: Codes = field(default_factory=Codes)
     completions: Codes = field(default_factory=Codes)
     statuses: Codes = field(default_factory=lambda: Codes(STATUSES))
+    reasons: Codes = field(default_factory=Codes)
     rulings: Codes = field(default_factory=lambda: Codes(RULINGS))
 
 
@@ -117,6 +118,7 @@ class GridContent:
             "variants": [self._variant(self._variants[name]) for name in things.variants.things],
             "completions": [visible(text, len(text)) + "…" * is_cut for text, is_cut in things.completions.things],
             "statuses": things.statuses.things,
+            "reasons": things.reasons.things,
             "rulings": things.rulings.things,
             "groups": groups,
         }
@@ -149,6 +151,7 @@ class GridContent:
             "repetition": part["repetition"].to_list(),
             "label": [labels.of(label) for label in part["label"]],
             "status": [things.statuses.of(status) for status in part["answer_status"]],
+            "unread": [things.reasons.of(reason) for reason in part["unread_because"]],
             "ruling": [things.rulings.of(ruling) for ruling in part["ruling"]],
             "completion": [
                 things.completions.of((text, n > len(text)) if is_told and text is not None else None)

@@ -309,8 +309,9 @@
     const label = grid.label[at] < 0 ? "N/A" : task().labels[grid.label[at]];
     const ruling = all.rulings[grid.ruling[at]];
     const cost = grid.costs[grid.cost[at]];
+    const why = grid.unread[at] < 0 ? "" : `: ${all.reasons[grid.unread[at]]}`;
     const facts = [
-      ["label", label], ["right or wrong", ruling ?? "not scored"], ["answer status", all.statuses[grid.status[at]]],
+      ["label", label], ["right or wrong", ruling ?? "not scored"], ["answer status", all.statuses[grid.status[at]] + why],
       ["tokens", `${tokens(grid.prompt_tokens[at])} in, ${tokens(grid.completion_tokens[at])} out`],
       ["cost", cost === undefined ? "not recorded" : `$${Number(cost.toPrecision(4))}`],
     ];

@@ -7,6 +7,18 @@ with chosen as (
         unnest(range(len($sample_ids::varchar[]))) as rank
 ),
 
+-- why an answer gives no label
+unread as (
+    select
+        scores.prediction_id,
+        scores.reason
+    from marts.fct_scores as scores
+    inner join marts.dim_tasks as tasks using (audit_run_id, task_id)
+    where
+        scores.audit_run_id = $run and tasks.kind in ('classification', 'multiple_choice')
+        and scores.scoring_method = tasks.scoring_methods[1] and scores.unscored_kind = 'not_read'
+),
+
 -- what an open answer is worth by the first rule of its task
 worths as (
     select
@@ -34,6 +46,7 @@ select
     said.prompt_variant_id,
     said.repetition,
     said.answer_status,
+    nullif(unread.reason, said.answer_status) as unread_because,
     said.prompt_tokens,
     said.completion_tokens,
     said.cost_usd,
@@ -57,4 +70,5 @@ select
 from said
 inner join marts.dim_prompt_variants as variants using (audit_run_id, prompt_variant_id)
 left join worths using (prediction_id)
+left join unread using (prediction_id)
 order by said.rank, said.prompt_variant_id, said.repetition

@@ -35,6 +35,8 @@ def closing_lines(summary: Summary, width: int, options: str = "") -> list[str]:
     lines = first_lines(summary, width)
     for cause in [each for each in summary.causes if each.kind in MOVED][:MOST_CAUSES]:
         lines += _told("changed", cause.sentence, width)
+    for sentence in summary.read_differently:
+        lines += _told("readers", sentence, width)
     for sentence in summary.breaking:
         lines += _told("breaks", sentence, width)
     if summary.worst is not None:

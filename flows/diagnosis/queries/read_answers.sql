@@ -1,4 +1,4 @@
--- of each classification with answers that could not be read: its commonest answers, read and not, by who gave them
+-- of each classification its commonest answers, read and not, by who gave them
 with answers as (
     select
         answers.task_id,
@@ -30,8 +30,9 @@ counted as (
 
 select
     counted.* exclude (place),
-    tasks.labels
+    tasks.labels,
+    tasks.reader
 from counted
 inner join marts.dim_tasks as tasks on counted.task_id = tasks.task_id and tasks.audit_run_id = $run
-where counted.n_unread > 0 and counted.place <= 300 and tasks.kind = 'classification'
+where counted.place <= 300 and tasks.kind = 'classification'
 order by all

@@ -1,0 +1,38 @@
+"""Says of which tasks two readers read the same answers as different labels: then the choice of one makes the figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+
+from promptaudit.flows.display.figures import cut, shown
+from promptaudit.flows.display.policy import Texts
+from promptaudit.flows.warehouse import Row
+from promptaudit.udfs.readers.better_reader import SeenAnswer, disagreement, in_yaml
+
+
+def read_differently(rows: Sequence[Row], texts: Texts) -> tuple[str, ...]:
+    """Returns a sentence for each task whose answers another reader reads as other labels, safe to print.
+
+    `rows` are those of `read_answers`; `texts` says whose answers may be quoted.
+    """
+    found = []
+    for task_id, of_task in groupby(rows, lambda row: row["task_id"]):
+        answers = list(of_task)
+        other = disagreement(seen(answers), answers[0]["reader"])
+        if other is None:
+            continue
+        own, n_read = json.loads(answers[0]["reader"]), answers[0]["n_answers"] - answers[0]["n_unread"]
+        examples = other.examples if texts.of(task_id) != "none" else ()
+        said = "; ".join(f"{cut(text, 60)!r} is {cut(one, 40)} or {cut(two, 40)}" for text, one, two in examples)
+        found.append(
+            f"task '{cut(task_id, 60)}': {other.n:,} of {n_read:,} answers that were read have another label by the reader "
+            f"`{other.reader}` than by its own, `{shown(in_yaml(own))}`, which all figures are of{': ' * bool(said)}{said}"
+        )
+    return tuple(found)
+
+
+def seen(rows: Sequence[Row]) -> list[SeenAnswer]:
+    """Returns rows of `read_answers` as answers that readers are held against."""
+    return [SeenAnswer(row["answer"], tuple(row["labels"]), row["label"], row["n"], row["gold_label"]) for row in rows]
