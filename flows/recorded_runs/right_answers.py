@@ -24,11 +24,12 @@ def right_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """Returns the rows with lists as JSON and each gold label as one text, the letter of a choice where there are choices.
 
     A list of one gold label is that label. Several are references: their samples have no gold label, and their labels are among
-    those that `labels` lists. Of votes, an object of label to number, the label with most counts. Rows of other programs stay
-    as they are.
+    those that `labels` lists. Of votes, an object of label to number, the label with most counts. Rows of other programs and
+    of exports stay as they are.
     """
     notes: list[str] = []
-    is_own = pl.col("program").is_null() if "program" in frame.columns else pl.lit(True)  # noqa: FBT003
+    told = [pl.col(column).is_null() for column in ("program", "kind") if column in frame.columns]
+    is_own = pl.all_horizontal(told) if told else pl.lit(True)  # noqa: FBT003
     own = frame.filter(is_own)
     if own.is_empty():
         return frame, notes
