@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from itertools import pairwise
@@ -19,6 +20,7 @@ _DASHES = dict.fromkeys(map(ord, MINUS[:-2]), "-")
 _QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'") | dict.fromkeys(
     map(ord, "\u201c\u201d\u201f"), '"'
 )
+_MARKS = _DASHES | _QUOTES
 UNSEEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
 """Characters that nobody sees, as a class of patterns has them."""
 _UNSEEN = re.compile(f"[{UNSEEN}]")
@@ -59,7 +61,7 @@ def folded(text: str) -> str:
     seen = _SPACED_MINUS.sub("-", _UNSEEN.sub("", text).translate(_PHRASES)) if not text.isascii() else text
     wide = normalised("NFKC", seen).casefold().replace("i\u0307", "i").replace("\u0131", "i")
     if not wide.isascii():
-        wide = with_ascii_digits(normalised("NFKC", wide).translate(_DASHES | _QUOTES))
+        wide = with_ascii_digits(normalised("NFKC", wide).translate(_MARKS))
     return " ".join(wide.split())
 
 
@@ -84,6 +86,7 @@ def with_ascii_digits(text: str) -> str:
     return text.translate({ord(character): digit for character, digit in digits.items() if digit is not None})
 
 
+@functools.lru_cache(maxsize=4096)
 def _digit(character: str) -> str | None:
     if character.isascii():
         return None

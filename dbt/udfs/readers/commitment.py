@@ -75,6 +75,7 @@ def committed(text: str, weak: frozenset[str] = frozenset()) -> Committed:
 
     `weak` are the signs of answers that are words of most texts: they count only where they are stated.
     """
+    text = text.lower()
     signs = set(re.findall(SIGN, text))
     if len(signs) == 1 and not signs & (weak | {OUTSIDE}) and not _patterns()["unsure"].search(text):
         begins = _FIRST.match(text) is not None or _ALONE.fullmatch(text) is not None
@@ -226,7 +227,15 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "finally": rf"(?:^|[\s,，、;:：—–(。]){conclusion}{words(phrases.FINALLY)}",
         "but": rf"[,，、]?\s*{words(phrases.BUT)}",
     }
-    return {name: re.compile(source, re.IGNORECASE) for name, source in sources.items()}
+    # a search that ignores case tries each of hundreds of words at each place; these are for texts in small letters
+    return {name: re.compile(_ESCAPED.sub(_in_small_letters, source)) for name, source in sources.items()}
+
+
+_ESCAPED = re.compile(r"\\.|.", re.DOTALL)
+
+
+def _in_small_letters(match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith("\\") else match[0].lower()
 
 
 _UNSURE = (
