@@ -80,6 +80,8 @@ def committed(text: str, weak: frozenset[str] = frozenset()) -> Committed:
     if len(signs) == 1 and not signs & (weak | {OUTSIDE}) and not _patterns()["unsure"].search(text):
         begins = _FIRST.match(text) is not None or _ALONE.fullmatch(text) is not None
         return Committed(ord(signs.pop()) - FIRST_SIGN, is_stated=begins)  # nothing in the text denies or doubts it
+    if _are_fields(text):
+        return Committed(None, TWO)
     mentions = [each for each in mentions_of(text) if each.strength > NAMED or each.sign not in weak | {OUTSIDE}]
     given = [each for each in mentions if each.reason is None]
     if not given:
@@ -104,6 +106,17 @@ def committed(text: str, weak: frozenset[str] = frozenset()) -> Committed:
     if current.sign == OUTSIDE:
         return Committed(None, OUT)
     return Committed(ord(current.sign) - FIRST_SIGN, is_stated=current.strength > NAMED)
+
+
+def _are_fields(text: str) -> bool:
+    """Whether a text is nothing but fields with different answers, as "Reading: B2; Writing: B1", none of them the answer."""
+    parts = [part for part in re.split(r"[\n;；。，,]", text) if part.strip()]
+    fields = [_FIELD.fullmatch(part) for part in parts]
+    if len(parts) < 2 or None in fields:  # noqa: PLR2004
+        return False
+    heads, signs = ({match[group].strip() for match in fields if match} for group in (1, 2))
+    is_answer = _patterns()["answer"].search
+    return len(heads) == len(parts) and len(signs) > 1 and not any(map(is_answer, heads))
 
 
 def mentions_of(text: str) -> list[Mention]:
@@ -161,6 +174,7 @@ _SENTENCE = re.compile(
 )
 _BREAKS = re.compile(r"[,，、،:：;()（）—–]|\s-\s")
 _NO_WORD = rf"[^\w{_SIGNS}]*"
+_FIELD = re.compile(rf"([^:：{_SIGNS}]{{1,40}})[:：]\s*({SIGN})\W*")
 _ALONE = re.compile(rf"{_NO_WORD}({SIGN}){_NO_WORD}")
 _FIRST = re.compile(
     rf"{_NO_WORD}({SIGN})[\"')\]}}*_]*\s*(?:[.,،:;!…。，：；、！–—(-]|$|\s[-–—(]|(?<=\)\s)|"
@@ -211,6 +225,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     sources = {
         "stated": f"(?:{'|'.join(stated)})$",
         "chosen": rf"[\"')\]}}>*_.:,]{{0,4}}\s*(?:{chosen})",
+        "answer": f"{answer}|{words(phrases.FINALLY)}",
         "not": words(phrases.NOT),
         "denied": rf"[\"')\]}}*_]{{0,3}}\s*(?:{words(phrases.NOT_BEHIND)}\s*){{0,6}}(?:{words(phrases.DENIED)})",
         "not_denying": words(phrases.NOT_DENYING),

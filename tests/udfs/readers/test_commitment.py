@@ -20,7 +20,7 @@ STARS = ("1", "2", "3", "4", "5")
 
 MOST_MISREAD = {
     "label": 0.005,
-    "label_in_text": 0.03,
+    "label_in_text": 0.025,
     "first_integer": 0.02,
     "json_field": 0.0,
     "regex": 0.0,
@@ -88,6 +88,8 @@ def test_an_answer_ends_before_a_turn_that_the_model_invented(text: str, answer:
         ("label", MOODS, "**Positive**\n- warm bread\n\n**Overall:** negative", None),
         ("label", MOODS, "Not\npositive", None),
         ("label_in_text", MOODS, "Das ist nicht positive.", None),
+        ("label_in_text", MOODS, "Service: positive\nFood: negative", None),
+        ("label_in_text", MOODS, "Service: positive\nFood: negative\nOverall: negative", "negative"),
         ("label_in_text", MOODS, "To decide whether it is positive I need more text.", None),
         ("first_integer", STARS, "On a scale of 1 to 5, I would rate this a 4.", "4"),
         ("first_integer", STARS, "5点满分，我给4分", "4"),
