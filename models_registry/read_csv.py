@@ -101,14 +101,15 @@ def _refuse_title(records: Iterator[list[str]], shown: str) -> None:
     """Raises DataError where line 1 is a title: most of its fields are blank, and a line below names as many columns or more."""
     first, *others = [*itertools.islice(records, _BELOW_A_TITLE)] or [[]]
     filled = [field for field in first if field.strip()]
-    if len(filled) > 1 and len(first) - len(filled) < 2:  # noqa: PLR2004 - an index has a column without a name
+    if len(first) > 1 and len(first) - len(filled) < 2:  # noqa: PLR2004 - an index has a column without a name
         return
     for number, names in enumerate(others, start=2):
         bare = [name.strip() for name in names]
         are_names = len(set(bare)) == len(bare) >= max(2, len(first)) and all(map(_NAME.fullmatch, bare))
         if are_names:
-            above = "line 1 is a title" if number == 2 else f"lines 1 to {number - 1} are a title"  # noqa: PLR2004
-            msg = f"{shown} line {number}: the columns are named here ({', '.join(bare)[:80]}) and {above}; delete what is above"
+            blank = "has columns without a name" if len(first) > 1 else "is no header"
+            named = f"where line {number} names them ({', '.join(bare)[:80]}), delete what is above"
+            msg = f"{shown} line 1 {blank}; {named}"
             raise DataError(msg)
 
 

@@ -23,12 +23,13 @@ def read_differently(rows: Sequence[Row], texts: Texts) -> tuple[str, ...]:
         other = disagreement(seen(answers), answers[0]["reader"])
         if other is None:
             continue
-        own, n_read = json.loads(answers[0]["reader"]), answers[0]["n_answers"] - answers[0]["n_unread"]
+        own = json.loads(answers[0]["reader"])
         examples = other.examples if texts.of(task_id) != "none" else ()
         said = "; ".join(f"{cut(text, 60)!r} is {cut(one, 40)} or {cut(two, 40)}" for text, one, two in examples)
         found.append(
-            f"task '{cut(task_id, 60)}': {other.n:,} of {n_read:,} answers that were read have another label by the reader "
-            f"`{other.reader}` than by its own, `{shown(in_yaml(own))}`, which all figures are of{': ' * bool(said)}{said}"
+            f"task '{cut(task_id, 60)}': {other.n:,} of {other.n_compared:,} answers that were compared have another "
+            f"label by the reader `{other.reader}` than by its own, "
+            f"`{shown(in_yaml(own))}`, which all figures are of{': ' * bool(said)}{said}"
         )
     return tuple(found)
 

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 import polars as pl
 
 from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE
+from promptaudit.flows.recorded_runs.infer_task import spelling_of
 from promptaudit.flows.system.keys import as_json, prompt_variant_id
 from promptaudit.flows.warehouse.rows import reader_json
 from promptaudit.models_registry.cards import WITHOUT_LABELS, WORDED_ALONE, TaskCard, composed
 from promptaudit.models_registry.errors import DataError, nearest
 from promptaudit.models_registry.tables import ESCAPED
-from promptaudit.udfs.readers.labels import label
 from promptaudit.udfs.scoring.fields import read_fields
 
 MEASURED = {
@@ -226,7 +226,14 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
             continue
         is_task = pl.col("task") == task_id
         said = frame.filter(is_task)["gold_label"].drop_nulls().unique()
-        own = {gold: card.by_composed.get(composed(gold)) or label(gold, tuple(labels)) or gold for gold in said}
+        spelled: dict[str, list[str]] = {}
+        for each in labels:
+            spelled.setdefault(spelling_of(each), []).append(each)
+        others = {gold: spelled.get(spelling_of(gold), []) for gold in said}
+        own = {
+            gold: card.by_composed.get(composed(gold)) or (others[gold][0] if len(others[gold]) == 1 else gold)
+            for gold in said
+        }
         frame = frame.with_columns(
             pl.when(is_task).then(pl.col("gold_label").replace(own)).otherwise("gold_label").alias("gold_label")
         )
@@ -323,24 +330,25 @@ def _refuse_other_texts(frame: pl.DataFrame) -> None:
     own = frame.filter(pl.col("program").is_null())
     hint = {"input": "; leave 'input' out where it holds whole prompts"}
     for column in ("input", "choices", "references"):
-        # choices in another order are told by option_order
-        text = pl.col(column).str.strip_chars()
-        told = own.with_columns(text.alias("_text")).filter(pl.col("_text").is_not_null() & (pl.col("_text") != ""))
-        told = told.unique(("task", "sample_id", "_text"), keep="first", maintain_order=True)
+        told = own.filter(pl.col(column).is_not_null()).unique(
+            ("task", "sample_id", column), keep="first", maintain_order=True
+        )
         several = told.filter(pl.len().over("task", "sample_id") > 1)
-        first: dict[tuple[str, str], tuple[str, str, int]] = {}
-        for task, sample, value, file, row in several.select("task", "sample_id", "_text", "file", "row").iter_rows():
-            known, file_before, row_before = first.setdefault((task, sample), (value, file, row))
-            if known != value and (column != "choices" or _in_order(known) != _in_order(value)):
+        first: dict[tuple[str, str], tuple[str | list[str], str, int]] = {}
+        for task, sample, value, file, row in several.select("task", "sample_id", column, "file", "row").iter_rows():
+            text = " ".join(composed(value).split())
+            same = (
+                text if column == "input" else sorted(json.loads(_as_list(value) or "[]"))
+            )  # order is of option_order
+            if not text:
+                continue
+            known, file_before, row_before = first.setdefault((task, sample), (same, file, row))
+            if known != same:
                 msg = (
-                    f"{file} row {row}: {column}: sample {sample[:60]!r} has {value[:40]!r}, and in {file_before} row "
-                    f"{row_before} {known[:40]!r}; give samples that differ ids of their own{hint.get(column, '')}"
+                    f"{file} row {row}: {column}: sample {sample[:60]!r} has another one than in {file_before} row {row_before}; "
+                    f"give samples that differ ids of their own{hint.get(column, '')}"
                 )
                 raise DataError(msg)
-
-
-def _in_order(choices: str) -> list[str]:
-    return sorted(json.loads(_as_list(choices) or "[]"))
 
 
 def _as_list(choices: str | None) -> str | None:

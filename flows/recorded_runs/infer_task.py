@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,13 @@ import polars as pl
 from promptaudit.flows.recorded_runs.formats.answers import PROGRAM_SCORE, letters_of
 from promptaudit.models_registry.cards import composed, is_number
 from promptaudit.udfs.readers.labels import label
+from promptaudit.udfs.spelling import numeral
 
 MAX_LABELS = 50
 MAX_LABEL = 100  # characters
 _LISTED = 8
-_FEW, _MOST_SPELLINGS = 10, 200
+_WRAPPED = re.compile(r"^(\*\*|__|[\"'`“„«「]+)(.+?)(?:\*\*|__|[\"'`”“»」]+)\.?$", re.DOTALL)
+_FEW, _MOST_SPELLINGS = 10, 500
 """Samples of which gold texts that no answer gives are no labels, and gold texts whose spellings are compared."""
 KINDS = ("classification", "multiple_choice", "open_ended", "extraction")
 _PLACE = "(recorded)"
@@ -122,12 +125,12 @@ def _labels(rows: pl.DataFrame, golds: list[str]) -> tuple[list[str], str]:
         if 1 < len(labels) <= MAX_LABELS and set(map(composed, golds)) <= set(map(composed, labels)):
             return labels, "which the file lists"
     golds += [text for each in _lists(rows, "references") for text in each] if golds else []
-    one = _of_one_spelling(golds)
+    if any(len(gold) > MAX_LABEL for gold in golds) or len(golds) > _MOST_SPELLINGS:
+        return [], ""
+    one = _of_one_spelling(golds, set(rows["completion"].drop_nulls().str.strip_chars().unique()))
     labels = list(dict.fromkeys(one.values()))
     n_samples = rows["sample_id"].n_unique()
-    are_short = all(len(gold) <= MAX_LABEL for gold in golds)
-    are_few = 1 < len(labels) <= MAX_LABELS and 2 * len(labels) <= max(n_samples, 4)
-    if are_short and are_few and not _is_prose(rows, labels):
+    if 1 < len(labels) <= MAX_LABELS and 2 * len(labels) <= max(n_samples, 4) and not _is_prose(rows, labels):
         in_order = sorted(labels, key=float) if all(is_number(gold) for gold in labels) else labels
         other = [f"{text[:40]!r} is {name[:40]!r}" for text, name in one.items() if composed(text) != composed(name)]
         return in_order, "its gold labels" + (f" ({', '.join(other[:_LISTED])})" if other else "")
@@ -135,22 +138,40 @@ def _labels(rows: pl.DataFrame, golds: list[str]) -> tuple[list[str], str]:
 
 
 def _is_prose(rows: pl.DataFrame, labels: list[str]) -> bool:
-    """Returns whether gold texts of several words are answers of a few samples, which recur by chance, and no set of labels."""
-    if rows["sample_id"].n_unique() >= _FEW or all(len(each.split()) == 1 for each in labels):
+    """Returns whether a program's targets of several words are answers of a few samples, which recur by chance."""
+    are_few = rows["sample_id"].n_unique() < _FEW and bool(_texts(rows, "program"))
+    if not are_few or all(len(each.split()) == 1 for each in labels):
         return False
     said = rows["completion"].drop_nulls().unique().to_list()
     return not any(label(text, tuple(labels)) for text in said)
 
 
-def _of_one_spelling(golds: list[str]) -> dict[str, str]:
-    """Maps each gold text to the first of those that `label` reads as one label: "yes." is "Yes", 1.0 is 1."""
-    names: list[str] = []
+def _of_one_spelling(golds: list[str], said: set[str]) -> dict[str, str]:
+    """Maps each gold text to the first of those that are one label in another spelling: "yes." is "Yes", 1.0 is 1.
+
+    Two that answers tell apart stay two, as mW and MW, unless one is the other with a capital, as Yes and yes.
+    """
+    first: dict[str, list[str]] = {}
     one = {}
-    for gold in dict.fromkeys(golds[:_MOST_SPELLINGS]):
-        one[gold] = label(gold, tuple(names)) or gold
-        if one[gold] == gold and gold not in names:
-            names.append(gold)
-    return one | {gold: gold for gold in golds if gold not in one}
+    for gold in dict.fromkeys(golds):
+        known = first.setdefault(spelling_of(gold), [])
+        is_word = len(gold) > 2 or gold.casefold() == "no"  # noqa: PLR2004
+        is_capital = [is_word and gold in (name.lower(), name.capitalize(), name.upper()) for name in known]
+        names = [
+            name
+            for name, is_same in zip(known, is_capital, strict=True)
+            if is_same or name.casefold() != gold.casefold() or not {name, gold} <= said
+        ]
+        one[gold] = names[0] if names else gold
+        if not names:
+            known.append(gold)
+    return one
+
+
+def spelling_of(text: str) -> str:
+    """Returns what texts have in common that are one label: its number, or its letters without case, quotes and final stop."""
+    bare = _WRAPPED.sub(r"\2", composed(text).strip()).strip().removesuffix(".").strip()
+    return numeral(bare) or " ".join(bare.casefold().split())
 
 
 def _texts(rows: pl.DataFrame, column: str) -> list[str]:

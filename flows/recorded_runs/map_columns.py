@@ -69,7 +69,7 @@ SYNONYMS: Mapping[str, Sequence[str]] = {
         "truth",
         "correct_answer",
     ),
-    "input": ("input", "question", "text", "prompt", "query", "sentence"),
+    "input": ("input", "question", "text", "query", "sentence"),
 }
 
 
@@ -163,7 +163,7 @@ def _at(row: Mapping[str, Any], path: str) -> tuple[Any, bool]:
     """Returns what stands at a path and whether anything does; a column of that very name comes first.
 
     A part of a list is named by its place, from its end by -1, or by `*`, the first that has what follows. Where the part at a
-    place is what a model thought, or lacks what follows, the first that has it is meant: answers may begin with thoughts.
+    place is what a model thought, or a part of another type, the first that has what follows is meant.
     """
     return (row[path], True) if path in row else _inside(row, path.split("."))
 
@@ -176,8 +176,11 @@ def _inside(value: Any, parts: Sequence[str]) -> tuple[Any, bool]:  # noqa: ANN4
         return _inside(value[part], rest) if part in value else (None, False)
     if not isinstance(value, list) or not _PLACE.fullmatch(part):
         return None, False
-    at = [] if part == "*" else value[int(part) :][:1]
-    for item in (*at, *(value if part == "*" or rest else ())):
+    if part != "*" and not -len(value) <= int(part) < len(value):
+        return None, False
+    at = [] if part == "*" else [value[int(part)]]
+    are_parts = part == "*" or (isinstance(at[0], Mapping) and ("type" in at[0] or _is_thought(at[0])))
+    for item in (*at, *(value if are_parts else ())):
         if not _is_thought(item):
             found, is_there = _inside(item, rest)
             if is_there:

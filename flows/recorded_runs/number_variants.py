@@ -20,34 +20,54 @@ def numbered(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     group = [column for column in _GROUP if column in frame.columns]
     if "variant_index" in frame.columns:
         name = pl.col("variant_index").str.strip_chars()
-        named = frame.filter(name.str.contains(r"\p{L}") & ~name.str.to_lowercase().is_in(["nan", "inf", "infinity"]))
-        if named.is_empty():
+        is_name = name.str.contains(r"\p{L}") & name.cast(pl.Float64, strict=False).is_null()
+        if not frame.select(is_name.any()).item():
             return frame, []
         frame = frame.with_columns(name.alias("variant_index"))
         if "instruction" not in frame.columns:
-            frame = frame.with_columns(pl.col("variant_index").alias("instruction"))
+            frame = frame.with_columns(pl.when(is_name).then(name).alias("instruction"))
         return _by(frame, group, "variant_index", "names its wordings")
     if "instruction" not in frame.columns or "paraphrase_temperature" in frame.columns:
         return frame, []
-    asked = frame.group_by(*group, "instruction").agg(pl.col("sample_id").n_unique().alias("n"))
-    several = asked.group_by(group).len().filter(pl.col("len") > 1) if group else asked.select(pl.len().alias("len"))
-    if several.filter(pl.col("len") > 1).is_empty():
+    asked = frame.group_by(*group, "sample_id").agg(pl.col("instruction").n_unique().alias("n"))
+    texts = (
+        frame.group_by(*group).agg(pl.col("instruction").n_unique().alias("n"))
+        if group
+        else frame.select(pl.col("instruction").n_unique().alias("n"))
+    )
+    n = int(texts["n"].max())  # type: ignore[arg-type]
+    if n <= 1:
         return frame, []
-    if asked["n"].max() == 1 and frame["sample_id"].n_unique() > 1:
-        n = int(several["len"].max())  # type: ignore[arg-type]
+    if 2 * (asked["n"] > 1).sum() < asked.height:
         msg = f"{frame['file'][0]}: {n} instructions but no column 'variant_index' to tell them apart"
         raise DataError(msg)
     return _by(frame, group, "instruction", "has no column 'variant_index'")
 
 
 def _by(frame: pl.DataFrame, group: list[str], column: str, why: str) -> tuple[pl.DataFrame, list[str]]:
+    """Returns the rows numbered by a column: numbers stay, names follow them, that of the original first."""
     frame = frame.with_columns(pl.col(column).fill_null("").alias("_name"))
-    numbers = frame.select(*group, "_name").unique(maintain_order=True)
-    places = pl.int_range(pl.len())
-    numbers = numbers.with_columns((places.over(group) if group else places).cast(pl.String).alias("_number"))
-    first = numbers.head(_SHOWN).select("_name", "_number").iter_rows()
+    told = "is_original" if "is_original" in frame.columns else column  # no number, name or instruction is true
+    is_first = pl.col(told).str.to_lowercase() == "true"
+    numbers = frame.group_by(*group, "_name", maintain_order=True).agg(is_first.any().alias("_first"))
+    known = (
+        pl.col("_name").cast(pl.Float64, strict=False) if column == "variant_index" else pl.lit(None, dtype=pl.Float64)
+    )
+    blank = pl.when(pl.col("_name") == "").then(0.0) if column == "variant_index" else None
+    numbers = numbers.with_columns((known if blank is None else pl.coalesce(known, blank)).alias("_known"))
+    numbers = numbers.with_row_index("_place").sort("_first", "_place", descending=[True, False])
+    is_named = pl.col("_known").is_null().cast(pl.Int64)
+    after = (pl.col("_known").max() + 1).fill_null(0)
+    place, begin = (is_named.cum_sum().over(group), after.over(group)) if group else (is_named.cum_sum(), after)
+    numbers = numbers.with_columns(
+        pl.coalesce("_known", begin + place - 1).cast(pl.Int64).cast(pl.String).alias("_number")
+    )
+    numbers = numbers.sort("_place")
+    first = numbers.filter(pl.col("_known").is_null()).head(_SHOWN).select("_name", "_number").iter_rows()
     shown = ", ".join(f"{number} is {name[:40]!r}" for name, number in first)
     more = f" and {numbers.height - _SHOWN} more" if numbers.height > _SHOWN else ""
     note = f"{frame['file'][0]} {why}, which are numbered as they come: {shown}{more}"
-    told = frame.join(numbers, on=[*group, "_name"], how="left", nulls_equal=True, maintain_order="left")
+    told = frame.join(
+        numbers.select(*group, "_name", "_number"), on=[*group, "_name"], how="left", maintain_order="left"
+    )
     return told.with_columns(pl.col("_number").alias("variant_index")).drop("_name", "_number"), [note]

@@ -13,6 +13,8 @@ import polars as pl
 from promptaudit.flows.recorded_runs.formats.answers import LETTERS, letter_of, letters_of, text_of
 from promptaudit.flows.system.keys import as_json
 from promptaudit.models_registry.cards import composed
+from promptaudit.models_registry.errors import DataError
+from promptaudit.models_registry.tables import escape
 
 _LISTS = ("choices", "references", "labels")
 _LONGEST_LIST = 20_000
@@ -52,10 +54,14 @@ def _with_lists(frame: pl.DataFrame, column: str) -> tuple[pl.DataFrame, list[st
     """Returns the rows with the lists of a column as JSON, and a note where it has others than lists."""
     texts = frame[column].drop_nulls().unique(maintain_order=True).to_list()
     listed = {text: items for text in texts if (items := _items(text)) is not None}
-    as_texts = {text: as_json([text_of(item) or "" for item in items]) for text, items in listed.items()}
+    as_texts = {text: as_json(_texts(items)) for text, items in listed.items()}
     other = next((text for text in texts if text.strip() and text not in listed), None)
     note = f"{frame['file'][0]}: column '{column}': {(other or '')[:60]!r} is no list and is not read"
     return frame.with_columns(pl.col(column).replace(as_texts)), [note] if other is not None else []
+
+
+def _texts(items: Sequence[Any]) -> list[str]:
+    return [text_of(escape(item)[0] if isinstance(item, str) else item) or "" for item in items]
 
 
 def _items(text: str) -> Sequence[Any] | None:
@@ -76,32 +82,38 @@ def _items(text: str) -> Sequence[Any] | None:
     return value if is_list else None
 
 
-def _votes(text: str) -> Mapping[str, int] | None:
+def _votes(text: str) -> Mapping[str, float] | None:
+    """The numbers by label of an object that is nothing else; None for any other text."""
     if not text.lstrip().startswith("{"):
         return None
     try:
         value = json.loads(text)
-        return {name: int(n) for name, n in value.items()} if isinstance(value, dict) and value else None
-    except (ValueError, TypeError, RecursionError):
+        if not isinstance(value, dict) or not value or any(isinstance(n, bool) for n in value.values()):
+            return None
+        return {escape(name)[0]: float(n) for name, n in value.items()}
+    except (ValueError, TypeError, OverflowError, RecursionError):
         return None
 
 
 def _one_gold(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Returns the rows with one text a gold label, where the answers show that lists and objects of numbers hold labels."""
     golds = frame["gold_label"].drop_nulls().unique(maintain_order=True).to_list()
+    said = frame["completion"].drop_nulls().str.strip_chars()
+    are_lists = 2 * said.str.contains("[", literal=True).sum() > len(said)  # then a list is what is to be said
+    votes = {gold: counted for gold in golds if (counted := _votes(gold)) is not None}
+    voted = {name.casefold() for counted in votes.values() for name in counted}
+    are_votes = 2 * said.str.to_lowercase().is_in(list(voted)).sum() > len(said)
     one: dict[str, str | None] = {}
     several: dict[str, str] = {}
-    n_votes = 0
-    are_objects = frame["completion"].str.starts_with("{").any()  # as those are whose gold is an object of values
     for gold in golds:
-        votes = None if are_objects else _votes(gold)
-        items = _items(gold)
-        if votes is not None:
-            n_votes += 1
-            best = [name for name, n in votes.items() if n == max(votes.values())]
+        items = None if are_lists else _items(gold)
+        if gold in votes and are_votes:
+            best = [name for name, n in votes[gold].items() if n == max(votes[gold].values())]
             one[gold] = best[0] if len(best) == 1 else None
-        elif items is not None:
-            texts = list(dict.fromkeys(text for item in items if (text := (text_of(item) or "").strip())))
-            one[gold] = texts[0] if len(texts) == 1 else None
+        elif items:
+            texts = list(dict.fromkeys(text for each in _texts(items) if (text := each.strip())))
+            if texts:
+                one[gold] = texts[0] if len(texts) == 1 else None
             if len(texts) > 1:
                 several[gold] = as_json(texts)
     if not one:
@@ -120,7 +132,7 @@ def _one_gold(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
             f"{n_several} samples have several right labels in 'gold_label': to a classification they have no gold label, "
             "and accuracy is of the others"
         )
-    if n_votes:
+    if votes and are_votes:
         notes.append(
             "gold labels that are counts of votes are the label with most of them; where two have, there is none"
         )
@@ -148,6 +160,8 @@ def _letters_of_task(rows: pl.DataFrame, named: str) -> tuple[pl.DataFrame, list
         return rows, []
     if all(gold in letters_of(len(options)) for _, gold, options, _ in told):
         return rows, []
+    if not _are_letters(rows, max(len(options) for *_, options, _ in told)):
+        return rows, []
     letters, how = _letters(rows, [(gold, options) for _, gold, options, _ in told])
     if letters is None:
         return rows, []
@@ -161,26 +175,27 @@ def _letters_of_task(rows: pl.DataFrame, named: str) -> tuple[pl.DataFrame, list
 def _letters(rows: pl.DataFrame, told: Sequence[tuple[str, Sequence[str]]]) -> tuple[list[str] | None, str]:
     """Returns the letter of each gold label and what these are: the text, the letter or the place of a choice."""
     by_text = [letter_of(gold, options, by_text=True) for gold, options in told]
-    texts = [composed(gold) in {composed(option.strip()) for option in options} for gold, options in told]
     if None not in by_text:
-        is_label_set = all(texts) and len({tuple(options) for _, options in told}) == 1 and not _are_letters(rows)
-        return (
-            (None, "")
-            if is_label_set
-            else ([letter or "" for letter in by_text], "the text" if any(texts) else "the letter")
-        )
+        texts = [composed(gold) in {composed(option.strip()) for option in options} for gold, options in told]
+        return [letter or "" for letter in by_text], "the text" if any(texts) else "the letter"
     if not all(gold.isdecimal() and gold.isascii() and len(gold) < 4 for gold, _ in told):  # noqa: PLR2004
         return None, ""
-    places = [int(gold) for gold, _ in told]
-    sizes = [len(options) for _, options in told]
-    begin = 1 if 0 not in places and any(place == size for place, size in zip(places, sizes, strict=True)) else 0
-    if not all(begin <= place < size + begin for place, size in zip(places, sizes, strict=True)):
+    places = [(int(gold), len(options)) for gold, options in told]
+    begins = [begin for begin in (0, 1) if all(begin <= place < size + begin for place, size in places)]
+    if len(begins) > 1:
+        msg = f"{rows['file'][0]}: gold_label: places of choices, of which none is 0 and none the last; write letters from A"
+        raise DataError(msg)
+    if not begins:
         return None, ""
-    letters = [letters_of(size)[place - begin] for place, size in zip(places, sizes, strict=True)]
-    return letters, f"the place, counted from {begin},"
+    letters = [letters_of(size)[place - begins[0]] for place, size in places]
+    return letters, f"the place, counted from {begins[0]},"
 
 
-def _are_letters(rows: pl.DataFrame) -> bool:
-    """Returns whether most answers begin with a letter that stands alone, as answers by letters do."""
+def _are_letters(rows: pl.DataFrame, n_options: int) -> bool:
+    """Returns whether most answers are by letters: one alone, one that punctuation follows, or one behind "answer"."""
+    last = letters_of(n_options)[-1]
+    signs = f"[A-{last}]"
+    alone, first = rf"^[\W_]*(?:{signs}|{signs.lower()})[\W_]*$", rf"^[\W_]*{signs}\s*[).:,\]*]"
+    pattern = rf"{alone}|{first}|(?i:answer)\W{{1,4}}(?:is\W{{1,4}})?{signs}\b"
     said = rows["completion"].drop_nulls().str.strip_chars()
-    return bool(len(said)) and 2 * said.str.contains(r"^[\W_]*[A-Z]\b(?:\W|$)").sum() > len(said)
+    return bool(len(said)) and 2 * said.str.contains(pattern).sum() > len(said)

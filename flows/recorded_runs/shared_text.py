@@ -65,26 +65,31 @@ def joined(found: Mapping[str, Mapping[int, set[str]]], whole: AbstractSet[str] 
         if GAP not in text and text not in whole:
             continue
         samples = set[str]().union(*of_files.values())
-        for place, other in enumerate(known):
-            is_apart = other.files.isdisjoint(of_files) and other.samples.isdisjoint(samples)
-            merge = _of_whole if text in whole else _of_both
-            of_both = merge(text, other.text) if is_apart else None
-            if of_both is not None:
-                known[place] = _Joined(of_both, samples | other.samples, {*other.files, *of_files})
-                place_of[text] = place
-                break
-        else:
-            place_of[text] = len(known)
+        merge = _of_whole if text in whole else _of_both
+        merged = {
+            place: of_both
+            for place, other in enumerate(known)
+            if other.files.isdisjoint(of_files) and other.samples.isdisjoint(samples)
+            if (of_both := merge(text, other.text)) is not None
+        }
+        place = max(merged, key=lambda each: len(merged[each]), default=len(known))
+        place_of[text] = place
+        if place == len(known):
             known.append(_Joined(text, samples, set(of_files)))
+        else:
+            other = known[place]
+            known[place] = _Joined(merged[place], samples | other.samples, {*other.files, *of_files})
     return {text: known[place_of[text]].text if text in place_of else text for text in found}
 
 
 def _of_whole(prompt: str, other: str) -> str | None:
-    """The template of a whole prompt and a template or another whole prompt; None where they have too little in common."""
+    """The template of a whole prompt: one that it fits, or what it has in common with another before and behind the sample."""
     of_both = shared((other, prompt))
-    n_kept = len(of_both.replace(GAP, "").strip())
-    fits = of_both == other and n_kept > 0
-    return of_both if fits or n_kept >= _LEAST_KEPT * max(len(prompt), len(other.replace(GAP, ""))) else None
+    before, _, after = of_both.partition(GAP)
+    if GAP in other:
+        return of_both if of_both == other and (before + after).strip() else None
+    is_alike = before.strip() and after.strip()
+    return of_both if is_alike and len(before + after) >= _LEAST_KEPT * max(len(prompt), len(other)) else None
 
 
 def _of_both(one: str, other: str) -> str | None:

@@ -106,9 +106,65 @@ def test_the_place_or_the_text_of_a_choice_is_its_letter(tmp_path: Path, gold: A
     assert column(warehouse, GOLDS) == LETTERS * 3
 
 
-def test_choices_that_are_the_labels_stay_labels(tmp_path: Path) -> None:
-    _, warehouse = taken(tmp_path, rows_of(gold_label=lambda n: YES_NO[n % 2], choices=YES_NO))
+SAID = (
+    lambda n: YES_NO[n % 2],
+    lambda n: f"I would classify this as:\n**{YES_NO[n % 2]}**",
+    lambda _: "A man is there.",
+)
+
+
+@pytest.mark.parametrize("said", SAID)
+@pytest.mark.parametrize("choices", [lambda _: YES_NO, lambda n: YES_NO[:: 1 - 2 * (n % 2)]])
+def test_choices_that_are_the_labels_stay_labels(tmp_path: Path, said: Any, choices: Any) -> None:
+    rows = [
+        {**row, "task": f"t{row['sample_id'][-1] in '02468'}"}
+        for row in rows_of(gold_label=lambda n: YES_NO[n // 2 % 2], completion=said)
+    ]
+    for n, row in enumerate(rows):
+        row["choices"] = choices(n // 2)
+    _, warehouse = taken(tmp_path, [row for row in rows if row["task"] == "tTrue"])
     assert column(warehouse, LABELS) == YES_NO
+
+
+def test_answers_in_the_words_of_a_choice_stay_texts(tmp_path: Path) -> None:
+    rows = rows_of(gold_label="Paris", choices=lambda n: ["Paris", f"Rome {n}"], completion="Paris")
+    _, warehouse = taken(tmp_path, rows)
+    assert column(warehouse, "select kind from raw.tasks") == ["open_ended"]
+
+
+def test_places_that_may_be_counted_from_0_or_1_are_refused(tmp_path: Path) -> None:
+    rows = rows_of(gold_label=lambda n: 1 + n % 2, choices=CHOICES, completion=lambda n: LETTERS[n % 2])
+    with pytest.raises(DataError, match="none is 0 and none the last"):
+        taken(tmp_path, rows)
+
+
+@pytest.mark.parametrize(
+    ("gold", "said", "kept"),
+    [
+        ({"age": 3, "count": 2}, '```json\n{"age": 3}\n```', '{"age":"3","count":"2"}'),
+        ([1, 2, 3], "The answer is [1, 2, 3]", '["1","2","3"]'),
+        ({"toxic": True, "spam": False}, "toxic", '{"toxic":true,"spam":false}'),
+        ([], "[]", "[]"),
+        ({"a": float("inf")}, "a", None),
+        (["\ud800"], "b", None),
+    ],
+)
+def test_what_is_an_object_or_a_list_itself_stays_one(tmp_path: Path, gold: Any, said: str, kept: str | None) -> None:
+    _, warehouse = taken(tmp_path, rows_of(gold_label=gold, completion=said))
+    (listed,) = set(column(warehouse, "select reference_answers from raw.samples"))
+    assert kept is None or json.loads(listed)[0].replace(" ", "") == kept
+
+
+@pytest.mark.parametrize("labels", [["mW", "MW", "kW"], ["A*", "A", "B"], ["AA", "Aa", "aa"]])
+def test_labels_that_answers_tell_apart_stay_apart(tmp_path: Path, labels: list[str]) -> None:
+    _, warehouse = taken(tmp_path, rows_of(gold_label=lambda n: labels[n % 3], completion=lambda n: labels[n % 3]))
+    assert column(warehouse, LABELS) == labels
+
+
+def test_texts_that_differ_in_line_ends_and_forms_are_one(tmp_path: Path) -> None:
+    files = rows_of(2, input="caf\u00e9\r\nhere"), rows_of(2, input="cafe\u0301\nhere", variant_index=1)
+    result, _ = taken(tmp_path, *files, labels=("yes", "no"))
+    assert result.n_landed == 4
 
 
 def test_choices_that_are_no_list_are_told(tmp_path: Path) -> None:
@@ -124,7 +180,11 @@ def test_choices_that_are_no_list_are_told(tmp_path: Path) -> None:
     ("one", "other", "named"),
     [
         ({"gold_label": "yes"}, {"gold_label": "no"}, r"gold labels \['yes', 'no'\]"),
-        ({"input": "a"}, {"input": "b"}, r"f1\.jsonl row 1: input: sample 's0' has 'b', and in .*f0\.jsonl row 1 'a'"),
+        (
+            {"input": "a"},
+            {"input": "b"},
+            r"f1\.jsonl row 1: input: sample 's0' has another one than in .*f0\.jsonl row 1",
+        ),
         ({"references": ["a"]}, {"references": ["b"]}, "references: sample 's0'"),
         ({"choices": ["a", "b"]}, {"choices": ["a", "c"]}, "choices: sample 's0'"),
     ],
@@ -153,13 +213,28 @@ def test_a_wording_that_lacks_samples_still_lacks_them(tmp_path: Path) -> None:
     assert result.n_missing == 3
 
 
-@pytest.mark.parametrize("names", [["p1", "p2"], ["direct", "Role play"], ["0", "cot"]])
-def test_wordings_with_names_are_numbered(tmp_path: Path, names: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("names", "numbers"),
+    [
+        (["p1", "p2"], [(0, "p1"), (1, "p2")]),
+        (["direct", "Role play"], [(0, "direct"), (1, "Role play")]),
+        (["2", "0", "cot"], [(0, None), (2, None), (3, "cot")]),
+    ],
+)
+def test_wordings_with_names_are_numbered(tmp_path: Path, names: list[str], numbers: list[Any]) -> None:
     rows = [row for name in names for row in rows_of(variant_index=name)]
     result, warehouse = taken(tmp_path, rows, labels=("yes", "no"))
     found = warehouse.read("select variant_index, instruction from raw.prompt_variants order by all")
-    assert [tuple(row.values()) for row in found] == list(enumerate(names))
-    assert any(f"0 is '{names[0]}'" in note for note in result.notes)
+    assert [tuple(row.values()) for row in found] == numbers
+    assert any(f"{numbers[-1][0]} is '{names[-1]}'" in note for note in result.notes)
+
+
+def test_the_original_of_named_wordings_is_the_first(tmp_path: Path) -> None:
+    named = (("para", "false"), ("base", "true"))
+    rows = [row for name, told in named for row in rows_of(variant_index=name, is_original=told)]
+    _, warehouse = taken(tmp_path, rows, labels=("yes", "no"))
+    found = warehouse.read("select variant_index, instruction, is_original from raw.prompt_variants order by all")
+    assert [tuple(row.values()) for row in found] == [(0, "base", True), (1, "para", False)]
 
 
 def test_instructions_are_numbered_where_they_are_wordings(tmp_path: Path) -> None:
@@ -167,8 +242,10 @@ def test_instructions_are_numbered_where_they_are_wordings(tmp_path: Path) -> No
     _, warehouse = taken(tmp_path, rows, labels=("yes", "no"))
     found = warehouse.read("select variant_index, instruction from raw.prompt_variants order by all")
     assert [tuple(row.values()) for row in found] == [(0, "Is it?"), (1, "Say whether.")]
-    with pytest.raises(DataError, match="12 instructions but no column 'variant_index'"):
-        taken(tmp_path, rows_of(instruction=lambda n: f"Is {n} even?"), labels=("yes", "no"))
+    for n_each, n in ((1, 12), (3, 4)):  # each holds a part of the material
+        rows = rows_of(instruction=lambda place, n_each=n_each: f"Passage {place // n_each}.")
+        with pytest.raises(DataError, match=f"{n} instructions but no column 'variant_index'"):
+            taken(tmp_path, rows, labels=("yes", "no"))
 
 
 # ---------------------------------------------------------------- places and tables
@@ -188,6 +265,17 @@ def test_what_a_model_thought_is_no_answer(tmp_path: Path, path: str) -> None:
     assert (
         column(warehouse, "select completion from raw.predictions order by length(sample_id), sample_id") == YES_NO * 6
     )
+
+
+def test_another_message_is_no_answer(tmp_path: Path) -> None:
+    first, last = {"role": "system", "content": "Answer yes or no."}, {"role": "assistant", "content": "yes"}
+    rows = rows_of(messages=lambda n: [first, last if n else {"role": "assistant", "refusal": "No."}])
+    wanted = "model=model,sample_id=sample_id,completion=messages.{}.content"
+    _, warehouse = taken(tmp_path, rows, labels=("yes", "no"), mapping=wanted.format(-1))
+    assert set(column(warehouse, "select completion from raw.predictions")) == {"yes"}
+    for place in (5, -5):
+        with pytest.raises(DataError, match="no column"):
+            taken(tmp_path, rows, labels=("yes", "no"), mapping=wanted.format(place))
 
 
 ROWS = rows_of(gold_label=lambda n: YES_NO[n % 2])
@@ -212,9 +300,12 @@ def test_tables_of_lists_are_rows(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("Results of May,,\n,,\nmodel,sample_id,completion\nm,1,yes\n", "line 3: the columns are named here"),
-        ("# mine\nmodel,sample_id,completion\nm,1,yes\n", "line 2: the columns are named here .* line 1 is a title"),
-        ("Run,,Said,\nmodel,sample_id,completion,gold_label\nm,1,yes,no\n", "line 2: the columns are named here"),
+        (
+            "Results of May,,\n,,\nmodel,sample_id,completion\nm,1,yes\n",
+            "line 1 has columns without a name; where line 3 names them",
+        ),
+        ("# mine\nmodel,sample_id,completion\nm,1,yes\n", "line 1 is no header; where line 2 names them"),
+        ("Run,,Said,\nmodel,sample_id,completion,gold_label\nm,1,yes,no\n", "where line 2 names them"),
         ("model,sample_id,completion\rm,1,yes\rm,2,no\r", "its lines end with CR alone"),
     ],
 )
@@ -274,6 +365,24 @@ def test_a_log_of_one_sample_under_another_prompt_is_another_template(tmp_path: 
     warehouse.apply_schema()
     import_predictions(warehouse, paths, load_registry([]), ImportOptions(labels=("yes", "no")))
     assert column(warehouse, "select count(*) from raw.prompt_variants") == [2]
+
+
+@pytest.mark.parametrize("mixed", [[(0, 0), (1, 1)], [(0, 0), (0, 1), (1, 1), (1, 0)]])
+def test_wordings_of_logs_of_one_sample_stay_apart(tmp_path: Path, mixed: list[tuple[int, int]]) -> None:
+    start, ends = "Read the review and take your time. " * 5, ("Is it positive?", "Tell the sentiment.")
+    paths = []
+    for file in (0, 1):
+        samples = [
+            inspect_sample(file, "yes", f"{start}Review: x{file}\n{ends[wording]}", epoch=place, target="yes")
+            for place, (at, wording) in enumerate(mixed)
+            if at == file
+        ]
+        paths.append(inspect_log(tmp_path / f"{file}.json", samples, task_id=f"t{file}"))
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    import_predictions(warehouse, paths, load_registry([]), ImportOptions(labels=("yes", "no")))
+    found = column(warehouse, "select instruction from raw.prompt_variants")
+    assert [sum(end in text for end in ends) for text in found] == [1, 1]
 
 
 def test_sentences_of_a_few_samples_are_no_labels(tmp_path: Path) -> None:

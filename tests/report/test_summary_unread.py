@@ -67,7 +67,10 @@ def test_readers_that_read_other_labels_are_told_with_examples() -> None:
     rows = [row("a", "true", 50, "true"), row("a", said[0], 3, "true"), row("a", said[1], 4, "false")]
     regex = [{**each, "reader": '{"regex": "(true|false)"}'} for each in rows]
     (sentence,) = read_differently(regex, Texts())
-    assert "7 of 10 answers that were read have another label by the reader `label_in_text` than by its own" in sentence
+    assert (
+        "7 of 57 answers that were compared have another label by the reader `label_in_text` than by its own"
+        in sentence
+    )
     assert f"'{said[0]}' is true or denied; '{said[1]}' is false or true" in sentence
     (hidden,) = read_differently(regex, Texts(sensitive=frozenset({"t"})))
     assert "not true" not in hidden

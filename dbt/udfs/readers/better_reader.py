@@ -28,8 +28,8 @@ _FIELD = re.compile(r"[A-Za-z_]\w{0,39}")
 MOST_DISAGREED = 0.01
 """Share of the answers that two readers read, above which they contradict each other."""
 EXAMPLES = 3
-MOST_COMPARED = 200
-"""Texts that readers are compared by, of those that are more than a label."""
+MOST_COMPARED, LONGEST_COMPARED = 200, 2000
+"""Texts that readers are compared by, of those that are more than a label, and characters of such a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,7 @@ class Disagreement(NamedTuple):
 
     reader: str
     n: int
+    n_compared: int
     examples: tuple[tuple[str, str, str], ...]
 
 
@@ -103,7 +104,11 @@ def disagreement(answers: Sequence[SeenAnswer], reader: str) -> Disagreement | N
     if "regex" not in own if isinstance(own, dict) else own not in LABEL_READERS:
         return None
     read = [answer for answer in answers if answer.label is not None]
-    more = [answer for answer in read if answer.completion.strip() not in answer.labels][:MOST_COMPARED]
+    alone, more = list[SeenAnswer](), list[SeenAnswer]()
+    for answer in read:
+        (alone if answer.completion.strip() in answer.labels else more).append(answer)
+    more = [answer for answer in more if len(answer.completion) <= LONGEST_COMPARED][:MOST_COMPARED]
+    n_compared = sum(answer.n for answer in (*alone, *more))
     are_numbers = all(_WHOLE_NUMBER.fullmatch(each) for answer in answers[:1] for each in answer.labels)
     found = None
     for other in BUILT_IN_OF_NUMBERS if are_numbers else BUILT_IN[:2]:
@@ -114,8 +119,8 @@ def disagreement(answers: Sequence[SeenAnswer], reader: str) -> Disagreement | N
             if answer.label is not None and said != answer.label:
                 differing.append((answer.n, (answer.completion, answer.label, str(said))))
         n = sum(times for times, _ in differing)
-        if n > MOST_DISAGREED * sum(answer.n for answer in read) and (found is None or n > found.n):
-            found = Disagreement(other, n, tuple(example for _, example in differing[:EXAMPLES]))
+        if n > MOST_DISAGREED * n_compared and (found is None or n > found.n):
+            found = Disagreement(other, n, n_compared, tuple(example for _, example in differing[:EXAMPLES]))
     return found
 
 

@@ -76,12 +76,9 @@ def committed(text: str, weak: frozenset[str] = frozenset()) -> Committed:
     `weak` are the signs of answers that are words of most texts: they count only where they are stated.
     """
     text = text.lower()
-    signs = set(re.findall(SIGN, text))
-    if len(signs) == 1 and not signs & (weak | {OUTSIDE}) and not _patterns()["unsure"].search(text):
-        begins = _FIRST.match(text) is not None or _ALONE.fullmatch(text) is not None
-        return Committed(ord(signs.pop()) - FIRST_SIGN, is_stated=begins)  # nothing in the text denies or doubts it
-    if _are_fields(text):
-        return Committed(None, TWO)
+    at_once = _at_once(text, weak)
+    if at_once is not None:
+        return at_once
     mentions = [each for each in mentions_of(text) if each.strength > NAMED or each.sign not in weak | {OUTSIDE}]
     given = [each for each in mentions if each.reason is None]
     if not given:
@@ -108,11 +105,20 @@ def committed(text: str, weak: frozenset[str] = frozenset()) -> Committed:
     return Committed(ord(current.sign) - FIRST_SIGN, is_stated=current.strength > NAMED)
 
 
+def _at_once(text: str, weak: frozenset[str]) -> Committed | None:
+    """What a text commits to that names one answer and doubts nothing, or is nothing but fields; None for any other."""
+    signs = set(re.findall(SIGN, text))
+    if len(signs) == 1 and not signs & (weak | {OUTSIDE}) and not _patterns()["unsure"].search(text):
+        begins = _FIRST.match(text) is not None or _ALONE.fullmatch(text) is not None
+        return Committed(ord(signs.pop()) - FIRST_SIGN, is_stated=begins)
+    return Committed(None, TWO) if len(signs) > 1 and _are_fields(text) else None
+
+
 def _are_fields(text: str) -> bool:
     """Whether a text is nothing but fields with different answers, as "Reading: B2; Writing: B1", none of them the answer."""
     parts = [part for part in re.split(r"[\n;；。，,]", text) if part.strip()]
     fields = [_FIELD.fullmatch(part) for part in parts]
-    if len(parts) < 2 or None in fields:  # noqa: PLR2004
+    if len(parts) < 2 or None in fields:
         return False
     heads, signs = ({match[group].strip() for match in fields if match} for group in (1, 2))
     is_answer = _patterns()["answer"].search

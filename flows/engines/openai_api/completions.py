@@ -119,7 +119,7 @@ def _without_choices(parsed: object) -> Failure:
     """Returns what a gateway reports with status 200 of the model behind it, and a server of an address that it does not know."""
     error = error_in(parsed)
     is_told = isinstance(parsed, dict) and bool(error.get("message"))
-    if not is_told and isinstance(parsed, dict) and _is_blocked(parsed):
+    if not any(error.values()) and isinstance(parsed, dict) and _is_blocked(parsed):
         return Failure("refused", "an answer without choices to a prompt that was read: it is blocked", HTTPStatus.OK)
     text = described(error) if is_told else f"an answer without choices: {json.dumps(parsed, ensure_ascii=False)}"
     return failure_in_success(error, text)
@@ -131,8 +131,8 @@ def _is_blocked(parsed: Mapping[str, Any]) -> bool:
     if isinstance(feedback, dict) and (feedback.get("blockReason") or feedback.get("block_reason")):
         return True
     usage = parsed.get("usage")
-    n_read = usage.get("prompt_tokens") if isinstance(usage, dict) else None
-    return parsed.get("choices") == [] and type(n_read) is int and n_read > 0
+    n_read, n_said = (usage.get(f"{of}_tokens") if isinstance(usage, dict) else None for of in ("prompt", "completion"))
+    return parsed.get("choices") == [] and type(n_read) is int and n_read > 0 and not n_said
 
 
 def _error_beside(parsed: Mapping[str, Any], choice: Mapping[str, Any]) -> Mapping[str, Any]:

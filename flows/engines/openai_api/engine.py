@@ -31,6 +31,10 @@ MOST_ALIKE = 25
 """Requests in a row that are refused in the same words, after which no other is sent."""
 
 
+OF_WORDS = (400, 403, 422)
+"""Statuses of which the words alone say what is refused."""
+
+
 class OpenAIEngine(Engine):
     """A model behind one or several OpenAI-compatible endpoints, each asked as fast as it bears; for one event loop.
 
@@ -136,7 +140,9 @@ class OpenAIEngine(Engine):
 
     def _with_scope(self, failure: Failure, text: str) -> Failure:
         """A failure that stops all where so many requests in a row are refused in its words that it is not about one of them."""
-        if failure.verdict != "never" or is_about_length(text):
+        if failure.verdict == "refused":
+            self._alike = "", 0
+        if failure.verdict != "never" or failure.http_status not in OF_WORDS or is_about_length(text):
             return failure
         words = re.sub(r"\d+", "0", text)
         self._alike = words, 1 + (self._alike[1] if words == self._alike[0] else 0)

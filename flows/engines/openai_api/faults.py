@@ -32,31 +32,46 @@ _STOPPING_CODES = {
     "missing",
     "value_error.missing",
 }
-_TOO_LONG = ("context length", "context window", "context_length", "string_above_max_length", "too long")
+_ABOUT_LENGTH = re.compile(
+    r"context[ _](?:length|window|size)|string_above_max_length|\btoo (?:long|large|many tokens)\b|\bentity too large\b"
+    r"|\bmaximum (?:number of )?tokens\b|\btoken count\b|\bmust have less than \d+ tokens\b|\binput length\b"
+)
 _BLOCKED = re.compile(
     r"content[ _-]?filter|content[ _-]?(?:management[ _-]?)?policy|contentpolicyviolation|responsible_?ai"
-    r"|\bflagged\b|\bmoderation\b"
+    r"|\b(?:prompt|input|request|content|text|message) (?:was |is |has been )?(?:flagged|blocked)\b|\bflagged by\b"
     r"|\bdata_?inspection_?failed|\b(?:inappropriate|unsafe|sensitive|harmful|prohibited) (?:content|information|words?)\b"
-    r"|\bviolat\w+ (?:\w+ ){0,4}(?:polic|guideline|terms)|\b(?:usage|safety) polic|\bprompt (?:was |is |has been )?blocked\b"
+    r"|\bviolat\w+ (?:\w+ ){0,4}(?:polic|guideline|terms)|\b(?:usage|safety) polic|\bmoderation\b"
 )
 """Words of the filters of Azure, OpenAI, LiteLLM, OpenRouter, DashScope, GLM and others for a prompt that they do not pass on."""
+_BLOCKED_CODE = re.compile(r"content_?(?:filter|policy)|data_?inspection|responsible_?ai|moderation|safety")
+_W = r"[^\W_]+"
 _OF_THE_ACCOUNT = re.compile(
-    r"\bbudget(?:[ _]\w+){0,6}[ _](?:exceeded|used up|exhausted|reached)\b|\b(?:exceed\w*|over)[ _](?:\w+[ _]){0,3}budget\b"
-    r"|\bcredits?\b(?:\W+\w+){0,5}\W+(?:too low|insufficient|exhausted|depleted|used up)\b|\bout of (?:credits?|funds|balance)\b"
-    r"|\b(?:insufficient|not enough|no) (?:account )?(?:credits?|balance|funds)\b"
-    r"|\bbalance\b(?:\W+\w+){0,3}\W+(?:too low|insufficient)\b"
-    r"|\b(?:spend(?:ing)?|usage|monthly|billing) (?:limit|cap)\b(?:\W+\w+){0,4}\W+(?:reached|exceeded|hit)\b"
-    r"|\b(?:location|region|country|territory)\b(?:\W+\w+){0,3}\W+not (?:supported|available|allowed)\b"
+    rf"\bbudget(?:[ _]{_W}){{0,6}}[ _](?:exceeded|used up|exhausted|reached)\b"
+    r"|\bover budget\b|\bexceeded ?budget\b|budget_exceeded|\bout of (?:credits?|funds|balance)\b"
+    r"|\bcredits?\b(?:\W+\w+){0,5}\W+(?:too low|insufficient|exhausted|depleted|used up)\b"
+    r"|\b(?:insufficient|not enough) (?:account )?(?:credits?|balance|funds)\b|\bbalance (?:is )?(?:too low|insufficient)\b"
+    r"|\b(?:spend(?:ing)?|monthly|billing) (?:limit|cap)\b(?:\W+\w+){0,4}\W+(?:reached|exceeded|hit)\b"
+    r"|\b(?:location|region|country|territory) (?:is |was )?not (?:supported|available|allowed)\b"
     r"|\bnot (?:supported|available|allowed) in (?:your|this) (?:region|country|location|territory)\b"
-    r"|\bon-demand throughput\b|\bapi[ _-]?key\b(?:\W+\w+){0,2}\W+(?:expired|revoked|disabled|deactivated)\b"
-    r"|\b(?:model|engine|deployment)\b.{0,80}?\b(?:deprecated|decommissioned|retired|discontinued|end[ -]of[ -]life)\b"
-    r"|\b(?:model|engine|deployment)\b.{0,80}?\bno longer \w+\b"
-    r"|\baccount\b(?:\W+\w+){0,4}\W+(?:suspended|disabled|deactivated|terminated|past due)\b"
-    r"|\b(?:trial|subscription|free (?:tier|quota))\b(?:\W+\w+){0,3}\W+(?:expired|ended|exhausted|exceeded)\b"
+    r"|\bon-demand throughput\b|\bapi[ _-]?key\b(?:\W+\w+){0,2}\W+(?:expired|revoked|disabled|deactivated|flagged)\b"
+    r"|\b(?:model|engine|deployment)\b.{0,60}?\b(?:deprecated|decommissioned|discontinued|end[ -]of[ -]life)\b"
+    r"|\b(?:model|engine|deployment)\b.{0,60}?\b(?:been retired|is retired|no longer (?:available|supported))\b"
+    r"|\b(?:your|this) (?:account|organi[sz]ation|access|subscription|project|trial)\b(?:\W+\w+){0,4}\W+"
+    r"(?:suspended|disabled|deactivated|terminated|flagged|expired|ended|past due|blocked|exhausted)\b"
+    r"|\bfree (?:tier|quota)\b(?:\W+\w+){0,3}\W+(?:expired|ended|exhausted)\b|\baccept the\b.{0,30}\b(?:policy|terms|agreement)\b"
+    r"|\bdoes not have access\b"
 )
-"""What is said of a key, a budget, a region or a model that no request of this account gets past, whatever the status."""
-_THROTTLED = re.compile(r"throttl|\btoo many requests\b|\brate[ _-]?limit|\bmodelnotready")
+"""What is said of a key, a budget, a region or a model that no request of this account gets past."""
+_OF_THE_BUDGET = re.compile(r"budget_exceeded|\bmax budget\b")
+_THROTTLED = re.compile(
+    r"throttl|\btoo many requests\b|\brate[ _-]?(?:limit (?:reached|exceeded)|exceeded)|\bmodelnotready"
+)
 _MAX_SAID = 300  # characters of a message in which it says so: behind them a prompt may be quoted
+_QUOTED = re.compile(
+    r"(?:(?<=[\s(\[{:=])|^)(?:'[^'\n]{3,}(?:'|$)|\"[^\"\n]{3,}(?:\"|$))"
+    r"|\[[^\]]{20,}(?:\]|$)|\{[^}]{20,}(?:\}|$)"
+)
+"""What a message quotes, of a prompt or of what was sent."""
 _CONTEXT = re.compile(r"maximum context length (?:is|of) (\d{1,9})")
 _CAP = re.compile(r"(\d{1,9}) in the completion|is too large: (\d{1,9})|max_(?:completion_)?tokens\W{1,3}(\d{1,9})")
 _AGAIN = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
@@ -129,23 +144,24 @@ def verdict_on(status: int, error: Mapping[str, Any]) -> Verdict:
     """
     codes = {str(error.get(name) or "").casefold() for name in ("code", "type")}
     message = _message_of(error)
-    words, said = (" ".join([*codes, text]) for text in (message, message[:_MAX_SAID]))
-    is_of_one, is_blocked = status in _OF_ONE_REQUEST, bool(_BLOCKED.search(words))
-    is_too_long = is_of_one and any(mark in words for mark in _TOO_LONG)
-    is_about_it = not is_blocked or "account" in said  # a filter may quote a prompt about budgets
-    is_of_account = _OF_THE_ACCOUNT.search(said) and status < HTTPStatus.INTERNAL_SERVER_ERROR and is_about_it
+    said = _QUOTED.sub(" ", message[:_MAX_SAID])
+    code = " ".join(each[:100] for each in codes)
+    is_of_one, is_short = status in _OF_ONE_REQUEST, not is_about_length(f"{code} {message}")
+    is_of_address = _WRONG_KEY.search(message) or _WRONG_ADDRESS.search(message)
+    of_account = _OF_THE_BUDGET if status in _AGAIN else _OF_THE_ACCOUNT
     # a card's own temperature, cap or model that is refused is refused for every cell
     is_of_card = {"model", *Sampling.model_fields} & set(str(error.get("param") or "").split("."))
     rules: Sequence[tuple[Verdict, object]] = (
-        ("stop", any(mark in code for code in codes for mark in _OUT_OF_QUOTA) or codes & _STOPPING_CODES),
-        ("stop", is_of_account),
+        ("stop", any(mark in each for each in codes for mark in _OUT_OF_QUOTA) or codes & _STOPPING_CODES),
+        ("refused", is_of_one and _BLOCKED_CODE.search(code)),
+        ("stop", status < HTTPStatus.INTERNAL_SERVER_ERROR and of_account.search(f"{code} {said}")),
         ("again", status in _AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR),
-        ("refused", is_of_one and is_blocked),
-        ("again", status == HTTPStatus.BAD_REQUEST and _THROTTLED.search(said)),
-        ("stop", is_too_long and _is_cap_too_large(message)),
-        ("never", is_too_long),
+        ("stop", is_of_one and _is_cap_too_large(message)),
+        ("refused", is_of_one and is_short and _BLOCKED.search(said) and not _WRONG_ADDRESS.search(said)),
+        ("again", status == HTTPStatus.BAD_REQUEST and _THROTTLED.search(f"{code} {said}")),
+        ("never", is_of_one and not is_short),
         ("stop", status in _STOP or status < HTTPStatus.BAD_REQUEST),
-        ("stop", _WRONG_KEY.search(message) or _WRONG_ADDRESS.search(message) or is_of_card),
+        ("stop", is_of_address or is_of_card),
     )
     return next((verdict for verdict, holds in rules if holds), "never")
 
@@ -158,8 +174,7 @@ def _is_cap_too_large(message: str) -> bool:
 
 def is_about_length(text: str) -> bool:
     """Returns whether an error is about the length of one prompt, which many prompts of a task may have."""
-    folded = text.casefold()
-    return any(mark in folded for mark in _TOO_LONG)
+    return _ABOUT_LENGTH.search(text.casefold()) is not None
 
 
 def settled(verdict: Verdict, text: str, attempts: Sequence[Attempt] = ()) -> Answer:

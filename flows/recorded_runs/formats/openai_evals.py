@@ -1,6 +1,7 @@
 """Reads what `oaieval` records: a line for the eval, one for each event of a sample, and a final report.
 
-The first `sampling` of a sample is the model's answer; later ones may be those of a grader. A `match` says what was expected.
+A `match` says what was expected and which text was matched; without it the first `sampling` of a sample is the
+answer, since later ones may be a grader's.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ def _answer(
     place: str, model: str, task: str, sample: str, data: Mapping[str, Any], ruled: Mapping[str, Any]
 ) -> Answer:
     said, prompt = data.get("sampled"), data.get("prompt")
+    ruled_on = ruled.get("sampled")  # of several samplings, as where a model thinks in one, that which was matched
+    said = ruled_on if isinstance(ruled_on, str) else said[0] if isinstance(said, list) and said else said
     asked = [each for each in prompt if isinstance(each, dict)] if isinstance(prompt, list) else []
     sent = "\n\n".join(text_of(each.get("content")) or "" for each in asked) if asked else text_of(prompt)
     question = next((text_of(each.get("content")) for each in reversed(asked) if each.get("role") == "user"), sent)
@@ -64,7 +67,7 @@ def _answer(
         task=task,
         sample_id=sample,
         sample_key=as_json([sample, question]),
-        completion=text_of(said[0] if isinstance(said, list) and said else said or None),
+        completion=text_of(said) if said != [] else None,
         prompt=sent,
         fields={"input": question or ""},
         gold_label=golds[0] if len(golds) == 1 else None,

@@ -30,7 +30,7 @@ def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield from json_lines(path)
         return
     document = json_file(path)
-    rows = _listed(document)
+    rows = _listed(document, path)
     if rows is None:
         msg = f"{path}: no list of rows: a JSON list, or an object with one list of objects, is wanted"
         raise DataError(msg)
@@ -41,14 +41,18 @@ def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, row
 
 
-def _listed(document: Any) -> list[Any] | None:  # noqa: ANN401
+def _listed(document: Any, path: Path) -> list[Any] | None:  # noqa: ANN401
     """The rows of a document: itself, its list of objects, those of a table of columns and lists or of columns and numbers."""
     if isinstance(document, list):
         return document
     columns, data = document.get("columns"), document.get("data")
     if isinstance(columns, list) and isinstance(data, list) and all(isinstance(row, list) for row in data):
         names = [str(name) for name in columns]
-        return [dict(zip(names, row, strict=False)) for row in data]
+        odd = next((n for n, row in enumerate(data, start=1) if len(row) != len(names)), None)
+        if odd is not None:
+            msg = f"{path} row {odd}: {len(data[odd - 1])} values, there are {len(names)} columns"
+            raise DataError(msg)
+        return [dict(zip(names, row, strict=True)) for row in data]
     lists = {
         name: value
         for name, value in document.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from http import HTTPStatus
 from typing import Any
 
@@ -42,19 +43,37 @@ BODIES: list[tuple[str, int, dict[str, Any]]] = [
             "(20 in the messages, 9000 in the completion)."
         },
     ),
+    ("stop", 403, {"message": "Your account has been flagged for potential abuse."}),
+    ("stop", 403, {"message": "Your access was terminated due to violation of our policies."}),
+    ("stop", 403, {"message": "Your organization has been disabled due to violations of our usage policies"}),
+    ("stop", 403, {"message": "Project does not have access to model omni-moderation-latest"}),
+    ("stop", 400, {"message": "Unsupported model: text-moderation-stable"}),
+    ("stop", 403, {"message": "You must accept the content policy in the console."}),
     # of this prompt, which the provider blocks
     ("refused", 400, {"message": "The prompt was filtered.", "code": "content_filter"}),
     ("refused", 400, {"message": "litellm.ContentPolicyViolationError: the response was filtered"}),
     ("refused", 403, {"message": "Your input was flagged by moderation: hate"}),
     ("refused", 400, {"message": "Input data may contain inappropriate content.", "code": "data_inspection_failed"}),
     ("refused", 400, {"message": "It is against our content policy to answer 'my credit balance is too low'"}),
+    (
+        "refused",
+        400,
+        {"message": "The response was filtered due to the prompt triggering our content management policy."},
+    ),
     # of this prompt, which the server cannot take
     ("never", 400, {"message": "This model's maximum context length is 4096 tokens, your prompt has 5000."}),
     ("never", 400, {"message": "maximum context length is 4096 tokens (4000 in the messages, 200 in the completion)."}),
     ("never", 422, {"message": "messages.0: a string is wanted"}),
+    ("never", 400, {"message": "Bad body: [{'role': 'user', 'content': 'Does this hold harmful content?'}]"}),
+    ("never", 422, {"message": "invalid value in content: 'Was the tweet flagged by them?'"}),
+    ("never", 400, {"message": "Invalid prompt: 'My account was suspended yesterday'"}),
+    ("never", 400, {"message": "maximum context length is 8192 tokens. See our content policy."}),
     # of this try
     ("again", 400, {"message": "Rate exceeded", "code": "ThrottlingException"}),
     ("again", 429, {"message": "Too many requests"}),
+    ("again", 429, {"message": "You exceeded your token budget per minute; slow down"}),
+    ("again", 429, {"message": "Usage limit reached for requests per minute. Try again in 20 seconds."}),
+    ("again", 409, {"message": "deployment is being retired, retry"}),
     ("again", 500, {"message": "The budget service is down"}),
 ]
 
@@ -81,10 +100,27 @@ def test_a_blocked_prompt_of_any_form_is_a_refusal(body: dict[str, Any]) -> None
     assert (answer.completion, answer.is_refused, answer.finish_reason) == ("", True, "content_filter")
 
 
-def test_no_choice_at_all_is_asked_again() -> None:
-    outcome = read_completion(b'{"choices": [], "usage": {"prompt_tokens": 0}}', None, (), ())
+@pytest.mark.parametrize(
+    "rest",
+    [
+        {"usage": {"prompt_tokens": 0}},
+        {"usage": {"prompt_tokens": 12, "completion_tokens": 55}},
+        {"usage": {"prompt_tokens": 12}, "error": {"code": 502}},
+    ],
+)
+def test_no_choice_at_all_is_asked_again(rest: dict[str, Any]) -> None:
+    outcome = read_completion(json.dumps({"choices": [], **rest}).encode(), None, (), ())
     assert isinstance(outcome, Failure)
     assert outcome.verdict == "again"
+
+
+@pytest.mark.parametrize(
+    "text", ["budget" + "_a" * 500, "exceed" + " a" * 500, "'" * 10_000, "[" * 10_000, "{a" * 5000]
+)
+def test_the_scope_of_a_hostile_message_is_found_at_once(text: str) -> None:
+    began = time.process_time()
+    verdict_on(400, {"message": text, "code": text})
+    assert time.process_time() - began < 1
 
 
 class Counting(QuietHandler):
