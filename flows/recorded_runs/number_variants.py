@@ -67,7 +67,7 @@ def _by(frame: pl.DataFrame, group: list[str], column: str, why: str) -> tuple[p
     shown = ", ".join(f"{number} is {name[:40]!r}" for name, number in first)
     more = f" and {numbers.height - _SHOWN} more" if numbers.height > _SHOWN else ""
     note = f"{frame['file'][0]} {why}, which are numbered as they come: {shown}{more}"
-    told = frame.join(
+    joined = frame.join(
         numbers.select(*group, "_name", "_number"), on=[*group, "_name"], how="left", maintain_order="left"
     )
-    return told.with_columns(pl.col("_number").alias("variant_index")).drop("_name", "_number"), [note]
+    return joined.with_columns(pl.col("_number").alias("variant_index")).drop("_name", "_number"), [note]
