@@ -83,7 +83,7 @@ def another(value: Any, draw: random.Random) -> Any:  # noqa: PLR0911 - a line a
     if isinstance(value, int):
         return value + draw.choice((-1, 1))
     if isinstance(value, float):
-        return value + draw.choice((1e-12, 0.01, -1.0)) if abs(value) < 100 else value * 2
+        return value + draw.choice((1e-6, 0.01, -1.0)) if abs(value) < 100 else value * 2  # 1e-9 is untouched
     if isinstance(value, datetime):
         return value + timedelta(seconds=1)
     if isinstance(value, list):
