@@ -76,6 +76,7 @@ def empty_summary() -> Summary:
         compared_with=None,
         causes=(),
         unread=(),
+        read_differently=(),
         breaking=(),
         worst=None,
         example=None,
