@@ -14,8 +14,8 @@ def numbered(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """Returns the rows with a number in `variant_index` where it held names or nothing told instructions apart, and notes.
 
     Names are numbered within task and strategy in the order in which they come, and are the instruction where the file has
-    none. Instructions are numbered where each is asked of several samples. Raises DataError where they are not, as where each
-    holds its sample.
+    none; numbers beside names stay. Instructions are numbered where half of the samples or more are asked under several. Raises
+    DataError where fewer are, as where each holds its sample.
     """
     group = [column for column in _GROUP if column in frame.columns]
     if "variant_index" in frame.columns:
@@ -50,11 +50,9 @@ def _by(frame: pl.DataFrame, group: list[str], column: str, why: str) -> tuple[p
     told = "is_original" if "is_original" in frame.columns else column  # no number, name or instruction is true
     is_first = pl.col(told).str.to_lowercase() == "true"
     numbers = frame.group_by(*group, "_name", maintain_order=True).agg(is_first.any().alias("_first"))
-    known = (
-        pl.col("_name").cast(pl.Float64, strict=False) if column == "variant_index" else pl.lit(None, dtype=pl.Float64)
-    )
-    blank = pl.when(pl.col("_name") == "").then(0.0) if column == "variant_index" else None
-    numbers = numbers.with_columns((known if blank is None else pl.coalesce(known, blank)).alias("_known"))
+    blank = pl.when(pl.col("_name") == "").then(0.0)
+    known = pl.coalesce(pl.col("_name").cast(pl.Float64, strict=False), blank)
+    numbers = numbers.with_columns(pl.when(column == "variant_index").then(known).alias("_known"))
     numbers = numbers.with_row_index("_place").sort("_first", "_place", descending=[True, False])
     is_named = pl.col("_known").is_null().cast(pl.Int64)
     after = (pl.col("_known").max() + 1).fill_null(0)
