@@ -272,10 +272,10 @@ class TaskCard(Card):
     token_f1_threshold: Rate | None = Field(
         None, description="token_f1: the least score that counts as right; default: the score itself is averaged"
     )
-    pair_classes: Annotated[Names, Field(max_length=2)] = Field(
+    pair_classes: Annotated[Names, Field(max_length=3)] = Field(
         (),
         description=(
-            "gold labels, at most two, whose samples the report compares pair by pair; default: the two whose samples "
+            "gold labels, at most three, whose samples the report compares pair by pair; default: the two whose samples "
             "are treated least and most alike"
         ),
     )

@@ -27,5 +27,6 @@
     'rpt_sample_similarities',
     'rpt_sample_spreads',
     'rpt_stability_by_share',
+    'rpt_stability_summaries',
     'rpt_wording_choices',
 ]) }}

@@ -46,9 +46,9 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """How far people agree with the other raters of a task."""
+    """How far people agree with the other raters of a task, or of all tasks together where it is None."""
 
-    task_id: str
+    task_id: str | None
     raters: str
     kind: str
     cohen_kappa: float | None

@@ -39,7 +39,7 @@ def lines_of_taken(taken: TakenSheet) -> list[str]:
     if taken.n_known:
         lines.append(f"{taken.path.name}: these {taken.n_known} rulings are here already: nothing landed")
     for each in taken.agreement:
-        who = visible(f"{each.task_id}: {each.raters}")
+        who = visible(f"{each.task_id or 'all tasks'}: {each.raters}")
         kappa, rate = number(each.cohen_kappa), number(each.agreement_rate)
         lines.append(f"  {who}: kappa {kappa}, agreement {rate}, {each.n_rated} answers")
     if taken.published is not None:

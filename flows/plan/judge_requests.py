@@ -84,9 +84,9 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
     shown = [f"{sign}. {option}" for sign, option in zip(signs, options, strict=False)] or list(offered)
     gold = None if sample.gold_label is None else task.label_names.index(sample.gold_label)
     gold = order.index(gold) if gold is not None and options else gold
-    references = sample.references or (() if gold is None else (shown[gold],))
-    mark = f"===== {content_id('mark', sample.sample_id, ruling.completion)[:16]} ====="
     is_plain = card.references == "plain"
+    references = sample.references or (() if gold is None else ((offered if is_plain else shown)[gold],))
+    mark = f"===== {content_id('mark', sample.sample_id, ruling.completion)[:16]} ====="
     values = {
         "question": sample.text,
         "options": "\n".join(shown if is_plain or not shown else ["Options:", *shown]),

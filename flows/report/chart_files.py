@@ -37,8 +37,10 @@ _COLOUR = re.compile(r"--([a-z]+): (#[0-9a-f]{6})")
 
 
 FIGURES: Mapping[str, str] = {
+    "sensitivity": "errica-2025-sensitivity-by-sample",
     "sensitivity_by_class": "errica-2025-sensitivity-by-class",
     "label_distributions": "errica-2025-labels-of-samples",
+    "consistency": "errica-2025-consistency-by-class",
     "sensitivity_against_consistency": "errica-2025-sensitivity-against-consistency",
     "sample_consistency": "errica-2025-consistency-by-sample",
     "sample_pairs": "errica-2025-pairs-of-samples",
@@ -46,6 +48,8 @@ FIGURES: Mapping[str, str] = {
     "stability_by_repetition": "barrie-2025-pss-by-repetition",
     "stability_by_wording": "barrie-2025-pss-by-paraphrase-temperature",
     "stability_by_model": "barrie-2025-pss-by-model",
+    "distinct_answers": "barrie-2025-distinct-answers",
+    "answer_formats": "barrie-2025-answers-out-of-format",
     "subsamples": "barrie-2025-pss-by-share-of-samples",
     "stability_across_tasks": "barrie-2025-all-tasks",
     "accuracy_by_variant": "hua-2025-accuracy-by-template",

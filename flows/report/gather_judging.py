@@ -45,7 +45,7 @@ def gather_judging(ask: Ask) -> JudgingData:
     spreads = ask(query("spreads"))
     tasks = {row["task_id"] for row in spreads if row["scoring_method"] != LABELS}
     agreements = ask(query("agreement"))  # people may have ruled where no judge has
-    tasks |= {row["task_id"] for row in agreements}
+    tasks |= {row["task_id"] for row in agreements if row["task_id"] is not None}
     if not tasks:
         return JudgingData()
     judges = ask(query("judges"))

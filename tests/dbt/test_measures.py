@@ -536,6 +536,14 @@ def test_every_figure_lies_in_its_interval(measured: Measured) -> None:
     ] == []
 
 
+def compare(measure: str, scorecard: list[dict[str, Any]]) -> bool:
+    """Sensitivities of other numbers of wordings do not."""
+    numbers = {row["n_variants_answered"] for row in scorecard}
+    return len(numbers) < 2 or not (
+        measure == "sensitivity" or (measure == "sensitivity_corrected" and min(numbers) < 12)
+    )
+
+
 def test_places_across_tasks_are_those_of_the_scorecard(measured: Measured) -> None:
     better = {
         "sensitivity": min,
@@ -554,23 +562,14 @@ def test_places_across_tasks_are_those_of_the_scorecard(measured: Measured) -> N
             own, measure = value_of[row["task_id"], row["strategy"], row["model_id"]], row["measure"]
             assert row["value"] == own[measure]
             assert (row["value_low"], row["value_std"]) == (own.get(f"{measure}_low"), own.get(f"{measure}_std"))
-            # who has a place: whose figure is to be read, and no sensitivity beside one of another number of wordings
-            places = [
-                other
-                for other in scorecard
-                if (other["task_id"], other["strategy"]) == (row["task_id"], row["strategy"])
-                and other[measure] is not None
-                and (measure != "consistency" or (other["sensitivity"] or 0) >= 0.05)
+            of_task = [
+                other for other in scorecard if other["task_id"] == row["task_id"] and other[measure] is not None
             ]
-            numbers = {other["n_variants_answered"] for other in places}
-            if len(numbers) > 1 and (
-                measure == "sensitivity" or (measure == "sensitivity_corrected" and min(numbers) < 12)
-            ):
-                places = []
-            assert row["n_ranked"] == len(places)
-            has_place = any(other is own for other in places)
-            best = better[measure](other[measure] for other in places) if places else None
-            assert row["is_best"] == (has_place and close(row["value"], best))
+            of_row = [other for other in of_task if other["strategy"] == row["strategy"]]
+            assert row["n_ranked"] == (len(of_row) if compare(measure, of_row) else 0)
+            are_compared = row["value"] is not None and len(of_task) > 1 and compare(measure, of_task)
+            best = better[measure](other[measure] for other in of_task) if are_compared else None
+            assert row["is_best"] == (are_compared and close(row["value"], best))
         cells = [row for row in scorecard if (row["sensitivity"] or 0) >= 0.05 and row["consistency"] is not None]
         (of_run,) = measured.rows("rpt_sensitivity_against_consistency", case)
         assert of_run["n_cells"] == len(cells)

@@ -186,16 +186,21 @@ def test_agreement_with_people_is_measured(audited: tuple[Path, Ended]) -> None:
     yes_ann, yes_judge = (sum(row[rater] for row in rulings) / len(rulings) for rater in (0, 1))
     by_chance = yes_ann * yes_judge + (1 - yes_ann) * (1 - yes_judge)
     assert agreed < 1
-    assert with_ann["n_rated"] == len(rulings)
-    assert with_ann["agreement_rate"] == pytest.approx(agreed)
-    assert with_ann["cohen_kappa"] == pytest.approx((agreed - by_chance) / (1 - by_chance))
+    assert with_ann["n_rated_distinct"] == len(rulings)
+    assert with_ann["agreement_rate_distinct"] == pytest.approx(agreed)
+    assert with_ann["cohen_kappa_distinct"] == pytest.approx((agreed - by_chance) / (1 - by_chance))
+    # each answer counts, however many say the same
+    (counted,) = sql(
+        folder, "select count(*) as n from marts.fct_predictions where answer_status not in ('error', 'empty')"
+    )
+    assert with_ann["n_rated"] == counted["n"] > len(rulings)
     # bob differs from ann on 5 of the 20 rows that both rule on
     people = rows["person:ann | person:bob"]
-    assert (people["kind"], people["n_rated"]) == ("person and person", 20)
-    assert people["agreement_rate"] == pytest.approx(0.75)
+    assert (people["kind"], people["n_rated_distinct"]) == ("person and person", 20)
+    assert people["agreement_rate_distinct"] == pytest.approx(0.75)
     # where the rule reads an answer it agrees with this test's reader; what it cannot read it does not count as right
     beside_rule = rows["option_letter | person:ann"]
-    assert beside_rule["n_rated"] == len(rulings)
+    assert beside_rule["n_rated_distinct"] == len(rulings)
     assert 0 < beside_rule["agreement_rate"] < 1
     printed = {row["raters"]: row for row in taken.json()["agreement"]}
     assert set(printed) == {
@@ -208,7 +213,7 @@ def test_agreement_with_people_is_measured(audited: tuple[Path, Ended]) -> None:
     }
     assert printed["judge:j | person:ann"]["cohen_kappa"] == with_ann["cohen_kappa"]
     # the two are tied on the five, which the majority leaves out
-    assert rows["judge:j | people"]["n_rated"] == len(rulings) - 5
+    assert rows["judge:j | people"]["n_rated_distinct"] == len(rulings) - 5
     assert "people | person:ann" not in rows
 
 
@@ -335,7 +340,10 @@ def test_a_wrong_command_is_one_line(audited: tuple[Path, Ended], arguments: tup
 @pytest.mark.soak  # that the newest ruling counts is a unit test of fct_verdicts too
 def test_a_person_may_rule_again(audited: tuple[Path, Ended]) -> None:
     folder, _ = audited
-    counted = "select agreement_rate, n_rated from marts.fct_judge_agreement where raters = 'person:ann | person:bob'"
+    counted = (
+        "select agreement_rate_distinct as agreement_rate, n_rated_distinct as n_rated from marts.fct_judge_agreement "
+        "where raters = 'person:ann | person:bob'"
+    )
     assert sql(folder, counted) == [{"agreement_rate": 0.75, "n_rated": RULED_BY_BOB}]
     rows = [{**ruled(row, "bob", is_right(row)), "reason": row["answer"]} for row in sheet_of(folder)]
     ended = promptaudit(folder, "annotate", "--take", write(folder / "again.csv", rows[:RULED_BY_BOB]))

@@ -174,7 +174,9 @@ def test_a_wording_under_which_no_field_can_be_read_counts_in_each_field(folder:
 def test_what_a_judge_does_not_say_counts(folder: Path) -> None:
     # of 20 answers 8 are right, 4 wrong, 8 prose, which is not right for the rule nor the judge; the answer without a verdict is
     # the one that they cannot agree on
-    (agreement,) = sql(folder, "select raters, n_rated, agreement_rate, cohen_kappa from marts.fct_judge_agreement")
+    (agreement,) = sql(
+        folder, "select raters, n_rated_distinct, agreement_rate, cohen_kappa from marts.fct_judge_agreement"
+    )
     assert list(agreement.values()) == ["judge:rater | option_letter", 19, 1, 1]
     accuracies = sql(
         folder,

@@ -131,7 +131,7 @@ def test_errica_et_al(tmp_path: Path, models: RunningServer) -> None:
     )
     assert [row["who"] for row in own if row["who"]] == [
         "gpt-3.5-turbo",
-        "gpt-4o gpt-4o_half_noisy",
+        "llama-3-70b-instruct llama-3-70b_half_noisy",
         "llama-3-70b-instruct random_or_invalid",
         "mixtral-8x7b-instruct",
     ]
@@ -142,7 +142,7 @@ def test_errica_et_al(tmp_path: Path, models: RunningServer) -> None:
         return sum(values) / len(values)
 
     # the better a model knows the labels, the less the wording moves it; noise makes it as sensitive as chance nearly does
-    order = ["gpt-4o", "gpt-3.5-turbo", "mixtral-8x7b-instruct", "gpt-4o_half_noisy", "random_or_invalid"]
+    order = ["gpt-4o", "gpt-3.5-turbo", "mixtral-8x7b-instruct", "llama-3-70b_half_noisy", "random_or_invalid"]
     assert all(mean(a, "sensitivity") < mean(b, "sensitivity") for a, b in itertools.pairwise(order))
     assert mean("gpt-4o", "consistency") > mean("random_or_invalid", "consistency")
     assert (

@@ -235,11 +235,11 @@ def test_the_five_datasets_of_errica_et_al_in_one_audit(task: str) -> None:
     whole, one = REGISTRY.audit("paper_errica"), REGISTRY.audit(f"paper_{task}")
     assert whole.tasks == tuple(DATASETS)
     assert whole.samples.of(task) == one.samples
-    assert whole.models == (*one.models, "random_or_invalid", "gpt-4o_half_noisy")
+    assert whole.models == (*one.models, "random_or_invalid", "llama-3-70b_half_noisy")
     assert {name: len(models) for name, models in whole.model_sets.items()} == {"open": 2, "closed": 2}
     assert {name for models in whole.model_sets.values() for name in models} == set(one.models)
     assert REGISTRY.model("gpt-3.5-turbo").model == "gpt-3.5-turbo-0125"
-    assert REGISTRY.model("gpt-4o_half_noisy").rate == 0.5
+    assert REGISTRY.model("llama-3-70b_half_noisy").rate == 0.5
     same = {"tasks": one.tasks, "models": one.models, "samples": one.samples, "budget": one.budget}
     assert whole.model_copy(update=same) == one
 
@@ -311,10 +311,10 @@ def test_the_older_models_of_hua_et_al_are_asked_what_the_others_are() -> None:
     [
         (["number", "persn"], "pair_classes names 'persn', which is no label; nearest: person"),
         (["number", "number"], "pair_classes names 'number' twice"),
-        (["number", "person", "entity"], "at most 2"),
+        (["number", "person", "entity", "location"], "at most 3"),
     ],
 )
-def test_classes_to_show_are_labels_of_the_task_and_at_most_two(names: list[str], said: str) -> None:
+def test_classes_to_show_are_labels_of_the_task_and_at_most_three(names: list[str], said: str) -> None:
     card = REGISTRY.task("question_type").model_dump()
     assert TaskCard.model_validate({**card, "pair_classes": names[0]}).pair_classes == ("number",)
     with pytest.raises(ValidationError, match=said):

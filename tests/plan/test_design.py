@@ -169,7 +169,7 @@ def test_a_rubric_of_somebody_elses_is_sent_byte_for_byte_at_every_ask(tmp_path:
     card = JudgeCard.model_validate(fields)
     messages, _ = rulings_of(task, card, sample, ruling)
     options = "A. a hen\nB. a gull\nC. a carp {question}"
-    sent = f" Judge.\nR: C. a carp {{question}}\nP: {said}\nQ: Which {{topic}} swims?\n{options}\n{{'match': true}} "
+    sent = f" Judge.\nR: a carp {{question}}\nP: {said}\nQ: Which {{topic}} swims?\n{options}\n{{'match': true}} "
     assert messages == (("user", sent),)
     assert asked_again(messages, card, 2) == messages
     # each of the three decides what is asked, and a card that has none of them is the judge it was

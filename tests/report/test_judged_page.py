@@ -121,9 +121,12 @@ def test_rankings_and_agreement_print_the_marts_figures(judged: Reported) -> Non
     raters = asked(judged, "select * from marts.fct_judge_agreement where audit_run_id = $run")
     assert {"judge and judge", "judge and rule", "judge and person", "repetitions"} <= {row["kind"] for row in raters}
     for row in raters:
-        assert row["raters"] in agreement
-        assert number(row["cohen_kappa"]) in agreement
-        assert percent(row["agreement_rate"]) in agreement
+        shown = agreement if row["task_id"] else section(judged, "scoring_across_tasks")
+        assert row["raters"] in shown
+        assert number(row["cohen_kappa"]) in shown
+        assert number(row["cohen_kappa_distinct"]) in shown
+    assert {percent(row["agreement_rate"]) in agreement for row in raters if row["task_id"]} == {True}
+    assert "all tasks" in section(judged, "scoring_across_tasks")
     for row in asked(judged, "select fleiss_kappa from marts.fct_scoring_sensitivity where audit_run_id = $run"):
         assert row["fleiss_kappa"] is None or number(row["fleiss_kappa"]) in agreement
 

@@ -203,7 +203,7 @@ CALLS = """
     ranking_consistency([variant, model, value]) from of_templates
     corrected_ranking([sample, variant, model, value], 1) from of_models
     ranking_difference([sample, variant, model, value, 1 - value], 1) from of_models
-    rater_agreement([sample, variant, rating]) from scored
+    rater_agreement([sample, variant, rating, 1 + sample % 3]) from scored
     rectified_accuracy([sample, variant, judged, rulable, weight, ruled_judged, ruled_right], 1, 20) from scored
     rule_against_judge([sample, variant, value, judged, rulable, weight, ruled_judged, ruled_right], 1, 20) from scored
     window_test([age, sample, cluster, value], [6, 5, 4, 3, 2, 1], null, {n_wordings}, true, 3, 5, 30, 9) from of_nights

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptaudit.udfs.sql_function import sql_function
-from promptaudit.udfs.sql_types import Codes, IntegersOrMinusOne
+from promptaudit.udfs.sql_types import Codes, Integers, IntegersOrMinusOne
 
 _UNRATED = -1
 
@@ -23,12 +23,13 @@ class Agreement(NamedTuple):
     n_rated: int
 
 
-def cohen_kappa(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
+def cohen_kappa(first: NDArray[np.int64], second: NDArray[np.int64], times: NDArray[np.int64] | None = None) -> float:
     """Returns Cohen's kappa of two raters: (p_o - p_e) / (1 - p_e), p_e from each rater's own shares of the categories.
 
     Args:
         first: shape (n_items,), dense codes of the first rater's categories.
         second: shape (n_items,), the second's, in the same codes.
+        times: shape (n_items,), how often each item counts; once if None.
 
     Returns:
         1 for perfect agreement, 0 for chance, negative below it, -1 at least. NaN without items and where both raters
@@ -37,22 +38,24 @@ def cohen_kappa(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
     Source:
         Cohen 1960, equation 1.
     """
-    n = len(first)
-    if n == 0:
+    if len(first) == 0:
         return np.nan
-    n_categories = int(max(first.max(), second.max())) + 1
+    times = np.ones(len(first), np.int64) if times is None else times
+    n, n_categories = int(times.sum()), int(max(first.max(), second.max())) + 1
     # n^2 p_e, in whole numbers: 1 - p_e is 0 or it is not
-    by_chance = int(np.bincount(first, minlength=n_categories) @ np.bincount(second, minlength=n_categories))
+    own = [np.bincount(rating, times, n_categories).astype(np.int64).tolist() for rating in (first, second)]
+    by_chance = sum(a * b for a, b in zip(*own, strict=True))
     if by_chance == n * n:
         return np.nan
-    return (n * int((first == second).sum()) - by_chance) / (n * n - by_chance)
+    return (n * int(times[first == second].sum()) - by_chance) / (n * n - by_chance)
 
 
-def fleiss_kappa(counts: NDArray[np.int64]) -> float:
+def fleiss_kappa(counts: NDArray[np.int64], times: NDArray[np.int64] | None = None) -> float:
     """Returns Fleiss' kappa of equally many raters an item: (P - P_e) / (1 - P_e), P_e from the pooled shares of categories.
 
     Args:
         counts: shape (n_items, n_categories), how many raters put the item into the category.
+        times: shape (n_items,), how often each item counts; once if None.
 
     Returns:
         1 for perfect agreement, 0 for chance, -1 / (m - 1) at least with m raters. NaN without items, with fewer than
@@ -70,13 +73,13 @@ def fleiss_kappa(counts: NDArray[np.int64]) -> float:
     if (n_raters != n_raters[0]).any():
         message = f"fleiss_kappa: items must have equally many raters, got {n_raters.min()} to {n_raters.max()}"
         raise ValueError(message)
-    totals = counts.sum(axis=0)
-    n_ratings = int(totals.sum())
-    by_chance = int(totals @ totals)
+    times = np.ones(len(counts), np.int64) if times is None else times
+    totals = (times @ counts).tolist()
+    n_ratings, by_chance = sum(totals), sum(total**2 for total in totals)
     if by_chance == n_ratings**2:
         return np.nan
     chance = by_chance / n_ratings**2
-    return float((_pair_agreement(counts).mean() - chance) / (1 - chance))
+    return float((np.average(_pair_agreement(counts), weights=times) - chance) / (1 - chance))
 
 
 def _pair_agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -86,7 +89,7 @@ def _pair_agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 @sql_function("rater_agreement")
-def agreement(item: Codes, rater: Codes, rating: IntegersOrMinusOne) -> Agreement:
+def agreement(item: Codes, rater: Codes, rating: IntegersOrMinusOne, times: Integers) -> Agreement:
     """Returns the agreement of one set of raters over the items that all of them rated.
 
     Raters may be people, judges, or, for correctness over templates, the templates themselves.
@@ -95,17 +98,18 @@ def agreement(item: Codes, rater: Codes, rating: IntegersOrMinusOne) -> Agreemen
         item: shape (n,), dense codes.
         rater: shape (n,), dense codes; one who rated nothing counts too, and then no item is rated by all.
         rating: shape (n,), categories from 0, at most one per (item, rater); -1 for none.
+        times: shape (n,), from 1, how often the entry's item counts, the same in all of its entries.
 
     Returns:
         `cohen_kappa`: NaN unless there are exactly two raters; `fleiss_kappa`; `agreement_rate`: mean over items of
         the share of pairs of raters that agree; `perfect_agreement_rate`: share of items on which all agree; `n_rated`:
-        items that every rater rated, others drop out. Kappas are NaN where all ratings are one category, the rates
-        stand. All but `n_rated` are NaN below two raters or without such items.
+        items that every rater rated, each as often as it counts; others drop out. Kappas are NaN where all ratings are one
+        category, the rates stand. All but `n_rated` are NaN below two raters or without such items.
 
     Example:
         Two people on three answers, who agree on two:
 
-        >>> found = agreement(np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1] * 3), np.array([1, 1, 0, 0, 1, 0]))
+        >>> found = agreement(np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1] * 3), np.array([1, 1, 0, 0, 1, 0]), np.ones(6, int))
         >>> round(found.cohen_kappa, 3), round(found.agreement_rate, 3)
         (0.4, 0.667)
     """
@@ -114,16 +118,19 @@ def agreement(item: Codes, rater: Codes, rating: IntegersOrMinusOne) -> Agreemen
     n_raters, n_categories = int(rater.max()) + 1, int(rating.max()) + 1
     table = np.full((int(item.max()) + 1, n_raters), _UNRATED, np.int64)
     table[item, rater] = rating
-    table = table[(table != _UNRATED).all(axis=1)]
-    n_rated = len(table)
+    times_of_item = np.zeros(len(table), np.int64)
+    times_of_item[item] = times
+    is_rated = (table != _UNRATED).all(axis=1)
+    table, times_of_item = table[is_rated], times_of_item[is_rated]
+    n_rated = int(times_of_item.sum())
     if n_raters < 2 or n_rated == 0:
         return Agreement(np.nan, np.nan, np.nan, np.nan, n_rated)
-    cell = table + n_categories * np.arange(n_rated)[:, None]
-    counts = np.bincount(cell.ravel(), minlength=n_rated * n_categories).reshape(n_rated, n_categories)
+    cell = table + n_categories * np.arange(len(table))[:, None]
+    counts = np.bincount(cell.ravel(), minlength=len(table) * n_categories).reshape(len(table), n_categories)
     return Agreement(
-        cohen_kappa=cohen_kappa(table[:, 0], table[:, 1]) if n_raters == 2 else np.nan,
-        fleiss_kappa=fleiss_kappa(counts),
-        agreement_rate=float(_pair_agreement(counts).mean()),
-        perfect_agreement_rate=float((counts.max(axis=1) == n_raters).mean()),
+        cohen_kappa=cohen_kappa(table[:, 0], table[:, 1], times_of_item) if n_raters == 2 else np.nan,
+        fleiss_kappa=fleiss_kappa(counts, times_of_item),
+        agreement_rate=float(np.average(_pair_agreement(counts), weights=times_of_item)),
+        perfect_agreement_rate=float(np.average(counts.max(axis=1) == n_raters, weights=times_of_item)),
         n_rated=n_rated,
     )

@@ -1,57 +1,84 @@
-"""Reads an object that is no strict JSON: keys and texts in either quotes, true or True, an apostrophe inside a text."""
+"""Reads an object that is no strict JSON: keys bare or in any quotes, true or True, a last comma, an apostrophe inside a text."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 MAX_CHARACTERS = 100_000
 """A longer text is not looked at; each character of a shorter one is passed a fixed number of times."""
 
-_KEY = re.compile(r"""\s*+(['"])([^'"\\]{1,200}+)\1\s*+:\s*+""")
-_BARE = re.compile(r"(true|false|null|none|[-+]?\d[\d.eE+-]*+)", re.IGNORECASE)
-_END = re.compile(r"""\s*+(?:,(?=\s*+(['"])[^'"\\]{1,200}+\1\s*+:)|\}\Z)""")
-"""What stands behind a value: a comma and another key, or the end of the whole text."""
-_INNER_KEY = re.compile(r"""(['"])[^'"\\]{1,200}+\1\s*+:""")
+_QUOTED_KEY, _BARE_KEY = (
+    r"""(?P<quote>['"])(?P<key>[^'"\\]{1,200}+)(?P=quote)\s*+:""",
+    r"(?P<key>[A-Za-z_]\w{0,199}+)\s*+:",
+)
+
+
+class _Keys(NamedTuple):
+    """How keys are written: one at a place, one anywhere, and what stands behind a value of an object with such keys."""
+
+    here: re.Pattern[str]
+    inside: re.Pattern[str]
+    end: re.Pattern[str]
+
+
+def _keys(key: str) -> _Keys:
+    end = rf"\s*+(?:,(?=\s*+{key})|,?\s*+\}}\Z)"
+    return _Keys(re.compile(rf"\s*+{key}\s*+"), re.compile(key), re.compile(end))
+
+
+_QUOTED, _BARE = _keys(_QUOTED_KEY), _keys(_BARE_KEY)
+_CURLY = {
+    ord(mark): straight
+    for marks, straight in (("\u201c\u201d\u201e", '"'), ("\u2018\u2019\u201a", "'"))
+    for mark in marks
+}
+_BEGINS_CURLY = re.compile(rf"\{{\s*+[{''.join(map(chr, _CURLY))}]")
+_BARE_VALUE = re.compile(r"(true|false|null|none)|([-+]?\d++(?:\.\d*+)?(?:e[-+]?\d++)?)", re.IGNORECASE)
 _STOPS = {quote: re.compile(rf"(?s)\\.|{quote}") for quote in "'\""}
 _ESCAPED = re.compile(r"(?s)\\([\\'\"n])")
 _TRUTHS = {"true": True, "false": False}
 
 
-def loose_object(text: str) -> dict[str, str | bool | None]:
+def loose_object(text: str) -> dict[str, str | bool | float | None]:
     """Returns the fields of one flat object, each key once; empty where the text is anything else.
 
-    A text ends at its quote where the object ends too or another key follows, so that an apostrophe inside does not end it;
-    one with such a quote and a key inside could be two objects and is none. A backslash before quotes, n or itself is taken as
-    JSON takes it and stays otherwise, as in LaTeX. Values that are no text and no truth, such as numbers, are None; lists and
-    objects make it no flat object. Nothing is evaluated.
+    Keys are all bare or all in quotes. A text ends at its quote where the object ends too or another key follows, so that an
+    apostrophe inside does not end it; one with such a quote and a key inside could be two objects and is none. Where the first
+    key stands in curly quotes, all curly quotes are straight ones. A backslash before quotes, n or itself is taken as JSON takes
+    it and stays otherwise, as in LaTeX. Lists and objects make it no flat object. Nothing is evaluated.
     """
     if len(text) > MAX_CHARACTERS or not text.startswith("{"):
         return {}
-    fields: dict[str, str | bool | None] = {}
+    if _BEGINS_CURLY.match(text):
+        text = text.translate(_CURLY)
+    keys = _BARE if _BARE.here.match(text, 1) else _QUOTED
+    fields: dict[str, str | bool | float | None] = {}
     place = 1
     while place < len(text):
-        key = _KEY.match(text, place)
-        value = None if key is None else _value(text, key.end())
-        if key is None or value is None or key[2] in fields:
+        key = keys.here.match(text, place)
+        value = None if key is None else _value(text, key.end(), keys)
+        if key is None or value is None or key["key"] in fields:
             return {}
-        fields[key[2]], place = value
+        fields[key["key"]], place = value
     return fields
 
 
-def _value(text: str, place: int) -> tuple[str | bool | None, int] | None:
+def _value(text: str, place: int, keys: _Keys) -> tuple[str | bool | float | None, int] | None:
     """Returns the value that begins at a place, and where what follows begins; None where none does."""
-    bare = _BARE.match(text, place)
+    bare = _BARE_VALUE.match(text, place)
     if bare is not None:
-        end = _END.match(text, bare.end())
-        return None if end is None else (_TRUTHS.get(bare[1].lower()), end.end())
+        end = keys.end.match(text, bare.end())
+        value = _TRUTHS.get(bare[1].lower()) if bare[1] else float(bare[2])
+        return None if end is None else (value, end.end())
     quote, is_ended_before = text[place : place + 1], False
     for stop in _STOPS[quote].finditer(text, place + 1) if quote in _STOPS else ():
         if len(stop[0]) > 1:
             continue
-        end = _END.match(text, stop.end())
+        end = keys.end.match(text, stop.end())
         if end is not None:
             inside = text[place + 1 : stop.start()]
-            is_two = is_ended_before and _INNER_KEY.search(inside) is not None
+            is_two = is_ended_before and keys.inside.search(inside) is not None
             return None if is_two else (_ESCAPED.sub(_unescaped, inside), end.end())
         is_ended_before = True
     return None

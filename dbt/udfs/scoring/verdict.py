@@ -42,21 +42,23 @@ class Verdict(NamedTuple):
 def read_verdict(completion: str | None, form: str | None = None) -> Verdict:
     """Returns the verdict in a reply; without a form, an object with `match`, true or false, and at most a text `reason`.
 
-    A reasoning block before it, white space around it and one fence (``` or ```json) are taken off. The object is JSON or, as
-    models write it, one with true or True and either quotes (`loose_object`); "true" in quotes is true. Anything more makes it
-    no verdict: prose, a second object, another key or one that is there twice, 1 for true. A lone surrogate in the reason
-    becomes a question mark, since no column of text can hold it.
+    A reasoning block before it, white space around it and one fence (``` or ```json, in any case) are taken off. The object is
+    JSON or, as models write it, one with true or True, any quotes, bare keys or a last comma (`loose_object`); "true" in quotes
+    is true, a reason that is null is none. Anything more makes it no verdict: prose, a second object, another key or one that is
+    there twice, 1 for true. A lone surrogate in the reason becomes a question mark, since no column of text can hold it.
     """
     if completion is None or len(completion) > MAX_READ_CHARACTERS:
         return Verdict(None, None)
-    text = _without_fence(parted(completion).answer.strip())
+    # a reply that is one object has no reasoning before it, whatever tags its texts hold
+    whole = _without_fence(completion.strip())
+    text = whole if _object(whole) else _without_fence(parted(completion).answer.strip())
     if form is not None:
         return _graded(text, _Form.of(form))
     reply = _object(text)
-    is_match, reason = _TRUTHS.get(_text_of(reply.get("match"))), reply.get("reason", "")
-    if is_match is None or not isinstance(reason, str) or not reply.keys() <= {"match", "reason"}:
+    is_match, reason = _TRUTHS.get(_text_of(reply.get("match"))), reply.get("reason")
+    if is_match is None or not isinstance(reason, str | None) or not reply.keys() <= {"match", "reason"}:
         return Verdict(None, None)
-    return Verdict(is_match, _storable(reason) if "reason" in reply else None)
+    return Verdict(is_match, None if reason is None else _storable(reason))
 
 
 class _Form(NamedTuple):
@@ -121,4 +123,4 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 _FIELDS = json.JSONDecoder(object_pairs_hook=_each_once, strict=False)  # replies have line breaks in their texts
 _TRUTHS = {"true": True, "True": True, "false": False, "False": False}
-_FENCED = re.compile(r"(?s)```(?:json|python)?+\s++(.*)```")
+_FENCED = re.compile(r"(?is)```(?:json|python)?+\s++(.*)```")

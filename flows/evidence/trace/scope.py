@@ -23,7 +23,8 @@ JUDGED = (
     "fct_verdicts",
 )
 RANKED = "rpt_measures_across_tasks"  # its figures are of a model, but for these, which are of all models of a line
-OF_ALL_MODELS = (None, "rank_in_row", "n_ranked", "is_best")
+OF_ALL_MODELS = (None, "rank_in_row", "n_ranked", "is_best", "best_of_sets")
+OF_ALL_STRATEGIES = (None, "is_best", "best_of_sets")
 COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
 OF_GROUPS = (*COMPARED, "fct_sample_values")
 """Marts whose rows rest on a whole group: of one sample alone there is none."""
@@ -98,6 +99,8 @@ def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, 
         return {"task_id": within["task_id"]} if "task_id" in within else {}
     if row.get("scope") == "inter_model" or (mart == RANKED and column in OF_ALL_MODELS):
         within.pop("model_id", None)
+    if mart == RANKED and column in OF_ALL_STRATEGIES:
+        within.pop("strategy")
     if (
         (mart == "rpt_prompt_variants" and column not in OF_ONE_VARIANT)
         or (mart == "fct_variant_accuracy" and column in FITTED)
@@ -117,7 +120,7 @@ def _of_asks(mart: str, row: Mapping[str, Any]) -> list[str]:
     """Returns which wordings and repetitions a row is about, where its model, task, strategy and variant do not say it."""
     if mart == "fct_prompt_stability":
         return _of_series(row)
-    if mart == "rpt_stability_by_share":  # over wordings it is the mean over all temperatures
+    if mart in ("rpt_stability_by_share", "rpt_stability_summaries"):  # over wordings they are of all temperatures
         return [] if row["scope"] == "inter" else ["is_original"]
     if mart == "rpt_distinct_answers":
         is_of_originals = row["repetition"] is not None

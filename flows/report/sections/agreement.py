@@ -85,11 +85,13 @@ def _rater_columns(judging: JudgingData) -> tuple[Column, ...]:
         figure("Perfect agreement", "perfect_agreement_rate", Traced.percent),
         Column("Cohen's κ", _cohen, is_figure=True),
         figure("Fleiss' κ", "fleiss_kappa", _kappa),
+        counted("Distinct answers", "n_rated_distinct"),
+        Column("Cohen's κ, distinct", lambda of: _cohen(of, "cohen_kappa_distinct"), is_figure=True),
     )
 
 
-def _cohen(of: Traced) -> Printed:
-    return _kappa(of, "cohen_kappa") if of.row["n_raters"] == _PAIR else "of two alone"
+def _cohen(of: Traced, name: str = "cohen_kappa") -> Printed:
+    return _kappa(of, name) if of.row["n_raters"] == _PAIR else "of two alone"
 
 
 def _kappa(of: Traced, name: str) -> Cell:
@@ -127,9 +129,8 @@ def _fleiss(row: Row) -> str:
 
 
 def _finding(data: ReportData) -> str:
-    return ends(
-        data, "Those who ruled agree on a share", data.judging.agreements, "agreement_rate", "task_id", "raters"
-    )
+    agreements = [row for row in data.judging.agreements if row["task_id"] is not None]
+    return ends(data, "Those who ruled agree on a share", agreements, "agreement_rate", "task_id", "raters")
 
 
 agreement = Section(

@@ -1,4 +1,4 @@
-"""The section across tasks: each measure of the scorecard, tasks and strategies down, models across, the best in bold."""
+"""The section across tasks: each measure of the scorecard by task, strategy and model, the best of a task in bold."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ _HEADS = {"Task": "task_id", "Strategy": "strategy"}
 
 def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     rows = [row for row in data["measures_across_tasks"] if row["value"] is not None]
+    has_sets = any(row["best_of_sets"] for row in rows)
+    rows = [{**row, "has_sets": has_sets} for row in rows]
     if n_tasks(rows) < 2:  # noqa: PLR2004 - a table of one task is the scorecard
         return
     block = section.add()
@@ -37,8 +39,9 @@ def _of_one_model(rows: Sequence[Row]) -> Table:
     """One table, whose columns are the measures."""
     labelled = [{**row, "label": _label(row["measure"]), "is_reference": False} for row in rows]
     caption = f"Measures of {cut(rows[0]['model_id'], NAME)}, ± standard deviation"
+    note = " ".join(filter(None, (_best(rows), _unread(rows))))
     return pivoted(
-        Pivot(caption=caption, heads=_HEADS, across="label", cell=_cell, file="measures", note=_unread(rows)), labelled
+        Pivot(caption=caption, heads=_HEADS, across="label", cell=_cell, file="measures", note=note), labelled
     )
 
 
@@ -60,28 +63,30 @@ def _pivot(measure: str, rows: Sequence[Row]) -> Pivot:
 
 
 def _note(rows: Sequence[Row]) -> str:
-    sets = sorted({name for row in rows for name in row["best_of_sets"]})
-    of_sets = "".join(f", and the best of {cut(name, NAME)}" for name in sets)
-    best = f"The best model of a line{of_sets} is in bold; several are where figures are equal."
     apart = _of_other_numbers(rows)
     references = ", ".join(dict.fromkeys(cut(row["model_id"], NAME) for row in rows if row["is_reference"]))
     aside = f"Models that answer at random or with errors on purpose ({references}) are not compared."
-    return " ".join(filter(None, (best if _is_ranked(rows) else "", apart, aside if references else "", _unread(rows))))
+    return " ".join(filter(None, (_best(rows), apart, aside if references else "", _unread(rows))))
+
+
+def _best(rows: Sequence[Row]) -> str:
+    if not any(map(_is_best, rows)):
+        return ""
+    sets = sorted({name for row in rows for name in row["best_of_sets"]})
+    of_sets = " and ".join(f"of {cut(name, NAME)}" for name in sets) or "of all models"
+    return (
+        f"The best of each task, over models and strategies, {of_sets} is in bold; several are where figures are equal."
+    )
 
 
 def _of_other_numbers(rows: Sequence[Row]) -> str:
-    """That no sensitivity of a line is the best where models were measured by other numbers of wordings."""
-    lines = by(
-        [{**row, "line": f"{row['task_id']}\n{row['strategy']}"} for row in rows if not row["is_reference"]], "line"
-    )
+    """That no sensitivity of a task is the best where models were measured by other numbers of wordings."""
+    tasks = by([row for row in rows if not row["is_reference"]], "task_id")
     if not rows[0]["measure"].startswith("sensitivity") or not any(
-        len(line) > 1 and all(row["n_ranked"] == 0 for row in line) for line in lines.values()
+        len(task) > 1 and not any(map(_is_best, task)) for task in tasks.values()
     ):
         return ""
-    return (
-        "A line has no best model where its models were measured with different numbers of wordings, since "
-        "sensitivity grows with that number."
-    )
+    return "A task has no best where it was measured with different numbers of wordings, since sensitivity grows with them."
 
 
 def _unread(rows: Sequence[Row]) -> str:
@@ -93,16 +98,15 @@ def _unread(rows: Sequence[Row]) -> str:
     )
 
 
-def _is_ranked(rows: Sequence[Row]) -> bool:
-    return any(row["n_ranked"] > 1 for row in rows)
+def _is_best(row: Row) -> bool:
+    """Of its task, in a set of models; or of all models where the audit names no sets."""
+    return bool(row["best_of_sets"]) if row["has_sets"] else row["is_best"]
 
 
 def _cell(row: Row) -> Printed:
     of = Traced(MART, row)
     mark = "" if row["is_readable"] else UNREADABLE
-    value = of.number(
-        "value", mark=mark, is_strong=(row["is_best"] and row["n_ranked"] > 1) or bool(row["best_of_sets"])
-    )
+    value = of.number("value", mark=mark, is_strong=_is_best(row))
     return value if row["value_std"] is None else (value, " ± ", of.number("value_std"))
 
 

@@ -23,7 +23,7 @@ from promptaudit.flows.warehouse import Row
 MART, DISTANCES = "rpt_sample_similarities", "rpt_pair_distances"
 LEAST_PAIRED = 3  # samples of a class that has pairs to show, as rpt_sample_similarities has it
 LEVELS = 20  # of a cell's shade: neighbours of one shade are one mark
-EXTREMES = ("lowest", "highest")
+EXTREMES = ("lowest", "middle", "highest")
 _CLASS = ("model_id", "strategy", "gold_label")
 _COLUMNS = (
     tally("Place", "place"),

@@ -9,7 +9,7 @@ from promptaudit.flows.display.figures import ABSENT
 from promptaudit.flows.report.blocks.blocks import DrawnSection, Table
 from promptaudit.flows.report.blocks.cells import Cell, Printed, Traced
 from promptaudit.flows.report.data import ReportData
-from promptaudit.flows.report.sections.columns import counted, figure, table, words
+from promptaudit.flows.report.sections.columns import Column, counted, figure, table, words
 from promptaudit.flows.report.sections.extremes import ends
 from promptaudit.flows.report.sections.pivots import Key, Pivot, n_tasks, pivoted
 from promptaudit.flows.report.sections.rankings import correlation
@@ -26,7 +26,7 @@ MART, SPREADS, RANKINGS, AGREEMENTS = (
 ALL = "all"  # the set of all models
 _HEADS = {"Task": "task_id", "Scored by": "scoring_method"}
 _RATERS = (
-    words("Task", "task_id"),
+    Column("Task", lambda of: of.row["task_id"] or "all tasks"),
     words("Raters", "raters"),
     words("Kind", "kind"),
     counted("Answers", "n_rated"),
@@ -34,6 +34,8 @@ _RATERS = (
     figure("Perfect agreement", "perfect_agreement_rate"),
     figure("Cohen's κ", "cohen_kappa"),
     figure("Fleiss' κ", "fleiss_kappa"),
+    counted("Distinct answers", "n_rated_distinct"),
+    figure("Cohen's κ, distinct", "cohen_kappa_distinct"),
 )
 
 
@@ -52,7 +54,10 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
         _templates([{**row, "is_reference": row["model_id"] in references} for row in data.judging.spreads]),
     ]
     if data.judging.agreements:
-        note = "Perfect agreement is the share of answers on which all say the same."
+        note = (
+            "Perfect agreement is the share of answers on which all say the same. Each answer counts, also where several say "
+            "the same; the last two columns count these once."
+        )
         raters = table("Agreement of raters", _RATERS, data.judging.agreements, AGREEMENTS, n_heads=3, note=note)
         block.tables.append(replace(raters, file="agreement-of-raters"))
 

@@ -10,7 +10,17 @@ from promptaudit.flows.report.blocks.blocks import Block, DrawnSection, by
 from promptaudit.flows.report.blocks.cells import Traced
 from promptaudit.flows.report.charts import panels
 from promptaudit.flows.report.data import ReportData
-from promptaudit.flows.report.sections.columns import MODEL, STRATEGY, Column, bounds, figure, table, tally
+from promptaudit.flows.report.sections.columns import (
+    MODEL,
+    STRATEGY,
+    Column,
+    bounds,
+    counted,
+    figure,
+    table,
+    tally,
+    words,
+)
 from promptaudit.flows.report.sections.extremes import known_rows, whose
 from promptaudit.flows.report.sections.reasons import why_one_variant, why_open
 from promptaudit.flows.report.sections.room import Drawn, Room, charts_of_pairs
@@ -29,6 +39,12 @@ from promptaudit.flows.report.sections.stability_curves import (
     starred_table,
 )
 from promptaudit.flows.warehouse import Row
+
+_NOTE = (
+    "Intra is over the asks of one prompt, inter over wordings. Until within: how many asks or wordings it takes until PSS stays "
+    "so near to what it is over all of them. Neighbours: each against the one before. Least, range and the share below .8 are "
+    "of temperatures; without temperatures the share is of neighbours."
+)
 
 
 def _temperature(of: Traced) -> str:
@@ -58,6 +74,20 @@ _TRENDS = (
     bounds("difference", "95 % interval"),
     figure("q", "q_value"),
 )
+_SUMMARIES = (
+    MODEL,
+    STRATEGY,
+    words("Over", "scope"),
+    counted("Until within .01", "n_until_within_01"),
+    counted("within .02", "n_until_within_02"),
+    figure("Farthest off", "largest_deviation"),
+    figure("Neighbours, mean", "adjacent_mean"),
+    figure("IQR", "adjacent_iqr"),
+    figure("Least", "pss_min"),
+    figure("at temperature", "temperature_of_min"),
+    figure("Range", "pss_range"),
+    figure("Below .8", "below_rate", Traced.percent),
+)
 _MODELS = (STRATEGY, ANSWERS, tally("Models", "n_annotators"), SAMPLES, PSS, INTERVAL)
 
 
@@ -66,7 +96,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
     if any(row["paraphrase_temperature"] is not None for row in inter):
         section.title = "PSS by paraphrase temperature"
     rows_of = by(inter, "task_id")
-    trends_of = by(data["stability_trends"], "task_id")
+    trends_of, summaries_of = by(data["stability_trends"], "task_id"), by(data["stability_summaries"], "task_id")
     between = [row for row in data["stabilities"] if row["scope"] == "inter_model" and row["series"] == "all"]
     between_of = by(between, "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
@@ -77,6 +107,11 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
         if task_id in trends_of:
             caption = "PSS from the lowest temperature to the highest"
             block.tables.append(table(caption, _TRENDS, trends_of[task_id], "fct_stability_trends"))
+        if task_id in summaries_of:
+            caption = "PSS of valid labels in single figures, as Barrie et al. give them"
+            block.tables.append(
+                table(caption, _SUMMARIES, summaries_of[task_id], "rpt_stability_summaries", n_heads=3, note=_NOTE)
+            )
         if task_id in between_of:
             caption = "PSS between models, original wording, first ask"
             block.tables.append(table(caption, _MODELS, between_of[task_id], MART))
@@ -156,5 +191,5 @@ stability_by_wording = Section(
     ),
     fill=_fill,
     finding=_finding,
-    queries=("stabilities", "stability_trends"),
+    queries=("stabilities", "stability_summaries", "stability_trends"),
 )

@@ -104,7 +104,7 @@ def measured(measure: str, task: str, values: Mapping[str, float | None], *, unr
             "value_std": None if measure.startswith("pss") else 0.125,
             "rank_in_row": None,
             "n_ranked": len(known),
-            "is_best": model != "chance" and value == best,
+            "is_best": len(known) > 1 and model != "chance" and value == best,
             "is_reference": model == "chance",
             "is_readable": model != unread,
             "best_of_sets": [],
@@ -161,7 +161,7 @@ def test_a_measure_is_a_table_of_tasks_and_models_with_the_best_in_bold() -> Non
     assert "†" not in sensitivity.note
 
 
-def test_the_best_of_each_set_of_models_is_in_bold_too() -> None:
+def test_the_best_of_each_set_of_models_is_in_bold() -> None:
     rows = measured("micro_f1", "trec", {"a": 0.25, "b": 0.5, "c": 0.75, "d": 0.875})
     for row, best_of in zip(rows, ([], ["open"], [], ["closed"]), strict=True):
         row["best_of_sets"] = best_of
@@ -170,8 +170,8 @@ def test_the_best_of_each_set_of_models_is_in_bold_too() -> None:
             across(measures_across_tasks=[*rows, *measured("micro_f1", "cb", {"a": 0.5, "b": 0.25})])
         )
     ).tables
-    assert strong(table) == ["0.500", "0.875", "0.500"]
-    assert table.note.startswith("The best model of a line, and the best of closed, and the best of open is in bold;")
+    assert strong(table) == ["0.500", "0.875"]
+    assert table.note.startswith("The best of each task, over models and strategies, of closed and of open is in bold;")
 
 
 @pytest.mark.parametrize(("labels", "n_notes"), [(["yes", "no"], 1), (["yes", "no", "perhaps"], 0)])
@@ -231,7 +231,7 @@ def test_one_task_is_no_table_and_one_model_is_one() -> None:
         across(measures_across_tasks=[row for row in rows if row["task_id"] == "cb"])
     ).blocks
     assert not measures_across_tasks.drawn(across(measures_across_tasks=[])).blocks
-    alone = across(measures_across_tasks=[{**row, "n_ranked": 1} for row in rows if row["model_id"] == "b"])
+    alone = across(measures_across_tasks=[{**row, "is_best": False} for row in rows if row["model_id"] == "b"])
     (table,) = the_block(measures_across_tasks.drawn(alone)).tables
     assert table.columns == ("Task", "Strategy", "Sensitivity", "Consistency")
     assert printed(table)[0] == ("trec", "simple", "0.500 ± 0.125", "0.750† ± 0.125")
@@ -420,6 +420,8 @@ def test_scoring_stands_by_task_and_method() -> None:
             "perfect_agreement_rate": 0.5,
             "cohen_kappa": 0.25,
             "fleiss_kappa": 0.25,
+            "n_rated_distinct": 40,
+            "cohen_kappa_distinct": 0.125,
         }
     ]
     judging = JudgingData(spreads=rows, rankings=rankings, agreements=agreements)

@@ -31,10 +31,11 @@ FOURTEEN_RATERS = np.array(
 )
 
 
-def agreement_of(ratings: Ratings) -> Agreement:
-    """Of items x raters, -1 where a rater gave none."""
+def agreement_of(ratings: Ratings, times: Ratings | None = None) -> Agreement:
+    """Of items x raters, -1 where a rater gave none; each item counts once, or as often as `times` says."""
     item, rater = np.indices(ratings.shape).reshape(2, -1)
-    return agreement(item, rater, ratings.ravel())
+    times = np.ones(len(ratings), np.int64) if times is None else times
+    return agreement(item, rater, ratings.ravel(), times[item])
 
 
 def table_of(ratings: Ratings, n_categories: int) -> Ratings:
@@ -102,7 +103,7 @@ def test_edges() -> None:
         got = agreement_of(ratings)
         assert np.isnan(got[:4]).all()
         assert got.n_rated == n_rated
-    assert agreement(empty, empty, empty).n_rated == 0
+    assert agreement(empty, empty, empty, empty).n_rated == 0
 
 
 @given(st.integers(0, 10_000), st.integers(2, 30), st.integers(2, 6), st.integers(2, 4))
@@ -115,6 +116,17 @@ def test_names_and_order_change_nothing(seed: int, n_items: int, n_raters: int, 
     renamed = np.where(ratings < 0, -1, rng.permutation(n_categories)[ratings])
     shuffled = renamed[rng.permutation(n_items)][:, rng.permutation(n_raters)]
     assert agreement_of(shuffled) == pytest.approx(agreement_of(ratings), abs=1e-12, nan_ok=True)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 30), st.integers(2, 4), st.integers(2, 4))
+@settings(max_examples=50)
+def test_an_item_that_counts_three_times_is_three_items(
+    seed: int, n_items: int, n_raters: int, n_categories: int
+) -> None:
+    ratings = random_ratings(seed, n_items, n_raters, n_categories)
+    times = np.random.default_rng(seed).integers(1, 4, n_items)
+    repeated = agreement_of(np.repeat(ratings, times, axis=0))
+    assert agreement_of(ratings, times) == pytest.approx(repeated, abs=1e-12, nan_ok=True)
 
 
 @given(st.integers(0, 10_000), st.integers(2, 40), st.integers(2, 6), st.integers(2, 5))

@@ -1,6 +1,6 @@
 -- One row per run, task, answer and rater who ruled on it or scored it: judges, panels, persons, their
 -- majority (`people`), and the rules that read what was said beside them.
--- An answer is what was said to a sample under one way of naming its options, however many predictions say it.
+-- An answer is what was said to a sample under one way of naming its options; `n_answers` predictions say it.
 with verdicts as {{ of_this_build('int_verdicts_counted', where='control_id is null') }},
 
 scores as {{ of_this_build('fct_scores') }},
@@ -49,9 +49,23 @@ by_rule as (
     group by all
 ),
 
+said as (
+    select
+        labelled.audit_run_id,
+        labelled.task_id,
+        {{ answer_key(
+            'labelled.sample_id', options_as_shown('variants.reader', 'labelled.option_order'), 'labelled.completion_md5'
+        ) }} as answer,
+        count(*)::integer as n_answers
+    from labelled
+    semi join ruled using (audit_run_id, task_id)
+    inner join variants
+        on labelled.audit_run_id = variants.audit_run_id and labelled.prompt_variant_id = variants.prompt_variant_id
+    group by all
+),
+
 rated as (
     select * from ruled
-    where is_match is not null
     union all by name
     select by_rule.* from by_rule
     semi join ruled using (audit_run_id, task_id, answer)
@@ -59,9 +73,11 @@ rated as (
 
 final as (
     select
-        *,
-        {{ kind_of_rater('rater') }} as kind
+        rated.*,
+        said.n_answers,
+        {{ kind_of_rater('rated.rater') }} as kind
     from rated
+    inner join said using (audit_run_id, task_id, answer)
 )
 
 select * from final

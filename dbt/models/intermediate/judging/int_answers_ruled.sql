@@ -2,7 +2,7 @@
 -- Sheets are drawn evenly within the groups of answers that verdict_group makes in and out of format, and some groups are drawn
 -- more than others: a ruling stands for as many answers as its group has to each ruling in it. Rulings that no sheet asked for
 -- are taken as drawn so.
-with rated as {{ of_this_build('int_answers_rated', where="kind = 'people'") }},
+with rated as {{ of_this_build('int_answers_rated', where="kind = 'people' and is_match is not null") }},
 
 labelled as {{ of_this_build('int_predictions_labelled') }},
 

@@ -1,7 +1,8 @@
 -- One row per run, task, class that is shown pair by pair, sample of it and label it ever got (NULL is N/A).
 -- Two classes a run and task: the one with the lowest consistency among those of three samples or more, of a model that
 -- answers neither by chance nor with errors on purpose where there is one; and of the same model and strategy the one with the
--- highest. Of the classes that a task's card names for it, where it does. Of a larger class 40 samples are shown.
+-- highest. Of the classes that a task's card names for it, where it does; of three named ones the one between is the middle.
+-- Of a larger class 40 samples are shown.
 with models as {{ of_this_build('stg_models') }},
 
 runs as {{ of_this_build('stg_audit_runs') }},
@@ -44,16 +45,16 @@ lowest as (
         ) = 1
 ),
 
-highest as (
-    select consistencies.*
-    from consistencies
-    inner join lowest using (audit_run_id, model_id, task_id, strategy)
-    where consistencies.gold_label != lowest.gold_label
-    qualify
+others as (
+    select
+        consistencies.*,
         row_number() over (
             partition by consistencies.audit_run_id, consistencies.task_id
             order by consistencies.consistency desc, consistencies.gold_label asc
-        ) = 1
+        ) as place
+    from consistencies
+    inner join lowest using (audit_run_id, model_id, task_id, strategy)
+    where consistencies.gold_label != lowest.gold_label
 ),
 
 classes as (
@@ -61,11 +62,13 @@ classes as (
         *,
         'lowest' as extreme
     from lowest
-    union all
+    union all by name
     select
-        *,
-        'highest' as extreme
-    from highest
+        others.* exclude (place),
+        if(others.place = 1, 'highest', 'middle') as extreme
+    from others
+    inner join tasks using (audit_run_id, task_id)
+    where others.place = 1 or (others.place = 2 and len(tasks.pair_classes) > 2)
 ),
 
 -- by a hash of the seed and the name: the same samples on every machine

@@ -1,20 +1,33 @@
--- One row per run, task and set of raters: how far they agree on the answers that all of them ruled on.
+-- One row per run, task and set of raters: how far they agree on the answers that all of them ruled on. Answers that say the
+-- same are ruled on once and count each; `_distinct` counts them once. task_id NULL is all tasks of the raters together.
 -- Sets are pairs of judges, panels, persons, their majority (`people`) and rules (no majority with its own member), all
 -- persons, all judges, and the repetitions of one judge. What a rule cannot score it does not count as right.
 with answers as {{ of_this_build('int_answers_rated') }},
 
 judges as {{ of_this_build('stg_judges', where='panel is not null') }},
 
-verdicts as {{ of_this_build(
-    'int_verdicts_read', where="control_id is null and is_match is not null and starts_with(rater, 'judge:')"
-) }},
+verdicts as (
+    select
+        *,
+        {{ answer_key('sample_id', 'reader', 'completion_md5') }} as answer
+    from {{ ref('int_verdicts_read') }}
+    where control_id is null and is_match is not null and starts_with(rater, 'judge:') and {{ in_this_build() }}
+),
+
+said as (
+    select distinct
+        audit_run_id,
+        task_id,
+        answer,
+        n_answers
+    from answers
+),
 
 -- the majority of a single person is that person
 rated as (
-    select
-        *,
-        dense_rank() over (partition by audit_run_id, task_id order by answer)::integer as item
+    select *
     from answers
+    where is_match is not null
     qualify
         kind != 'people'
         or count(distinct if(kind = 'person', rater, null)) over (partition by audit_run_id, task_id) > 1
@@ -34,7 +47,8 @@ pairs as (
         first.task_id,
         least(first.kind, second.kind) || ' and ' || greatest(first.kind, second.kind) as kind,
         first.rater || ' | ' || second.rater as raters,
-        first.item,
+        first.answer,
+        first.n_answers,
         unnest([first.rater, second.rater]) as rater,
         unnest([first.is_match, second.is_match]) as is_match
     from rated as first
@@ -42,7 +56,7 @@ pairs as (
         on
             first.audit_run_id = second.audit_run_id
             and first.task_id = second.task_id
-            and first.item = second.item
+            and first.answer = second.answer
             and first.rater < second.rater
             and not (first.kind = 'rule' and second.kind = 'rule')
             and not (first.kind = 'people' and second.kind = 'person')
@@ -61,7 +75,8 @@ groups as (
         rated.audit_run_id,
         rated.task_id,
         if(rated.kind = 'person', 'people', 'judges') as kind,
-        rated.item,
+        rated.answer,
+        rated.n_answers,
         rated.rater,
         rated.is_match
     from rated
@@ -86,7 +101,8 @@ grouped as (
         groups.task_id,
         groups.kind,
         named.raters,
-        groups.item,
+        groups.answer,
+        groups.n_answers,
         groups.rater,
         groups.is_match
     from groups
@@ -99,12 +115,12 @@ repeated as (
         task_id,
         'repetitions' as kind,
         rater || ' repetitions' as raters,
-        dense_rank() over (
-            partition by audit_run_id, task_id order by sample_id, coalesce(reader, ''), completion_md5
-        )::integer as item,
+        answer,
+        n_answers,
         repetition::varchar as rater,
         is_match
     from verdicts
+    inner join said using (audit_run_id, task_id, answer)
     qualify max(repetition) over (partition by audit_run_id, rater) > 1
 ),
 
@@ -119,8 +135,19 @@ entries as (
 coded as (
     select
         *,
-        dense_rank() over (partition by audit_run_id, task_id, raters order by rater)::integer as rater_code
+        -- codes of an answer and of a rater within their set
+        dense_rank() over (partition by audit_run_id, raters order by task_id, answer)::integer as item,
+        dense_rank() over (partition by audit_run_id, raters order by rater)::integer as rater_code,
+        count(distinct task_id) over (partition by audit_run_id, raters) > 1 as is_of_many_tasks
     from entries
+),
+
+with_all_tasks as (
+    select * from coded
+    union all by name
+    select * replace (null as task_id)
+    from coded
+    where is_of_many_tasks
 ),
 
 measured as (
@@ -130,11 +157,13 @@ measured as (
         raters,
         kind,
         count(distinct rater)::integer as n_raters,
-        try_rater_agreement(
-            {{ told_as(keys=['audit_run_id', 'task_id']) }},
-            list(item), list(rater_code), list(is_match::integer)
-        ) as agreement
-    from coded
+        {%- for times, agreement in [('n_answers', 'agreement'), ('1', 'agreement_distinct')] %}
+            try_rater_agreement(
+                {{ told_as(keys=['audit_run_id', 'task_id']) }},
+                list(item), list(rater_code), list(is_match::integer), list({{ times }})
+            ) as {{ agreement }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from with_all_tasks
     group by all
 ),
 
@@ -150,6 +179,10 @@ final as (
         agreement.agreement_rate,
         agreement.perfect_agreement_rate,
         agreement.n_rated::integer as n_rated,
+        agreement_distinct.cohen_kappa as cohen_kappa_distinct,
+        agreement_distinct.fleiss_kappa as fleiss_kappa_distinct,
+        agreement_distinct.agreement_rate as agreement_rate_distinct,
+        agreement_distinct.n_rated::integer as n_rated_distinct,
         {{ measure_version() }}
     from measured
 )

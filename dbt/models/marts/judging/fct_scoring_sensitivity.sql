@@ -67,7 +67,7 @@ measured as (
         {%- endfor %}
         try_rater_agreement(
             {{ told_as('cells', ['audit_run_id', 'model_id', 'task_id']) }},
-            list(cells.sample_index), list(cells.variant), list(cells.first_is_correct)
+            list(cells.sample_index), list(cells.variant), list(cells.first_is_correct), list(1)
         ) as agreement
     from cells
     inner join runs using (audit_run_id)

@@ -1,12 +1,12 @@
 -- One row per run, task, strategy, measure and model: the scorecard's measures, with each model's place among the models.
--- Places count from the best. Models that answer at random or with errors on purpose have none, nor has a consistency that is
--- not to be read, nor a sensitivity where models were measured by other numbers of wordings, nor a corrected one where one of
--- these numbers is below 12.
+-- Places count from the best, within a strategy; the best of a task is so over models and strategies, of all models and of each
+-- set of them (Errica et al. 2025, table 1). Models that answer at random or with errors on purpose have none, nor has a
+-- sensitivity where models were measured by other numbers of wordings, nor a corrected one where one of these numbers is below 12.
 with scorecards as {{ of_this_build('rpt_audit') }},
 
 models as {{ of_this_build('stg_models') }},
 
-model_sets as {{ of_this_build('int_model_sets', where="model_set != 'all'") }},
+model_sets as {{ of_this_build('int_model_sets') }},
 
 measured as (
     {%- for measure, direction, has_std in [
@@ -40,7 +40,7 @@ marked as (
         models.is_reference,
         -- the last digits of a mean differ from build to build: what is equal but for them is equal
         round(if(measured.direction = 'lower', measured.value, -measured.value), 9) as place,
-        measured.is_readable and not models.is_reference and measured.value is not null as is_candidate
+        not models.is_reference and measured.value is not null as is_candidate
     from measured
     inner join models using (audit_run_id, model_id)
 ),
@@ -76,7 +76,7 @@ best_of_sets as (
     where marked.is_candidate
     window
         one_set as (
-            partition by marked.audit_run_id, marked.task_id, marked.strategy, marked.measure, model_sets.model_set
+            partition by marked.audit_run_id, marked.task_id, marked.measure, model_sets.model_set
         )
     qualify
         rank() over (one_set order by marked.place) = 1
@@ -111,8 +111,8 @@ final as (
         value_std,
         if(is_candidate and not is_of_other_numbers, place_in_row, null)::integer as rank_in_row,
         if(is_of_other_numbers, 0, n_candidates)::integer as n_ranked,
-        is_candidate and not is_of_other_numbers and place_in_row = 1 as is_best,
-        coalesce(best_of.model_sets, []) as best_of_sets,
+        coalesce(list_contains(best_of.model_sets, 'all'), false) as is_best,
+        coalesce(list_filter(best_of.model_sets, lambda name: name != 'all'), []) as best_of_sets,
         is_reference,
         is_readable,
         n_variants_measured::integer as n_variants_measured,

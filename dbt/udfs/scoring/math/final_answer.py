@@ -2,7 +2,7 @@ r"""Finds the final answer in a completion, in time linear in its length.
 
 The first of these that the text has:
 
-1. the last closed `\boxed{}` or `\fbox{}`;
+1. the last closed `\boxed{}` or `\fbox{}`, or a number or letter behind one without braces;
 2. the whole text, where it reads as mathematics;
 3. what follows the last `####`, where that reads as mathematics (others are headings);
 4. what follows the last "answer is", "answer:" or "answer =", a few words between allowed ("the answer to this is");
@@ -53,6 +53,7 @@ _BEHIND = ' \t\r\n*`"_:,;.'
 _CURRENCY = re.compile(r"(?<![\\\w])\$(?=\d[\d,]*(?:\.\d+)?(?:\*|[.,;:)]?(?:\s|$)))")  # of money, and of no formula
 _LONG_WORD = re.compile(r"[A-Za-z]{4,}")
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{|\\.|[{}]", re.DOTALL)
+_BARE_BOX = re.compile(r"\\(?:boxed|fbox)[ \t]*(-?\d(?:[\d.,/]*\d)?|[A-Za-z](?![A-Za-z]))")
 _ANSWER = re2.compile(r"(?i)\banswers?\b[^.\n:=]{0,60}?(?:\bis\b|\bare\b|[:=])")
 _STATEMENT = re2.compile(r"(?i)\b(?:is|are|equals)\b|(?:^|[^<>!=\\])=")
 _SEGMENT = re.compile(r"\$\$?([^$\n]+)\$\$?|\\\(([^\n]+?)\\\)|\\\[([^\n]+?)\\\]")
@@ -195,7 +196,10 @@ def _last_box(text: str) -> str | None:
             open_boxes.append(None)
         elif mark[-1] == "{" and mark != "\\{":
             open_boxes.append(match.end())
-    return None if place is None else text[place[0] : place[1]].strip()
+    if place is not None:
+        return text[place[0] : place[1]].strip()
+    bare = None if open_boxes else [*_BARE_BOX.finditer(text)]
+    return bare[-1][1] if bare else None
 
 
 def _behind_hashes(text: str) -> str | None:

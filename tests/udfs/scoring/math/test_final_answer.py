@@ -10,6 +10,10 @@ PROSE = [
     (r"First \boxed{3}, no: \boxed{\frac{1}{2}}.", r"\frac{1}{2}"),  # the last box
     (r"\boxed{x^{2}} and an unfinished \boxed{y^{2", "x^{2}"),
     (r"so \boxed{\text{about } \fbox{7}}", "7"),
+    (r"so it is $\boxed 7$.", "7"),
+    (r"First \boxed{7}, and not \boxed 8.", "7"),
+    (r"It is \boxed -3.5.", "-3.5"),
+    (r"It is \boxed C", "C"),
     (r"\boxed{5} years. The answer is 6.", "5"),
     (r"\boxed{}", ""),
     (r"\boxed {12}", "12"),
