@@ -67,10 +67,10 @@ TABLES: tuple[Columns, ...] = (  # a rule reads the first that has all it names
 COMPARISONS = Columns(table="rpt_run_comparisons", keys=("model_id", "task_id", "strategy", "cause", "claim"))
 
 # rpt_audit's names over fct_prompt_stability, once a condition names what only that table has
-SCOPES = ("inter_model", "inter", "intra")  # the longer name first: one begins with the other
+SCOPES = ("inter_same_meaning", "inter_model", "inter", "intra")  # the longer name first: one begins with the other
 USUAL = {"series": "all", "annotation_filter": "labels_and_na"}  # what rpt_audit shows
 KNOWN_VALUES = {
-    "scope": ("intra", "inter", "inter_model"),
+    "scope": ("intra", "inter", "inter_same_meaning", "inter_model"),
     "series": ("cumulative", "adjacent", "all"),
     "annotation_filter": ("verbatim", "labels_and_na", "valid", "valid_balanced"),
 }

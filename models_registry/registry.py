@@ -189,6 +189,8 @@ class Registry:
                 yield "models", point, where(audit_id, "models", index)
         if audit.rephrasing is not None and audit.rephrasing.rephraser is not None:
             yield "rephrasers", audit.rephrasing.rephraser, where(audit_id, "rephrasing", "rephraser")
+        if audit.rephrasing is not None and audit.rephrasing.meaning is not None:
+            yield "judges", audit.rephrasing.meaning, where(audit_id, "rephrasing", "meaning")
 
     def _reached(self, by_kind: str, kind: str, name: str, where: str) -> Entry:
         """Returns the card that another one of `by_kind` names; raises CardError where it cannot serve it."""

@@ -105,6 +105,8 @@ WORDED_ALONE = (None, "original", "wording", "template")
 MOST_VARIANTS = 10_000
 OTHER_KINDS = ("kinds", "variants_of", "crossed", "noise_rate", "systems")
 """Fields that decide no wording."""
+SENT_TO_NO_MODEL = ("meaning",)
+"""Fields that decide nothing that the audited models are sent."""
 _NVariants = Annotated[int, Field(ge=1, le=MOST_VARIANTS)]
 
 
@@ -146,6 +148,11 @@ class Rephrasing(Card):
     noise_rate: float = Field(0.05, gt=0, le=1, description="input_noise: share of the words that are changed")
     systems: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
         (), description="system: messages in place of the original's; default: five that ship"
+    )
+    meaning: Name | None = Field(
+        None,
+        description="a judge card that rules on each rewording, whether it asks the same as the original; the shipped judge "
+        "`same_question` does. PSS and sensitivity over those that do stand beside",
     )
 
     def faults(self) -> Iterator[str]:
@@ -221,7 +228,11 @@ class Rephrasing(Card):
     @property
     def of_wordings(self) -> Rephrasing:
         """Returns what of it decides the wordings: an audit that varies more has the same."""
-        given = {name: getattr(self, name) for name in type(self).model_fields if name not in OTHER_KINDS}
+        given = {
+            name: getattr(self, name)
+            for name in type(self).model_fields
+            if name not in (*OTHER_KINDS, *SENT_TO_NO_MODEL)
+        }
         if self.temperatures is None:
             given["variants"] = self.wanted + 1
         return Rephrasing(**given)

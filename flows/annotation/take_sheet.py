@@ -35,7 +35,7 @@ STATE = "select state from raw.audit_runs where audit_run_id = $audit_run_id"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """One person's ruling on one answer, and the row of the file that holds it."""
+    """One person's ruling on one answer or rewording, and the row of the file that holds it."""
 
     row: int
     item: str
@@ -92,8 +92,11 @@ def take_sheet(
             raise UsageError(msg)
         without_retired(warehouse, [audit_run_id])
         trusted_readers(own_readers(warehouse, [audit_run_id]))
-        kept = without_repeats(path, rulings, _answers_of(warehouse, audit_run_id, path, rulings))
-        rows = [verdict_row(audit_run_id, ruling, path.name, sha256) for ruling in kept]
+        answers, wordings = _answers_of(warehouse, audit_run_id, path, rulings)
+        kept = without_repeats(path, rulings, answers)
+        rows = [
+            verdict_row(audit_run_id, ruling, path.name, sha256, is_wording=ruling.item in wordings) for ruling in kept
+        ]
         n_landed = warehouse.land([("verdicts", frame_of("verdicts", rows))])
         taken = TakenSheet(
             audit_run_id=audit_run_id,
@@ -176,16 +179,18 @@ def _bad(path: Path, row: int, column: str, wanted: str, value: str | None, hint
     return DataError(f"{path} row {row}: {column}: {wanted}, found {shown}{hint}")
 
 
-def _answers_of(warehouse: Warehouse, audit_run_id: str, path: Path, rulings: Sequence[Ruling]) -> dict[str, str]:
-    """Returns the answer of every item; raises DataError for the first that is none of the run's."""
+def _answers_of(
+    warehouse: Warehouse, audit_run_id: str, path: Path, rulings: Sequence[Ruling]
+) -> tuple[dict[str, str], set[str]]:
+    """Returns the answer of every item, and which are rewordings; raises DataError for the first that is none of the run's."""
     items = sorted({ruling.item for ruling in rulings})
     rows = warehouse.read(sql("annotation", "rulable_answers"), run=audit_run_id, items=items)
-    answers = {row["prediction_id"]: row["answer"] for row in rows}
+    answers = {row["item"]: row["answer"] for row in rows}
     for ruling in rulings:
         if ruling.item not in answers:
             hint = _hint(warehouse, audit_run_id, ruling.item)
             raise _bad(path, ruling.row, "item", f"an answer of run {audit_run_id} is wanted", ruling.item, hint)
-    return answers
+    return answers, {row["item"] for row in rows if row["is_wording"]}
 
 
 def _hint(warehouse: Warehouse, audit_run_id: str, item: str) -> str:
@@ -215,14 +220,17 @@ def without_repeats(path: Path, rulings: Sequence[Ruling], answers: Mapping[str,
     return list(first.values())
 
 
-def verdict_row(audit_run_id: str, ruling: Ruling, file: str, sha256: str) -> dict[str, Any]:
+def verdict_row(
+    audit_run_id: str, ruling: Ruling, file: str, sha256: str, *, is_wording: bool = False
+) -> dict[str, Any]:
     """Returns the row of raw.verdicts for a person's ruling; its id holds the file's bytes, so that these land once."""
     judge_id = f"person:{ruling.annotator}"
     verdict_id = content_id("verdict", audit_run_id, judge_id, ruling.item, str(ruling.is_match), ruling.reason, sha256)
     return {
         "audit_run_id": audit_run_id,
         "verdict_id": verdict_id,
-        "prediction_id": ruling.item,
+        "prediction_id": None if is_wording else ruling.item,
+        "prompt_variant_id": ruling.item if is_wording else None,
         "judge_id": judge_id,
         "repetition": 1,
         "ask": 1,

@@ -13,7 +13,8 @@ from promptaudit.flows.display.progress import visible
 
 def lines_of_sheet(sheet: Sheet) -> list[str]:
     """Returns the lines about a sheet that was written: its rows, what they will tell of each task, and its strata."""
-    head = f"{sheet.path}: {sheet.n_rows} of the {sheet.n_answers} distinct answers of run {sheet.audit_run_id}"
+    what = "rewordings" if sheet.of_wordings else "distinct answers"
+    head = f"{sheet.path}: {sheet.n_rows} of the {sheet.n_answers} {what} of run {sheet.audit_run_id}"
     if sheet.n_ruled:
         head += f", {sheet.n_ruled} of which people ruled on"
     strata = [f"  {each.n_rows} of {each.n_answers}  {name}" for name, each in sheet.strata.items()]

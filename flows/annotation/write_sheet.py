@@ -15,12 +15,16 @@ from promptaudit.flows.annotation.draw import Answer, answers_of, draw, of_quest
 from promptaudit.flows.annotation.width import Promise, Rectifiable, promise, rectifiable, rulings_of_task
 from promptaudit.flows.display.spreadsheet import CsvRows, cell_of
 from promptaudit.flows.settings import Settings
-from promptaudit.flows.warehouse import Warehouse, rows_as
+from promptaudit.flows.warehouse import Published, Warehouse, rows_as
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import DataError, UsageError, nearest
 from promptaudit.udfs.raters.verdict_groups import GROUPS
 
 COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_match", "reason")
+RULED = (
+    "select distinct prompt_variant_id as item from marts.fct_verdicts "
+    "where audit_run_id = $run and prompt_variant_id is not null and starts_with(rater, 'person:')"
+)
 TASKS = "select task_id from marts.dim_tasks where audit_run_id = $run"
 
 
@@ -50,7 +54,7 @@ class StratumCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """A sheet that was written, with its strata by name. Whoever fills the sheet in should not see them."""
+    """A sheet that was written, of answers or of rewordings, which have no strata. Whoever fills it in should not see these."""
 
     audit_run_id: str
     path: Path
@@ -59,6 +63,7 @@ class Sheet:
     n_ruled: int
     strata: Mapping[str, StratumCounts]
     promises: tuple[Promise, ...]
+    of_wordings: bool = False
 
 
 def write_sheet(  # noqa: PLR0913 - one option each
@@ -85,20 +90,7 @@ def write_sheet(  # noqa: PLR0913 - one option each
     holds the middle is left out. Raises UsageError for a file that is there (unless `force`), that is no .csv, an unknown
     task, and a width that no rulings reach or that those there are reach already.
     """
-    if path.suffix.lower() != ".csv":
-        msg = f"--sheet {path}: a .csv file is written"
-        raise UsageError(msg)
-    if path.exists() and not force:
-        raise UsageError(_is_there(path))
-    from promptaudit.flows.warehouse.run_names import resolve_id
-
-    audit_run_id = resolve_id(Warehouse(settings.warehouse), run)
-    published = Warehouse(settings.warehouse).published
-    tasks = [row["task_id"] for row in published.read(TASKS, run=audit_run_id)]
-    if task is not None and task not in tasks:
-        msg = f"--task {task}: run {audit_run_id} has no such task{nearest(task, tasks)}"
-        raise UsageError(msg)
-    chosen = tasks if task is None else [task]
+    audit_run_id, published, chosen = _opened(settings, run, path, task, force=force)
     answers = answers_of(published.read(sql("annotation", "answers"), run=audit_run_id, tasks=chosen))
     if not answers:
         msg = f"run {audit_run_id} has no answer to rule on: all are blank or of samples without a key"
@@ -124,6 +116,63 @@ def write_sheet(  # noqa: PLR0913 - one option each
         strata=_counts(answers, set(items)),
         promises=tuple(_promises(answers, judged, set(items))),
     )
+
+
+def write_wordings(
+    settings: Settings, run: str | None, path: Path, *, task: str | None = None, force: bool = False
+) -> Sheet:
+    """Writes every rewording of a published run beside its original, for people to say whether it asks the same.
+
+    The original stands under `references`, the rewording under `answer`, what is never reworded under `question`. Raises as
+    `write_sheet` does, DataError for a run without rewordings.
+    """
+    audit_run_id, published, chosen = _opened(settings, run, path, task, force=force)
+    rows = published.read(sql("annotation", "rewordings"), run=audit_run_id, tasks=chosen)
+    if not rows:
+        msg = f"run {audit_run_id} has no rewordings to rule on: templates and formats are none"
+        raise DataError(msg)
+    ruled = published.read(RULED, run=audit_run_id)
+    cells = [
+        {
+            "item": row["item"],
+            "task": row["task"],
+            "question": row["output_format"],
+            "references": row["original"],
+            "answer": row["rewording"],
+        }
+        for row in rows
+    ]
+    _write(path, [{name: cell_of(each.get(name, "")) for name in COLUMNS} for each in cells], force=force)
+    return Sheet(
+        audit_run_id=audit_run_id,
+        path=path,
+        n_rows=len(rows),
+        n_answers=len(rows),
+        n_ruled=len({row["item"] for row in ruled} & {row["item"] for row in rows}),
+        strata={},
+        promises=(),
+        of_wordings=True,
+    )
+
+
+def _opened(
+    settings: Settings, run: str | None, path: Path, task: str | None, *, force: bool
+) -> tuple[str, Published, list[str]]:
+    """Returns the run, the published warehouse and the tasks that a sheet is of; raises UsageError for what cannot be written."""
+    if path.suffix.lower() != ".csv":
+        msg = f"--sheet {path}: a .csv file is written"
+        raise UsageError(msg)
+    if path.exists() and not force:
+        raise UsageError(_is_there(path))
+    from promptaudit.flows.warehouse.run_names import resolve_id
+
+    warehouse = Warehouse(settings.warehouse)
+    audit_run_id = resolve_id(warehouse, run)
+    tasks = [row["task_id"] for row in warehouse.published.read(TASKS, run=audit_run_id)]
+    if task is not None and task not in tasks:
+        msg = f"--task {task}: run {audit_run_id} has no such task{nearest(task, tasks)}"
+        raise UsageError(msg)
+    return audit_run_id, warehouse.published, tasks if task is None else [task]
 
 
 def _for_width(answers: Sequence[Answer], judged: Sequence[Rectifiable], width: float, seed: int) -> Iterator[str]:

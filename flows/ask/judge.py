@@ -1,4 +1,7 @@
-"""Has judges rule on landed completions: an answer once, however many predictions give it, and controls among them."""
+"""Has judges rule on landed completions: an answer once, however many predictions give it, and controls among them.
+
+One judge may rule on rewordings instead: whether each asks the same as its original.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,21 @@ from promptaudit.flows.engines import Answer, LandedAnswers, Request
 from promptaudit.flows.engines.answer_rows import answer_columns
 from promptaudit.flows.plan.budget import Purse
 from promptaudit.flows.plan.design import Design
-from promptaudit.flows.plan.judge_requests import Control, Ruling, asked_again, controls_of, judge_key, rulings_of
+from promptaudit.flows.plan.judge_requests import (
+    Control,
+    Ruling,
+    Wording,
+    asked_again,
+    controls_of,
+    judge_key,
+    rulings_of,
+)
 from promptaudit.flows.system.keys import as_json, content_id, request_sha256, sent_by, verdict_id
 from promptaudit.flows.warehouse import Warehouse, now
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.ages import age_of
 from promptaudit.models_registry.cards import JudgeCard, ModelCard, Price
-from promptaudit.models_registry.samples import Sample
 from promptaudit.udfs.scoring.verdict import SCHEMA, read_verdict
 
 READ_AT_ONCE = 1000  # completions
@@ -42,9 +52,12 @@ class _OpenRuling:
     reader: str | None = None
     option_order: Sequence[int] | None = None
     control: Control | None = None
+    wording: Wording | None = None
 
     @property
     def judged_id(self) -> str:
+        if self.wording is not None:
+            return self.wording.prompt_variant_id
         return self.prediction_id or (self.control.control_id if self.control else "")
 
 
@@ -142,15 +155,10 @@ def missing_rulings(
     card = design.judges[judge_id]
     tasks = [task_id for task_id in design.tasks if card.rules_on(task_id)]
     key = judge_key(design, judge_id)
-    rows = warehouse.read(
-        sql("ask", "missing_rulings"),
-        run=audit_run_id,
-        judge=judge_id,
-        key=key,
-        repetitions=card.repetitions,
-        tasks=tasks,
-    )
-    wanted = [_OpenRuling(**row) for row in rows]
+    of_judge = {"run": audit_run_id, "judge": judge_id, "key": key, "repetitions": card.repetitions, "tasks": tasks}
+    if judge_id == design.meaning_judge:
+        return _missing_meanings(warehouse, of_judge)
+    wanted = [_OpenRuling(**row) for row in warehouse.read(sql("ask", "missing_rulings"), **of_judge)]
     settled = warehouse.read(
         "select control_id, repetition from raw.verdicts where audit_run_id = $run and judge_id = $judge "
         "and judge_key = $key and is_settled and control_id is not null",
@@ -167,6 +175,21 @@ def missing_rulings(
         if (control.control_id, repetition) not in done
     ]
     return sorted(wanted, key=lambda ruling: content_id(judge_id, ruling.judged_id, str(ruling.repetition)))
+
+
+def _missing_meanings(warehouse: Warehouse, of_judge: Mapping[str, Any]) -> list[_OpenRuling]:
+    """The rewordings that a judge has not ruled on, in the order of their ids."""
+    rows = warehouse.read(sql("ask", "missing_meanings"), **of_judge)
+    wordings = [
+        _OpenRuling(
+            repetition=row["repetition"],
+            task_id=row["task_id"],
+            sample_id="",
+            wording=Wording(row["wording_id"], row["original"], row["rewording"], row["output_format"] or ""),
+        )
+        for row in rows
+    ]
+    return sorted(wordings, key=lambda ruling: (ruling.judged_id, ruling.repetition))
 
 
 class _JudgeWork:
@@ -228,6 +251,7 @@ class _JudgeWork:
             "verdict_id": request.prediction_id,
             "prediction_id": wanted.prediction_id,
             "control_id": ruling.control_id,
+            "prompt_variant_id": None if wanted.wording is None else wanted.wording.prompt_variant_id,
             "judge_id": self.name,
             "judge_key": self._key,
             "repetition": wanted.repetition,
@@ -256,7 +280,8 @@ class _JudgeWork:
             some = wanted[start : start + READ_AT_ONCE]
             completions = _completions(self._purse.warehouse, self._purse.audit_run_id, some)
             for each in some:
-                completion = each.control.completion if each.control else completions[each.prediction_id or ""]
+                completion = each.wording.rewording if each.wording else completions.get(each.prediction_id or "", "")
+                completion = each.control.completion if each.control else completion
                 signs = tuple(_signs(each.reader))
                 control_id = each.control.control_id if each.control else None
                 ruling = Ruling(
@@ -272,7 +297,7 @@ class _JudgeWork:
 
     def _request(self, wanted: _OpenRuling, ruling: Ruling, ask: int) -> Request:
         task = self._design.tasks[ruling.task_id]
-        sample: Sample = self._samples[ruling.task_id, ruling.sample_id]
+        sample = wanted.wording.as_sample if wanted.wording else self._samples[ruling.task_id, ruling.sample_id]
         messages, question = rulings_of(task, self._card, sample, ruling)
         messages = asked_again(messages, self._card, ask)
         sha256 = request_sha256(self._sent, messages, wanted.repetition, self._schema)

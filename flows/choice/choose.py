@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from promptaudit.flows.display.encode import encoded_property
-from promptaudit.flows.display.figures import interval, signed
+from promptaudit.flows.display.figures import interval, moved, ranged, signed
 from promptaudit.flows.display.variant_names import named as name_of
 from promptaudit.flows.warehouse import Warehouse, rows_as
 from promptaudit.flows.warehouse.run_names import refuse_unknown, resolve
@@ -53,6 +53,12 @@ class Wording:
     paraphrase_temperature: float | None
     variation: str | None
     instruction: str | None
+    accuracy_majority: float | None  # of the group: what most of its wordings say
+    accuracy_majority_low: float | None
+    accuracy_majority_high: float | None
+    majority_gain: float | None
+    majority_gain_low: float | None
+    majority_gain_high: float | None
 
     @property
     def better_in_words(self) -> str:
@@ -102,6 +108,16 @@ class Choice:
             return chosen.better_in_words
         name = name_of(asdict(chosen))
         return f"no wording is better than yours beyond chance; the most accurate one is {name}: {chosen.gain_in_words}"
+
+    @encoded_property
+    def majority(self) -> str | None:
+        """Returns in a sentence what a majority vote over the wordings brings; None where labels have no such vote."""
+        of = self.original
+        if of.accuracy_majority is None or of.majority_gain is None:
+            return None
+        right = ranged(of.accuracy_majority, of.accuracy_majority_low, of.accuracy_majority_high)
+        gain = moved(of.majority_gain, of.majority_gain_low, of.majority_gain_high)
+        return f"the majority of {len(self.wordings)} wordings, each asked: accuracy {right}, {gain} over yours"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,8 @@ def lines_of(choices: Choices, top: int) -> list[str]:
 def _group(choice: Choice, top: int) -> Iterable[str]:
     names = ", ".join(cut(name, 60) for name in (choice.model_id, choice.task_id, choice.strategy))
     yield f"{names} (right by {choice.scoring_method}): {choice.says}"
+    if choice.majority is not None:
+        yield f"  {choice.majority}"
     yield _row(HEADINGS)
     for place, wording in enumerate(choice.wordings):
         if place < top or wording.is_original:

@@ -261,6 +261,12 @@ def annotate(
             help="With --sheet, draw as many answers as are needed to know rectified accuracies within plus or minus this.",
         ),
     ] = None,
+    wordings: Annotated[
+        bool,
+        typer.Option(
+            "--wordings", help="With --sheet, write the rewordings of the prompts instead, beside the original."
+        ),
+    ] = False,
     seed: Annotated[
         int, typer.Option(envvar="PROMPTAUDIT_SEED", help="With --sheet, seed the draw with this number.")
     ] = 42,
@@ -272,7 +278,7 @@ def annotate(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="With --sheet, replace an existing file.")] = False,
 ) -> None:
-    """Have people rule on answers, beside the judges.
+    """Have people rule on answers or on rewordings, beside the judges.
 
     Write a sheet, fill in its column is_match with yes or no, and take it back.
 
@@ -280,14 +286,17 @@ def annotate(
     """
     from promptaudit.flows.annotation.take_sheet import take_sheet
     from promptaudit.flows.annotation.terminal import lines_of_sheet, lines_of_taken
-    from promptaudit.flows.annotation.write_sheet import write_sheet
+    from promptaudit.flows.annotation.write_sheet import write_sheet, write_wordings
 
     settings = state.settings()
-    given = {"--answers": answers, "--questions": questions, "--width": width}
+    given = {"--answers": answers, "--questions": questions, "--width": width, "--wordings": wordings or None}
     if len(ways := [name for name, value in given.items() if value is not None]) > 1:
-        msg = f"{' and '.join(ways)} choose in {'two' if len(ways) == 2 else 'three'} ways: give one of them"  # noqa: PLR2004
+        msg = f"{' and '.join(ways)} each choose what is written: give one of them"
         raise UsageError(msg)
-    if sheet is not None and take is None:
+    if sheet is not None and take is None and wordings:
+        written = write_wordings(settings, audit_run_id, sheet, task=task, force=force)
+        show(written, "\n".join(lines_of_sheet(written)))
+    elif sheet is not None and take is None:
         written = write_sheet(
             settings,
             audit_run_id,

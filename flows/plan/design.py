@@ -18,7 +18,7 @@ from promptaudit.models_registry.cards import AuditCard, JudgeCard, ModelCard, T
 from promptaudit.models_registry.errors import raise_all
 from promptaudit.models_registry.placeholders import placeholders
 from promptaudit.models_registry.registry import Entry, Registry
-from promptaudit.models_registry.rephraser_cards import OTHER_KINDS
+from promptaudit.models_registry.rephraser_cards import OTHER_KINDS, SENT_TO_NO_MODEL
 from promptaudit.models_registry.samples import ChosenSamples, Sample, panels
 
 # of a task card: these decide no request
@@ -47,13 +47,18 @@ class Design:
     tasks: Mapping[str, TaskCard]
     templates: Mapping[str, TemplateCard]  # by task
     models: Mapping[str, ModelCard]
-    judges: Mapping[str, JudgeCard]  # the members of panels among them
+    judges: Mapping[str, JudgeCard]  # the members of panels among them, and the judge of rewordings
     samples: Mapping[str, ChosenSamples]
     fingerprint: str
     plan_fingerprint: str
     origin: str = "run"  # or trial
     tried: Mapping[str, TaskCard] = field(default_factory=dict)  # by task: its card in the changed arm of a trial
     source: Mapping[str, object] | None = None  # a trial: its base run, samples and change
+
+    @property
+    def meaning_judge(self) -> str | None:
+        """Returns the judge that rules on rewordings and on no answers, None without one."""
+        return None if self.audit.rephrasing is None else self.audit.rephrasing.meaning
 
     def card_of(self, task_id: str, strategy: str) -> TaskCard:
         """Returns the card a strategy asks by: a trial's changed arm may have one of its own."""
@@ -101,7 +106,7 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         include={"strategies", "rephrasing", "repetitions", "samples"},
         exclude={
             "samples": {"by_task", "each_night"},
-            "rephrasing": {"templates", *OTHER_KINDS},
+            "rephrasing": {"templates", *OTHER_KINDS, *SENT_TO_NO_MODEL},
             "repetitions": {"twice"},
         },
     )

@@ -10,11 +10,11 @@ from promptaudit.flows.cards.check_cards.data import choose
 from promptaudit.flows.cards.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
 from promptaudit.flows.cards.rewording import n_variants, rewordings_of
 from promptaudit.flows.plan.grid import n_asks
-from promptaudit.flows.plan.judge_requests import Ruling, rulings_of
+from promptaudit.flows.plan.judge_requests import Ruling, Wording, rulings_of
 from promptaudit.flows.prompts.answer_schema import original_schema
 from promptaudit.flows.prompts.messages import STRUCTURED, prompt_of, render
 from promptaudit.flows.prompts.templates import OWN, ask
-from promptaudit.models_registry.cards import AuditCard, ModelCard, TaskCard, TemplateCard
+from promptaudit.models_registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, TemplateCard
 from promptaudit.models_registry.errors import UsageError, nearest, raise_all
 from promptaudit.models_registry.placeholders import placeholders
 from promptaudit.models_registry.registry import Registry
@@ -251,6 +251,8 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
     """Every answer that has a key judged once a repetition, and the controls."""
     audit, card = registry.audit(audit_id), registry.judge(name)
     model = registry.model(card.model or "")
+    if audit.rephrasing is not None and name == audit.rephrasing.meaning:
+        return _meaning_row(registry, audit, name, card, model)
     requests = tokens_in = 0
     n_models = len(registry.models_of(audit_id))
     for task_id in filter(card.rules_on, audit.tasks):
@@ -273,6 +275,25 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
         sizes = [prompt_tokens(rulings_of(task, card, *pair)[0]) for pair in zip(some, rulings, strict=True)]
         requests += ruled
         tokens_in += round(ruled * sum(sizes) / len(sizes))
+    tokens_out = requests * min(card.max_tokens, VERDICT_TOKENS)
+    return Line("judge", name, requests, tokens_in, tokens_out, _usd(model, tokens_in, tokens_out))
+
+
+def _meaning_row(registry: Registry, audit: AuditCard, name: str, card: JudgeCard, model: ModelCard) -> Line:
+    """Every rewording of each task judged once a repetition."""
+    n_rewordings = 0 if audit.rephrasing is None else audit.rephrasing.n_of("wording") - 1
+    requests = tokens_in = 0
+    for task_id in filter(card.rules_on, audit.tasks):
+        task = registry.task(task_id)
+        if not task.instruction:
+            continue
+        wording = Wording("", task.instruction, task.instruction, task.output_format)
+        ruling = Ruling(
+            prediction_id=None, control_id=None, task_id=task_id, sample_id="", signs=(), completion=task.instruction
+        )
+        size = prompt_tokens(rulings_of(task, card, wording.as_sample, ruling)[0])
+        requests += n_rewordings * card.repetitions
+        tokens_in += n_rewordings * card.repetitions * size
     tokens_out = requests * min(card.max_tokens, VERDICT_TOKENS)
     return Line("judge", name, requests, tokens_in, tokens_out, _usd(model, tokens_in, tokens_out))
 

@@ -43,6 +43,21 @@ class Control:
     is_match: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A rewording, its original, and the part of the prompt that stands beside both."""
+
+    prompt_variant_id: str
+    original: str
+    rewording: str
+    output_format: str
+
+    @property
+    def as_sample(self) -> Sample:
+        """Returns it as judges are shown samples: the original is the reference, the output format the question."""
+        return Sample(self.prompt_variant_id, self.output_format, None, {}, references=(self.original,))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
     """A completion to rule on: of the first prediction that says it, or of a control."""
@@ -122,7 +137,7 @@ def controls_of(design: Design) -> list[Control]:
 
 def wanted(design: Design, task_id: str, kind: str) -> int:
     """Returns how many controls of a kind the judge that wants most has for a task; 0 where none rules on it."""
-    judges = (card for card in design.judges.values() if card.rules_on(task_id))
+    judges = (card for name, card in design.judges.items() if card.rules_on(task_id) and name != design.meaning_judge)
     return max((getattr(card.controls, kind) for card in judges), default=0)
 
 

@@ -253,6 +253,7 @@ create table if not exists raw.verdicts (
     verdict_id varchar not null,
     prediction_id varchar, -- the first of those that say the same to the same question, all of which it holds for
     control_id varchar, -- or a control, whose verdict is known
+    prompt_variant_id varchar, -- or a rewording, the first of those with its text: whether it asks the same as the original
     judge_id varchar not null, -- a judge card, or person:<name>
     judge_key varchar, -- of a judge card: which version of it
     repetition integer not null,

@@ -318,7 +318,7 @@ def test_the_same_again_does_nothing(audited: tuple[Path, Ended]) -> None:
         (("--sheet", "new.csv", "--answers", "0"), "--answers"),
         (
             ("--sheet", "new.csv", "--answers", "5", "--width", ".1"),
-            "--answers and --width choose in two ways: give one of them",
+            "--answers and --width each choose what is written: give one of them",
         ),
         (("--sheet", "new.csv", "--width", ".001"), "or more can be reached"),
         (("--sheet", "new.csv", "--width", ".5"), "answers that people ruled on are enough; nothing is left to write"),

@@ -6,11 +6,14 @@ import contextlib
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.support.loopback import QuietHandler, completion_of, served_in_threads
+
+Said = Callable[[dict[str, Any]], str]
+"""Returns what is answered to a body."""
 
 
 @dataclass
@@ -30,8 +33,8 @@ def answer_to(prompt: str, key: Mapping[str, str]) -> str:
 
 
 @contextlib.contextmanager
-def knowing_server(key: Mapping[str, str], latency_s: float = 0.0) -> Iterator[KnowingServer]:
-    """Serves chat completions; `key` has a question's number to its label, or to the text of its right option."""
+def knowing_server(key: Mapping[str, str] | Said, latency_s: float = 0.0) -> Iterator[KnowingServer]:
+    """Serves chat completions; `key` has a question's number to its label or the text of its right option, or answers a body."""
     server = KnowingServer()
 
     class Handler(QuietHandler):
@@ -43,7 +46,7 @@ def knowing_server(key: Mapping[str, str], latency_s: float = 0.0) -> Iterator[K
                 server.bodies.append(body)
             time.sleep(latency_s)
             prompt = "\n".join(message["content"] for message in body["messages"] if message["role"] == "user")
-            self.tell(completion_of(answer_to(prompt, key)))
+            self.tell(completion_of(key(body) if callable(key) else answer_to(prompt, key)))
 
     with served_in_threads(Handler) as port:
         server.base_url = f"http://127.0.0.1:{port}/v1"

@@ -8,6 +8,7 @@ renamed as (
         verdict_id,
         prediction_id,
         control_id,
+        prompt_variant_id,
         judge_id,
         judge_key,
         repetition,

@@ -43,11 +43,12 @@ def cohen_kappa(first: NDArray[np.int64], second: NDArray[np.int64], times: NDAr
     times = np.ones(len(first), np.int64) if times is None else times
     n, n_categories = int(times.sum()), int(max(first.max(), second.max())) + 1
     # n^2 p_e, in whole numbers: 1 - p_e is 0 or it is not
-    own = [np.bincount(rating, times, n_categories).astype(np.int64).tolist() for rating in (first, second)]
-    by_chance = sum(a * b for a, b in zip(*own, strict=True))
+    counts: list[list[int]] = [np.bincount(each, times, n_categories).astype(int).tolist() for each in (first, second)]
+    by_chance = sum(a * b for a, b in zip(*counts, strict=True))
     if by_chance == n * n:
         return np.nan
-    return (n * int(times[first == second].sum()) - by_chance) / (n * n - by_chance)
+    n_agreed = int(times[first == second].sum())
+    return float((n * n_agreed - by_chance) / (n * n - by_chance))
 
 
 def fleiss_kappa(counts: NDArray[np.int64], times: NDArray[np.int64] | None = None) -> float:

@@ -1,5 +1,7 @@
+-- one row an item that people can rule on: an answer, or a rewording
 select
-    predictions.prediction_id,
+    predictions.prediction_id as item,
+    false as is_wording,
     md5(
         concat_ws(
             chr(0),
@@ -19,3 +21,15 @@ where
     and predictions.prediction_id in (select unnest($items))
     and regexp_matches(predictions.completion, '\S')
     and (samples.gold_label is not null or samples.reference_answers is not null)
+union all
+select
+    prompt_variant_id as item,
+    true as is_wording,
+    md5(concat_ws(chr(0), task_id, instruction)) as answer
+from raw.prompt_variants
+where
+    audit_run_id = $run
+    and prompt_variant_id in (select unnest($items))
+    and not is_original
+    and refused_because is null
+    and instruction is not null

@@ -1,5 +1,5 @@
 select
-    coalesce(prediction_id, control_id) as judged_id,
+    coalesce(prediction_id, control_id, prompt_variant_id) as judged_id,
     repetition,
     max(ask) as ask
 from raw.verdicts

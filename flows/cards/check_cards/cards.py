@@ -55,6 +55,11 @@ class AuditCards:
         return {name: self.registry.task(name) for name in self.used["tasks"]}
 
     @property
+    def meaning_judge(self) -> str | None:
+        """Returns the judge that rules on rewordings, None without one."""
+        return None if self.audit.rephrasing is None else self.audit.rephrasing.meaning
+
+    @property
     def judges(self) -> dict[str, JudgeCard]:
         """Returns the audit's judges, the members of panels among them."""
         return {name: self.registry.judge(name) for name in self.used["judges"]}

@@ -22,6 +22,10 @@ def check_judges(cards: AuditCards) -> Errors:
             where = cards.where("judges", name, "model")
             yield CardError(f"{where}: '{card.model}' gives no verdicts; of the embedded models `matcher` does")
         yield from _check_tasks_of_judge(cards, name, card, known)
+        if name == cards.meaning_judge and (card.panel or name in cards.audit.judges):
+            where = cards.registry.entry("audits", cards.audit_id).where(cards.audit_id, "rephrasing", "meaning")
+            what = "is a panel" if card.panel else "rules on the answers of this audit"
+            yield CardError(f"{where}: '{name}' {what}; rewordings are put before a judge of their own with a model")
         for index, member in enumerate(card.panel):
             if member in cards.used["judges"] and cards.registry.judge(member).panel:
                 where = cards.where("judges", name, "panel", index)

@@ -5,9 +5,22 @@ select
     variants.variant_index,
     variants.paraphrase_temperature,
     variants.variation,
-    variants.instruction
+    variants.instruction,
+    scorecards.accuracy_majority,
+    scorecards.accuracy_majority_low,
+    scorecards.accuracy_majority_high,
+    scorecards.majority_gain,
+    scorecards.majority_gain_low,
+    scorecards.majority_gain_high
 from marts.rpt_wording_choices as choices
 inner join marts.dim_prompt_variants as variants using (audit_run_id, prompt_variant_id)
+left join marts.rpt_audit as scorecards
+    on
+        choices.scoring_method = 'label_match'
+        and choices.audit_run_id = scorecards.audit_run_id
+        and choices.model_id = scorecards.model_id
+        and choices.task_id = scorecards.task_id
+        and choices.strategy = scorecards.strategy
 where choices.audit_run_id = $run
 qualify
     dense_rank() over (

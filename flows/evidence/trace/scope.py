@@ -47,6 +47,11 @@ OF_CLASSES = (
 )
 ORIGINALS = ("pss_intra", "accuracy_original")  # columns of a group that look at the original wording alone
 
+SAME_MEANING = (
+    "prompt_variant_id in (select prompt_variant_id from marts.rpt_prompt_variants "
+    "where list_contains($runs, audit_run_id) and asks_the_same)"
+)
+
 Condition = tuple[str, dict[str, Any]]
 """SQL over the columns of fct_predictions, with its parameters by name."""
 
@@ -70,6 +75,8 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
     measured = row["measure"] if mart == RANKED and column not in OF_ALL_MODELS else column
     if measured is not None and measured.startswith(ORIGINALS):
         parts.append("is_original")
+    if measured is not None and "same_meaning" in measured:
+        parts.append(SAME_MEANING)
     if mart in OF_CLASSES or (mart == "fct_sensitivity" and column == "mean_consistency"):
         parts.append("gold_label is not distinct from $gold_label")
         wanted["gold_label"] = row["gold_label"]
@@ -134,6 +141,7 @@ def _of_series(row: Mapping[str, Any]) -> list[str]:
         return ["is_original"]
     if row["scope"] == "inter_model":
         return ["is_original", "repetition = 1"]
+    same = [SAME_MEANING] if row["scope"] == "inter_same_meaning" else []
     if row["paraphrase_temperature"] is None:
-        return ["paraphrase_temperature is null"]
-    return ["(paraphrase_temperature = $temperature or (is_original and paraphrase_temperature is null))"]
+        return [*same, "paraphrase_temperature is null"]
+    return [*same, "(paraphrase_temperature = $temperature or (is_original and paraphrase_temperature is null))"]

@@ -48,6 +48,8 @@ _COLUMNS = (
     beside(_ANSWERS, figure("Differs from the others", "disagreement")),
     beside(_ANSWERS, Column("Breaks", lambda of: "breaks" if of.row["is_breaking"] else "")),
 )
+_MEANINGS = {True: "yes", False: "no", None: "not known"}
+_MEANING = beside(_ANSWERS, Column("Asks the same", lambda of: _MEANINGS[of.row["asks_the_same"]]))
 
 
 _QUANTILES = (
@@ -65,6 +67,9 @@ _UNDER_ALL = (
     bounds("accuracy_under_all"),
     figure("Under any", "accuracy_under_any"),
     bounds("accuracy_under_any"),
+    figure("By majority", "accuracy_majority"),
+    figure("Gain over the original", "majority_gain"),
+    bounds("majority_gain"),
     figure("Unlike wordings", "n_wordings_effective"),
 )
 
@@ -81,6 +86,19 @@ _UNBROKEN = (
 )
 
 
+_SAME_MEANING = (
+    words("Model", "model_id"),
+    STRATEGY,
+    counted("Prompts that ask the same", "n_variants_same_meaning"),
+    counted("of", "n_variants"),
+    figure("Sensitivity", "sensitivity"),
+    figure("of these alone", "sensitivity_same_meaning"),
+    bounds("sensitivity_same_meaning"),
+    figure("PSS inter", "pss_inter"),
+    figure("of these alone", "pss_inter_same_meaning"),
+    bounds("pss_inter_same_meaning"),
+)
+
 MUCH = 0.1  # of accuracy
 
 
@@ -95,14 +113,16 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
         shown = [model for model in models if kinds.get(model) != "random"] or list(models)
         if len(shown) < len(models):
             block.notes.append("A model that answers by chance reads no prompt, so its wordings are left out.")
+        columns = (*_COLUMNS, _MEANING) if any(row["n_variants_same_meaning"] for row in scored) else _COLUMNS
         for place, model in enumerate(shown[:MOST_MODELS]):
             rows = sorted(models[model], key=_rank)
             if place == 0:
                 caption = f"The worst prompts under {cut(model, 60)}"
-                block.tables.append(table(caption, _COLUMNS, rows[:WORST], is_open=True))
+                block.tables.append(table(caption, columns, rows[:WORST], is_open=True))
             if len(rows) > WORST or place:
-                block.tables.append(table(f"All prompts under {cut(model, 60)}", _COLUMNS, rows, most=room.n_rows))
+                block.tables.append(table(f"All prompts under {cut(model, 60)}", columns, rows, most=room.n_rows))
         block.findings += [_breaking(row) for model in shown for row in models[model] if _breaks(row)][:MOST_BREAKING]
+        block.findings += _asking_otherwise(models[shown[0]])[:MOST_BREAKING]
         block.tables += _of_groups(scored)
         if len(shown) > MOST_MODELS:
             block.notes.append(f"The prompts under the first {MOST_MODELS} of {len(shown)} models.")
@@ -114,9 +134,12 @@ def _of_groups(scored: Sequence[Row]) -> list[Table]:
     if known := [row for row in scored if row["micro_f1_median"] is not None]:
         tables.append(table("Right under wordings like these", _QUANTILES, known, "rpt_audit"))
     if told := [row for row in scored if row["accuracy_under_all"] is not None]:
-        tables.append(table("Right under all of them alike, and under any", _UNDER_ALL, told, "rpt_audit"))
+        tables.append(table("Right under all of them alike, under any, and by majority", _UNDER_ALL, told, "rpt_audit"))
     if broken := [row for row in scored if row["n_variants_breaking"]]:
         tables.append(table("With and without prompts that break", _UNBROKEN, broken, "rpt_audit", is_open=True))
+    if ruled := [row for row in scored if row["n_variants_same_meaning"]]:
+        caption = "With and without rewordings that ask something else"
+        tables.append(table(caption, _SAME_MEANING, ruled, "rpt_audit", is_open=True))
     return tables
 
 
@@ -131,6 +154,18 @@ def _breaking(row: Row) -> tuple[str, str]:
         f"Wording {_variant(row['variant'])} breaks: {rate} against {of_others}",
         f"{row['model_id']}, {row['strategy']}",
     )
+
+
+def _asking_otherwise(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """Which rewordings ask something else than the original, and why; whatever the model."""
+    return [
+        (
+            f"Wording {_variant(row['variant'])} does not ask the same as the original",
+            row[_ANSWERS]["meaning_reason"] or "",
+        )
+        for row in rows
+        if row[_ANSWERS] is not None and row[_ANSWERS]["asks_the_same"] is False
+    ]
 
 
 def _asked(data: ReportData) -> list[Row]:

@@ -2,7 +2,7 @@
 -- A judge's is its settled reply under the card it has now; answers that say the same to the same question are one.
 with verdicts as (
     select * from {{ ref('fct_verdicts') }}
-    where is_settled and is_current and {{ in_this_build() }}
+    where is_settled and is_current and prompt_variant_id is null and {{ in_this_build() }}
 ),
 
 judges as (
@@ -40,7 +40,8 @@ final as (
     from verdicts
     left join judges using (audit_run_id, rater)
     left join predictions using (audit_run_id, prediction_id)
-    left join variants using (audit_run_id, prompt_variant_id)
+    left join variants
+        on predictions.audit_run_id = variants.audit_run_id and predictions.prompt_variant_id = variants.prompt_variant_id
     where
         (judges.judge_id is null or verdicts.repetition <= judges.repetitions)
         and coalesce(list_contains(judges.task_ids, predictions.task_id), true)

@@ -7,12 +7,18 @@ inter_model as {{ of_this_build('int_annotators_inter_model') }},
 
 formats as {{ of_this_build('int_answer_formats') }},
 
+same_meaning as {{ of_this_build('int_wordings_ruled', where='asks_the_same') }},
+
 planned as (
     select * from intra
     union all
     select * from inter
     union all
     select * from inter_model
+    union all
+    select inter.* replace ('inter_same_meaning' as scope)
+    from inter
+    semi join same_meaning using (audit_run_id, prompt_variant_id)
 ),
 
 -- who never answered is no annotator: the k-th of the figures is the k-th that spoke

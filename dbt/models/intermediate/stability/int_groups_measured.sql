@@ -7,6 +7,8 @@ working as {{ of_this_build('int_wordings_working') }},
 
 broken as {{ of_this_build('int_wordings_working', where='is_breaking') }},
 
+majorities as {{ of_this_build('int_majorities_measured') }},
+
 samples_right as {{ of_this_build('int_samples_right') }},
 
 averaged as {{ of_this_build('int_cells_averaged') }},
@@ -110,6 +112,8 @@ final as (
         accuracies.micro_f1_over_wordings,
         accuracies_unbroken.micro_f1_unbroken,
         sensitivities.sensitivity_unbroken,
+        sensitivities.sensitivity_same_meaning,
+        majorities.majority,
         shares_right.under_all,
         shares_right.under_any,
         shares_right.n_under_all,
@@ -119,6 +123,7 @@ final as (
     left join consistencies using (audit_run_id, model_id, task_id, strategy)
     left join accuracies using (audit_run_id, model_id, task_id, strategy)
     left join accuracies_unbroken using (audit_run_id, model_id, task_id, strategy)
+    left join majorities using (audit_run_id, model_id, task_id, strategy)
     left join shares_right using (audit_run_id, model_id, task_id, strategy)
 )
 

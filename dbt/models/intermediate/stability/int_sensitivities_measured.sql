@@ -29,61 +29,69 @@ sensitivities as (
     group by all
 ),
 
--- of groups of which some variant breaks, the same without it
+-- of groups of which some variant breaks, the same without it; and of those whose rewordings were ruled on, of what asks the same
 broken as {{ of_this_build('int_wordings_working', where='is_breaking') }},
 
+ruled as {{ of_this_build('int_wordings_ruled') }},
+
 unbroken as (
-    select
-        labels_counted.*,
-        count(distinct labels_counted.prompt_variant_id) over (
-            partition by
-                labels_counted.audit_run_id,
-                labels_counted.model_id,
-                labels_counted.task_id,
-                labels_counted.strategy,
-                labels_counted.sample_index,
-                labels_counted.wording_index
-        ) as n_variants_of_wording
+    select labels_counted.*
     from labels_counted
     semi join broken using (audit_run_id, model_id, task_id, strategy)
     inner join working using (audit_run_id, model_id, task_id, strategy, prompt_variant_id)
     where not working.is_breaking
 ),
 
-unbroken_wordings as (
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        sample_index,
-        wording_index,
-        any_value(family_index) as family_index,
-        label_index,
-        sum(p_variant) / any_value(n_variants_of_wording) as p_wording
-    from unbroken
-    group by all
+same_meaning as (
+    select labels_counted.*
+    from labels_counted
+    semi join (select * from ruled where asks_the_same) using (audit_run_id, prompt_variant_id)
 ),
 
-sensitivities_unbroken as (
-    select
-        unbroken_wordings.audit_run_id,
-        unbroken_wordings.model_id,
-        unbroken_wordings.task_id,
-        unbroken_wordings.strategy,
-        try_sensitivity_interval(
-            {{ told_as('unbroken_wordings') }},
-            list(unbroken_wordings.sample_index),
-            list(unbroken_wordings.wording_index),
-            list(unbroken_wordings.family_index),
-            list(unbroken_wordings.label_index),
-            list(unbroken_wordings.p_wording),
-            any_value(classes.n_classes)
-        ) as sensitivity_unbroken
-    from unbroken_wordings
-    inner join classes using (audit_run_id, task_id)
-    group by all
-),
+{%- for kept in ['unbroken', 'same_meaning'] %}
+
+    {{ kept }}_wordings as (
+        select
+            audit_run_id,
+            model_id,
+            task_id,
+            strategy,
+            sample_index,
+            wording_index,
+            any_value(family_index) as family_index,
+            label_index,
+            sum(p_variant) / any_value(n_variants_of_wording) as p_wording
+        from (
+            select
+                *,
+                count(distinct prompt_variant_id) over (
+                    partition by audit_run_id, model_id, task_id, strategy, sample_index, wording_index
+                ) as n_variants_of_wording
+            from {{ kept }}
+        )
+        group by all
+    ),
+
+    sensitivities_{{ kept }} as (
+        select
+            wordings.audit_run_id,
+            wordings.model_id,
+            wordings.task_id,
+            wordings.strategy,
+            try_sensitivity_interval(
+                {{ told_as('wordings') }},
+                list(wordings.sample_index),
+                list(wordings.wording_index),
+                list(wordings.family_index),
+                list(wordings.label_index),
+                list(wordings.p_wording),
+                any_value(classes.n_classes)
+            ) as sensitivity_{{ kept }}
+        from {{ kept }}_wordings as wordings
+        inner join classes using (audit_run_id, task_id)
+        group by all
+    ),
+{%- endfor %}
 
 -- equal wordings are counted, never merged: 1 - D_variant of int_disagreements
 variants as {{ variants_numbered('labels_counted') }},
@@ -111,10 +119,12 @@ final as (
     select
         consistency_rates.*,
         sensitivities.sensitivity,
-        sensitivities_unbroken.sensitivity_unbroken
+        sensitivities_unbroken.sensitivity_unbroken,
+        sensitivities_same_meaning.sensitivity_same_meaning
     from consistency_rates
     left join sensitivities using (audit_run_id, model_id, task_id, strategy)
     left join sensitivities_unbroken using (audit_run_id, model_id, task_id, strategy)
+    left join sensitivities_same_meaning using (audit_run_id, model_id, task_id, strategy)
 )
 
 select * from final

@@ -1,4 +1,4 @@
--- One row per reply of a judge or ruling of a person, unreadable and replaced ones among them.
+-- One row per reply of a judge or ruling of a person, on an answer, a control or a rewording; unreadable and replaced ones too.
 with landed as {{ of_this_build('stg_verdicts') }},
 
 judges as {{ of_this_build('stg_judges') }},
@@ -6,6 +6,8 @@ judges as {{ of_this_build('stg_judges') }},
 predictions as {{ of_this_build('stg_predictions') }},
 
 controls as {{ of_this_build('stg_judge_controls') }},
+
+variants as {{ of_this_build('stg_prompt_variants') }},
 
 verdicts as (
     select
@@ -27,7 +29,8 @@ final as (
         verdicts.verdict_id,
         verdicts.prediction_id,
         verdicts.control_id,
-        coalesce(predictions.task_id, controls.task_id) as task_id,
+        verdicts.prompt_variant_id,
+        coalesce(predictions.task_id, controls.task_id, variants.task_id) as task_id,
         coalesce(predictions.sample_id, controls.sample_id) as sample_id,
         if(starts_with(verdicts.judge_id, 'person:'), verdicts.judge_id, 'judge:' || verdicts.judge_id) as rater,
         verdicts.repetition,
@@ -61,6 +64,8 @@ final as (
     left join judges using (audit_run_id, judge_id)
     left join predictions using (audit_run_id, prediction_id)
     left join controls using (audit_run_id, control_id)
+    left join variants
+        on verdicts.audit_run_id = variants.audit_run_id and verdicts.prompt_variant_id = variants.prompt_variant_id
 )
 
 select * from final

@@ -29,6 +29,8 @@ annotated as (
         and {{ in_this_build() }}
 ),
 
+ruled as {{ of_this_build('int_wordings_ruled') }},
+
 measured as {{ of_this_build('int_groups_measured') }},
 
 shares as {{ of_this_build('int_disagreement_shares') }},
@@ -63,6 +65,7 @@ counted as (
         count(distinct formats.prompt_variant_id) filter (
             coalesce(working.is_breaking, variants_asked.is_breaking)
         ) as n_variants_breaking,
+        nullif(count(distinct formats.prompt_variant_id) filter (ruled.asks_the_same), 0) as n_variants_same_meaning,
         max(variants.n_repetitions)::integer as n_repetitions,
         sum(formats.n_planned) as n_planned,
         sum(formats.n_landed) as n_landed,
@@ -76,6 +79,7 @@ counted as (
     inner join wordings using (audit_run_id, prompt_variant_id)
     left join families using (audit_run_id, model_id, prompt_variant_id)
     left join working using (audit_run_id, model_id, prompt_variant_id)
+    left join ruled using (audit_run_id, prompt_variant_id)
     group by all
 ),
 
@@ -119,7 +123,10 @@ stability as (
         avg(pss) filter (scope = 'inter' and is_of_all) as pss_inter,
         avg(pss_low) filter (scope = 'inter' and is_of_all) as pss_inter_low,
         avg(pss_high) filter (scope = 'inter' and is_of_all) as pss_inter_high,
-        avg(pss) filter (scope = 'inter' and not is_of_all) as pss_inter_valid
+        avg(pss) filter (scope = 'inter' and not is_of_all) as pss_inter_valid,
+        avg(pss) filter (scope = 'inter_same_meaning' and is_of_all) as pss_inter_same_meaning,
+        avg(pss_low) filter (scope = 'inter_same_meaning' and is_of_all) as pss_inter_same_meaning_low,
+        avg(pss_high) filter (scope = 'inter_same_meaning' and is_of_all) as pss_inter_same_meaning_high
     from annotated
     group by all
 ),
@@ -138,6 +145,7 @@ final as (
         counted.n_wording_families,
         counted.n_wordings_effective,
         counted.n_variants_breaking,
+        counted.n_variants_same_meaning,
         counted.n_repetitions,
         counted.n_planned::bigint as n_planned,
         counted.n_landed::bigint as n_landed,
@@ -154,6 +162,9 @@ final as (
         measured.sensitivity_unbroken.mean as sensitivity_unbroken,
         measured.sensitivity_unbroken.low as sensitivity_unbroken_low,
         measured.sensitivity_unbroken.high as sensitivity_unbroken_high,
+        measured.sensitivity_same_meaning.mean as sensitivity_same_meaning,
+        measured.sensitivity_same_meaning.low as sensitivity_same_meaning_low,
+        measured.sensitivity_same_meaning.high as sensitivity_same_meaning_high,
         measured.consistency_rate.rate as consistency_rate,
         measured.consistency_rate.low as consistency_rate_low,
         measured.consistency_rate.high as consistency_rate_high,
@@ -181,6 +192,12 @@ final as (
         measured.under_any.low as accuracy_under_any_low,
         measured.under_any.high as accuracy_under_any_high,
         measured.n_under_any as n_samples_under_any,
+        measured.majority.accuracy as accuracy_majority,
+        measured.majority.low as accuracy_majority_low,
+        measured.majority.high as accuracy_majority_high,
+        measured.majority.gain as majority_gain,
+        measured.majority.gain_low as majority_gain_low,
+        measured.majority.gain_high as majority_gain_high,
         stability.pss_intra,
         stability.pss_intra_low,
         stability.pss_intra_high,
@@ -189,6 +206,9 @@ final as (
         stability.pss_inter_low,
         stability.pss_inter_high,
         stability.pss_inter_valid,
+        stability.pss_inter_same_meaning,
+        stability.pss_inter_same_meaning_low,
+        stability.pss_inter_same_meaning_high,
         shares.wording_share,
         shares.wording_share_low,
         shares.wording_share_high,

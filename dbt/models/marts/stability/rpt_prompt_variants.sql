@@ -8,6 +8,8 @@ formats as {{ of_this_build('fct_answer_formats') }},
 
 variants as {{ of_this_build('dim_prompt_variants') }},
 
+ruled as {{ of_this_build('int_wordings_ruled') }},
+
 counted as (
     select
         audit_run_id,
@@ -44,10 +46,13 @@ final as (
         working.working_rate,
         working.working_rate_of_others,
         coalesce(working.is_breaking, counted.is_breaking_format) as is_breaking,
+        ruled.asks_the_same,
+        ruled.reason as meaning_reason,
         {{ measure_version() }}
     from counted
     inner join variants using (audit_run_id, prompt_variant_id)
     left join working using (audit_run_id, model_id, prompt_variant_id)
+    left join ruled using (audit_run_id, prompt_variant_id)
 )
 
 select * from final

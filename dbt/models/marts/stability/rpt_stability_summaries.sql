@@ -2,7 +2,7 @@
 -- work gives. Of asks and of wordings without a temperature: how many it takes until the score stays where it ends. Of wordings by
 -- temperature: where the score is least.
 {% set keys = 'audit_run_id, model_id, task_id, strategy, scope, annotation_filter' %}
-with stabilities as {{ of_this_build('fct_prompt_stability', where="scope != 'inter_model' and pss is not null") }},
+with stabilities as {{ of_this_build('fct_prompt_stability', where="scope in ('intra', 'inter') and pss is not null") }},
 
 walked as (
     select
