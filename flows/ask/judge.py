@@ -49,6 +49,7 @@ class _OpenRuling:
     task_id: str
     sample_id: str
     prediction_id: str | None = None
+    other_prediction_id: str | None = None
     reader: str | None = None
     option_order: Sequence[int] | None = None
     control: Control | None = None
@@ -158,6 +159,10 @@ def missing_rulings(
     of_judge = {"run": audit_run_id, "judge": judge_id, "key": key, "repetitions": card.repetitions, "tasks": tasks}
     if judge_id == design.meaning_judge:
         return _missing_meanings(warehouse, of_judge)
+    if card.against is not None:
+        del of_judge["repetitions"]
+        rows = warehouse.read(sql("ask", "missing_pairs"), **of_judge, against=card.against)
+        return sorted((_OpenRuling(**row) for row in rows), key=lambda each: (each.judged_id, each.repetition))
     wanted = [_OpenRuling(**row) for row in warehouse.read(sql("ask", "missing_rulings"), **of_judge)]
     settled = warehouse.read(
         "select control_id, repetition from raw.verdicts where audit_run_id = $run and judge_id = $judge "
@@ -250,6 +255,7 @@ class _JudgeWork:
             "audit_run_id": self._purse.audit_run_id,
             "verdict_id": request.prediction_id,
             "prediction_id": wanted.prediction_id,
+            "other_prediction_id": wanted.other_prediction_id,
             "control_id": ruling.control_id,
             "prompt_variant_id": None if wanted.wording is None else wanted.wording.prompt_variant_id,
             "judge_id": self.name,
@@ -292,6 +298,8 @@ class _JudgeWork:
                     signs=signs,
                     completion=completion,
                     option_order=tuple(each.option_order or ()),
+                    other=None if each.other_prediction_id is None else completions[each.other_prediction_id],
+                    is_swapped=each.other_prediction_id is not None and each.repetition > 1,
                 )
                 yield self._request(each, ruling, n_asked.get((each.judged_id, each.repetition), 0) + 1)
 
@@ -351,11 +359,11 @@ def _signs(reader: str | None) -> Sequence[str]:
 
 
 def _completions(warehouse: Warehouse, audit_run_id: str, some: Sequence[_OpenRuling]) -> dict[str, str]:
-    ids = [each.prediction_id for each in some if each.prediction_id is not None]
+    ids = {each for ruling in some for each in (ruling.prediction_id, ruling.other_prediction_id) if each is not None}
     rows = warehouse.read(
         "select prediction_id, completion from raw.predictions where audit_run_id = $run "
         "and prediction_id in (select unnest($ids))",
         run=audit_run_id,
-        ids=ids,
+        ids=sorted(ids),
     )
     return {row["prediction_id"]: row["completion"] for row in rows}

@@ -261,6 +261,8 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
         asks = sum(_n_asks(registry, audit, task_id, each, measured[task_id]) for each in _strategies(audit, task))
         answers = asks * n_models
         ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
+        if card.against is not None:
+            ruled = asks * (n_models - 1) * 2  # in both orders
         rulings = [
             Ruling(
                 prediction_id=None,
@@ -269,6 +271,7 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
                 sample_id=sample.sample_id,
                 signs=(),
                 completion=UNSEEN_ANSWER,
+                other=None if card.against is None else UNSEEN_ANSWER,
             )
             for sample in some
         ]

@@ -71,6 +71,8 @@ class Ruling:
     option_order: tuple[
         int, ...
     ] = ()  # for each place as the model saw it the option's place in the data; nothing: as there
+    other: str | None = None  # of a judge of pairs: the answer that it is held against
+    is_swapped: bool = False  # whether the other answer stands first
 
 
 def judge_key(design: Design, judge_id: str) -> str:
@@ -79,7 +81,9 @@ def judge_key(design: Design, judge_id: str) -> str:
     about = card.model_dump(mode="json", include={"rubric", "max_tokens", "panel"})
     about["instructions"] = {task_id: text for task_id, text in card.instructions.items() if task_id in design.tasks}
     sent = None if card.model is None else as_json(sent_by(design.registry.model(card.model)))
-    about |= card.model_dump(mode="json", include={"marks", "references", "placeholders"}, exclude_defaults=True)
+    about |= card.model_dump(
+        mode="json", include={"marks", "references", "placeholders", "against"}, exclude_defaults=True
+    )
     if card.reply_form is not None:
         about["reply"] = card.reply_form
     return content_id("judge", as_json(about), sent)
@@ -101,7 +105,7 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
     gold = order.index(gold) if gold is not None and options else gold
     is_plain = card.references == "plain"
     references = sample.references or (() if gold is None else ((offered if is_plain else shown)[gold],))
-    mark = f"===== {content_id('mark', sample.sample_id, ruling.completion)[:16]} ====="
+    mark = f"===== {content_id('mark', sample.sample_id, ruling.completion, *_others(ruling))[:16]} ====="
     values = {
         "question": sample.text,
         "options": "\n".join(shown if is_plain or not shown else ["Options:", *shown]),
@@ -110,8 +114,16 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
         "mark": mark,
         "completion": answer if card.marks == "none" or card.has_marks else f"{mark}\n{answer}\n{mark}",
     }
+    if ruling.other is not None:
+        pair = (answer, parted(ruling.other).answer)
+        pair = pair[::-1] if ruling.is_swapped else pair
+        values |= zip(("first", "second"), pair, strict=True)
     question = Question(sample.text, tuple(offered), signs if options else (), gold, references, answer)
     return (("user", substitute(card.told, values)),), question
+
+
+def _others(ruling: Ruling) -> tuple[str, ...]:
+    return () if ruling.other is None else (ruling.other,)
 
 
 def asked_again(messages: Messages, card: JudgeCard, ask: int) -> Messages:
@@ -137,7 +149,11 @@ def controls_of(design: Design) -> list[Control]:
 
 def wanted(design: Design, task_id: str, kind: str) -> int:
     """Returns how many controls of a kind the judge that wants most has for a task; 0 where none rules on it."""
-    judges = (card for name, card in design.judges.items() if card.rules_on(task_id) and name != design.meaning_judge)
+    judges = (
+        card
+        for name, card in design.judges.items()
+        if card.rules_on(task_id) and card.against is None and name != design.meaning_judge
+    )
     return max((getattr(card.controls, kind) for card in judges), default=0)
 
 

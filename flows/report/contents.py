@@ -17,6 +17,7 @@ from promptaudit.flows.report.sections.measures_across_tasks import measures_acr
 from promptaudit.flows.report.sections.measures_by_wordings import measures_by_wordings
 from promptaudit.flows.report.sections.missing_answers import missing_answers
 from promptaudit.flows.report.sections.nights import nights
+from promptaudit.flows.report.sections.preferences import preferences
 from promptaudit.flows.report.sections.prompt_variants import prompt_variants
 from promptaudit.flows.report.sections.rankings import rankings
 from promptaudit.flows.report.sections.run_changes import run_changes
@@ -35,7 +36,7 @@ from promptaudit.flows.report.sections.subsamples import subsamples
 from promptaudit.flows.report.sections.variations import variations
 from promptaudit.flows.report.sections.wording_choices import wording_choices
 
-OF_JUDGES = (scoring, scoring_across_tasks, rankings, agreement, disagreements)
+OF_JUDGES = (scoring, scoring_across_tasks, rankings, agreement, preferences, disagreements)
 # on the first page alone
 OF_RUN = (gate_rules, run_changes, missing_answers, nights, *OF_JUDGES)
 # on each page, of its own tasks

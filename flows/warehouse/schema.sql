@@ -252,6 +252,7 @@ create table if not exists raw.verdicts (
     audit_run_id varchar not null,
     verdict_id varchar not null,
     prediction_id varchar, -- the first of those that say the same to the same question, all of which it holds for
+    other_prediction_id varchar, -- of a judge of pairs: what it is held against; it stands first in repetition 2
     control_id varchar, -- or a control, whose verdict is known
     prompt_variant_id varchar, -- or a rewording, the first of those with its text: whether it asks the same as the original
     judge_id varchar not null, -- a judge card, or person:<name>

@@ -7,6 +7,7 @@ renamed as (
         audit_run_id,
         verdict_id,
         prediction_id,
+        other_prediction_id,
         control_id,
         prompt_variant_id,
         judge_id,

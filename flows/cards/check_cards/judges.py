@@ -22,6 +22,12 @@ def check_judges(cards: AuditCards) -> Errors:
             where = cards.where("judges", name, "model")
             yield CardError(f"{where}: '{card.model}' gives no verdicts; of the embedded models `matcher` does")
         yield from _check_tasks_of_judge(cards, name, card, known)
+        asked = cards.registry.models_of(cards.audit_id)
+        if card.against is not None and (card.against not in asked or len(asked) < 2):  # noqa: PLR2004 - one and another
+            where = cards.where("judges", name, "against")
+            yield CardError(
+                f"{where}: '{card.against}' and another model are wanted among the audit's{nearest(card.against, asked)}"
+            )
         if name == cards.meaning_judge and (card.panel or name in cards.audit.judges):
             where = cards.registry.entry("audits", cards.audit_id).where(cards.audit_id, "rephrasing", "meaning")
             what = "is a panel" if card.panel else "rules on the answers of this audit"

@@ -17,6 +17,7 @@ JUDGED = (
     "fct_judge_agreement",
     "fct_judge_anchors",
     "fct_judge_controls",
+    "fct_preferences",
     "rpt_judge_anchors",
     "rpt_rule_against_judge",
     "rpt_scoring_across_tasks",

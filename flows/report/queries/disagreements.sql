@@ -86,7 +86,7 @@ verdicts as (
         reason,
         repetition
     from marts.fct_verdicts
-    where audit_run_id = $run and is_settled and is_current
+    where audit_run_id = $run and is_settled and is_current and other_prediction_id is null
 ),
 
 -- a verdict stands at one of the predictions that say the same, a panel's with its members

@@ -28,6 +28,7 @@ final as (
         verdicts.audit_run_id,
         verdicts.verdict_id,
         verdicts.prediction_id,
+        verdicts.other_prediction_id,
         verdicts.control_id,
         verdicts.prompt_variant_id,
         coalesce(predictions.task_id, controls.task_id, variants.task_id) as task_id,
