@@ -53,12 +53,12 @@ class Wording:
     paraphrase_temperature: float | None
     variation: str | None
     instruction: str | None
-    accuracy_majority: float | None  # of the group: what most of its wordings say
-    accuracy_majority_low: float | None
-    accuracy_majority_high: float | None
-    majority_gain: float | None
-    majority_gain_low: float | None
-    majority_gain_high: float | None
+    accuracy_majority: float | None = None  # of the group: what most of its wordings say
+    accuracy_majority_low: float | None = None
+    accuracy_majority_high: float | None = None
+    majority_gain: float | None = None
+    majority_gain_low: float | None = None
+    majority_gain_high: float | None = None
 
     @property
     def better_in_words(self) -> str:

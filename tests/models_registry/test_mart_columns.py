@@ -77,6 +77,7 @@ def test_an_end_of_an_interval_says_what_it_is_about(mart: str, name: str, descr
         "sensitivity_corrected",
         "sensitivity_unbroken",
         "sensitivity_same_meaning",
+        "preferred_rate",
         "consistency_rate",
         "micro_f1",
         "micro_f1_unbroken",
