@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import re
 
-from promptaudit.udfs.readers.phrases import ANSWER, BECAUSE, FINALLY, NEXT_QUESTION, NEXT_TEXT, REVISES, words
-
-_NEXT = (
-    "next|new|another|nächste|neue|weitere|prochaine|nouvelle|siguiente|nueva|próxima|nova|prossima|nuova|volgende|nieuwe|"
-    "następne|nowe|nästa|další|sonraki|yeni|следующий|новый|наступне|επόμενη|νέα|următoarea|következő|seuraava|下一|次の|다음"
-)
+from promptaudit.udfs.readers.phrases import ANSWER, BECAUSE, FINALLY, NEXT, NEXT_QUESTION, NEXT_TEXT, REVISES, words
 
 
 def _turn(names: str) -> re.Pattern[str]:
     any_of = "|".join(sorted(set(names.split("|")), key=len, reverse=True))
     return re.compile(
-        rf"^[ \t]*(?:(?:#{{1,6}}[ \t]*|\*\*|[-=_*]{{3,}}+[ \t]*+\n[ \t]*+)?(?:(?:{_NEXT}) ?)?"
+        rf"^[ \t]*(?:(?:#{{1,6}}[ \t]*|\*\*|[-=_*]{{3,}}+[ \t]*+\n[ \t]*+)?(?:(?:{NEXT}) ?)?"
         rf"(?:{any_of})(?:[ \t]*\(?\d{{1,3}}\)?)?"
         r"[ \t]*(?:\*\*)?[ \t]*[:：.)]|#{2,6}[ \t]*(?:instruction|input|question|user|human|example|task|problem|next)\b|"
         r"(?:now you try|try (?:it|this) (?:yourself|one)|your turn|follow-?up)\b|"

@@ -37,6 +37,7 @@ MOST_OF_SENTENCE = 600
 FEWEST_BEFORE_COLON = 3  # words, so that the line of another field is no statement
 FEW = 8  # words of a last sentence that may have been cut off
 MOST_OF_A_SENTENCE = 8  # answers that are looked at
+NEAR = 30  # characters before a place that end in a colon, or in "so"
 REACH = 200
 """Characters before and behind a place that say whether an answer is given there."""
 
@@ -155,7 +156,7 @@ def mentions_of(text: str, *, are_letters: bool = False) -> list[Mention]:
         return []
     patterns = _patterns()
     sentences = _sentences(text)
-    turns = _may_turn().search(text.encode("utf-8", "replace")) is not None
+    turns, seems = _may("turn", text), _may("seem", text)
     labelled = [match[1] for each in sentences if (match := _HEADING.match(each)) and not _ALONE.fullmatch(each)]
     are_headings = len(set(labelled)) > 1
     mentions: list[Mention] = []
@@ -163,18 +164,17 @@ def mentions_of(text: str, *, are_letters: bool = False) -> list[Mention]:
     before, n_between = "", 0
     for n, sentence in enumerate(sentences):
         end = sentence.rstrip(" \n\"')]*_")[-1:]
-        plain, withheld, lead = sentence, None, None
+        plain, withheld, lead = _without_seeming(sentence) if seems else sentence, None, None
         is_whole = end in _ENDS or _ALONE.fullmatch(sentence) is not None
         has_sign = re.search(SIGN, plain) is not None
         if turns:
-            plain = patterns["not_denying"].sub(_blank, patterns["if_choosing"].sub(_blank, plain))
             withheld = patterns["withholds"].search(plain)
             if patterns["retracts"].search(plain) or (withheld and not has_sign):
                 for each in mentions:
                     each.reason = each.reason or HEDGED
             lead = patterns["revises"].search(sentence)
             revises = revises or lead is not None
-        plain = _QUOTATION.sub(_unquoted, plain) if '"' in plain else plain
+        plain = _QUOTATION.sub(_unquoted, plain)
         cue = patterns["finally"].search(plain) if has_sign or end in (":", "：") else None
         if has_sign:
             is_last = n == len(sentences) - 1
@@ -283,7 +283,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     is_wrong = rf"{links}{{0,3}}{wrong}(?:\s*{answer})?\s*(?:[.,;。，]|$)"
     conclusion = r"(?:(?:and|the|my|und|et|y|e|en|i|mein|meine)\s)?[^\w\s]*"
     sources = {
-        "stated": f"(?:{'|'.join(stated)})$",
+        "stated": f"(?:(?<![a-z])|(?![a-z]))(?:{'|'.join(stated)})$",  # few begin within a word
         "chosen": rf"[\"')\]}}>*_.:,]{{0,4}}\s*(?:{chosen})(?!'s|\s+{words(phrases.PARTLY)})",
         "answer": f"{answer}|{words(phrases.FINALLY)}",
         "not": words(phrases.NOT),
@@ -304,11 +304,12 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "retracts": words(phrases.RETRACTS),
         "withholds": words(phrases.WITHHOLDS),
         "finally": rf"(?:^|[\s,，、;:：—–(。]){conclusion}{words(phrases.FINALLY)}",
+        "so": rf"{words(phrases.FINALLY)}[,，]?\s*[\"'(\[]*$",
         "little": rf"(?:{'|'.join(words(each) for each in _LITTLE)}|{SIGN}|[\W_])+",
         "but": rf"[,，、]?\s*{words(phrases.BUT)}",
     }
     # a search that ignores case tries each of hundreds of words at each place; these are for texts in small letters
-    return {name: re.compile(_ESCAPED.sub(_in_small_letters, source)) for name, source in sources.items()}
+    return {name: re.compile(source) for name, source in sources.items()}
 
 
 _LITTLE = (
@@ -326,13 +327,6 @@ _LITTLE = (
 )
 """What stands beside a sign that a few words state."""
 
-_ESCAPED = re.compile(r"\\.|.", re.DOTALL)
-
-
-def _in_small_letters(match: re.Match[str]) -> str:
-    return match[0] if match[0].startswith("\\") else match[0].lower()
-
-
 _UNSURE = (
     phrases.NOT,
     phrases.DENIED,
@@ -346,11 +340,25 @@ _UNSURE = (
 """What makes a text with one answer worth a closer look."""
 
 
+def _may(name: str, text: str) -> bool:
+    """Whether a text may turn, seem to doubt or doubt; most do not, and need no closer look."""
+    return _quick()[name].search(text.encode("utf-8", "replace")) is not None
+
+
 @functools.lru_cache(maxsize=1)
-def _may_turn() -> Any:  # noqa: ANN401 - re2 has no stubs
-    """What a text has that revises, retracts or withholds, or only seems to deny or to be conditional: most have nothing."""
-    lists = (phrases.REVISES, phrases.RETRACTS, phrases.WITHHOLDS, phrases.NOT_DENYING, phrases.IF, phrases.IF_BEGINS)
-    return phrases.quick(f"{'|'.join(lists)}|(?:{phrases.NO})(?:[,.!…]| [–—-])")
+def _quick() -> dict[str, Any]:
+    lists = {
+        "turn": (phrases.REVISES, phrases.RETRACTS, phrases.WITHHOLDS, f"(?:{phrases.NO})(?:[,.!…]| [–—-])"),
+        "seem": (phrases.NOT_DENYING, phrases.IF, phrases.IF_BEGINS),
+        "doubt": (*_UNSURE[:5], phrases.WRONG, phrases.PERHAPS_BEHIND, phrases.BUT),
+    }
+    return {name: phrases.quick("|".join(listed)) for name, listed in lists.items()}
+
+
+def _without_seeming(sentence: str) -> str:
+    """A sentence without what looks like a denial or a condition and is none."""
+    patterns = _patterns()
+    return patterns["not_denying"].sub(_blank, patterns["if_choosing"].sub(_blank, sentence))
 
 
 def _unquoted(match: re.Match[str]) -> str:
@@ -380,6 +388,7 @@ class _Sentence:
     is_of_letters: bool  # the answers are letters or numbers of options
     is_open: bool  # no letter is stated before
     closes: bool  # a letter that begins it is given, as it is the last
+    is_plain: bool = False  # nothing in it denies or doubts
 
 
 def _of_sentence(sentence: _Sentence, *, are_headings: bool) -> list[Mention]:
@@ -393,7 +402,8 @@ def _of_sentence(sentence: _Sentence, *, are_headings: bool) -> list[Mention]:
     quotations = [match.span() for match in _QUOTATION.finditer(text) if not _ALONE.fullmatch(match[0])]
     listed = [match.span() for match in _LISTED.finditer(text) if len(set(re.findall(SIGN, match[0]))) > 1]
     listed = [span for span in listed if not _is_only_last_denied(text, *span)]
-    turns = [match.span() for match in patterns["but"].finditer(text)]
+    sentence.is_plain = not _may("doubt", text)
+    turns = [] if sentence.is_plain else [match.span() for match in patterns["but"].finditer(text)]
     starts, stops = [0, *(end for _, end in turns)], [*(start for start, _ in turns), len(text)]
     heading = _HEADING.match(text) if are_headings else None
     found: list[Mention] = []
@@ -423,20 +433,25 @@ def _mention(
     place, behind = joined or match.span()
     first = _FIRST.match(text)
     is_end = sentence.is_last and re.search("[:：]", text) is None
-    is_of_few = (sentence.is_first or is_end) and len(_WORDS.findall(text)) <= (6 if joined else 3)
+    is_of_few = (sentence.is_first or is_end) and len(_WORDS.findall(text)) <= (
+        6 if joined and sentence.is_of_letters else 3
+    )
     is_of_few = is_of_few and (not sentence.is_of_letters or patterns["little"].fullmatch(text) is not None)
     is_said_before = patterns["stated"].search(text[max(0, place - REACH) : place]) is not None
-    is_said_behind = patterns["chosen"].match(text, behind) is not None
+    is_said_behind = match[0] != OUTSIDE and patterns["chosen"].match(text, behind) is not None
     is_of_few = is_of_few and (joined is not None or len(set(re.findall(SIGN, text))) == 1)
     is_stated = is_said_before or is_said_behind or is_of_few
-    is_behind_colon = _BEHIND_COLON.search(text[max(0, place - REACH) : place]) is not None
-    is_behind_colon = is_behind_colon and (
-        sentence.is_first or len(_WORDS.findall(text[:place])) >= FEWEST_BEFORE_COLON
+    is_last_word = (not joined and _TO_THE_END.match(text, behind) is not None) and (
+        patterns["so"].search(text[max(0, place - NEAR) : place]) is not None
+        or (
+            _BEHIND_COLON.search(text[max(0, place - NEAR) : place]) is not None
+            and (sentence.is_first or len(_WORDS.findall(text[:place])) >= FEWEST_BEFORE_COLON)
+        )
     )
     is_answer_to_before = sentence.before.rstrip().endswith((":", *_ASKS)) or (
         sentence.before.startswith("#") and patterns["little"].fullmatch(sentence.before) is not None
     )
-    leads = (is_behind_colon and _TO_THE_END.match(text, behind) is not None) or (
+    leads = is_last_word or (
         first is not None
         and first.start(1) == place
         and (sentence.is_first or (is_answer_to_before and sentence.is_open) or sentence.closes)
@@ -444,16 +459,17 @@ def _mention(
     mention = Mention(match[0], STATED if is_stated or leads else NAMED, place=match.start())
     before, whole = text[segment[0] : place], text[slice(*segment)]
     is_text_behind = (is_said_before or leads) and text[behind : behind + 1] in (")", "]")  # "B) to see in the dark"
-    if _is_denied(text, before, behind, is_text_behind=is_text_behind):
+    if not sentence.is_plain and _is_denied(text, before, behind, is_text_behind=is_text_behind):
         mention.reason = DENIED
     elif joined:
-        mention.reason = TWO if is_stated or leads else _LISTED_ONLY
-    elif (
-        sentence.end in _ASKS
-        or (mention.strength > NAMED and patterns["if_behind"].match(text, behind))
-        or (not leads and _is_hedged(before, whole, is_stated=is_stated and (is_said_before or not is_said_behind)))
-    ):
+        mention.reason = TWO if (is_stated or leads) and sentence.end not in _ASKS else _LISTED_ONLY
+    elif sentence.end in _ASKS:
         mention.reason = HEDGED
+    elif not sentence.is_plain:
+        is_said_first = is_stated and (is_said_before or not is_said_behind)
+        is_hedged = not leads and _is_hedged(before, whole, is_stated=is_said_first)
+        is_conditional = mention.strength > NAMED and patterns["if_behind"].match(text, behind) is not None
+        mention.reason = HEDGED if is_hedged or is_conditional else None
     return mention
 
 

@@ -106,12 +106,17 @@ def _committed(text: str, labels: Labels) -> Committed:
 def committed_before_turn(text: str, marked: Callable[[str], str], weak: frozenset[str] | None) -> Committed:
     """Returns what a text commits to before a turn that the model invented; in all of it where nothing is named before.
 
+    The letters of options are looked for behind it only where it is no question, which has options of its own.
+
     `marked` puts `sign_of` an answer where a text names it; `weak` is that of `committed`.
     """
     text = within_reach(text)
     end = answer_end(text)
     found = committed(marked(text[:end]), weak)
-    if end == len(text) or found.is_stated:
+    is_of_other = (
+        weak is None and answer_end(text, is_reasoned=True) == end
+    )  # a letter behind a question answers that one
+    if end == len(text) or found.is_stated or is_of_other:
         return found
     whole = committed(marked(text), weak)
     if found.answer is not None and whole.answer not in (None, found.answer):

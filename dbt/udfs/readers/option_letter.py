@@ -76,14 +76,14 @@ def _marker(signs: tuple[str, ...]) -> Callable[[str], str]:
     any_of = "|".join(map(re.escape, longest_first))
     finds = re.compile("|".join(map(_pattern, longest_first)))
     set_off = re.compile(rf"(\*\*|__)({any_of})\1(?=[ ]\w)")
-    joined = re.compile(rf"[ ](?:\w{{1,2}}|and|und|oder|lub|och|eller|dan|atau|hoặc|hay|veya) \W?(?:{any_of})\b")
+    joined = re.compile(rf"[ ](?:\w{{1,2}}|{phrases.JOINS}) \W?(?:{any_of})\b")
     words_too = {form for form in places if form == "A" or form.isdecimal() or (form.islower() and len(form) < 3)}
     own = frozenset("".join(signs))
 
     def sign_at(match: re.Match[str]) -> str:
         form, text, end = match[0], match.string, match.end()
         goes_on = form in words_too and _GOES_ON.match(text, end) is not None
-        is_word = goes_on and not (_BEHIND.match(text, end) or joined.match(text, end))
+        is_word = goes_on and not (_phrases()["behind"].match(text, end) or joined.match(text, end))
         is_word |= form in ("i", "I") and _AFTER_PRONOUN.match(text, end) is not None
         return form if is_word else sign_of(places[form])
 
@@ -112,16 +112,24 @@ def _places(signs: tuple[str, ...]) -> dict[str, int]:
 _ROMAN = re.compile("(?i)[ivxl]{2,}")
 _SPACED = r"[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
 """A letter or digit of a language with spaces between words: others may stand beside a sign."""
-_BEHIND = re.compile(
-    "[ ]"
-    + words(
-        f"{phrases.IS}|{phrases.CHOSEN}|{phrases.DENIED}|{phrases.BECAUSE}|{phrases.BUT}|would|must|may|might|could|can|should|will|has|had|does|did|seems?|looks?|sounds?|fits|then|since|over|while|"
-        "instead|rather|or|and|und|oder|et|both|first|at|again|after"
-    )
-)
-"""What may follow a sign that is also a word, as the article "a", or a number."""
 _GOES_ON = re.compile(r"[ ][a-zA-Z\u00c0-\u024f]|(?<=[.!?] [aA])$")  # the last is an article that was cut off
 _AFTER_PRONOUN = re.compile(r"['\u2019]|[ ](?!is\b)[^\W\d_]")
+
+
+@functools.lru_cache(maxsize=1)
+def _phrases() -> dict[str, re.Pattern[str]]:
+    """What may follow a sign that is also a word, as the article "a", or a number; what calls an item right; what chooses it."""
+    verbs = (
+        "would|must|may|might|could|can|should|will|has|had|does|did|seems?|looks?|sounds?|fits|then|since|over|while|"
+        "instead|rather|both|first|at|again|after"
+    )
+    behind = (phrases.IS, phrases.CHOSEN, phrases.DENIED, phrases.BECAUSE, phrases.BUT, phrases.JOINS, verbs)
+    states = f"{words(phrases.IS)}|{words(phrases.CHOOSE)}|{words(phrases.ANSWER)}\\s*[:\uff1a]"
+    return {
+        "behind": re.compile(f"[ ]{words('|'.join(behind))}"),
+        "right": re.compile(rf"(?i)[\s\"'(*]*(?:{words(phrases.CORRECT)}|[✓✔✅☑])"),
+        "states": re.compile(rf"(?i)(?:{states})[\s(]*$"),
+    }
 
 
 def _pattern(form: str) -> str:
@@ -137,7 +145,7 @@ def _pattern(form: str) -> str:
         )
     # of "U.S.A." and "D-Day", of "A+" and "A = 3", and "Grade A"
     return (
-        rf"{text}(?<![^\W_]['\u2019.+^_-]{form})(?<!\+ {form})(?<![°@#&]{form})(?<![Gg]rade {form})(?<![Gg]rade: {form})"
+        rf"{text}(?<![^\W_]['\u2019.+^_-]{form})(?<!\+ {form})(?<![°@#&]{form})(?<!(?i:grade) {form})(?<!(?i:grade): {form})"
         r"(?!['\u2019_-](?:[^\W\d_]{4,}|s\b)|\.[^\W\d_]\b|[+^°]|-\w|\s[+=] )"
     )
 
@@ -146,8 +154,6 @@ _SIGN = re.compile(SIGN)
 _LINE = re.compile(r"[ \t]*(?:[-*•][ \t]*)?[\"(\[]*(?:[oO]ption )?[\"(\[]*$")
 _INLINE = re.compile(r"(?:^|[\s{])[\"(\[]*$")
 _MARK = re.compile(r"(?:[\"\])]*[.:)]|[\])]|(?=[ \t]*$))([^\n]*)", re.MULTILINE)
-_RIGHT = re.compile(rf"[\s\"'(*]*(?:{words(phrases.CORRECT)}|[✓✔✅☑])")
-_STATES = re.compile(rf"(?i)(?:{words(phrases.IS)}|{words(phrases.CHOOSE)}|{words(phrases.ANSWER)}\s*[:\uff1a])[\s(]*$")
 _HAS_MARKS = re.compile(r"\*\*|__|~~|>")
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _QUOTED_LINE = re.compile(r"^[ \t]*>[^\n]*", re.MULTILINE)
@@ -174,7 +180,7 @@ def _set_apart(text: str) -> str:
     if len(places) > 1:
         items = [item for place in places if (item := _item(text, place)) is not None]
         pairs = [pair for pair in pairwise(items) if _are_listed(text, *pair)]
-        listed = {each.place for pair in pairs for each in pair if not _RIGHT.match(each.text)}
+        listed = {each.place for pair in pairs for each in pair if not _phrases()["right"].match(each.text)}
         if listed:
             text = "".join("x" if place in listed else each for place, each in enumerate(text))
         text = _OPTION_TEXT.sub("x", text)  # "1. 3"
@@ -188,7 +194,7 @@ def _item(text: str, place: int) -> _Item | None:
     is_line = _LINE.fullmatch(before) is not None
     if mark is None or not (is_line or _INLINE.search(before)):
         return None
-    states = not text.startswith((")", "]", ":", '"'), place + 1) and _STATES.search(before)
+    states = not text.startswith((")", "]", ":", '"'), place + 1) and _phrases()["states"].search(before)
     return _Item(place, ord(text[place]), is_line, mark[1][:MOST_OF_ITEM], mark.end(), bool(states))
 
 

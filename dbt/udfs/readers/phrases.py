@@ -5,6 +5,7 @@ A word of letters with spaces between words is matched whole, one of Chinese, Ja
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -76,7 +77,7 @@ CHOOSE = (
     "velger|vælger|memilih|chọn|valitsen|választom|aleg|vybírám|επιλέγω|أختار|أصنف|أعطي|أمنح|चुनता|चुनती|दूँगा|दूंगा|दूंगी|"
     "选择|选|我给|给|打|归为|归类为|归入|属于|判为|判定为|判断为|认为是|我认为|应为|算|選びます|選ぶ|選択|つけ|付け|"
     "にします|とします|선택|고르|주겠|매기|"
-    "sprawdzam|mark|leaves|escogeré|marcaría|wybrałem|se inclino por|選ぶのは|which is|which means|meaning|that's|"
+    "sprawdzam|mark|leaves(?=\\s*$)|escogeré|marcaría|wybrałem|se inclino por|選ぶのは|which is|which means|meaning|that's|"
     "i'd put|i would put|rispondo|antworte|réponds|respondo|respondería|responderia|cochar?|coche|cocher|"
     "cocher la case|"
     "เลือก|"
@@ -241,6 +242,9 @@ WOULD = (
 )
 """What says of an answer that is only named that it is not given."""
 
+JOINS = "and|und|oder|lub|och|eller|dan|atau|hoặc|hay|veya|or|et|nor"
+"""What joins two answers, besides words of one or two letters."""
+
 ARTICLES = (
     "the|a|an|as|is|to|of|at|it|this|that|category|label|option|class|rating|score|answer|number|queue|team|clearly|"
     "definitely|simply|just|most likely|probably|likely|rather|more|closest to|for|in|under|with|towards|toward|only|still|"
@@ -390,6 +394,12 @@ NEXT_QUESTION = (
 )
 """What a new question, or the turn of who asks, begins with."""
 
+NEXT = (
+    "next|new|another|nächste|neue|weitere|prochaine|nouvelle|siguiente|nueva|próxima|nova|prossima|nuova|volgende|nieuwe|"
+    "następne|nowe|nästa|další|sonraki|yeni|следующий|новый|наступне|επόμενη|νέα|următoarea|következő|seuraava|下一|次の|다음"
+)
+"""What a new question is called."""
+
 NEXT_TEXT = (
     "customer|client|issue|post|article|opinia|zdanie|next|kunde|cliente|klant|klient|müşteri|клиент|العميل|ग्राहक|顧客|"
     "客户|고객|text|review|input|instruction|sentence|passage|example|tweet|comment|statement|email|message|ticket|query|"
@@ -406,11 +416,12 @@ _NO_SPACES = r"[\u0e00-\u0eff\u1000-\u109f\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaf
 _BAR = re.compile(r"\|(?![^()]*\))")
 
 
+@functools.lru_cache
 def words(listed: str) -> str:
     """Returns a pattern of listed words: whole ones of languages with spaces between words, any place of the others."""
     spaced: list[str] = []
     joined: list[str] = []
-    for word in dict.fromkeys(_BAR.split(listed)):
+    for word in dict.fromkeys(_BAR.split(listed.lower())):
         (joined if re.search(_NO_SPACES, word) else spaced).append(word)
     whole = rf"(?<![^\W\d_]){_any(spaced)}(?![^\W\d_])"
     return f"(?:{whole}|(?![ -~]){_any(joined)})" if joined else whole

@@ -24,7 +24,7 @@ MOST_MISREAD = {
     "first_integer": 0.02,
     "json_field": 0.0,
     "regex": 0.0,
-    "option_letter": 0.02,
+    "option_letter": 0.005,
     "math_equal": 0.25,
 }
 """Share of the known texts that a reader may misread: what it reaches, and no more."""
