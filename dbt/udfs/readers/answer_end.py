@@ -32,6 +32,7 @@ _ASKED = re.compile(r"\n[^\n]{3,300}(?:[?？؟]|_{3}[^\n]{0,100})[ \t]*\n\s*[-*(
 MOST_CHARACTERS = 50_000
 SHORT = 40  # characters of an answer that a paragraph of another name may end
 _INLINE = re.compile(
+    r"(?<=\S)(?:</s>|\[INST\]|<\|(?:im_end|im_start|eot_id|endoftext|end)\|>|<end_of_turn>)|"
     r"(?<=\S)[ \t]+(?:Q|Question|User|Human)[ \t]*\d{0,3}:[ \t]+(?=\S.{0,300}?(?:\?|\bA:|Answer:|Assistant:))",
     re.DOTALL,
 )
@@ -46,7 +47,7 @@ def answer_end(text: str, *, is_reasoned: bool = False) -> int:
     if len(text) > MOST_CHARACTERS:  # an answer of that length is no label with a turn behind it
         return len(text)
     start = len(text) - len(text.lstrip())
-    if "\n" not in text and ":" not in text:
+    if re.search("[\n:<\\[]", text) is None:
         return len(text)
     for pattern in (_QUESTION if is_reasoned else _TURN, _INLINE, _ASKED):
         found = next((match for match in pattern.finditer(text) if text[start : match.start()].strip()), None)

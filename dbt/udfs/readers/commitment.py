@@ -263,6 +263,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     wrong, links = words(phrases.WRONG), rf"(?:{words(phrases.NOT_BEHIND)}\s*)"
     no_sign, no_break = f"(?:(?!{SIGN})[^.!?;\n])", f"(?:(?!{SIGN})[^.!?;,，、:\n])"
     quoted, closed = r"[\s\"'(\[{<*_$\\]*", r"[\"')\]}*_]{0,3}\s*"
+    it_is = r"(?:it|this|that)(?:'s|\s+is|\s+has to be|\s+must be)|c'est|das ist|es ist|dat is|het is|to jest"
     adverb = "(?:the|clearly|definitely|simply|just|really|either|both|probably|likely)"
     article = rf"(?:{words(phrases.ARTICLES)},?\s+|[的为為是了“「])*"
     stated = (
@@ -273,12 +274,12 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "boxed: *",
         rf"{right}(?:\s+ones?|的)?\s*(?:{is_}|[:：=→⇒>-]+)\s*{quoted}{article}{quoted}",  # the correct one is
         r"\b(?:is|it's|that's|c'est|ist|es|è|é)\s+(?:an?|eine?|un|una|een|um|la|el|die|der|het)\s+(?:\w+ )?",  # this is a
-        rf"\b(?:it|this|that)(?:'s|\s+is|\s+has to be|\s+must be)\s+(?:{adverb}\s+)?",
+        rf"\b(?:{it_is})\s+(?:{adverb}\s+)?",
         r"(?:author|writer|speaker|he|she|they|user|post|text|tweet|article)\s+(?:is|are|was|seems)\s+(?:\w+ly\s+)?",
     )
     the = "(?:the |la |le |el |il |die |der |das |het |a |o )?"
     correct = rf"{links}{{0,3}}{the}(?:{answer}\s+(?:yang\s+)?)?{right}"
-    best = rf"{links}{{1,4}}(?:best|most \w+|closest|strongest)(?:\s+(?:{answer}|one)|\s*[.,;:]|$)"
+    best = rf"{links}{{1,4}}(?:best|most (?!common|popular)\w+|closest|strongest)(?:\s+(?:{answer}|one)|\s*[.,;:]|$)"
     chosen = f"{best}|{words(phrases.CHOSEN)}|{words(phrases.POINTS)}|{correct}|[←✓✔✅☑☒]|<-"
     is_wrong = rf"{links}{{0,3}}{wrong}(?:\s*{answer})?\s*(?:[.,;。，]|$)"
     conclusion = r"(?:(?:and|the|my|und|et|y|e|en|i|mein|meine)\s)?[^\w\s]*"
@@ -305,6 +306,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "withholds": words(phrases.WITHHOLDS),
         "finally": rf"(?:^|[\s,，、;:：—–(。]){conclusion}{words(phrases.FINALLY)}",
         "so": rf"{words(phrases.FINALLY)}[,，]?\s*[\"'(\[]*$",
+        "option": rf"{words(phrases.OPTION)}\s*[\"'(\[]*$",
         "little": rf"(?:{'|'.join(words(each) for each in _LITTLE)}|{SIGN}|[\W_])+",
         "but": rf"[,，、]?\s*{words(phrases.BUT)}",
     }
@@ -437,12 +439,15 @@ def _mention(
         6 if joined and sentence.is_of_letters else 3
     )
     is_of_few = is_of_few and (not sentence.is_of_letters or patterns["little"].fullmatch(text) is not None)
-    is_said_before = patterns["stated"].search(text[max(0, place - REACH) : place]) is not None
+    said = text[max(0, place - REACH) : place]
+    if sentence.is_of_letters and _BARE.match(text, behind) is None:
+        said = patterns["option"].sub("", said)  # "option B has" names it only
+    is_said_before = patterns["stated"].search(said) is not None
     is_said_behind = match[0] != OUTSIDE and patterns["chosen"].match(text, behind) is not None
     is_of_few = is_of_few and (joined is not None or len(set(re.findall(SIGN, text))) == 1)
     is_stated = is_said_before or is_said_behind or is_of_few
     is_last_word = (not joined and _TO_THE_END.match(text, behind) is not None) and (
-        patterns["so"].search(text[max(0, place - NEAR) : place]) is not None
+        patterns["so"].search(said[-NEAR:]) is not None
         or (
             _BEHIND_COLON.search(text[max(0, place - NEAR) : place]) is not None
             and (sentence.is_first or len(_WORDS.findall(text[:place])) >= FEWEST_BEFORE_COLON)

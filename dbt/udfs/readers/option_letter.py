@@ -112,7 +112,9 @@ def _places(signs: tuple[str, ...]) -> dict[str, int]:
 _ROMAN = re.compile("(?i)[ivxl]{2,}")
 _SPACED = r"[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
 """A letter or digit of a language with spaces between words: others may stand beside a sign."""
-_GOES_ON = re.compile(r"[ ][a-zA-Z\u00c0-\u024f]|(?<=[.!?] [aA])$")  # the last is an article that was cut off
+_GOES_ON = re.compile(
+    r"[ ][\"'\u201c\xab]?[a-zA-Z\u00c0-\u024f]|(?<=[.!?] [aA])$"
+)  # the last is an article that was cut off
 _AFTER_PRONOUN = re.compile(r"['\u2019]|[ ](?!is\b)[^\W\d_]")
 
 
@@ -121,7 +123,7 @@ def _phrases() -> dict[str, re.Pattern[str]]:
     """What may follow a sign that is also a word, as the article "a", or a number; what calls an item right; what chooses it."""
     verbs = (
         "would|must|may|might|could|can|should|will|has|had|does|did|seems?|looks?|sounds?|fits|then|since|over|while|"
-        "instead|rather|both|first|at|again|after"
+        "instead|rather|both|at|again"
     )
     behind = (phrases.IS, phrases.CHOSEN, phrases.DENIED, phrases.BECAUSE, phrases.BUT, phrases.JOINS, verbs)
     states = f"{words(phrases.IS)}|{words(phrases.CHOOSE)}|{words(phrases.ANSWER)}\\s*[:\uff1a]"
@@ -130,6 +132,10 @@ def _phrases() -> dict[str, re.Pattern[str]]:
         "right": re.compile(rf"(?i)[\s\"'(*]*(?:{words(phrases.CORRECT)}|[✓✔✅☑])"),
         "states": re.compile(rf"(?i)(?:{states})[\s(]*$"),
     }
+
+
+_TURKISH = r"(?:[dt][\u0131iuü]r|y[\u0131iuüae]|n[\u0131iuü]n|[dt][ae]n?)\b"
+"""An ending that Turkish puts behind a sign: "B'dir"."""
 
 
 def _pattern(form: str) -> str:
@@ -146,7 +152,7 @@ def _pattern(form: str) -> str:
     # of "U.S.A." and "D-Day", of "A+" and "A = 3", and "Grade A"
     return (
         rf"{text}(?<![^\W_]['\u2019.+^_-]{form})(?<!\+ {form})(?<![°@#&]{form})(?<!(?i:grade) {form})(?<!(?i:grade): {form})"
-        r"(?!['\u2019_-](?:[^\W\d_]{4,}|s\b)|\.[^\W\d_]\b|[+^°]|-\w|\s[+=] )"
+        rf"(?!['\u2019](?!{_TURKISH})[^\W\d_]|['\u2019]?\(\w\)|[_-][^\W\d_]|\.[^\W\d_]\b|[+^°]|-\w|\s[+=] )"
     )
 
 
@@ -160,7 +166,7 @@ _QUOTED_LINE = re.compile(r"^[ \t]*>[^\n]*", re.MULTILINE)
 _OPTION_TEXT = re.compile(rf"{SIGN}(?<=^{SIGN}[.)] .)(?=\W*$)", re.MULTILINE)
 _ANSWERED = re.compile(rf"{SIGN}(?<=^.)(?=:\s*[\"(\[]*{SIGN}\W*$)", re.MULTILINE)
 _IN_BRACKETS = re.compile(rf"[(\[]({SIGN})[)\]](?<=\w ...|[\"',] ...)(?=[.!]?\s*$)", re.MULTILINE)
-_ENDING = re.compile(rf"(?<={SIGN})['\u2019](?!s\b)\w{{1,4}}\b")
+_ENDING = re.compile(rf"(?<={SIGN})['\u2019]{_TURKISH}")
 
 
 class _Item(NamedTuple):

@@ -102,7 +102,8 @@ CORRECT = (
 CHOSEN = (
     "に改め|に変更|に訂正|に修正|へ変更|로 정정|으로 정정|로 바꾸|로 수정|is correct|is right|is the answer|is the right|"
     "is the correct|is the best|is my answer|is my final|is my choice|is my pick|is my verdict|is the label|"
-    "is the category|is the one|it is|it is then|fits best|fits|applies|is what|would be my|is where|is the most|wins|then|"
+    "is the category|is the one|it is|it is then|fits best|fits|applies|is what|would be my|is where|"
+    "is the most(?! common| popular)|wins|then|"
     "is best|best describes|best fits|for me|for this one|for sure|it is for me|without a doubt|ist richtig|ist korrekt|"
     "ist die richtige|passt|passt am besten|trifft zu|est correct|est la bonne|convient|es correcto|es correcta|"
     "es la correcta|es la respuesta|está correto|está correta|é a resposta|é a correta|è corretto|è corretta|è la risposta|"
@@ -207,7 +208,9 @@ PERHAPS = (
     "snad|mohlo by|mohlo být|kenties|esetleg|мабуть|схоже на|μπορεί|dachte|thought|pensé|pensais|pensavo|pensei|myślałem|"
     "myślałam|подумал|подумала|думал|i first|zuerst|conceivable|(?<!most )plausible|i'd love to|would love to|"
     "tempting|was about to|"
-    "were about to|you'd think|you would think|some will|some may|كنت سأقول|ich hätte|hätte ich|one could|hinges|zunächst|"
+    "were about to|you'd think|you would think|some will|some may|"
+    "many students|many people|most students|most people|some students|some people|كنت سأقول|ich hätte|hätte ich|"
+    "one could|hinges|zunächst|"
     "anfangs|d'abord|au début|au premier abord|al principio|a primera vista|à primeira vista|inizialmente|a prima vista|"
     "początkowo|сначала|на первый взгляд|ilk bakışta|在一开始|乍一看|最初は|一見|처음에는|언뜻|could|might|may|perhaps|"
     "maybe|possibly|possible|arguably|whether|unclear|either|unsure|not sure|not certain|can't tell|cannot tell|can't say|"
@@ -241,6 +244,12 @@ WOULD = (
     "было бы"
 )
 """What says of an answer that is only named that it is not given."""
+
+OPTION = (
+    "options?|statement|proposition|opción|opções|opção|opzione|antwoordoptie|optie|antwortmöglichkeit|vaihtoehto|varianta|"
+    "вариант|варіант|možnost|opcja|opsi|phương án|选项|選項|選択肢|विकल्प|الخيار|ตัวเลือก|ข้อ|item"
+)
+"""What the options are called."""
 
 JOINS = "and|und|oder|lub|och|eller|dan|atau|hoặc|hay|veya|or|et|nor"
 """What joins two answers, besides words of one or two letters."""
@@ -396,7 +405,8 @@ NEXT_QUESTION = (
 
 NEXT = (
     "next|new|another|nächste|neue|weitere|prochaine|nouvelle|siguiente|nueva|próxima|nova|prossima|nuova|volgende|nieuwe|"
-    "następne|nowe|nästa|další|sonraki|yeni|следующий|новый|наступне|επόμενη|νέα|următoarea|következő|seuraava|下一|次の|다음"
+    "następne|nowe|nästa|další|sonraki|yeni|следующий|новый|наступне|επόμενη|νέα|următoarea|következő|seuraava|下一|"
+    "次の|다음"
 )
 """What a new question is called."""
 

@@ -475,7 +475,7 @@ REPLIES: list[tuple[str, int | str]] = [
     ("the answer is c, i.e. oslo", 2),
     ("Therefore the answer is C) Oslo, which is in Norway.", 2),
     ("I believe that option B, fifty years, is correct.", 1),
-    ("Option B (fifty years) is correct.", 1),
+    ("Option B (fifty years) is correct.", NO_CHOICE),
     ("B (fifty years) is correct.", 1),
     ("B) fifty years is correct.", 1),
     ("The correct answer, B, is supported by the text.", NO_CHOICE),
@@ -527,6 +527,14 @@ REPLIES: list[tuple[str, int | str]] = [
     ("I refuse to choose.", NO_CHOICE),
     ("As an AI I cannot answer. A", NO_CHOICE),
     ("Sorry, I do not know.", NO_CHOICE),
+    ("**Answer: A**\n\n**Explanation:** Option B (nucleus) stores DNA. Option C (ribosome) makes proteins.", 0),
+    ("Option B is incorrect because it says never. Option C is incorrect. That leaves option A.", 0),
+    ("Many students choose A. However, the right answer is D.", 3),
+    ("C! Oh, the tunnel behind us has collapsed. Not C after all.", NO_CHOICE),
+    ("The answer is C</s><s>[INST] What is 2? [/INST] B", 2),
+    ("Wages.\n\nNext question: And of capital?\nThe answer is C.", NO_CHOICE),
+    ("It has to be 100 \u00b0C.", NO_CHOICE),
+    ("Je pense que c'est B.", 1),
 ]
 
 OTHER_SIGNS = [
