@@ -519,6 +519,7 @@ REPLIES: list[tuple[str, int | str]] = [
     ("the Answer Is c", 2),
     ("The answer is neither; it is D.", 3),
     ("Since A is not possible the answer is B.", NO_CHOICE),
+    ("Rather than A, B is correct.", NO_CHOICE),
     ("As A does not hold, B.", NO_CHOICE),
     ("It can be concluded that the answer is B.", 1),
     ("We can say that B is correct.", 1),
