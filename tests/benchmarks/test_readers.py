@@ -19,7 +19,7 @@ MOST_MISREAD = {
     "first_integer": 0.05,
     "json_field": 0.01,
     "regex": 0.05,
-    "option_letter": 0.05,
+    "option_letter": 0.02,
     "math_equal": 0.28,
 }
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 
-from promptaudit.udfs.readers.phrases import ANSWER, BECAUSE, FINALLY, NEXT_QUESTION, NEXT_TEXT, REVISES, words
+from promptaudit.udfs.readers.phrases import ANSWER, BECAUSE, FINALLY, NEXT, NEXT_QUESTION, NEXT_TEXT, REVISES, words
 
 
 def _turn(names: str) -> re.Pattern[str]:
     any_of = "|".join(sorted(set(names.split("|")), key=len, reverse=True))
     return re.compile(
-        r"^[ \t]*(?:(?:#{1,6}[ \t]*|\*\*|[-=_*]{3,}+[ \t]*+\n[ \t]*+)?(?:next |new |another )?"
+        rf"^[ \t]*(?:(?:#{{1,6}}[ \t]*|\*\*|[-=_*]{{3,}}+[ \t]*+\n[ \t]*+)?(?:(?:{NEXT}) ?)?"
         rf"(?:{any_of})(?:[ \t]*\(?\d{{1,3}}\)?)?"
         r"[ \t]*(?:\*\*)?[ \t]*[:：.)]|#{2,6}[ \t]*(?:instruction|input|question|user|human|example|task|problem|next)\b|"
+        r"(?:now you try|try (?:it|this) (?:yourself|one)|your turn|follow-?up)\b|"
         r"\[/?INST\]|<\|(?:im_start|start_header_id|user|endoftext|eot_id|end|assistant)[^>]{0,20}\|?>|<start_of_turn>|</?s>)",
         re.IGNORECASE | re.MULTILINE,
     )
@@ -26,9 +27,12 @@ _OTHER_TURN = re.compile(
     re.IGNORECASE,
 )
 """A paragraph that is named otherwise than an answer or its reason, or a question."""
+_ASKED = re.compile(r"\n[^\n]{3,300}(?:[?？؟]|_{3}[^\n]{0,100})[ \t]*\n\s*[-*(\[]*[Aa1][.)\]:：．]")
+"""A question with its options."""
 MOST_CHARACTERS = 50_000
 SHORT = 40  # characters of an answer that a paragraph of another name may end
 _INLINE = re.compile(
+    r"(?<=\S)(?:</s>|\[INST\]|<\|(?:im_end|im_start|eot_id|endoftext|end)\|>|<end_of_turn>)|"
     r"(?<=\S)[ \t]+(?:Q|Question|User|Human)[ \t]*\d{0,3}:[ \t]+(?=\S.{0,300}?(?:\?|\bA:|Answer:|Assistant:))",
     re.DOTALL,
 )
@@ -43,7 +47,9 @@ def answer_end(text: str, *, is_reasoned: bool = False) -> int:
     if len(text) > MOST_CHARACTERS:  # an answer of that length is no label with a turn behind it
         return len(text)
     start = len(text) - len(text.lstrip())
-    for pattern in (_QUESTION if is_reasoned else _TURN, _INLINE):
+    if re.search("[\n:<\\[]", text) is None:
+        return len(text)
+    for pattern in (_QUESTION if is_reasoned else _TURN, _INLINE, _ASKED):
         found = next((match for match in pattern.finditer(text) if text[start : match.start()].strip()), None)
         if found is not None:
             return found.start()

@@ -94,17 +94,31 @@ def reading_in_text(text: str, labels: Labels) -> tuple[str | None, str | None]:
 
 
 def _committed(text: str, labels: Labels) -> Committed:
-    """What a text commits to before a turn that the model invented; in all of it where nothing is named before."""
-    text = within_reach(text)
-    end, weak = answer_end(text), _weak(labels)
+    """What a text commits to of the labels."""
+    weak = _weak(labels)
     if _are_integers(labels) and len(text) > LONGEST_OF_ONE_NUMBER:
         weak = frozenset(map(sign_of, range(len(labels))))  # most texts of that length count something
     if len(labels) > MOST_SIGNS:
         return Committed(None, NONE)
-    found = committed(_marked(text[:end], labels), weak)
-    if end == len(text) or found.is_stated:
+    return committed_before_turn(text, functools.partial(_marked, labels=labels), weak)
+
+
+def committed_before_turn(text: str, marked: Callable[[str], str], weak: frozenset[str] | None) -> Committed:
+    """Returns what a text commits to before a turn that the model invented; in all of it where nothing is named before.
+
+    The letters of options are looked for behind it only where it is no question, which has options of its own.
+
+    `marked` puts `sign_of` an answer where a text names it; `weak` is that of `committed`.
+    """
+    text = within_reach(text)
+    end = answer_end(text)
+    found = committed(marked(text[:end]), weak)
+    is_of_other = (
+        weak is None and answer_end(text, is_reasoned=True) == end
+    )  # a letter behind a question answers that one
+    if end == len(text) or found.is_stated or is_of_other:
         return found
-    whole = committed(_marked(text, labels), weak)
+    whole = committed(marked(text), weak)
     if found.answer is not None and whole.answer not in (None, found.answer):
         return Committed(None, TWO)  # only named before what may be a new turn, and contradicted behind it
     return whole if found.reason == NONE else found

@@ -16,9 +16,17 @@ _CURLY = str.maketrans("“”„«»「」『』‘’‚", '"""""""""\'\'\'')
 
 def tidied(text: str) -> str:
     """Returns a text without emphasis, with straight quotes and with what stands in a box behind `boxed:`."""
-    plain = _STRUCK.sub(" ", _PRIVATE.sub(" ", without_unseen(text)).translate(_CURLY))
-    plain = re.sub(r"^[ \t]*[-•*][ \t]+(?=[*_]{1,3}[^\s*_])", "", plain, flags=re.MULTILINE)
-    plain = re.sub(r"\$\s*([-−]?)\s*\$?\s*(\d+)\s*\$", r"\1\2", plain)
-    plain = re.sub(r"\$([-−])\$(?=\d)", r"\1", plain)
-    plain = re.sub(r"^([ \t]*)\*[ \t]+", r"\1- ", plain, flags=re.MULTILINE)
-    return _BOX.sub(r" boxed: \1 ", _TEX.sub(r"\1", _MARKDOWN.sub("", plain)))
+    plain = text if text.isascii() else _PRIVATE.sub(" ", without_unseen(text)).translate(_CURLY)
+    plain = _STRUCK.sub(" ", plain) if "~~" in plain else plain
+    if "*" in plain or "_" in plain:
+        plain = re.sub(r"^[ \t]*[-•*][ \t]+(?=[*_]{1,3}[^\s*_])", "", plain, flags=re.MULTILINE)
+    if "$" in plain:
+        plain = re.sub(r"\$\s*([-−]?)\s*\$?\s*(\d+)\s*\$", r"\1\2", plain)
+        plain = re.sub(r"\$([-−])\$(?=\d)", r"\1", plain)
+    if "*" in plain:
+        plain = re.sub(r"^([ \t]*)\*[ \t]+", r"\1- ", plain, flags=re.MULTILINE)
+    plain = _MARKDOWN.sub("", plain) if _HAS_MARKDOWN.search(plain) else plain
+    return _BOX.sub(r" boxed: \1 ", _TEX.sub(r"\1", plain)) if "\\" in plain else plain
+
+
+_HAS_MARKDOWN = re.compile("[*_~`]")

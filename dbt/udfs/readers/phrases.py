@@ -5,7 +5,11 @@ A word of letters with spaces between words is matched whole, one of Chinese, Ja
 
 from __future__ import annotations
 
+import functools
 import re
+from typing import Any
+
+import re2
 
 ANSWER = (
     "respuestas|solución|respostas|solução|gabarito|risposte|soluzione|réponses|reponse|antworten|lösung|antwoorden|"
@@ -26,14 +30,20 @@ ANSWER = (
     "тональность|вердикт|вывод|відповідь|категорія|оцінка|jawaban|kategori|nilai|svar|betyg|bedömning|đáp án|nhãn|"
     "câu trả lời|vastaus|válasz|răspuns|odpověď|απάντηση|jibu|الإجابة|الجواب|التصنيف|التقييم|تصنيف|النتيجة|תשובה|उत्तर|"
     "जवाब|श्रेणी|रेटिंग|लेबल|भावना|উত্তর|பதில்|คำตอบ|答案|标签|標籤|评分|得分|分数|立场|类别|類別|分类|情感|情绪|结论|判断|"
-    "評価|評点|点数|答え|回答|解答|ラベル|感情|分類|判定|結論|カテゴリ|정답|답변|답|라벨|감정|평가|점수|분류|결론|판정"
+    "評価|評点|点数|答え|回答|解答|ラベル|感情|分類|判定|結論|カテゴリ|정답|답변|답|라벨|감정|평가|점수|분류|결론|판정|"
+    "solution|răspunsul|válaszom|vaihtoehto|varianta|উত্তরটি|விடை|jibu sahihi|варіант|вариант|вариантом|selection|"
+    "فالجواب|فالإجابة|"
+    "answer key|možnost|lettera|"
+    "answers"
 )
 """What an answer is called."""
 
 IS = (
     "is|are|was|be|being|would be|should be|must be|remains|equals|reads|seems|appears|comes to|as|ist|lautet|wäre|sein|"
     "bleibt|est|serait|es|sería|queda|é|seria|fica|è|sarebbe|sia|zou|luidt|to|jest|brzmi|это|есть|—|становится|är|er|"
-    "adalah|là|on|este|je|είναι|هو|هي|है|हैं|是|为|為|は|が|을|를|은|는|이|가|入る"
+    "adalah|là|on|este|je|είναι|هو|هي|है|हैं|ni|是|为|為|は|が|을|를|은|는|이|가|入る|"
+    "является|були|є|היא|הוא|הינה|หรือ|คือ|হল|হলো|হচ্ছে|être|appears to be|seems to be|has to be|ought to be|"
+    "can only be|будет|będzie|zijn"
 )
 """What stands between its name and the answer."""
 
@@ -66,7 +76,14 @@ CHOOSE = (
     "veriyorum|veririm|выбираю|сказал бы|сказала бы|скажу|ставлю|поставил бы|поставлю|отношу|оцениваю|склоняюсь к|väljer|"
     "velger|vælger|memilih|chọn|valitsen|választom|aleg|vybírám|επιλέγω|أختار|أصنف|أعطي|أمنح|चुनता|चुनती|दूँगा|दूंगा|दूंगी|"
     "选择|选|我给|给|打|归为|归类为|归入|属于|判为|判定为|判断为|认为是|我认为|应为|算|選びます|選ぶ|選択|つけ|付け|"
-    "にします|とします|선택|고르|주겠|매기"
+    "にします|とします|선택|고르|주겠|매기|"
+    "sprawdzam|mark|leaves(?=\\s*$)|escogeré|marcaría|wybrałem|se inclino por|選ぶのは|which is|which means|meaning|that's|"
+    "i'd put|i would put|rispondo|antworte|réponds|respondo|respondería|responderia|cochar?|coche|cocher|"
+    "cocher la case|"
+    "เลือก|"
+    "left with|remaining|remains|bleibt|bleibt nur|reste|queda|resta|rimane|zostaje|zbývá|zbývá tedy|blijft|rămâne|"
+    "остается|остаётся|залишається|剩下|jäljelle jää|cioè|czyli|c'est-à-dire|ou seja|yani|यानी|oftewel|corresponds to|"
+    "matches|zou voor"
 )
 """What says that somebody takes an answer, before it."""
 
@@ -77,20 +94,26 @@ CORRECT = (
     "poprawną|prawidłowa|prawidłową|właściwa|poprawne|prawidłowe|poprawny|prawidłowy|słuszna|doğru|đúng nhất|"
     "chính xác nhất|đúng|chính xác|benar|tepat|betul|правильный|правильная|правильным|правильного|правильное|верный|верная|"
     "верным|верное|верного|правильна|правильний|правильною|правильним|вірна|вірний|вірною|σωστή|σωστό|ορθή|الصحيحة|الصحيح|"
-    "صحيحة|صحيح|الصواب|درست|صحیح|הנכונה|נכונה|הנכון|נכון|הנכונות"
+    "صحيحة|صحيح|الصواب|درست|صحیح|הנכונה|נכונה|הנכון|נכון|הנכונות|"
+    "correct|right|corect|corectă|oikea|helyes|সঠিক|சரியான|सही|ถูกต้อง|ที่ถูกต้อง|poprawnym|верен|верна|正确|正確|sahihi"
 )
 """What an answer is called that is right."""
 
 CHOSEN = (
     "に改め|に変更|に訂正|に修正|へ変更|로 정정|으로 정정|로 바꾸|로 수정|is correct|is right|is the answer|is the right|"
     "is the correct|is the best|is my answer|is my final|is my choice|is my pick|is my verdict|is the label|"
-    "is the category|is the one|it is|it is then|fits best|fits|applies|is what|would be my|is where|is the most|wins|then|"
+    "is the category|is the one|it is|it is then|fits best|fits|applies|is what|would be my|is where|"
+    "is the most(?! common| popular)|wins|then|"
     "is best|best describes|best fits|for me|for this one|for sure|it is for me|without a doubt|ist richtig|ist korrekt|"
     "ist die richtige|passt|passt am besten|trifft zu|est correct|est la bonne|convient|es correcto|es correcta|"
     "es la correcta|es la respuesta|está correto|está correta|é a resposta|é a correta|è corretto|è corretta|è la risposta|"
     "è quella giusta|klopt|is juist|doğru|doğrudur|верно|правильный|正确|最合适|最符合|が正しい|が適切|がふさわしい|を選び|"
     "を選択|にします|とします|と判断|です|だ|입니다|이다|예요|이에요|라고|로 하|으로 하|를 선택|을 선택|로 판단|으로 판단|"
-    "로 분류|으로 분류|점|है"
+    "로 분류|으로 분류|점|है|"
+    "seçiyorum|seçerim|işaretliyorum|をえらび|를 고르|을 고르|가 정답|이 정답|가 맞|이 맞|が正解|が答え|是答案|"
+    "是正确|是正確|को चुन|选项正确|"
+    "を選ぶべき|を選ぶこと|を選ぶと良|を選ぶとよ|"
+    "diyorum|derim"
 )
 """What says it behind an answer."""
 
@@ -105,11 +128,13 @@ NOT = (
     r"\w{1,8}n't|not|never|neither|nor|cannot|hardly|scarcely|barely|unlikely|rather than|instead of|far from|rule out|"
     r"rules out|ruled out|ruling out|exclude|excludes|excluded|excluding|rejects?|anything but|no longer|no|nothing|none|"
     r"isnt|doesnt|dont|wasnt|fails to|lacks|lacking|nicht|kein|keine|keinen|keiner|keines|keinem|weder|nie|keinesfalls|"
-    r"keineswegs|kaum|statt|pas|ni|non|aucun|aucune|jamais|nullement|plutôt que|tampoco|nunca|ningún|ninguna|não|nem|"
+    r"keineswegs|kaum|statt|pas|(?<!jibu )(?<!sahihi )ni|non|aucun|aucune|jamais|nullement|plutôt que|tampoco|nunca|"
+    r"ningún|ninguna|não|nem|"
     r"nenhum|nenhuma|né|mai|nessun|nessuna|niet|geen|nooit|nie|ani|żaden|nigdy|bynajmniej|değil|değildir|не|ни|нет|нельзя|"
     r"вовсе|ні|inte|ej|ikke|ingen|bukan|tidak|bukanlah|không|không phải|chẳng|ei|eikä|nem|nu este|nu e|není|nejsou|δεν|"
     r"ούτε|μην|ليس|ليست|لا|لم|لن|غير|أستبعد|नहीं|न|ना|मत|নয়|இல்லை|ไม่|ไม่ใช่|不|没|沒|非|并非|並非|无|無|未|ではな|じゃな|"
-    r"でな|ありませ|ない|아니|않|없|못"
+    r"でな|ありませ|ない|아니|않|없|못|"
+    r"doubt|doubtful|אינה|אינו|איננה|לא|排除|避免|误|誤|错|錯|nu|eliminat\w+|eliminate|discard|discount"
 )
 """What denies an answer behind it."""
 
@@ -119,7 +144,10 @@ NOT_BEHIND = (
     r"jedenfalls|sicher|bestimmt|eigentlich|wirklich|gewiss|तो|बिल्कुल|het|dit|dat|hier|ça|cela|ce|esto|eso|isso|questo|is|"
     r"are|was|does|do|did|would|can|could|should|will|has|seems?|looks?|feels?|sounds?|comes? across|simply|really|just|"
     r"clearly|certainly|definitely|at all|label|option|rating|score|one|it|this|that|they|ist|sind|wäre|das|es|er|sie|hier|"
-    r"n'|ne|no|est|c'|es|é|è|is|to|это|bu|the|quite|also|probably|therefore|thus|an?"
+    r"n'|ne|no|est|c'|es|é|è|is|to|это|bu|the|quite|also|probably|therefore|thus|an?|"
+    "be|been|must|may|likely|most|very|both|all|only|indeed|appears|remains|jest|są|является|هي|هو|היא|הוא|है|là|"
+    "adalah|on|este|είναι|är|zijn|siano|lautet|yang|都|均|皆|是|选项|選項|the only|best|ही|모두|둘 다|"
+    "são"
 )
 """What may stand between an answer and what denies it."""
 DENIED = (
@@ -130,7 +158,7 @@ DENIED = (
     "неправильная|неправильно|неправильным|неверный|неверная|неверен|неверным|ошибочный|неправильна|неправильний|невірна|"
     "невірний|хибна|λάθος|λανθασμένη|غير صحيحة|غير صحيح|خاطئة|خاطئ|الخاطئة|نادرست|לא נכונה|לא נכון|שגויה|שגוי|השגויה|"
     "不正确|不正確|不对|不對|错误|錯誤|有误|valt af|vallen af|entfällt|fällt weg|rausfällt|falls away|conceivable|"
-    "plausible|possible|tempting|is possible|no longer|"
+    "(?<!most )plausible|possible|tempting|is possible|no longer|"
     r"은 과하|는 과하|은 너무|는 너무|では低すぎ|では高すぎ|は低すぎ|は高すぎ|をつけるには|太高|太低|would (?:mean|require|"
     r"need|imply|take|call for|overlook|be wrong|be too)|not|isn't|aren't|wasn't|doesn't|don't|didn't|wouldn't|can't|"
     r"cannot|couldn't|won't|shouldn't|never|wrong|incorrect|false|out of the question|ruled out|off the table|out|excluded|"
@@ -141,9 +169,27 @@ DENIED = (
     r"non (?:è|va|si applica)|errato|sbagliato|escluso|esclusa|niet|onjuist|uitgesloten|nie|odpada|błędn\w+|değil\w*|"
     r"yanlış|elenir|не|неверно|исключ\w+|отпадает|inte|ikke|bukan|salah|không|sai|नहीं|गलत|ليس\w*|خطأ|不|没|排除|错|錯|"
     r"ではな|じゃな|ではありませ|とは言え|とはいえ|でもな|は違|は除外|は誤|가 아니|이 아니|은 아니|는 아니|이라고 (?:보기|"
-    r"할 수)|라고 (?:보기|할 수)|지 않|은 틀|는 틀|은 제외|는 제외|아닙|아니"
+    r"할 수)|라고 (?:보기|할 수)|지 않|은 틀|는 틀|은 제외|는 제외|아닙|아니|"
+    r"olamaz|olmaz|doğru olamaz|doğru değil|väärin|greșit\w*|rossz|ভুল|தவறு|ผิด|ไม่ถูก|ไม่ใช่|makosa|si sahihi|"
+    r"неправильн\w+|неверн\w+|невірн\w+|是错误|是錯誤|不正|选项错误|選項錯誤|は間違|は正しく|が正しくな|は正しいとは|"
+    r"が正しいとは|は正解とは|は適切では|だとは思|を選びませ|を選ばな|"
+    "を選ぶと間違|とは限|는 옳지|는 맞지|는 올바르지|를 선택하지|을 선택하지|는 정답이 아니|는 정답이 될 수 없|"
+    "는 정답이 아닙|가 정답이 아|(?:is|are) eliminated|"
+    "falls? out|drops? out|"
+    "নয়|অশুদ্ধ"
 )
 """What denies an answer in front of it."""
+
+WRONG = (
+    "wrong|incorrect|false|common|popular|tempting|initial|first|original|previous|earlier|incorrecta|incorrecto|"
+    "incorrectas|"
+    "falsa|errónea|equivocada|incorreta|incorreto|errada|errado|sbagliata|errata|scorretta|sbagliato|incorrecte|"
+    "fausse|faux|"
+    "mauvaise|falsch|falsche|falschen|inkorrekt|onjuist|onjuiste|fout|foute|fel|feil|forkert|błędna|niepoprawna|"
+    "nieprawidłowa|yanlış|sai|không đúng|salah|keliru|неправильный|неправильная|неверный|неверная|неправильно|неверно|"
+    "неправильна|невірна|λάθος|خاطئة|خاطئ|الخاطئة|שגויה|שגוי|השגויה|גלת|गलत|ভুল|தவறு|ผิด|不正确|不正確|错误|錯誤"
+)
+"""What an answer is called that is not right, or was given before."""
 
 NOT_DENYING = (
     "no doubt|without a doubt|without doubt|without any doubt|beyond doubt|not only|no question|nothing but|"
@@ -153,14 +199,18 @@ NOT_DENYING = (
     "zweifellos|kein zweifel|ohne frage|nicht nur|sans aucun doute|sans doute|sans hésiter|sin duda|no cabe duda|"
     "sem dúvida|sem dúvidas|senza dubbio|senza alcun dubbio|zonder twijfel|ongetwijfeld|bez wątpienia|nie ma wątpliwości|"
     "без сомнения|несомненно|не сомневаюсь|şüphesiz|utan tvekan|毫无疑问|无疑|毫無疑問|不用说|没错|間違いなく|疑いなく|"
-    "文句なし|틀림없이|의심의 여지없이|의심할 여지 없이|بلا شك|لا شك|निस्संदेह|बेशक"
+    "文句なし|틀림없이|의심의 여지없이|의심할 여지 없이|بلا شك|لا شك|निस्संदेह|बेशक|"
+    "not sure but|of course not"
 )
 """What has a word of denial in it and denies nothing."""
 
 PERHAPS = (
     "snad|mohlo by|mohlo být|kenties|esetleg|мабуть|схоже на|μπορεί|dachte|thought|pensé|pensais|pensavo|pensei|myślałem|"
-    "myślałam|подумал|подумала|думал|i first|zuerst|conceivable|plausible|i'd love to|would love to|tempting|was about to|"
-    "were about to|you'd think|you would think|some will|some may|كنت سأقول|ich hätte|hätte ich|one could|hinges|zunächst|"
+    "myślałam|подумал|подумала|думал|i first|zuerst|conceivable|(?<!most )plausible|i'd love to|would love to|"
+    "tempting|was about to|"
+    "were about to|you'd think|you would think|some will|some may|"
+    "many students|many people|most students|most people|some students|some people|كنت سأقول|ich hätte|hätte ich|"
+    "one could|hinges|zunächst|"
     "anfangs|d'abord|au début|au premier abord|al principio|a primera vista|à primeira vista|inizialmente|a prima vista|"
     "początkowo|сначала|на первый взгляд|ilk bakışta|在一开始|乍一看|最初は|一見|처음에는|언뜻|could|might|may|perhaps|"
     "maybe|possibly|possible|arguably|whether|unclear|either|unsure|not sure|not certain|can't tell|cannot tell|can't say|"
@@ -177,17 +227,43 @@ PERHAPS = (
 )
 """What says that an answer is only possible."""
 
+PERHAPS_BEHIND = "かもしれ|でしょうか|일 ?수도|일지도|일까요|인가요|olabilir|mı|mi|吗|嗎|正确吗|可能"
+"""What says so behind an answer."""
+
+NO = "no|nej|nei|nem|ne|όχι|nu|hayır|ei|нет|ні|nee|non|nein|não"
+"""What takes back what was said before where a sentence begins with it."""
+
+PARTLY = "лишь|только|частично|sebagian|một phần|một nửa|part|partly|partially|teilweise|en partie"
+"""What follows "is right" of an answer that is not quite."""
+
+IF_BEGINS = "als|gdybym|whether|it's hard to|一定|非要|あえて|굳이"
+"""What `IF_CHOOSING` may begin with, besides the words of `IF`."""
+
 WOULD = (
     "would be|would have been|would've been|wäre|serait|sería|seria|sarebbe|zou|byłaby|byłby|byłoby|olurdu|был бы|была бы|"
     "было бы"
 )
 """What says of an answer that is only named that it is not given."""
 
+OPTION = (
+    "options?|statement|proposition|opción|opções|opção|opzione|antwoordoptie|optie|antwortmöglichkeit|vaihtoehto|varianta|"
+    "вариант|варіант|možnost|opcja|opsi|phương án|选项|選項|選択肢|विकल्प|الخيار|ตัวเลือก|ข้อ|item"
+)
+"""What the options are called."""
+
+JOINS = "and|und|oder|lub|och|eller|dan|atau|hoặc|hay|veya|or|et|nor"
+"""What joins two answers, besides words of one or two letters."""
+
 ARTICLES = (
     "the|a|an|as|is|to|of|at|it|this|that|category|label|option|class|rating|score|answer|number|queue|team|clearly|"
     "definitely|simply|just|most likely|probably|likely|rather|more|closest to|for|in|under|with|towards|toward|only|still|"
     "very|als|eine|ein|einen|einer|die|der|das|den|une|un|le|la|les|el|los|las|uma|um|o|os|il|lo|een|de|het|como|comme|"
-    "come|jako|как|olarak|som|sebagai|là"
+    "come|jako|как|olarak|som|sebagai|là|"
+    "letter|choice|alternative|letra|opción|alternativa|inciso|opção|lettera|opzione|l'opzione|proposition|lettre|"
+    "l'option|buchstabe|optie|keuze|alternativet|litera|wariant|opcja|opcję|буква|вариант|пункт|варіант|γράμμα|το|η|"
+    "ο|câu|phương án|opsi|huruf|pilihan|ข้อ|ตัวเลือก|选项|選項|選択肢|विकल्प|الخيار|الحرف|גימל|האפשרות|אפשרות|second|third|"
+    "first|fourth|last|one|"
+    "either|both"
 )
 """What may stand between a statement and its answer."""
 
@@ -199,7 +275,8 @@ IF = (
     "se lo|em caso|caso o|caso a|caso os|caso as|caso haja|caso seja|caso não|en caso|depende|dependendo|dipende|indien|"
     "afhankelijk|jeśli|jeżeli|gdyby|o ile|zależy|eğer|ise|если|при условии|зависит|якщо|beror|hvis|jika|kalau|tergantung|"
     "nếu|tùy|jos|dacă|pokud|jestli|αν|εάν|إذا|لو|यदि|अगर|如果|若|假如|要是|取决于|取決於|视乎|なら|ならば|であれば|たら|"
-    "場合|次第|다면|라면|이면|경우|따라"
+    "場合|次第|다면|라면|이면|경우|따라|"
+    "se a|se la|als het|als de|the case that|if the"
 )
 """What makes an answer depend on something."""
 
@@ -222,7 +299,7 @@ IF_CHOOSING = (
 REVISES = (
     "eikun|hetkinen|quise decir|لا، عفوًا|عفوًا|nope|stop|then again|miento|opa|me confundi|moment mal|chwileczkę|düzeltme|"
     "ठहरिए|لا لا|عذرًا|my first answer|zmieniam|double-check|once more|look at|nee toch|toch niet|nee wacht|хотя нет|хотя|"
-    "снимаю|edit|second look|doch noch|halt|nein|ach nein|doch nicht|chociaż nie|a nie|non|autant pour moi|"
+    "снимаю|edit(?=\\s*:)|second look|doch noch|halt|nein|ach nein|doch nicht|chociaż nie|a nie|non|autant pour moi|"
     "au temps pour moi|hmm no|no hold|change that|change it|change this|or rather|oh|mind you|doğrusu|oder besser|"
     "besser gesagt|vielmehr|wait|actually|correction|corrected|on second thought|on second thoughts|on reflection|"
     "scratch that|let me correct|let me fix|let me change|let me revise|changing my|change my|i take that back|sorry|oops|"
@@ -236,7 +313,10 @@ REVISES = (
     "aslında|düzeltiyorum|pardon|нет погодите|погодите|стоп|точнее|исправляюсь|на самом деле|хотя нет|поправка|зачекайте|"
     "vänta|faktiskt|rättelse|tunggu|sebenarnya|ralat|khoan|thực ra|xin lỗi|odota|várj|stai|počkat|περίμενε|لحظة|بل|عفوا|"
     "في الواقع|تصحيح|रुकिए|असल में|सुधार|माफ़|不对|不，|等等|等一下|更正|其实|修正|纠正|重新|いや|待って|訂正|失礼|実は|"
-    "やはり|やっぱり|よく見ると|아니,|잠깐|정정|사실|다시 보니|죄송"
+    "やはり|やっぱり|よく見ると|아니,|잠깐|정정|사실|다시 보니|죄송|"
+    "bocsánat|elnézést|helyesbítek|javítok|mégis|mégsem|nem várj|συγγνώμη|διορθώνω|τελικά|λάθος μου|όχι περίμενε|"
+    "fel av mig|jag menar|ursäkta|förlåt|nej vänta|beklager|nej vent|vent|scuze|de fapt|oprava|promiňte|vlastně|"
+    "anteeksi|korjaan|oikeastaan"
 )
 """What takes back what was said before."""
 
@@ -273,7 +353,8 @@ FINALLY = (
     r"gesamt\w*|total|totale|total score|toplam|итого|合計|总分|總分|総点|총점|합계|endurteil|schlussurteil|final|finally|"
     r"overall|in conclusion|to conclude|conclusion|therefore|thus|hence|so|in sum|in summary|to sum up|all in all|"
     r"altogether|on balance|in the end|ultimately|verdict|consequently|bottom line|"
-    "all things considered|which makes|accordingly|in short|ergo|tl;dr|insgesamt|daher|deshalb|also|somit|fazit|folglich|"
+    "all things considered|which makes|accordingly|in short|ergo|tl;dr|insgesamt|daher|deshalb|"
+    "(?<!could )(?<!can )(?<!might )also|somit|fazit|folglich|"
     "endgültig|endgültige|unterm strich|alles in allem|abschließend|au final|donc|en conclusion|globalement|"
     "dans l'ensemble|au total|verdict|finale|en somme|bref|en conjunto|por lo tanto|por tanto|en resumen|en conclusión|"
     "en general|en definitiva|así que|definitiva|veredicto|portanto|no geral|em suma|em resumo|logo|no conjunto|conclusão|"
@@ -282,12 +363,14 @@ FINALLY = (
     "итоговая|итоговый|поэтому|значит|следовательно|вывод|таким образом|отже|sammantaget|alltså|slutsats|jadi|"
     "kesimpulannya|maka|vậy|tóm lại|kết luận|إجمالا|إجمالًا|لذلك|لذا|في النهاية|الخلاصة|كुल मिलाकर|कुल मिलाकर|इसलिए|अतः|"
     "निष्कर्ष|总体|总的来说|整体|因此|所以|综上|综合|总之|最终|最后|故|総合|したがって|よって|結論|以上|全体|つまり|最終|"
-    "결론|따라서|종합|전체적으로|최종|그러므로|그래서"
+    "결론|따라서|종합|전체적으로|최종|그러므로|그래서|"
+    "o yüzden"
 )
 """What begins the last word on it."""
 
 BUT = (
-    "아니라|아니고|않고|nicht, sondern|ではなく|じゃなく|but|however|yet|though|although|whereas|while|aber|sondern|doch|"
+    "değil,|아니라|아니고|않고|nicht, sondern|ではなく|じゃなく|but|however|yet|though|although|whereas|while|aber|"
+    "sondern|doch|"
     "jedoch|allerdings|mais|cependant|toutefois|pourtant|pero|sino|aunque|sin embargo|mas|porém|contudo|e sim|ma|bensì|"
     "però|tuttavia|maar|echter|ale|lecz|jednak|tylko|ama|ancak|fakat|но|а|однако|але|men|utan|tetapi|tapi|melainkan|nhưng|"
     "mà|vaan|hanem|dar|αλλά|لكن|بل|ولكن|लेकिन|परंतु|पर|बल्कि|但是|但|不过|然而|而是|でも|しかし|けれど|だが|ただし|ただ|"
@@ -320,6 +403,13 @@ NEXT_QUESTION = (
 )
 """What a new question, or the turn of who asks, begins with."""
 
+NEXT = (
+    "next|new|another|nächste|neue|weitere|prochaine|nouvelle|siguiente|nueva|próxima|nova|prossima|nuova|volgende|nieuwe|"
+    "następne|nowe|nästa|další|sonraki|yeni|следующий|новый|наступне|επόμενη|νέα|următoarea|következő|seuraava|下一|"
+    "次の|다음"
+)
+"""What a new question is called."""
+
 NEXT_TEXT = (
     "customer|client|issue|post|article|opinia|zdanie|next|kunde|cliente|klant|klient|müşteri|клиент|العميل|ग्राहक|顧客|"
     "客户|고객|text|review|input|instruction|sentence|passage|example|tweet|comment|statement|email|message|ticket|query|"
@@ -336,15 +426,41 @@ _NO_SPACES = r"[\u0e00-\u0eff\u1000-\u109f\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaf
 _BAR = re.compile(r"\|(?![^()]*\))")
 
 
+@functools.lru_cache
 def words(listed: str) -> str:
     """Returns a pattern of listed words: whole ones of languages with spaces between words, any place of the others."""
     spaced: list[str] = []
     joined: list[str] = []
-    for word in dict.fromkeys(_BAR.split(listed)):
+    for word in dict.fromkeys(_BAR.split(listed.lower())):
         (joined if re.search(_NO_SPACES, word) else spaced).append(word)
     whole = rf"(?<![^\W\d_]){_any(spaced)}(?![^\W\d_])"
-    return f"(?:{whole}|{_any(joined)})" if joined else whole
+    return f"(?:{whole}|(?![ -~]){_any(joined)})" if joined else whole
+
+
+def quick(listed: str) -> Any:  # noqa: ANN401 - re2 has no stubs
+    """Returns a pattern of bytes that says in a tenth of the time whether any of the listed words may stand in a text.
+
+    The text is in small letters and UTF-8. Where the pattern finds nothing, `words` of the list finds nothing either.
+    """
+    plain = _BAR.split(_AROUND.sub("", listed.lower()).replace(r"\w", r"[a-z_\x80-\xff]"))
+    joined = [word for word in plain if re.search(_NO_SPACES, word)]
+    pattern = rf"(?:^|[^a-z])(?:{'|'.join(plain)})(?:$|[^a-z])|{'|'.join(joined)}"
+    return re2.compile(pattern.encode())
+
+
+_AROUND = re.compile(r"\(\?<?[!=](?:[^()\[\]]|\[[^\]]*\])*\)|\\b")
 
 
 def _any(listed: list[str]) -> str:
-    return f"(?:{'|'.join(sorted(listed, key=len, reverse=True))})"
+    """A pattern of any of the words, the longest first, in which those that begin alike share their beginning: it is quicker."""
+    by_first: dict[str, list[str]] = {}
+    for word in sorted(listed, key=len, reverse=True):
+        shares = word[:1] not in _OF_PATTERNS and word[1:2] not in _REPEATS
+        by_first.setdefault(word[0] if shares else "", []).append(word[1:] if shares else word)
+    others = by_first.pop("", [])
+    shared = [first + (rest[0] if len(rest) == 1 else _any(rest)) for first, rest in by_first.items()]
+    return f"(?:{'|'.join(sorted([*others, *shared], key=bool, reverse=True))})"
+
+
+_OF_PATTERNS = frozenset(["", *"\\.^$[("])
+_REPEATS = frozenset("?*+{")

@@ -52,8 +52,7 @@ OwnReaders = Mapping[str, Callable[[str, list[str]], object]]
 def read_answers(answers: Sequence[Answer], own: OwnReaders | None = None) -> list[Reading]:
     """Returns readings of many completions; reasoning blocks that stand before an answer are skipped.
 
-    Options with the same signs are read together, twice as fast as one by one. Raises PermissionError for a reader of the user's
-    own code that is not among `own`.
+    Raises PermissionError for a reader of the user's own code that is not among `own`.
     """
     parts = [parted(completion) for completion, *_ in answers]
     answers = [(part.answer, *rest) for part, (_, *rest) in zip(parts, answers, strict=True)]  # type: ignore[misc]

@@ -24,7 +24,7 @@ MOST_MISREAD = {
     "first_integer": 0.02,
     "json_field": 0.0,
     "regex": 0.0,
-    "option_letter": 0.02,
+    "option_letter": 0.005,
     "math_equal": 0.25,
 }
 """Share of the known texts that a reader may misread: what it reaches, and no more."""
@@ -172,7 +172,7 @@ PLAIN: list[tuple[Any, tuple[str, ...], str, str | None]] = [
     ({"option_letter": ("A", "B", "C", "D")}, ("A", "B", "C", "D"), "B. Sorry, I cannot say why A fails", "B"),
     ({"option_letter": ("A", "B", "C", "D")}, ("A", "B", "C", "D"), "The answer is B. Oh, and D is a distractor.", "B"),
     ({"option_letter": ("A", "B", "C", "D")}, ("A", "B", "C", "D"), "Answer: B. To edit the file, press C.", "B"),
-    ({"option_letter": ("A", "B", "C", "D")}, ("A", "B", "C", "D"), "The answer is B. Wait, I mean C.", None),
+    ({"option_letter": ("A", "B", "C", "D")}, ("A", "B", "C", "D"), "The answer is B. Wait, I mean C.", "C"),
     ("first_integer", ("0", "25", "50", "75", "100"), "75%", "75"),
     ("first_integer", CONFIDENCE, "Confidence: 80%", "80"),
     ("first_integer", CONFIDENCE, "about 80 percent", "80"),

@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from promptaudit.udfs.readers.option_languages import LANGUAGES, in_english
 from promptaudit.udfs.readers.option_letter import NO_CHOICE, TWO_CHOICES, read_option
 
 UPPER = ("A", "B", "C", "D")
@@ -422,23 +421,20 @@ TWO = [
 
 
 @pytest.mark.parametrize(
-    ("name", "completion"),
-    [(name, text) for cases in (COMMITTED, CALLED_WRONG_BEHIND) for name, texts in cases.items() for text in texts],
+    "completion", [text for cases in (COMMITTED, CALLED_WRONG_BEHIND) for texts in cases.values() for text in texts]
 )
-def test_committed(name: str, completion: str) -> None:
-    assert read_option(completion, UPPER).index == 1, (name, in_english(completion, UPPER))
+def test_committed(completion: str) -> None:
+    assert read_option(completion, UPPER).index == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "completion"), [(name, text) for name, texts in NOT_COMMITTED.items() for text in texts]
-)
-def test_not_committed(name: str, completion: str) -> None:
-    assert read_option(completion, UPPER).reason == NO_CHOICE, (name, in_english(completion, UPPER))
+@pytest.mark.parametrize("completion", [text for texts in NOT_COMMITTED.values() for text in texts])
+def test_not_committed(completion: str) -> None:
+    assert read_option(completion, UPPER).reason == NO_CHOICE
 
 
 @pytest.mark.parametrize("completion", TWO)
 def test_two_choices(completion: str) -> None:
-    assert read_option(completion, UPPER).reason == TWO_CHOICES, in_english(completion, UPPER)
+    assert read_option(completion, UPPER).reason == TWO_CHOICES
 
 
 @pytest.mark.parametrize(
@@ -465,22 +461,13 @@ def test_two_choices(completion: str) -> None:
         ("정답은 나입니다.", ("가", "나", "다", "라"), 1),
         ("La respuesta es e", tuple("ABCDE"), 4),
         ("A. forty\nB. fifty\n\nRespuesta: B", UPPER, 1),
-        ("B. cincuenta\n\nRespuesta: C", UPPER, 2),
+        ("B. cincuenta\n\nRespuesta: C", UPPER, None),
     ],
 )
-def test_signs_are_what_the_template_gave_or_their_ascii(completion: str, signs: tuple[str, ...], index: int) -> None:
-    assert read_option(completion, signs).index == index, in_english(completion, signs)
-
-
-def test_english_stays_as_it_is() -> None:
-    for text in ("The answer is B.", "La La Land is the answer.", "“B” – café", "Die Hard is B.", ""):
-        assert in_english(text, UPPER) == text
-
-
-def test_every_language_has_its_tests_and_words_of_its_own() -> None:
-    assert set(LANGUAGES) == set(COMMITTED)
-    words = [word for language in LANGUAGES.values() for word in language.telling.split("|") if word]
-    assert len(set(words)) == len(words)
+def test_signs_are_what_the_template_gave_or_their_ascii(
+    completion: str, signs: tuple[str, ...], index: int | None
+) -> None:
+    assert read_option(completion, signs).index == index
 
 
 @pytest.mark.parametrize("piece", ["答案是A", "Aを", "respuesta ", "A'nın ", "정답은 A와 ", "A", "не "])

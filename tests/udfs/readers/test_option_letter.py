@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptaudit.udfs.readers.commitment import MOST_CHARACTERS
 from promptaudit.udfs.readers.option_letter import (
-    HEAD_CHARACTERS,
     MAX_SIGNS,
     NO_CHOICE,
-    TAIL_CHARACTERS,
     TWO_CHOICES,
     OptionReading,
     read_option,
@@ -218,7 +217,6 @@ COMMITTED = {
         "The answer is B since A is too short.",
         "The answer is B and A is wrong.",
         "The answer is B. A is a common mistake.",
-        "Rather than A, B is correct.",
         "Between A and B, I choose B.",
         "I was torn between A and B but chose B.",
         "The answer is A. Wait, no: the answer is B.",
@@ -384,7 +382,7 @@ REPLIES: list[tuple[str, int | str]] = [
         1,
     ),
     ("C is the best answer because it addresses the question directly.", 2),
-    ("Option D best describes the process.", NO_CHOICE),
+    ("Option D best describes the process.", 3),
     ("I am unable to determine the answer.", NO_CHOICE),
     ("The answer is (D) Not enough information.", 3),
     ("D) Cannot be determined", 3),
@@ -417,7 +415,7 @@ REPLIES: list[tuple[str, int | str]] = [
     ("I'd say the answer is D.", 3),
     ("I would say that the correct answer is A.", 0),
     ("It seems that the correct answer is B.", 1),
-    ("It's B, fifty years.", NO_CHOICE),
+    ("It's B, fifty years.", 1),
     ("That leaves B.", 1),
     ("That leaves us with B.", 1),
     ("By elimination, the answer must be C.", 2),
@@ -436,7 +434,7 @@ REPLIES: list[tuple[str, int | str]] = [
     ("The answers are B and C.", TWO_CHOICES),
     ("I think it's either A or D.", TWO_CHOICES),
     ("Not sure, maybe B?", NO_CHOICE),
-    ("Maybe B.", 1),
+    ("Maybe B.", NO_CHOICE),
     ("Probably B.", 1),
     ("Definitely B.", 1),
     ("I'm not sure, but I think the answer is B.", 1),
@@ -449,7 +447,7 @@ REPLIES: list[tuple[str, int | str]] = [
     ("The correct answer is C, not A or B.", 2),
     ("The correct answer is not B, it's C.", 2),
     ("The correct answer isn't B. The correct answer is C.", 2),
-    ("Contrary to popular belief, A is not the answer; C is.", NO_CHOICE),
+    ("Contrary to popular belief, A is not the answer; C is.", 2),
     ("Why not A? Because it is too small. So C.", 2),
     ("A seems right at first, but the answer is C.", 2),
     ("A might be correct, but C is correct.", 2),
@@ -478,7 +476,7 @@ REPLIES: list[tuple[str, int | str]] = [
     ("Therefore the answer is C) Oslo, which is in Norway.", 2),
     ("I believe that option B, fifty years, is correct.", 1),
     ("Option B (fifty years) is correct.", NO_CHOICE),
-    ("B (fifty years) is correct.", NO_CHOICE),
+    ("B (fifty years) is correct.", 1),
     ("B) fifty years is correct.", 1),
     ("The correct answer, B, is supported by the text.", NO_CHOICE),
     ("The answer (B) is supported by the text.", 1),
@@ -486,25 +484,25 @@ REPLIES: list[tuple[str, int | str]] = [
     ("Answer choice C.", 2),
     ("The answer to question 3 is D.", 3),
     ("Answer to question 3: D", 3),
-    ("1. B", NO_CHOICE),
-    ("Question 1: B", NO_CHOICE),
+    ("1. B", 1),
+    ("Question 1: B", 1),
     ("So we have our answer: B.", 1),
     ("This is why B is the correct answer.", 1),
-    ("which makes B the correct answer.", NO_CHOICE),
-    ("making (C) the correct choice.", NO_CHOICE),
+    ("which makes B the correct answer.", 1),
+    ("making (C) the correct choice.", 2),
     ("Hence, option (C) is the correct answer.", 2),
     ("Hence option C.", 2),
     ("Hence, (C).", 2),
     ("\u2234 The answer is C", 2),
     ("So the answer is C!!!", 2),
-    ("The answer is ... C", NO_CHOICE),
-    ("The answer is\u2026 C.", NO_CHOICE),
+    ("The answer is ... C", 2),
+    ("The answer is\u2026 C.", 2),
     ("The answer is: (C) Oslo. \n\nI hope that helps! Let me know if you have a question.", 2),
     ("\n\nB\n\n", 1),
     ("B\nB", 1),
     ("B B", 1),
     ("A\n\nExplanation: a cat is a mammal.", 0),
-    ("Assistant: B", NO_CHOICE),
+    ("Assistant: B", 1),
     ("Option (A): Paris.\nOption (B): Rome.", NO_CHOICE),
     ("Option A: Paris is wrong.\nOption B: Rome is right.\nAnswer: B", 1),
     ("Reasoning: the text says so.\nChoice: D", 3),
@@ -520,7 +518,8 @@ REPLIES: list[tuple[str, int | str]] = [
     ("ANSWER IS C", 2),
     ("the Answer Is c", 2),
     ("The answer is neither; it is D.", 3),
-    ("Since A is not possible the answer is B.", 1),
+    ("Since A is not possible the answer is B.", NO_CHOICE),
+    ("Rather than A, B is correct.", NO_CHOICE),
     ("As A does not hold, B.", NO_CHOICE),
     ("It can be concluded that the answer is B.", 1),
     ("We can say that B is correct.", 1),
@@ -529,6 +528,14 @@ REPLIES: list[tuple[str, int | str]] = [
     ("I refuse to choose.", NO_CHOICE),
     ("As an AI I cannot answer. A", NO_CHOICE),
     ("Sorry, I do not know.", NO_CHOICE),
+    ("**Answer: A**\n\n**Explanation:** Option B (nucleus) stores DNA. Option C (ribosome) makes proteins.", 0),
+    ("Option B is incorrect because it says never. Option C is incorrect. That leaves option A.", 0),
+    ("Many students choose A. However, the right answer is D.", 3),
+    ("C! Oh, the tunnel behind us has collapsed. Not C after all.", NO_CHOICE),
+    ("The answer is C</s><s>[INST] What is 2? [/INST] B", 2),
+    ("Wages.\n\nNext question: And of capital?\nThe answer is C.", NO_CHOICE),
+    ("It has to be 100 \u00b0C.", NO_CHOICE),
+    ("Je pense que c'est B.", 1),
 ]
 
 OTHER_SIGNS = [
@@ -566,7 +573,7 @@ OTHER_SIGNS = [
     (r"\boxed{2\pi}", NUMBERS, NO_CHOICE),
     ("There are 2 cats and 3 dogs.", NUMBERS, NO_CHOICE),
     ("Answer: 2, 3", NUMBERS, TWO_CHOICES),
-    ("1. Add both.\nThat gives 5.\n2. Take two away.\nThat gives 3.", NUMBERS, NO_CHOICE),
+    ("1. Add both.\nThat gives 5.\n2. Take two away.\nThat gives 3.", NUMBERS, TWO_CHOICES),
     ("1. Add both.\n2. Take two away.\n\nThe answer is 4.", NUMBERS, 3),
     ("I", ROMAN, 0),
     ("i", ROMAN, 0),
@@ -738,10 +745,10 @@ def test_a_later_commitment_replaces_all_before_it(completion: str, sign: str) -
 
 
 def test_a_long_text_is_read_at_both_ends() -> None:
-    filler = "word " * (HEAD_CHARACTERS + TAIL_CHARACTERS)
+    filler = "word " * MOST_CHARACTERS
     assert read_option("B) fifty years\n" + filler, UPPER).index == 1
     assert read_option(filler + "The answer is C.", UPPER).index == 2
-    hidden = "x" * HEAD_CHARACTERS + " The answer is C. " + "x" * TAIL_CHARACTERS
+    hidden = "x" * MOST_CHARACTERS + " The answer is C. " + "x" * MOST_CHARACTERS
     assert read_option(hidden, UPPER) == OptionReading(None, NO_CHOICE)
 
 
