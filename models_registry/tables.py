@@ -14,6 +14,7 @@ import polars as pl
 from promptaudit.models_registry.errors import DataError
 from promptaudit.models_registry.read_csv import MAX_TEXT, csv_frame, most_cells, refuse_cells, refuse_columns
 from promptaudit.models_registry.read_json import escape, json_of, lines_of
+from promptaudit.models_registry.unpack import unpacked
 
 __all__ = ["ESCAPED", "MAX_TEXT", "escape", "read_text_table", "refuse_long_texts"]
 
@@ -21,7 +22,7 @@ ESCAPED = "is_escaped"
 _ROWS_A_BATCH = 100_000
 _BYTES_A_BATCH = 1 << 26
 _SAVED_AS = dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), "; save its sheet as .csv") | dict.fromkeys(
-    (".gz", ".bz2", ".xz", ".zst", ".zip"), "; unpack it first"
+    (".bz2", ".xz", ".zip"), "; unpack it first"
 )
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 
@@ -34,9 +35,14 @@ def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool =
     JSONL: numbers stay as written, nested values are JSON text; lone surrogates are escaped and the boolean column
     `is_escaped`, there only when needed, marks the row. Parquet: whole numbers, booleans and times become text, structs
     JSON; so do floats, whose spelling is not the writer's, unless `keep_floats`. Raises DataError in one line, also for a file
-    of more columns, values or texts than one of its size may have.
+    of more columns, values or texts than one of its size may have. What gzip or Zstandard packed is unpacked first.
     """
     shown = shown or str(path)
+    with unpacked(path) as plain:
+        return _read_text_table(plain, shown, keep_floats=keep_floats)
+
+
+def _read_text_table(path: Path, shown: str, *, keep_floats: bool) -> pl.DataFrame:
     reader = dict(zip(_SUFFIXES, (csv_frame, csv_frame, _jsonl, _jsonl, _parquet), strict=True)).get(
         path.suffix.lower()
     )
