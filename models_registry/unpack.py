@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from promptaudit.models_registry.errors import DataError, PromptauditError
 
 MAX_FILE = 1 << 30  # bytes of any file of rows
 MAX_UNPACKED = 1 << 28  # bytes beyond a hundred for each byte of the packed file
 TIMES_UNPACKED = 100
-METHODS = {".gz": "gzip", ".zst": "zstd"}
+METHODS: Mapping[str, Literal["gzip", "zstd"]] = {".gz": "gzip", ".zst": "zstd"}
 _CHUNK = 1 << 20
 
 
@@ -55,7 +56,7 @@ def renamed(text: str, plain: Path, path: Path) -> str:
     return text.replace(" ".join(str(plain).split()), " ".join(str(path).split()))
 
 
-def _unpack(path: Path, plain: Path, method: str) -> None:
+def _unpack(path: Path, plain: Path, method: Literal["gzip", "zstd"]) -> None:
     import pyarrow as pa  # which most commands need for nothing
 
     try:

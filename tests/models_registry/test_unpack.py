@@ -33,6 +33,7 @@ def no_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("a.csv.zst", pa.compress(TEXT, "zstd", asbytes=True)),
         ("a.jsonl.gz", gzip.compress(b'{"id": "010", "text": "N/A"}\n{"id": 2, "text": ""}\n')),
     ],
+    ids=["csv", "two parts", "zstd", "jsonl"],
 )
 def test_a_packed_table_is_read(tmp_path: Path, name: str, content: bytes, no_file_stays: Path) -> None:
     (tmp_path / name).write_bytes(content)
@@ -48,6 +49,7 @@ def test_a_packed_table_is_read(tmp_path: Path, name: str, content: bytes, no_fi
         (TEXT, r"a\.csv\.gz: cannot be unpacked: it is cut off, or not packed by gzip$"),
         (gzip.compress(TEXT + b"3\n"), r"/a\.csv\.gz row 3: 1 fields, the header has 2$"),
     ],
+    ids=["cut off", "another sum", "not packed", "uneven"],
 )
 def test_what_is_broken_is_one_line_that_names_the_file(
     tmp_path: Path, content: bytes, message: str, no_file_stays: Path

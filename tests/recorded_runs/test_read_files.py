@@ -919,7 +919,7 @@ def test_a_byte_order_mark_is_passed_over_in_documents(tmp_path: Path) -> None:
 def test_a_table_of_another_kind_is_named_as_not_read(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text("<a/>")
     with pytest.raises(
-        DataError, match=r"a\.xml: \.xml is not read; write it as \.csv, \.tsv, \.jsonl, \.json or \.parquet"
+        DataError, match=r"a\.xml: \.xml is not read; write it as \.csv, \.tsv, \.jsonl, \.json, \.xlsx or \.parquet"
     ):
         read_recordings([tmp_path / "a.xml"], mapping="model='m',sample_id=id,completion=out")
 
@@ -1204,3 +1204,14 @@ def test_a_packed_log_of_another_program_is_known_by_what_it_holds(tmp_path: Pat
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"model": "m", "sample_id": 1}\n'))
     with pytest.raises(DataError, match=r"a\.jsonl\.gz: no column 'completion'"):
         read_recordings([tmp_path / "a.jsonl.gz"])
+
+
+def test_a_spreadsheet_is_read_by_its_columns_and_by_a_map(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["model", "sample_id", "completion"], ["m", 1, "None"], ["m", 2, None]):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    for mapping in (None, "model=model,sample_id=sample_id,completion=completion"):
+        frame = read_recordings([tmp_path / "a.xlsx"], mapping=mapping).frame
+        assert frame.select("sample_id", "completion").rows() == [("1", "None"), ("2", "")]
