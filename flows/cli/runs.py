@@ -101,9 +101,9 @@ def import_(
         typer.Argument(
             help="Name files of recorded predictions: Parquet, CSV, JSONL, JSON or XLSX with the columns model, sample_id and "
             "completion. What another program wrote is recognised by its content: logs of inspect_ai (.eval, JSON), "
-            "lm-evaluation-harness's samples_*.jsonl, promptfoo's output JSON, HELM's scenario_state.json, rows of DOVE or "
-            "every_eval_ever, and the CSV of promptstability. Several files of one task under different prompts become its "
-            "prompt variants."
+            "lm-evaluation-harness's samples_*.jsonl, promptfoo's output JSON, Label Studio's JSON, HELM's scenario_state.json, "
+            "rows of DOVE or every_eval_ever, and the CSV of promptstability. Several files of one task "
+            "under different prompts become its prompt variants."
         ),
     ],
     map_: Annotated[
