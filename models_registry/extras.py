@@ -15,6 +15,7 @@ MODULES = {
     "local": "xllamacpp",
     "math": "math_verify",
     "s3": "s3fs",
+    "xlsx": "openpyxl",
 }
 """By extra, a module that it alone brings."""
 COMPARED_AS_FORMULAS = ("math_equal", "math_boxed")

@@ -7,7 +7,7 @@ import io
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -52,7 +52,7 @@ def csv_frame(path: Path, shown: str) -> pl.DataFrame:
             named = _NAMED_SEPARATOR.match(head)
             separator = named[1] if named else _separator(head)
             below = io.StringIO(head[named.end() if named else 0 :], newline="")
-            _refuse_title(csv.reader(below, delimiter=separator), shown)
+            refuse_title(csv.reader(below, delimiter=separator), shown)
             file.seek(0)
             if named:
                 file.readline()
@@ -62,7 +62,7 @@ def csv_frame(path: Path, shown: str) -> pl.DataFrame:
         raise DataError(msg) from None
     content = path if encoding == "utf-8-sig" else path.read_text(encoding).encode()
     frame = pl.read_csv(content, infer_schema=False, separator=separator, skip_lines=1 if named else 0)
-    frame = _with_bare_names(frame, shown)
+    frame = with_bare_names(frame.columns, frame.get_columns(), shown)
     for column in frame.columns:
         head, _, number = column.rpartition("_duplicated_")
         if head in frame.columns and number.isdigit():
@@ -72,14 +72,14 @@ def csv_frame(path: Path, shown: str) -> pl.DataFrame:
     return frame.with_columns(pl.col(c).fill_null("") for c in frame.columns if c not in quotes_empty)
 
 
-def _with_bare_names(frame: pl.DataFrame, shown: str) -> pl.DataFrame:
-    """Returns the rows with the blanks around the names of columns taken away: `model; sample_id` are two names."""
-    names = [column.strip() for column in frame.columns]
-    double = next((name for name, n in Counter(names).items() if n > 1), None)
+def with_bare_names(names: Sequence[str], columns: Sequence[pl.Series], shown: str) -> pl.DataFrame:
+    """Returns columns under their names without the blanks around these: `model; sample_id` are two names."""
+    bare = [name.strip() for name in names]
+    double = next((name for name, n in Counter(bare).items() if n > 1), None)
     if double is not None:
         msg = f"{shown} line 1: column '{double}' stands twice"
         raise DataError(msg)
-    return frame.rename(dict(zip(frame.columns, names, strict=True)))
+    return pl.DataFrame(dict(zip(bare, columns, strict=True)))
 
 
 def _separator(head: str) -> str:
@@ -97,7 +97,7 @@ def _separator(head: str) -> str:
     return even if fields[even] > 1 else max(_SEPARATORS, key=lambda sign: fields[f"{sign} in the header"])
 
 
-def _refuse_title(records: Iterator[list[str]], shown: str) -> None:
+def refuse_title(records: Iterator[list[str]], shown: str) -> None:
     """Raises DataError where line 1 is a title: most of its fields are blank, and a line below names as many columns or more."""
     first, *others = [*itertools.islice(records, _BELOW_A_TITLE)] or [[]]
     filled = [field for field in first if field.strip()]

@@ -1,4 +1,4 @@
-"""Reads a table of text from a file: CSV, JSONL or Parquet, every value as it is written."""
+"""Reads a table of text from a file: CSV, JSONL, Parquet or XLSX, every value as it is written."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ import polars as pl
 from promptaudit.models_registry.errors import DataError
 from promptaudit.models_registry.read_csv import MAX_TEXT, csv_frame, most_cells, refuse_cells, refuse_columns
 from promptaudit.models_registry.read_json import escape, json_of, lines_of
+from promptaudit.models_registry.unpack import unpacked
 
 __all__ = ["ESCAPED", "MAX_TEXT", "escape", "read_text_table", "refuse_long_texts"]
 
 ESCAPED = "is_escaped"
 _ROWS_A_BATCH = 100_000
 _BYTES_A_BATCH = 1 << 26
-_SAVED_AS = dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), "; save its sheet as .csv") | dict.fromkeys(
-    (".gz", ".bz2", ".xz", ".zst", ".zip"), "; unpack it first"
+_SAVED_AS = dict.fromkeys((".xls", ".xlsb", ".ods", ".numbers"), "; save its sheet as .xlsx or .csv") | dict.fromkeys(
+    (".bz2", ".xz", ".zip"), "; unpack it first"
 )
-_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")
 
 
 def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool = False) -> pl.DataFrame:
@@ -33,15 +34,21 @@ def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool =
     empty string, unless its column also quotes empty strings: then the bare one is missing.
     JSONL: numbers stay as written, nested values are JSON text; lone surrogates are escaped and the boolean column
     `is_escaped`, there only when needed, marks the row. Parquet: whole numbers, booleans and times become text, structs
-    JSON; so do floats, whose spelling is not the writer's, unless `keep_floats`. Raises DataError in one line, also for a file
-    of more columns, values or texts than one of its size may have.
+    JSON; so do floats, whose spelling is not the writer's, unless `keep_floats`. XLSX: a cell is what the spreadsheet shows. What
+    gzip or Zstandard packed is unpacked first. Raises DataError in one line, also for a file of more columns, values or texts
+    than one of its size may have.
     """
     shown = shown or str(path)
-    reader = dict(zip(_SUFFIXES, (csv_frame, csv_frame, _jsonl, _jsonl, _parquet), strict=True)).get(
+    with unpacked(path) as plain:
+        return _read_text_table(plain, shown, keep_floats=keep_floats)
+
+
+def _read_text_table(path: Path, shown: str, *, keep_floats: bool) -> pl.DataFrame:
+    reader = dict(zip(_SUFFIXES, (csv_frame, csv_frame, _jsonl, _jsonl, _parquet, _xlsx), strict=True)).get(
         path.suffix.lower()
     )
     if reader is None:
-        msg = f"{shown}: not a .csv, .tsv, .jsonl or .parquet file{_SAVED_AS.get(path.suffix.lower(), '')}"
+        msg = f"{shown}: not a .csv, .tsv, .jsonl, .parquet or .xlsx file{_SAVED_AS.get(path.suffix.lower(), '')}"
         raise DataError(msg)
     if "\x00" in str(path) or not path.is_file():
         msg = f"{shown}: no such file{_nearest_file(path)}"
@@ -117,6 +124,12 @@ def _parquet(path: Path, shown: str) -> pl.DataFrame:
             msg = f"{shown}: column '{name}' is {dtype}; text, numbers or booleans are read"
             raise DataError(msg)
     return frame.select(texts)
+
+
+def _xlsx(path: Path, shown: str) -> pl.DataFrame:
+    from promptaudit.models_registry.read_xlsx import xlsx_frame  # most commands read none
+
+    return xlsx_frame(path, shown)
 
 
 def _jsonl(path: Path, shown: str) -> pl.DataFrame:

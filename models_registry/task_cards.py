@@ -116,7 +116,7 @@ DEFAULT_MESSAGES = (Message(role="user", content="{instruction} {output_format}\
 class Data(Card):
     """The source of samples: a file of the registry or a Hugging Face dataset (extra `datasets`)."""
 
-    path: str | None = Field(None, description="CSV, JSONL or Parquet, relative to the registry")
+    path: str | None = Field(None, description="CSV, JSONL, Parquet or XLSX, relative to the registry")
     hub: str | None = Field(
         None, pattern=r"^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)?$", description="name of a Hugging Face dataset"
     )

@@ -16,6 +16,7 @@ from promptaudit.flows.audit.runs import (
     count_runs,
     land_changed_tasks,
     newest_run,
+    open_errors,
     open_run,
     reopen_run,
     samples_of_run,
@@ -26,6 +27,7 @@ from promptaudit.flows.cards.check_cards.models import lacking_engines
 from promptaudit.flows.display.encode import NOT_ENCODED
 from promptaudit.flows.display.progress import Progress
 from promptaudit.flows.engines.local_server.shared import SERVERS
+from promptaudit.flows.evidence.retain import without_retired
 from promptaudit.flows.lineage.openlineage.tell import following
 from promptaudit.flows.marts.not_derived import EXIT_CODE, NotDerived, not_derived
 from promptaudit.flows.marts.publish import is_published
@@ -42,7 +44,7 @@ from promptaudit.flows.wordings.edit_prompts import export_prompts, read_prompts
 from promptaudit.flows.wordings.paraphrase import make_proposals
 from promptaudit.flows.wordings.template_variants import rewords_templates, variants_key
 from promptaudit.flows.wordings.variants import earlier_proposals, rewordings, same_wordings
-from promptaudit.models_registry.errors import raise_all
+from promptaudit.models_registry.errors import UsageError, raise_all
 from promptaudit.models_registry.registry import Entry, Registry
 
 CARD_CHANGED = (
@@ -123,8 +125,10 @@ def run_audit(
                 audit_run_id = found.audit_run_id
                 design = design.asking(samples_of_run(warehouse, audit_run_id))
                 is_changed = _land_changes(warehouse, audit_run_id, design, progress)
+                is_changed |= options.again_errors and _open_errors(warehouse, audit_run_id, progress)
                 if found.state == "complete" and not is_changed and is_published(warehouse, audit_run_id):
-                    headline = f"run {audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
+                    has = "has no errors" if options.again_errors else f"is complete and {_age(found)} old"
+                    headline = f"run {audit_run_id} of '{audit_id}' {has}: nothing asked"
                     notes = [CARD_CHANGED] if _is_kept_otherwise(warehouse, audit_run_id, design) else []
                     return nothing_done(
                         warehouse, audit_run_id, audit_id, f"{headline} (--new asks everything again)", notes
@@ -238,6 +242,9 @@ def _same_run(warehouse: Warehouse, design: Design, options: RunOptions) -> Run 
     prompts, anew = options.prompts, options.new or options.rephrase
     run = newest_run(warehouse, design.audit_id)
     if run is None or run.plan_fingerprint != design.plan_fingerprint or (anew and not run.is_of_this_flow_run):
+        if options.again_errors:
+            msg = f"--again-errors: no run of '{design.audit_id}' asks what its cards ask now; run it without"
+            raise UsageError(msg)
         return None
     if prompts is not None and not same_wordings(warehouse, run.audit_run_id, read_prompts(prompts, design)):
         return None
@@ -280,6 +287,15 @@ def _land_changes(warehouse: Warehouse, audit_run_id: str, design: Design, progr
     if tasks:
         progress.say(f"cards of {', '.join(tasks)} changed only in how answers are read and scored, which is done anew")
     return bool(tasks or judges)
+
+
+def _open_errors(warehouse: Warehouse, audit_run_id: str, progress: Progress) -> bool:
+    """Opens the cells that landed as errors and returns whether there are any; raises UsageError for a retired run."""
+    without_retired(warehouse, [audit_run_id])
+    n = open_errors(warehouse, audit_run_id)
+    if n:
+        progress.say(f"{n} cells that landed as errors are asked again; the errors stay in raw.failed_predictions")
+    return bool(n)
 
 
 def _age(run: Run) -> str:

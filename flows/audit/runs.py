@@ -22,10 +22,12 @@ from promptaudit.flows.system.keys import as_json, content_id
 from promptaudit.flows.system.prefect_steps import flow_run_id
 from promptaudit.flows.warehouse import Warehouse, now
 from promptaudit.flows.warehouse.rows import frame_of, label_rows, sample_row, task_row
+from promptaudit.flows.warehouse.sql import sql
 from promptaudit.models_registry.errors import UsageError
 from promptaudit.models_registry.samples import critical_ids
 
 LIBRARIES = ("duckdb", "dbt-core", "dbt-duckdb", "numpy", "scipy", "polars", "prefect", "great-expectations", "openai")
+_REOPEN = "update raw.audit_runs set state = 'running', finished_at = null where audit_run_id = $run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +114,26 @@ def land_changed_tasks(warehouse: Warehouse, audit_run_id: str, design: Design) 
 def reopen_run(warehouse: Warehouse, audit_run_id: str) -> None:
     """Marks a complete run as open again when its rules or judges have changed. It stays open until it has been derived again."""
     with warehouse.write() as con:
-        con.execute(
-            "update raw.audit_runs set state = 'running', finished_at = null where audit_run_id = ?", [audit_run_id]
-        )
+        con.execute(_REOPEN, {"run": audit_run_id})
+
+
+def open_errors(warehouse: Warehouse, audit_run_id: str) -> int:
+    """Opens a run and those of its cells that landed as errors, which are kept apart as they were; returns how many there are."""
+    errors, run = sql("audit", "errors_of_run"), {"run": audit_run_id}
+    with warehouse.write() as con:
+        con.execute("begin")
+        con.execute(f"create or replace temp table errors as {errors}", run)
+        row = con.execute("insert into raw.failed_predictions by name from errors").fetchone()
+        n_errors = int(row[0]) if row else 0
+        if n_errors:
+            con.execute(
+                "delete from raw.predictions where audit_run_id = $run and prediction_id in (select prediction_id from errors)",
+                run,
+            )
+            con.execute(_REOPEN, run)
+        con.execute("drop table errors")
+        con.execute("commit")
+    return n_errors
 
 
 def newest_run(warehouse: Warehouse, audit_id: str) -> Run | None:

@@ -59,6 +59,7 @@ class RunOptions:
     max_usd, max_requests: what it may spend, where that is less than the card says.
     n_askers, work_pool: who asks, in place of the card's.
     writes_page: off where whoever calls writes the page, and in a pilot.
+    again_errors: ask the cells again that landed as errors, in the same run.
     answers_only: nothing is derived once all is answered; the next `run` without it does.
     is_pilot: the first samples are asked under the first wordings, and the run stays open for the rest. It publishes nothing; a
         copy that another audit publishes holds its answers, as of any run that is under way.
@@ -72,6 +73,7 @@ class RunOptions:
     n_askers: int | None = None
     work_pool: str | None = None
     writes_page: bool = True
+    again_errors: bool = False
     answers_only: bool = False
     is_pilot: bool = False
 

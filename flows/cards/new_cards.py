@@ -17,6 +17,7 @@ from promptaudit.flows.cards.task_prompt import TaskPrompt
 from promptaudit.models_registry.card_schemas import file_schema
 from promptaudit.models_registry.errors import PromptauditError, UsageError
 from promptaudit.models_registry.registry import KINDS, SHIPPED, load_registry
+from promptaudit.models_registry.unpack import ending_of
 from promptaudit.models_registry.write_yaml import write_cards
 
 STARTER = SHIPPED / "starter"
@@ -74,7 +75,7 @@ def scaffold_for(
 
 def _put_in(folder: Path, data: Path, columns: DataColumns, prompt: TaskPrompt, model: dict[str, Any] | None) -> Path:
     """Puts data and model into the starter's cards; returns where the data stands."""
-    copied = folder / "datasets" / f"mine{data.suffix.lower()}"
+    copied = folder / "datasets" / f"mine{ending_of(data)}"
     shutil.copyfile(data, copied)
     fields: dict[str, Any] = {"path": f"datasets/{copied.name}", "input": columns.input}
     fields |= {name: getattr(columns, name) for name in ("id", "gold_label") if getattr(columns, name) is not None}

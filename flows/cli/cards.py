@@ -38,7 +38,7 @@ def init(
     folder: Annotated[Path, typer.Argument(help="Put the cards into this folder.")] = Path("registry"),
     *,
     data: Annotated[
-        Path | None, typer.Option(help="Make the task from the rows of this CSV, JSONL or Parquet file.")
+        Path | None, typer.Option(help="Make the task from the rows of this CSV, JSONL, Parquet or XLSX file.")
     ] = None,
     labels: Annotated[
         str | None,

@@ -50,6 +50,12 @@ def run(
             help="Ask 60 samples under 8 wordings, at most twice, for `plan --target-width`; the next run asks the rest.",
         ),
     ] = False,
+    again_errors: Annotated[
+        bool,
+        typer.Option(
+            "--again-errors", help="Ask the cells again that landed as errors, in the same run, and nothing else anew."
+        ),
+    ] = False,
     answers_only: Annotated[
         bool,
         typer.Option(
@@ -68,6 +74,9 @@ def run(
     if pilot and answers_only:
         msg = "--pilot and --answers-only: a pilot is planned from, so its answers are read; give one of them"
         raise UsageError(msg)
+    if again_errors and (new or rephrase or pilot or prompts is not None):
+        msg = "--again-errors goes on with a run as it is: --new, --rephrase, --prompts and --pilot are another call"
+        raise UsageError(msg)
     settings, registry = state.load()
     options = RunOptions(
         new=new,
@@ -78,6 +87,7 @@ def run(
         n_askers=askers,
         work_pool=work_pool,
         writes_page=not pilot,
+        again_errors=again_errors,
         answers_only=answers_only,
         is_pilot=pilot,
     )
@@ -89,11 +99,11 @@ def import_(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Name files of recorded predictions: Parquet, CSV, JSONL or JSON with the columns model, sample_id and "
+            help="Name files of recorded predictions: Parquet, CSV, JSONL, JSON or XLSX with the columns model, sample_id and "
             "completion. What another program wrote is recognised by its content: logs of inspect_ai (.eval, JSON), "
-            "lm-evaluation-harness's samples_*.jsonl, promptfoo's output JSON, HELM's scenario_state.json, rows of DOVE or "
-            "every_eval_ever, and the CSV of promptstability. Several files of one task under different prompts become its "
-            "prompt variants."
+            "lm-evaluation-harness's samples_*.jsonl, promptfoo's output JSON, Label Studio's JSON, HELM's scenario_state.json, "
+            "rows of DOVE or every_eval_ever, and the CSV of promptstability. Several files of one task "
+            "under different prompts become its prompt variants."
         ),
     ],
     map_: Annotated[

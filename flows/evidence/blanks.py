@@ -10,6 +10,7 @@ LEAST = 12  # characters of a text that is looked for in other rows too: what is
 TEXTS = {
     "raw.samples": ("input", "options", "reference_answers", "fields", "cluster"),
     "raw.predictions": ("completion", "reasoning", "token_logprobs", "error"),
+    "raw.failed_predictions": ("completion", "reasoning", "token_logprobs", "error"),
     "raw.attempts": ("error",),
     "raw.judge_controls": ("completion",),
     "raw.verdicts": ("completion", "reason", "error"),

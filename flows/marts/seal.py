@@ -45,6 +45,8 @@ MUTABLE = {"audit_runs": ("state", "finished_at")}
 OF_RUNS, OF_CANDIDATES, OF_COMPARISONS = "audit_run_id", "candidate_run_id", "comparison_id"
 IN_FILES = ("dim_baselines", "dim_nights", "rpt_latest", "rpt_not_derived")
 """Views whose rows a reader of Parquet needs to choose runs: nights, pinned runs, each audit's newest scorecard."""
+FAILED = "failed_predictions"
+"""The table to which a row of raw.predictions moves, as it is, when its cell is asked again under the same id."""
 BY_COMPARING = "staging.stg_comparisons"
 """The view that a build of comparisons makes."""
 
@@ -179,6 +181,7 @@ def row_counts(con: Connection) -> dict[str, dict[str, int]]:
     parts = [
         f"select audit_run_id, '{table}' as name, count(*) from raw.{table} group by all"  # noqa: S608 - ours
         for table in SEALED
+        if table != FAILED or _has_failed(con)
     ]
     counts: dict[str, dict[str, int]] = {}
     for run, table, n in con.execute(" union all ".join(parts)).fetchall():
@@ -275,14 +278,15 @@ def _seal(
         table: {**known, "n_new": 0, "sha256": None} for table, known in entries["raw"].items()
     }
     added = {}
+    were_asked_again = n_rows.get(FAILED, 0) > n_sealed(entries, FAILED)
     for table, n in n_rows.items():
-        n_before = n_sealed(entries, table)
-        if n <= n_before and reason != "erased":
+        is_replaced = table == "predictions" and were_asked_again
+        if n <= n_sealed(entries, table) and reason != "erased" and not is_replaced:
             continue
-        new, n_keys = _uncovered(con, run, table, is_rewritten=reason == "erased")
+        new, n_covered = _uncovered(con, run, table, is_rewritten=reason == "erased")
         added[table] = packed(new)
         covered[table] = {
-            "n_rows": n_before + n_keys,
+            "n_rows": n_covered,
             "n_new": new.height,
             "columns": list(sealed_columns(con, table)),
             "sha256": hashlib.sha256(added[table]).hexdigest(),
@@ -317,20 +321,32 @@ def sealed_columns(con: Connection, table: str) -> tuple[str, ...]:
 
 
 def covered_rows(con: Connection, run: str, table: str) -> pl.DataFrame:
-    """Returns digests of every row that the seals of a run cover, with the seal's index: `seal_index` beside the words."""
+    """Returns digests of every row that the seals of a run cover, with the seal's index: `seal_index` beside the words.
+
+    Those of raw.predictions that stand as they were in raw.failed_predictions are left out.
+    """
     rows = con.execute(
         "select seal_index, digests from raw.row_digests where audit_run_id = ? and table_name = ? order by seal_index",
         [run, table],
     ).fetchall()
     frames = [unpacked(content).with_columns(seal_index=pl.lit(index, pl.Int64())) for index, content in rows]
-    return pl.concat([NOTHING.with_columns(seal_index=pl.lit(0, pl.Int64())).clear(), *frames])
+    covered = pl.concat([NOTHING.with_columns(seal_index=pl.lit(0, pl.Int64())).clear(), *frames])
+    if table != "predictions" or not _has_failed(con):
+        return covered
+    failed = digests(con, of_run(f"raw.{FAILED}", run), sealed_columns(con, table), TABLES[table].key)
+    return covered.join(failed, on=list(WORDS), how="anti")
+
+
+def _has_failed(con: Connection) -> bool:
+    """Returns whether a file has the table, which a copy by an earlier version lacks."""
+    there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = $name"
+    return bool(con.execute(there, {"name": FAILED}).fetchall())
 
 
 def _uncovered(con: Connection, run: str, table: str, *, is_rewritten: bool) -> tuple[pl.DataFrame, int]:
-    """Returns rows that no seal covers, rewritten ones too, and how many of their keys are new."""
+    """Returns rows that no seal covers, rewritten ones too, and how many keys seals cover with these."""
     now_there = digests(con, of_run(f"raw.{table}", run), sealed_columns(con, table), TABLES[table].key)
     before = covered_rows(con, run, table)
     fresh = now_there.join(before, on="key", how="anti")
-    if not is_rewritten:
-        return fresh, fresh.height
-    return now_there.join(before, on=list(WORDS), how="anti"), fresh.height
+    n_covered = before["key"].n_unique() + fresh.height
+    return (now_there.join(before, on=list(WORDS), how="anti") if is_rewritten else fresh), n_covered

@@ -52,6 +52,7 @@ from promptaudit.models_registry.errors import DataError, UsageError, nearest, r
 from promptaudit.models_registry.extras import refused_scoring
 from promptaudit.models_registry.registry import Registry
 from promptaudit.models_registry.tables import ESCAPED
+from promptaudit.models_registry.unpack import stem_of
 
 _ROWS_A_BATCH = 100_000
 
@@ -133,7 +134,7 @@ def import_predictions(
     """Lands files of recorded predictions as one run, in one transaction; raises DataError naming file and row."""
     digests = {str(path): _sha256(path) for path in files}
     tasks_known = {name: entry.card for name, entry in registry.entries.get("tasks", {}).items()}
-    audit_id = options.audit or files[0].stem
+    audit_id = options.audit or stem_of(files[0])
     source: dict[str, Any] = {
         "files": sorted(digests.values()),
         "options": {
@@ -413,7 +414,7 @@ def _labels(audit_run_id: str, cards: dict[str, TaskCard]) -> pl.DataFrame:
 
 def _task_ids(frame: pl.DataFrame, options: ImportOptions, first: Path) -> list[str]:
     if "task" not in frame.columns:
-        return [options.task or first.stem]
+        return [options.task or stem_of(first)]
     own = frame.filter(pl.col("program").is_null()) if "program" in frame.columns else frame
     if options.task is not None and (own["task"] != options.task).any():
         msg = "--task names the task of files without a 'task' column; this file has one"

@@ -17,7 +17,7 @@ from promptaudit.models_registry.errors import DataError, UsageError, nearest
 from promptaudit.models_registry.tables import ESCAPED, escape, read_text_table
 
 _PART = re.compile(r"""\s*(?P<name>\w+)\s*=\s*(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)"|(?P<path>[^,]*))\s*(?:,|$)""")
-_TABLES = (".csv", ".tsv", ".parquet")
+_TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 _ROWS = (".jsonl", ".ndjson", ".json")
 MAX_SHOWN = 40  # columns that a message lists
 MAX_DEPTH = 3
@@ -134,7 +134,8 @@ def _refuse_other_tables(path: Path) -> None:
     """Raises DataError for a file that is neither called as one that is read nor begins as JSON."""
     suffix = path.suffix.lower()
     if suffix not in _ROWS and not head_of(path).lstrip().startswith((b"[", b"{")):
-        msg = f"{path}: {suffix or 'a file without a suffix'} is not read; write it as .csv, .tsv, .jsonl, .json or .parquet"
+        what = suffix or "a file without a suffix"
+        msg = f"{path}: {what} is not read; write it as .csv, .tsv, .jsonl, .json, .xlsx or .parquet"
         raise DataError(msg)
 
 

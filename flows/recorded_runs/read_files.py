@@ -23,6 +23,7 @@ from promptaudit.flows.recorded_runs.tell_apart import asked_once, told_apart
 from promptaudit.models_registry.errors import DataError, UsageError, nearest
 from promptaudit.models_registry.read_csv import most_cells, refuse_cells, refuse_columns
 from promptaudit.models_registry.tables import ESCAPED, escape, read_text_table, refuse_long_texts
+from promptaudit.models_registry.unpack import renamed, unpacked
 
 REQUIRED = ("model", "sample_id", "completion")
 OPTIONAL = (
@@ -93,16 +94,21 @@ def read_recordings(
     notes: list[str] = []
     foreign: list[tuple[Path, RecordedAnswers]] = []
     for path in files:
-        form = format_of(path) if wanted is None else None
-        if form is not None:
-            read = form.read(path, model)
-            answers = [replace(each, model=model or each.model, task=task or each.task) for each in read.answers]
-            _refuse_several(path, model, [each.model for each in read.answers])
-            foreign.append((path, replace(read, answers=answers)))
-            notes += [f"{path}: read as {form.name}: {len(answers)} answers", *read.notes]
-            continue
-        frame = mapped_frame(path, wanted) if wanted is not None else _own(path)
-        frames.append(_checked(frame, path, model, notes))
+        with unpacked(path) as plain:
+            of_file: list[str] = []
+            form = format_of(plain) if wanted is None else None
+            if form is not None:
+                read = form.read(plain, model)
+                answers = [replace(each, model=model or each.model, task=task or each.task) for each in read.answers]
+                _refuse_several(path, model, [each.model for each in read.answers])
+                foreign.append((path, replace(read, answers=answers)))
+                of_file += [f"{path}: read as {form.name}: {len(answers)} answers", *read.notes]
+            else:
+                frame = _checked(
+                    mapped_frame(plain, wanted) if wanted is not None else _own(plain), plain, model, of_file
+                )
+                frames.append(frame.with_columns(pl.lit(str(path)).alias("file")))
+            notes += [renamed(note, plain, path) for note in of_file]
     beside = tuple(each for _, read in foreign for each in read.beside)
     if foreign and not frames and not any(read.answers for _, read in foreign):
         msg = f"{foreign[0][0]}: no answers"
@@ -111,10 +117,10 @@ def read_recordings(
     counting, copies = asked_once(foreign)
     notes += [*apart, *copies]
     templates = variants_of_answers([each for _, each in foreign])  # by copies too, which show what prompts share
-    for (path, read), of_file, counts in zip(foreign, templates, counting, strict=True):
+    for (path, read), own, counts in zip(foreign, templates, counting, strict=True):
         if not any(counts):
             continue
-        answers, variants = list(compress(read.answers, counts)), list(compress(of_file, counts))
+        answers, variants = list(compress(read.answers, counts)), list(compress(own, counts))
         frame = frame_of_answers(answers, variants).with_columns(program=pl.lit(read.program))
         frames.append(frame.with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file")))
     for frame in frames:
@@ -185,7 +191,7 @@ def _checked(frame: pl.DataFrame, path: Path, model: str | None, notes: list[str
     ]
     floats = [c for c, t in frame.schema.items() if t.is_float()]
     frame = frame.with_columns(pl.col(c).cast(pl.String) for c in floats)
-    return frame.drop(unknown).with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file"))
+    return frame.drop(unknown).with_row_index("row", offset=1)
 
 
 def _without_namesakes(frame: pl.DataFrame, path: Path, notes: list[str]) -> pl.DataFrame:

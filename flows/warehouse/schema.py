@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptaudit.flows.system.files import copy_durably
 from promptaudit.flows.warehouse import Warehouse, now
-from promptaudit.flows.warehouse.raw_tables import SCHEMA_SQL
+from promptaudit.flows.warehouse.raw_tables import SCHEMA_SQL, TABLES
 from promptaudit.models_registry.errors import WarehouseError
 
 SCHEMA_VERSION = 1
@@ -39,6 +39,11 @@ def _apply(warehouse: Warehouse) -> None:
             row = con.execute("select max(version) from raw.schema_versions").fetchone()
             landed_version = row[0] if row else None
         if landed_version == SCHEMA_VERSION:
+            there = con.execute(
+                "select table_name from information_schema.tables where table_schema = 'raw'"
+            ).fetchall()
+            if not TABLES.keys() <= {name for (name,) in there}:  # this version has got a table more since
+                con.execute(SCHEMA_SQL)
             return
         if landed_version is not None:
             if (

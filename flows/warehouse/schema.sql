@@ -164,6 +164,37 @@ create table if not exists raw.predictions (
     landed_at timestamp not null
 );
 
+-- one row per audit_run_id, prediction_id, landed_at
+create table if not exists raw.failed_predictions (
+    audit_run_id varchar not null,
+    prediction_id varchar not null, -- its row of raw.predictions, as it was when its cell was asked again
+    model_id varchar not null,
+    task_id varchar not null,
+    prompt_variant_id varchar not null,
+    sample_id varchar not null,
+    repetition integer not null,
+    completion varchar,
+    is_completion_escaped boolean not null,
+    reasoning varchar,
+    finish_reason varchar,
+    is_refused boolean not null,
+    token_logprobs varchar,
+    option_loglikelihoods varchar,
+    option_order integer[],
+    prompt_tokens integer,
+    completion_tokens integer,
+    latency_ms double,
+    n_attempts integer not null,
+    cost_usd double,
+    sampling varchar,
+    served_model varchar,
+    system_fingerprint varchar,
+    request_id varchar,
+    request_sha256 varchar not null,
+    error varchar,
+    landed_at timestamp not null
+);
+
 -- one row per audit_run_id, prediction_id, attempted_at
 create table if not exists raw.attempts (
     audit_run_id varchar not null,

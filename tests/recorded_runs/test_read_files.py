@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import struct
@@ -918,7 +919,7 @@ def test_a_byte_order_mark_is_passed_over_in_documents(tmp_path: Path) -> None:
 def test_a_table_of_another_kind_is_named_as_not_read(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text("<a/>")
     with pytest.raises(
-        DataError, match=r"a\.xml: \.xml is not read; write it as \.csv, \.tsv, \.jsonl, \.json or \.parquet"
+        DataError, match=r"a\.xml: \.xml is not read; write it as \.csv, \.tsv, \.jsonl, \.json, \.xlsx or \.parquet"
     ):
         read_recordings([tmp_path / "a.xml"], mapping="model='m',sample_id=id,completion=out")
 
@@ -1171,3 +1172,46 @@ def test_a_fresh_task_is_read_by_label_unless_something_names_a_reader(
     warehouse.apply_schema()
     import_predictions(warehouse, [write(tmp_path / "a.jsonl", *rows)], load_registry(), options)
     assert warehouse.read("select reader from raw.tasks") == [{"reader": json.dumps(reader)}]
+
+
+# ---------------------------------------------------------------- packed files
+@pytest.mark.parametrize("mapping", [None, "model=model,sample_id=sample_id,completion=completion"])
+@pytest.mark.parametrize("ending", ["jsonl", "json", "csv"])
+def test_a_packed_file_says_what_it_says_unpacked(tmp_path: Path, ending: str, mapping: str | None) -> None:
+    rows = [{"model": "m", "sample_id": "1", "completion": "None"}, {"model": "m", "sample_id": "2", "completion": ""}]
+    texts = {
+        "jsonl": "".join(json.dumps(row) + "\n" for row in rows),
+        "json": json.dumps({"rows": rows}),
+        "csv": "model,sample_id,completion,mine\nm,1,None,x\nm,2,,x\n",
+    }
+    plain, packed = tmp_path / f"a.{ending}", tmp_path / f"a.{ending}.gz"
+    plain.write_text(texts[ending])
+    packed.write_bytes(gzip.compress(texts[ending].encode()))
+    read, again = (read_recordings([path], mapping=mapping) for path in (plain, packed))
+    assert again.frame.drop("file").equals(read.frame.drop("file"))
+    assert set(again.frame["file"]) == {str(packed)}
+    assert again.notes == tuple(note.replace(str(plain), str(packed)) for note in read.notes)
+
+
+def test_a_packed_log_of_another_program_is_known_by_what_it_holds(tmp_path: Path) -> None:
+    source_file = FILES / "helm/simple_mcqa/scenario_state.json"
+    packed = tmp_path / "simple_mcqa" / "scenario_state.json.gz"
+    packed.parent.mkdir()
+    packed.write_bytes(gzip.compress(source_file.read_bytes()))
+    read = read_recordings([packed])
+    assert read.notes[0].startswith(f"{packed}: read as a scenario state of HELM")
+    assert set(read.frame["task"]) == {"simple_mcqa"}
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"model": "m", "sample_id": 1}\n'))
+    with pytest.raises(DataError, match=r"a\.jsonl\.gz: no column 'completion'"):
+        read_recordings([tmp_path / "a.jsonl.gz"])
+
+
+def test_a_spreadsheet_is_read_by_its_columns_and_by_a_map(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["model", "sample_id", "completion"], ["m", 1, "None"], ["m", 2, None]):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    for mapping in (None, "model=model,sample_id=sample_id,completion=completion"):
+        frame = read_recordings([tmp_path / "a.xlsx"], mapping=mapping).frame
+        assert frame.select("sample_id", "completion").rows() == [("1", "None"), ("2", "")]

@@ -319,7 +319,9 @@ def test_an_index_without_a_name_is_no_title(tmp_path: Path) -> None:
     assert result.n_landed == 2
 
 
-@pytest.mark.parametrize(("name", "hint"), [("a.xlsx", "save its sheet as .csv"), ("a.csv.gz", "unpack it first")])
+@pytest.mark.parametrize(
+    ("name", "hint"), [("a.xls", "save its sheet as .xlsx or .csv"), ("a.csv.bz2", "unpack it first")]
+)
 def test_other_files_are_told_what_to_do(tmp_path: Path, name: str, hint: str) -> None:
     (tmp_path / name).write_text("x")
     warehouse = Warehouse(tmp_path / "audit.duckdb")

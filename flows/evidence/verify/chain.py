@@ -9,7 +9,7 @@ from promptaudit.flows.marts.seal import BY_COMPARING, Seal, SealedRows, n_seale
 from promptaudit.flows.warehouse.duckdb_file import Connection
 from promptaudit.models_registry.errors import UsageError
 
-MEASURED = ("predictions", "verdicts", "judges", "judge_controls", "tasks", "format_checks")
+MEASURED = ("predictions", "failed_predictions", "verdicts", "judges", "judge_controls", "tasks", "format_checks")
 """The tables of raw whose later rows may change a run's marts."""
 RULINGS = ("verdicts", "judges", "judge_controls")
 """Those of them that people and judges add to a run that is complete."""

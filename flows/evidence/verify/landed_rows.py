@@ -14,7 +14,7 @@ from promptaudit.flows.evidence.blanks import is_blank
 from promptaudit.flows.evidence.verify.copies import Place
 from promptaudit.flows.evidence.verify.differences import MOST, Kind, SealDifference, few, named
 from promptaudit.flows.marts.digests import WORDS, columns_of, digests, netstrings
-from promptaudit.flows.marts.seal import SEALED, Seal, covered_rows, sealed_columns
+from promptaudit.flows.marts.seal import FAILED, SEALED, Seal, covered_rows, sealed_columns
 from promptaudit.flows.warehouse.duckdb_file import Connection, DatabaseError
 from promptaudit.flows.warehouse.raw_tables import TABLES
 from promptaudit.flows.warehouse.selection import Selection, of_file, of_run
@@ -117,9 +117,11 @@ def _covered(place: Place, run: str, table: str, chain: Sequence[Seal], check: R
         return None
     covered = covered_rows(place.con, run, table).sort("seal_index")
     newest = covered.unique(subset="key", keep="last", maintain_order=True)
-    if newest.height < covered.height:  # rows that an erasure rewrote; no other seal covers a key again
+    if (
+        newest.height < covered.height
+    ):  # rows that an erasure rewrote; a key is covered again where its error was kept apart, too
         check.n_erased += covered.height - newest.height
-        erasing = [seal.seal_index for seal in chain if seal.reason == "erased"]
+        erasing = [seal.seal_index for seal in chain if seal.reason == "erased" or _keeps_errors(seal, table)]
         again = covered.filter(
             pl.col("key").is_duplicated() & (pl.col("seal_index") > pl.col("seal_index").min().over("key"))
         )
@@ -128,6 +130,12 @@ def _covered(place: Place, run: str, table: str, chain: Sequence[Seal], check: R
                 differs(kind="broken", which=f"table_name={table}", detail="a row is sealed twice")
             )
     return newest
+
+
+def _keeps_errors(seal: Seal, table: str) -> bool:
+    """Returns whether a seal adds errors whose cells were asked again: rows of raw.predictions as they were."""
+    failed = seal.entries["raw"].get(FAILED)
+    return table == "predictions" and failed is not None and failed["n_new"] > 0
 
 
 def _check_blank(place: Place, run: str, table: str, source: Selection) -> list[SealDifference]:

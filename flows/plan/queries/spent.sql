@@ -4,6 +4,10 @@ select
         where audit_run_id = $run
     )
     + (
+        select coalesce(sum(cost_usd), 0) from raw.failed_predictions
+        where audit_run_id = $run
+    )
+    + (
         select coalesce(sum(cost_usd), 0) from raw.rephrasings
         where audit_run_id = $run
     )
@@ -13,6 +17,10 @@ select
     ) as usd,
     (
         select count(*) from raw.predictions
+        where audit_run_id = $run
+    )
+    + (
+        select count(*) from raw.failed_predictions
         where audit_run_id = $run
     )
     + (

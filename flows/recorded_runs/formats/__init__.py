@@ -11,6 +11,7 @@ from promptaudit.flows.recorded_runs.formats import (
     every_eval_ever,
     helm_scenario_states,
     inspect_logs,
+    label_studio,
     lm_eval_samples,
     openai_evals,
     promptfoo_results,
@@ -50,6 +51,11 @@ FORMATS = (
         name="a record of oaieval",
         recognises=lambda _, head: openai_evals.is_of_openai_evals(head),
         read=lambda path, _: openai_evals.as_recorded(path),
+    ),
+    Format(
+        name="an export of Label Studio",
+        recognises=lambda _, head: label_studio.is_of_label_studio(head),
+        read=label_studio.as_recorded,
     ),
     Format(
         name="a scenario state of HELM",

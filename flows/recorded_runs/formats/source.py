@@ -14,11 +14,9 @@ from typing import Any
 
 from promptaudit.models_registry.errors import DataError
 from promptaudit.models_registry.read_json import MARK, json_of, lines_of
+from promptaudit.models_registry.unpack import MAX_FILE, MAX_UNPACKED, TIMES_UNPACKED
 
-MAX_FILE = 1 << 30  # bytes of a JSON document or a JSONL file
 MAX_MEMBER = 1 << 28  # bytes of one unpacked member of a zip
-MAX_UNPACKED = 1 << 28  # bytes of all members, beyond a hundred for each byte of the file
-TIMES_UNPACKED = 100
 MAX_MEMBERS = 200_000
 MAX_BESIDE = 1 << 26  # bytes of a file that is read beside the one that was named
 HEAD = 1 << 16
