@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from promptaudit.flows.system.files import copy_durably
 from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.flows.warehouse.duckdb_file import Connection
 from promptaudit.flows.warehouse.raw_tables import SCHEMA_SQL, TABLES
 from promptaudit.models_registry.errors import WarehouseError
 
@@ -29,6 +30,18 @@ def unknown_version(version: int, place: object) -> WarehouseError:
     )
 
 
+def _add_missing(con: Connection) -> None:
+    """Makes the tables and columns that this version has got since the warehouse was made."""
+    rows = con.execute("select table_name, column_name from information_schema.columns where table_schema = 'raw'")
+    there = set(rows.fetchall())
+    if not TABLES.keys() <= {table for table, _ in there}:
+        con.execute(SCHEMA_SQL)
+    for table, declared in TABLES.items():
+        for name, sql_type in declared.sql_types.items():
+            if (table, name) not in there and any(known == table for known, _ in there):
+                con.execute(f"alter table raw.{table} add column {name} {sql_type}")
+
+
 def _apply(warehouse: Warehouse) -> None:
     with warehouse.write() as con:
         is_known = con.execute(
@@ -39,11 +52,7 @@ def _apply(warehouse: Warehouse) -> None:
             row = con.execute("select max(version) from raw.schema_versions").fetchone()
             landed_version = row[0] if row else None
         if landed_version == SCHEMA_VERSION:
-            there = con.execute(
-                "select table_name from information_schema.tables where table_schema = 'raw'"
-            ).fetchall()
-            if not TABLES.keys() <= {name for (name,) in there}:  # this version has got a table more since
-                con.execute(SCHEMA_SQL)
+            _add_missing(con)
             return
         if landed_version is not None:
             if (

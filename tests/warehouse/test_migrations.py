@@ -50,9 +50,11 @@ def test_another_version_is_refused_as_a_warehouse_and_as_a_copy(warehouse: Path
         Warehouse(warehouse).published.read("select 1")
 
 
-def test_a_table_that_this_version_has_got_since_is_made(warehouse: Path) -> None:
+def test_a_table_and_a_column_that_this_version_has_got_since_are_made(warehouse: Path) -> None:
     with duckdb.connect(str(warehouse)) as con:
         con.execute("drop table raw.failed_predictions")
+        con.execute("alter table raw.verdicts drop column other_prediction_id")
     Warehouse(warehouse).apply_schema()
     assert query(warehouse, "select count(*) from raw.failed_predictions") == [(0,)]
+    assert query(warehouse, "select count(other_prediction_id) from raw.verdicts") == [(0,)]
     assert query(warehouse, "select prediction_id from raw.attempts") == [("p",)]
